@@ -1,0 +1,60 @@
+# One static library per layer of lib/, and the tables that make strategies and suites known.
+# Tables are generated: an object that registers itself would vanish from a static library without a word.
+
+# mgpu_layer(name deps...): library mgpu_<name> from lib/<name>/*.cpp, linked to mgpu_<dep> of each layer it may include.
+function(mgpu_layer name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/${name}/*.cpp)
+  list(TRANSFORM ARGN PREPEND mgpu_ OUTPUT_VARIABLE links)
+  if(sources)
+    add_library(mgpu_${name} STATIC ${sources})
+    target_include_directories(mgpu_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(mgpu_${name} PUBLIC ${links})
+  else()  # headers only
+    add_library(mgpu_${name} INTERFACE)
+    target_include_directories(mgpu_${name} INTERFACE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(mgpu_${name} INTERFACE ${links})
+  endif()
+endfunction()
+
+# Writes a C++ file that declares `<type> <name>_<kind>()` for each name and returns all of them from `all_<plural>()`.
+function(mgpu_write_table target file header type kind plural)
+  set(declarations "")
+  set(entries "")
+  foreach(name IN LISTS ARGN)
+    string(APPEND declarations "${type} ${name}_${kind}();\n")
+    string(APPEND entries "      ${name}_${kind}(),\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "// Written by cmake/layers.cmake.
+#include \"${header}\"
+
+namespace mgpu {
+
+${declarations}
+std::span<const ${type}> all_${plural}() {
+  static const ${type} table[] = {
+${entries}  };
+  return table;
+}
+
+}  // namespace mgpu
+" @ONLY)
+  target_sources(${target} PRIVATE ${file})
+endfunction()
+
+# mgpu_strategy_table(target folder FIRST names...): every .cpp in the folder is a strategy named after its file and defines
+# `StrategyInfo <name>_strategy()`. The names after FIRST lead the table in that order, the others follow by name.
+function(mgpu_strategy_table target folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "FIRST")
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  set(names "")
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    list(APPEND names ${name})
+  endforeach()
+  list(SORT names)
+  list(REMOVE_ITEM names ${arg_FIRST})
+  list(PREPEND names ${arg_FIRST})
+  target_sources(${target} PRIVATE ${sources})
+  mgpu_write_table(${target} ${PROJECT_BINARY_DIR}/generated/strategy_table.cpp lib/plan/strategy.hpp StrategyInfo strategy strategies
+                   ${names})
+endfunction()

@@ -1,0 +1,38 @@
+// Device: plain facts about one OpenCL device, constructible by hand in a test. How they were read is lib/exec's matter.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+enum class DeviceType { gpu, cpu, accelerator, custom };
+
+struct Device {
+  std::string id;  // "platform:device", and ".k" after it for sub-device k: "0:0", "0:0.1"
+  std::string name, vendor, driver_version, device_version;
+  std::string platform, platform_vendor, platform_version;
+  DeviceType type = DeviceType::gpu;
+  Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
+  std::uint32_t compute_units = 0, clock_mhz = 0;
+  std::uint32_t native_float_width = 1;
+  std::size_t max_work_group = 0;
+  std::optional<std::uint32_t> compute_capability;  // NVIDIA: major * 10 + minor
+  bool host_unified_memory = false, fp64 = false, virtualised = false;
+  std::optional<std::string> pci;   // "0000:1a:00.0"
+  std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
+  std::vector<std::string> extensions;
+  double score = 0;  // static score 0-100: lib/device/score.hpp
+
+  bool is_cpu() const { return type == DeviceType::cpu; }
+};
+
+// "gpu", "cpu", "accelerator", "custom": as printed, as in JSON and as a selector term.
+std::string_view to_string(DeviceType type);
+
+}  // namespace mgpu

@@ -1,0 +1,45 @@
+// The selector language of -d/--devices: text -> terms -> indices into a list of devices. Pure; knows no platform API.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/device/device.hpp"
+
+namespace mgpu {
+
+// Comma-separated terms; their order is the order of the devices:
+//   3            rank in the list, best first        0:1          platform:device (also 0:0.1, a sub-device; 0:* a platform)
+//   gpu cpu all  by kind                             gpu:2        the first two of a kind
+//   name~H200    case-insensitive part of the name   uuid=, pci=  prefix of the identifier, case-insensitive
+//   !TERM        takes away what TERM matches
+// A selector of only !terms starts from all devices. Throws Error(usage) naming the malformed term and what is accepted.
+class Selector {
+ public:
+  static Selector parse(std::string_view text);
+
+  struct Result {
+    std::vector<std::size_t> chosen;       // indices into the list, no repeats, in order of the terms
+    std::vector<std::string> unmatched;    // terms that matched nothing: a warning, an error under --strict
+  };
+  Result apply(std::span<const Device> devices) const;
+
+ private:
+  struct Term {
+    enum class Kind { rank, id, type, all, name, uuid, pci };
+    Kind kind = Kind::all;
+    bool remove = false;
+    std::string text;        // what to match
+    std::string written;     // as the user wrote it
+    std::size_t limit = 0;   // for gpu:2; 0 means no limit
+  };
+  std::vector<Term> terms_;
+};
+
+// The default set: all GPUs, else all CPUs. A device that appears through two platforms (same PCI address or UUID, or both a
+// CPU on the same host) is used once, through the vendor's own platform where there is one.
+std::vector<std::size_t> default_selection(std::span<const Device> devices);
+
+}  // namespace mgpu

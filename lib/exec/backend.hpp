@@ -1,0 +1,73 @@
+// The seam to hardware: OpenCL and the fake backend implement it, the executor drives it. Everything asynchronous is enqueued
+// through a Stream and closed into a batch, whose completion is polled, never waited for inside a driver.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/device/device.hpp"
+#include "lib/profile/clock_map.hpp"
+#include "lib/profile/timeline.hpp"
+#include "lib/workload/stream.hpp"
+
+namespace mgpu {
+
+// A command as the device stamped it: device nanoseconds; ClockMap turns them into host time.
+struct RawCommand {
+  CommandKind kind = CommandKind::compute;
+  std::string label;
+  Bytes bytes = 0;
+  std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
+};
+
+// Commands enqueued between two calls of OpenDevice::submit.
+struct BatchId {
+  std::uint64_t value = 0;
+};
+
+// Host memory made fit for fast transfers to every device; undone by its destructor.
+class PinnedMemory {
+ public:
+  virtual ~PinnedMemory() = default;
+};
+
+// An opened device: its context, queues and stream. Owned by the session, used by one worker thread at a time.
+class OpenDevice {
+ public:
+  virtual ~OpenDevice() = default;
+  virtual DeviceResources& resources() = 0;
+  virtual Stream& stream() = 0;
+  virtual BatchId submit() = 0;                       // closes the batch and flushes the queues
+  // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the device is then lost.
+  virtual bool complete(BatchId batch) = 0;
+  virtual std::vector<RawCommand> take(BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
+  virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;  // blocks for about 10 us each
+  virtual void abandon() = 0;                         // it hangs: leak its handles instead of waiting for them
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Every device of every platform, best score first. A bad platform or device is a warning, not the end.
+  struct Enumeration {
+    std::vector<Device> devices;
+    std::vector<std::string> warnings;
+    std::vector<std::string> platforms;               // names, for the message when there is no device
+  };
+  virtual Enumeration enumerate() = 0;
+  // Equal sub-devices of one device (one compute unit each at most). Throws Error(unsupported) when it cannot be split so.
+  virtual std::vector<Device> split(const Device& device, unsigned parts) = 0;
+  // Throws Error(device).
+  virtual std::unique_ptr<OpenDevice> open(const Device& device) = 0;
+  // Pins `memory` in place where that makes transfers of `devices` faster; null where it would not.
+  virtual std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) = 0;
+
+  virtual Nanos now() = 0;                            // the clock of every host time: steady, or virtual
+  // A virtual clock moves only here: to the next completion. The executor then runs all workers on one thread. False: real time.
+  virtual bool is_virtual() const = 0;
+  virtual bool advance() = 0;                         // false when nothing is under way
+};
+
+}  // namespace mgpu

@@ -1,0 +1,77 @@
+// The seam between "who gets what" and everything that runs it: the executor, the fake backend and a simulator drive the
+// same SliceSource. Pure: no clock, no thread, no device handle.
+#pragma once
+
+#include <compare>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "lib/base/ids.hpp"
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+// A contiguous range of items one device takes at once: [begin, end).
+struct Slice {
+  Items begin = 0, end = 0;
+  constexpr Items size() const { return end - begin; }
+  constexpr auto operator<=>(const Slice&) const = default;
+};
+
+// What a sample times. A suite may name a third (msm: scalars).
+enum class Mode { resident, end_to_end };
+const char* to_string(Mode mode);  // "resident", "end_to_end"
+
+// What one item costs, for strategies that weigh transfers against compute.
+struct ItemCost {
+  double in_bytes = 0, out_bytes = 0, ops = 0;  // per item
+  Bytes replicated = 0;                         // sent whole to every device that takes part
+};
+
+// What a strategy is told about one device.
+struct DeviceEstimate {
+  double items_per_s = 0;  // this workload on this device, alone, in this mode; 0 when not known
+  double score = 0;        // the static score, 0-100
+  Nanos fixed{};           // per sample: first launch, collect
+  Nanos launch{};          // per slice
+  double up = 0, down = 0; // bytes/s of its own link; 0 when not known
+  Items fits = 0;          // the largest slice it can take at once; a source never offers more
+  Items pipeline = 0;      // the piece a static share is handed out in, so that transfers overlap compute; <= fits
+};
+
+struct PlanRequest {
+  Items items = 0;
+  Items granularity = 1;  // every slice starts at a multiple of it, and is a multiple long but for the end of the range
+  Mode mode = Mode::resident;
+  ItemCost cost;
+  std::span<const DeviceEstimate> devices;  // at least one
+  double link_up = 0, link_down = 0;        // bytes/s of the host link all devices share; 0 when not known
+};
+
+struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined
+  constexpr bool operator==(const Wait&) const = default;
+};
+struct Done {  // every item is finished; only then
+  constexpr bool operator==(const Done&) const = default;
+};
+using Answer = std::variant<Slice, Wait, Done>;
+
+// Answers "what does this device do next?". Called by one thread at a time; never blocks, reads no clock. A device may be
+// asked again while it still has slices in flight, so that its transfers overlap its compute.
+class SliceSource {
+ public:
+  virtual ~SliceSource() = default;
+  virtual Answer next(DeviceIndex device) = 0;
+  // busy = end - max(own start, end of this device's previous slice): what the slice added to the device's time.
+  virtual void finished(DeviceIndex device, const Slice& slice, Nanos busy) = 0;
+  // The slice was not started, for want of memory: offer this device at most `at_most` items from now on (0: nothing more).
+  virtual void rejected(DeviceIndex device, const Slice& slice, Items at_most) = 0;
+  // The device is gone. These slices, some of them perhaps reported finished, have no result on the host: next() of the others
+  // gives them out again. What the device was still to be given goes to the others too.
+  virtual void lost(DeviceIndex device, std::span<const Slice> not_on_host) = 0;
+  // A device that was lost is back, or a new one (index = one past the last) steps in; it may be given work from now on.
+  virtual void joined(DeviceIndex device) = 0;
+};
+
+}  // namespace mgpu

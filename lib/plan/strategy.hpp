@@ -1,0 +1,60 @@
+// Strategy: how a PlanRequest becomes a SliceSource, and the table of all of them (written by CMake from the files in
+// lib/plan/strategies, so that one that is missing is a link error).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/plan/slice_source.hpp"
+
+namespace mgpu {
+
+// What earlier samples of the same case showed, oldest first; strategies that learn between samples read it.
+struct SampleShare {
+  std::vector<Items> items;  // per device
+  std::vector<Nanos> busy;   // per device
+  Nanos makespan{};
+};
+using History = std::vector<SampleShare>;
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  // The same request and history always give a source that answers alike. Throws Error(unsupported) when the work cannot be
+  // placed at all (no device can take even one granule).
+  virtual std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const = 0;
+};
+
+// A number a strategy can be tuned by: `-s dynamic:chunks=32`.
+struct StrategyParam {
+  std::string name;
+  double standard = 0, least = 0, most = 0;  // default value and accepted range, both ends included
+  std::string help;
+};
+using StrategyParams = std::map<std::string, double>;  // complete: every parameter of the strategy has a value
+
+struct StrategyInfo {
+  std::string name, summary;
+  std::vector<StrategyParam> params;
+  std::unique_ptr<Strategy> (*make)(const StrategyParams&) = nullptr;
+};
+
+// Every strategy, in the order of the table in the README: single, equal, proportional, dynamic, then by name.
+std::span<const StrategyInfo> all_strategies();
+
+// A strategy as asked for: name and complete parameters.
+struct StrategyChoice {
+  const StrategyInfo* info = nullptr;
+  StrategyParams params;
+  std::string label() const;  // "dynamic", or "dynamic:chunks=32" when a parameter differs from its default
+};
+
+// "all", or names separated by commas, each with its parameters: "equal,dynamic:chunks=32". Throws Error(usage) naming the
+// unknown name, parameter or value out of range, and what is accepted. Repeats are dropped.
+std::vector<StrategyChoice> parse_strategies(std::string_view text);
+
+}  // namespace mgpu

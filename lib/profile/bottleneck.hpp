@@ -1,0 +1,26 @@
+// What holds a case back: the makespan if one thing were perfect, by replaying the timeline. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/profile/timeline.hpp"
+
+namespace mgpu {
+
+struct Bottleneck {
+  std::string name = "none";  // the what-if that would save most, or "none" when none saves 1 % of T; "compute" never appears:
+                              // what remains when all four are free is the work itself
+  std::optional<Nanos> perfect_balance, free_transfers, free_launches, free_merge;  // predicted T
+};
+
+// The replay keeps every command's duration and its dependencies: the command before it in its queue, the commands of the stage
+// before it in its slice, and the slice two before it (two are in flight). The gap between the last of these and the
+// recorded start is its launch cost. With nothing made free the replay gives the recorded makespan.
+//   perfect_balance  all devices finish together: items at the sum of the rates each device showed
+//   free_transfers   uploads and downloads take no time, nor do their gaps
+//   free_launches    gaps are zero
+//   free_merge       no merge
+Bottleneck find_bottleneck(const Timeline& timeline);
+
+}  // namespace mgpu

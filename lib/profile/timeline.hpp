@@ -1,0 +1,60 @@
+// Timeline: what every device did during one sample, in host nanoseconds since the sample began. Pure data and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/ids.hpp"
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+enum class CommandKind { upload, compute, download };
+const char* to_string(CommandKind kind);
+
+// Where a command belongs: a slice's number on its device (0, 1, ...), or one of these.
+inline constexpr std::int32_t kPrepare = -1, kCollect = -2, kMerge = -3;
+
+struct Command {
+  DeviceIndex device;
+  CommandKind kind = CommandKind::compute;
+  std::int32_t slice = 0;
+  std::string label;  // kernel name; empty for transfers
+  Bytes bytes = 0;    // of a transfer
+  Nanos queued{}, submitted{}, started{}, ended{};
+};
+
+// What a device's worker was doing, by the host clock.
+enum class HostState {
+  in_flight,  // commands enqueued and not all known to be complete
+  sync,       // nothing to do until others finish or the merge is done
+  idle,       // no slice in flight and not waiting for anyone: waking up, deciding
+};
+const char* to_string(HostState state);
+
+struct HostSpan {
+  DeviceIndex device;
+  HostState state = HostState::idle;
+  Nanos begin{}, end{};
+};
+
+struct SliceRecord {  // who took what, in the order each device finished
+  DeviceIndex device;
+  std::int32_t slice = 0;
+  Items begin = 0, end = 0;
+  Nanos enqueued{}, finished{};  // host clock
+};
+
+struct Timeline {
+  std::size_t devices = 0;
+  Nanos makespan{};                   // first submit to merged result
+  Nanos merge_begin{}, merge_end{};   // the merge, on the host or on a device; equal when there was nothing to merge
+  std::optional<DeviceIndex> merged_on;  // none: the host
+  std::vector<Command> commands;      // in order of start
+  std::vector<HostSpan> spans;        // per device: disjoint, in order
+  std::vector<SliceRecord> slices;
+};
+
+}  // namespace mgpu

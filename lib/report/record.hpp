@@ -1,0 +1,113 @@
+// What is kept of a session: plain records, one per case, that hold everything the result file holds. Nothing is recomputed from text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lib/base/stats.hpp"
+#include "lib/device/device.hpp"
+#include "lib/plan/slice_source.hpp"
+#include "lib/profile/bottleneck.hpp"
+#include "lib/profile/clock_map.hpp"
+#include "lib/profile/metrics.hpp"
+#include "lib/profile/timeline.hpp"
+
+namespace mgpu {
+
+inline constexpr int kResultSchemaVersion = 1;
+
+enum class Status { ok, failed, skipped, unsupported };
+const char* to_string(Status status);
+
+enum class VerifyStatus { passed, failed, off };
+const char* to_string(VerifyStatus status);
+
+using ParamValue = std::variant<std::int64_t, double, std::string>;
+using ParamMap = std::map<std::string, ParamValue>;
+
+struct DeviceRecord {
+  Device device;
+  std::size_t rank = 0;
+  ClockMap clock;
+};
+
+struct PerDevice {
+  std::string device;                 // its id
+  std::optional<Nanos> alone, predicted;
+  double share = 0;                   // items / all items
+  double utilisation = 0;             // compute / T
+  Bytes bytes_resident = 0;
+  DeviceParts parts;
+};
+
+struct SetupTimes {
+  Nanos build{}, alloc{}, pin{}, upload{};  // build and alloc: the slowest device's
+};
+
+struct WorkRecord {
+  Items items = 0;
+  double ops = 0;
+  Bytes bytes_in = 0, bytes_out = 0;
+};
+
+struct PlanRecord {
+  Nanos decision{};                   // begin and every call of next, of the sample shown
+  std::optional<Nanos> predicted;
+};
+
+struct VerifyRecord {
+  VerifyStatus status = VerifyStatus::off;
+  std::string method, digest;
+};
+
+struct Fault {                        // a device that failed during the case
+  std::string device, what;
+  Items items_lost = 0;
+};
+
+struct RunRecord {
+  std::string suite;
+  ParamMap params;
+  std::string strategy;
+  std::map<std::string, double> strategy_params;
+  std::vector<std::string> devices;   // ids of the set given
+  Mode mode = Mode::resident;
+  Status status = Status::ok;
+  std::optional<std::string> reason;  // why not ok
+  SetupTimes setup;
+  std::vector<Nanos> samples;
+  std::size_t sample_index = 0;       // the sample nearest the median: timeline and per-device figures are its
+  Summary time;
+  WorkRecord work;
+  double rate = 0;                    // ops / median T; 0 when not ok: a wrong result has no numbers
+  std::string rate_unit;
+  Nanos merge{};
+  PlanRecord plan;
+  std::vector<PerDevice> per_device;
+  Metrics metrics;
+  Bottleneck bottleneck;
+  VerifyRecord verify;
+  std::vector<Fault> faults;
+  std::vector<std::string> warnings;
+  Timeline timeline;                  // of sample_index
+};
+
+struct ToolInfo {
+  std::string version, git;
+  std::vector<std::string> argv;
+};
+
+struct Report {
+  bool complete = false;
+  ToolInfo tool;
+  std::map<std::string, std::string> environment;  // host, cpu, os, loader, variables that change what is measured
+  std::vector<DeviceRecord> devices;
+  std::vector<RunRecord> runs;
+};
+
+}  // namespace mgpu

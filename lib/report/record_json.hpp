@@ -1,0 +1,31 @@
+// The result file: Report <-> JSON of schema "mgpu-bench/result", version 1. The schema itself is lib/report/result.schema.json.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "lib/report/record.hpp"
+
+namespace mgpu {
+
+// Keys in the order of the schema; non-finite numbers become null; invalid UTF-8 is replaced.
+nlohmann::ordered_json to_json(const Report& report);
+std::string to_json_text(const Report& report);
+
+// Throws Error(input) naming the file and what is wrong with it: not JSON, another schema, a newer schema_version, a missing field.
+Report read_report(const std::filesystem::path& file);
+Report report_from_json(const nlohmann::ordered_json& json);
+
+// Writes to a temporary file beside it and renames, so that a reader sees the old or the new file, never half of one. Creates
+// missing parent directories. Throws Error(output).
+void write_file_atomically(const std::filesystem::path& file, std::string_view text);
+// Can `file` be written later? Creates missing parents and tries; leaves no file behind that was not there. Throws Error(output).
+void check_writable(const std::filesystem::path& file);
+
+// The published JSON Schema documents, as text: "result", "trace". Throws Error(usage) for another name.
+std::string_view schema_text(std::string_view name);
+
+}  // namespace mgpu

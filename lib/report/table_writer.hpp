@@ -1,0 +1,23 @@
+// Tables for a terminal: text, aligned, with units; never parsed by anything of ours.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "lib/report/record.hpp"
+
+namespace mgpu {
+
+struct TableStyle {
+  unsigned width = 100;   // columns available
+  bool color = false;     // nothing is said by colour alone
+};
+
+std::string device_table(std::span<const Device> devices, const TableStyle& style);
+// One table per suite, parameters, mode; one row per strategy and device set: time with its spread, rate, speed-up, efficiency,
+// balance, bottleneck, verification. The best row is marked with '*'.
+std::string run_tables(const Report& report, const TableStyle& style);
+// One closing paragraph per table: what won, by how much, what holds it back.
+std::string closing_words(const Report& report);
+
+}  // namespace mgpu

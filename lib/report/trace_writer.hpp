@@ -1,0 +1,21 @@
+// Chrome trace-event JSON of a report: opens in Perfetto, chrome://tracing and Tracy. One process per device with a thread per
+// queue, one process for the run (strategies, samples, merge).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/report/record.hpp"
+
+namespace mgpu {
+
+// Cases follow one another on the time axis, zero-based microseconds with fractions. Clock method, offset, drift and uncertainty
+// of each device are in "metadata".
+std::string to_chrome_trace(const Report& report);
+
+// The rules importers hold traces to (the import-error counters of Perfetto that must be zero): one line per breach, empty when it
+// obeys all. `text` is a whole trace file.
+std::vector<std::string> check_chrome_trace(std::string_view text);
+
+}  // namespace mgpu

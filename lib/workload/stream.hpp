@@ -1,0 +1,76 @@
+// The abstract device a suite may use: buffers, kernels and a stream of commands. lib/exec implements it for OpenCL and for the
+// fake backend; suites never see either.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+// Memory on one device; freed by its destructor.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual Bytes size() const = 0;
+};
+
+// One kernel object of one device; used by that device's worker thread only.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+};
+
+struct LocalBytes {  // a __local argument of this size
+  Bytes size = 0;
+};
+// By position. 64-bit counts are ulong in the kernel; size_t cannot be a kernel argument.
+using KernelArg = std::variant<Buffer*, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double>;
+
+struct Grid {  // work-items in all and in a work-group, per dimension; global must be a multiple of local
+  std::array<std::size_t, 3> global{1, 1, 1};
+  std::array<std::size_t, 3> local{1, 1, 1};
+};
+
+// Three in-order queues of one device: upload, compute, download. Within a slice (or a collect) a launch starts after the uploads
+// enqueued before it, and a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
+// memory given to upload or download must stay valid and untouched until the slice is finished. Failures throw Error(device),
+// Error(out_of_memory).
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) = 0;
+  virtual void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) = 0;
+  virtual void download(Buffer& from, Bytes offset, std::span<std::byte> to) = 0;
+};
+
+// What a suite may know about the device it makes a program for.
+struct DeviceTraits {
+  bool cpu = false;               // kernels for CPUs want explicit vectors and one work-item a work-group
+  bool nvidia = false;            // vendor fast paths behind #if may be asked for
+  bool host_unified = false;
+  unsigned compute_units = 1;
+  unsigned float_width = 1;       // native vector width in 32-bit lanes
+  std::size_t max_work_group = 1;
+  Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
+  bool fp64 = false;
+};
+
+// Used at set-up, never inside a sample. Allocations count against the device's memory: Error(out_of_memory) when it is full.
+class DeviceResources {
+ public:
+  virtual ~DeviceResources() = default;
+  virtual const DeviceTraits& traits() const = 0;
+  virtual std::unique_ptr<Buffer> allocate(Bytes size) = 0;
+  // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk by device, driver, text and options.
+  virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) = 0;
+};
+
+}  // namespace mgpu

@@ -1,0 +1,109 @@
+// What a suite must offer. A Workload is one problem: sizes, inputs, reference. It makes one DeviceProgram per device, which
+// describes what to enqueue; it never times, never prints and never picks a device.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/base/ids.hpp"
+#include "lib/plan/slice_source.hpp"
+#include "lib/workload/stream.hpp"
+
+namespace mgpu {
+
+// The same for every device and strategy.
+struct Shape {
+  Items items = 0, granularity = 1;
+  ItemCost cost;
+  double ops = 0;                // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
+  std::string rate_unit;         // "nodes/s"
+  Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result
+};
+
+// How much a device can be given. `fits` 0: this device cannot do it in this mode; `reason` then says why in one line.
+struct Capacity {
+  Items fits = 0, pipeline = 0;
+  Bytes resident = 0;            // device memory a program with slices of `pipeline` takes
+  std::string reason;
+};
+
+// One device's part. Its buffers and kernels are made in Workload::program and freed with it. Called by that device's worker only.
+// At most two slices are in flight; `slot` is 0 or 1 and no two slices in flight share one.
+class DeviceProgram {
+ public:
+  virtual ~DeviceProgram() = default;
+  virtual void load(Stream& stream) = 0;     // resident mode, before the samples: all inputs onto the device
+  virtual void prepare(Stream& stream) = 0;  // at the start of a sample: clear what was accumulated; end to end: replicated inputs
+  virtual void enqueue(const Slice& slice, unsigned slot, Stream& stream) = 0;
+  virtual void collect(Stream& stream) = 0;  // after the device's last slice: reduce what it accumulated and bring it to the host
+  virtual void collected() = 0;              // those commands are complete: hand the partials to the workload
+  virtual void publish(Stream& stream) = 0;  // outside the sample: bring to the host what verify() wants beyond the partials
+  virtual void published() = 0;
+  // Workload::merge on this device: combine partials given to the workload; both are called only if merge_on_device() said yes.
+  virtual void merge(Stream& stream) = 0;
+  virtual void merged() = 0;
+};
+
+enum class VerifyLevel { full, sample, off };
+
+struct Verdict {
+  enum class Status { passed, failed, off } status = Status::off;
+  std::string method;   // what it was compared with, for a person
+  std::string message;  // when failed: what differed
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual const Shape& shape() const = 0;
+  virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
+  // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
+  virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) = 0;
+  // Host memory that transfers read from: pinned in place by the executor for as long as the workload lives.
+  virtual std::span<const std::byte> transfer_memory() const = 0;
+
+  virtual void begin_sample() = 0;                 // forget the partials of the sample before
+  virtual bool merge_on_device(const DeviceTraits& best) const = 0;  // all partials are here: would the device be faster than the host?
+  virtual void merge() = 0;                        // combine the partials on the host; the result is complete
+  virtual std::string digest() const = 0;          // lower-case hex of the merged result
+  // Against a reference that shares no code with the kernels or merge(). Slow parts of the reference are computed once and kept.
+  virtual Verdict verify(VerifyLevel level, std::uint64_t seed) = 0;
+  virtual void write_result(const std::filesystem::path& file) const = 0;  // --output; throws Error(output)
+};
+
+// An option of one suite: `--tree plain|rfc6962`. The first value is the default.
+struct SuiteOption {
+  std::string name, help;
+  std::vector<std::string> values;
+};
+
+// One problem as asked for. `options` is complete. `input` empty: seeded random data.
+struct SuiteParams {
+  std::uint64_t size = 0;
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string> options;
+  std::optional<std::filesystem::path> input;
+  unsigned host_threads = 1;
+};
+
+struct SuiteInfo {
+  std::string name, summary;
+  std::string size_name;                      // what --size counts: "leaves"
+  std::uint64_t default_size = 0, quick_size = 0;
+  std::vector<SuiteOption> options;
+  std::vector<Mode> modes;
+  // Host memory one problem of this size takes, for a check before anything is allocated.
+  Bytes (*host_bytes)(const SuiteParams&) = nullptr;
+  // The size that --input gives. Throws Error(input).
+  std::uint64_t (*size_of_input)(const std::filesystem::path&) = nullptr;
+  // Throws Error(usage) for a size or option it cannot do, Error(input) for a file it cannot read.
+  std::unique_ptr<Workload> (*make)(const SuiteParams&) = nullptr;
+};
+
+}  // namespace mgpu
