@@ -1,0 +1,63 @@
+// A session: problems x modes x strategies x device counts on one set of devices, measured, verified and recorded. The one place
+// where all layers meet; session.cpp reads from top to bottom like the run it makes. Without argv and without printing: it runs on
+// the fake backend as it does on OpenCL.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "lib/exec/backend.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/report/record.hpp"
+#include "lib/workload/workload.hpp"
+
+namespace mgpu {
+
+struct StopRule {
+  std::size_t exactly = 0;            // -n: this many samples, whatever they show; 0: the rule below
+  std::size_t least = 10;
+  Nanos least_time = std::chrono::milliseconds(500);
+  double half_width = 0.01;           // of the 95 % interval of the median, relative to it
+  Nanos most_time = std::chrono::seconds(5);  // a case, by its samples alone
+  std::size_t warmup = 1;
+
+  static StopRule quick();            // 3 samples, 1 s
+  bool satisfied(std::span<const Nanos> samples) const;
+};
+
+struct Problem {
+  const SuiteInfo* suite = nullptr;
+  SuiteParams params;
+};
+
+struct SessionOptions {
+  std::vector<Problem> problems;
+  std::vector<Mode> modes;
+  std::vector<StrategyChoice> strategies;
+  std::vector<Device> devices;              // the set, in the order of the selection
+  std::vector<std::size_t> device_counts;   // the first n devices each; none of them 0 or above devices.size()
+  StopRule stop;
+  VerifyLevel verify = VerifyLevel::full;
+  std::uint64_t seed = 1;
+  std::optional<Nanos> case_timeout;        // wall time of one sample of a case, after which the case fails
+  std::optional<Nanos> time_limit;          // of the session: cases not begun by then are skipped
+  std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
+};
+
+// Told what happens, on the session's thread.
+class SessionObserver {
+ public:
+  virtual ~SessionObserver() = default;
+  virtual void warning(std::string_view text) = 0;
+  virtual void progress(std::string_view what, std::size_t done, std::size_t total) = 0;  // cases; often: throttle when printing
+  virtual void recorded(const Report& so_far) = 0;  // after the cases of one problem and mode: save it
+  virtual bool stop_requested() = 0;                // asked between samples: Ctrl-C
+};
+
+// Fills devices, runs and complete; tool and environment are the caller's (`begun` holds them). Failures of cases are rows with a
+// status, never exceptions. Throws Error(no_device) when no device could be opened.
+Report run_session(Backend& backend, const SessionOptions& options, Report begun, SessionObserver& observer);
+
+}  // namespace mgpu
