@@ -33,7 +33,14 @@ class PinnedMemory {
   virtual ~PinnedMemory() = default;
 };
 
-// An opened device: its context, queues and stream. Owned by the session, used by one worker thread at a time.
+// What set-up cost since the last look.
+struct SetupCost {
+  Nanos build{}, alloc{};
+  Bytes allocated = 0;  // now held on the device
+};
+
+// An opened device: its context, queues and stream. Owned by the session, used by one worker thread at a time. The destructor may
+// block while commands are under way: an owner whose device hangs leaks it instead.
 class OpenDevice {
  public:
   virtual ~OpenDevice() = default;
@@ -44,7 +51,7 @@ class OpenDevice {
   virtual bool complete(BatchId batch) = 0;
   virtual std::vector<RawCommand> take(BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
   virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;  // blocks for about 10 us each
-  virtual void abandon() = 0;                         // it hangs: leak its handles instead of waiting for them
+  virtual SetupCost take_setup_cost() = 0;
 };
 
 class Backend {

@@ -1,0 +1,15 @@
+// Reads the facts of one OpenCL device.
+#pragma once
+
+#include <string>
+
+#include "lib/device/device.hpp"
+#include "lib/exec/cl_common.hpp"
+
+namespace mgpu {
+
+// Everything a Device holds, score included. Throws cl::Error when the driver does not answer the mandatory queries; what is
+// optional (UUID, PCI address, compute capability) is left out where it is not offered.
+Device describe(const cl::Device& device, const std::string& id);
+
+}  // namespace mgpu

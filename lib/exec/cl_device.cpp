@@ -1,0 +1,280 @@
+// See the header. Waiting is always polling: a driver call that blocks cannot be given up when the device hangs.
+#include "lib/exec/cl_device.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace mgpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Nanos host_now() { return std::chrono::duration_cast<Nanos>(Clock::now().time_since_epoch()); }
+
+class ClBuffer final : public Buffer {
+ public:
+  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated)
+      : memory_(std::move(memory)), size_(size), allocated_(std::move(allocated)) {
+    *allocated_ += size_;
+  }
+  ~ClBuffer() override { *allocated_ -= size_; }
+  Bytes size() const override { return size_; }
+  const cl::Buffer& memory() const { return memory_; }
+
+ private:
+  cl::Buffer memory_;
+  Bytes size_;
+  std::shared_ptr<Bytes> allocated_;
+};
+
+class ClKernel final : public Kernel {
+ public:
+  ClKernel(cl::Kernel object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
+  cl::Kernel& object() { return object_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  cl::Kernel object_;
+  std::string name_;
+};
+
+const cl::Buffer& memory_of(Buffer& buffer) { return static_cast<ClBuffer&>(buffer).memory(); }
+
+DeviceTraits traits_of(const Device& facts) {
+  DeviceTraits traits;
+  traits.cpu = facts.is_cpu();
+  traits.nvidia = facts.compute_capability.has_value();
+  traits.host_unified = facts.host_unified_memory;
+  traits.compute_units = facts.compute_units;
+  traits.float_width = facts.native_float_width;
+  traits.max_work_group = facts.max_work_group;
+  traits.global_memory = facts.global_memory;
+  traits.max_allocation = facts.max_allocation;
+  traits.local_memory = facts.local_memory;
+  traits.fp64 = facts.fp64;
+  return traits;
+}
+
+void set_arg(cl::Kernel& kernel, cl_uint index, const KernelArg& arg) {
+  if (const auto* buffer = std::get_if<Buffer*>(&arg)) {
+    kernel.setArg(index, memory_of(**buffer));
+  } else if (const auto* local = std::get_if<LocalBytes>(&arg)) {
+    kernel.setArg(index, local->size, nullptr);
+  } else {
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) kernel.setArg(index, sizeof value, &value);
+        },
+        arg);
+  }
+}
+
+cl_int status_of(const cl::Event& event) { return event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>(); }
+
+}  // namespace
+
+ClDevice::ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache)
+    : facts_(facts),
+      traits_(traits_of(facts)),
+      device_(std::move(device)),
+      kernels_(kernels),
+      cache_(cache),
+      allocated_(std::make_shared<Bytes>(0)) {
+  try {
+    context_ = cl::Context(device_);
+    for (auto& queue : queues_) queue = cl::CommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE);
+    probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
+  } catch (const cl::Error& error) {
+    throw cl_failure("cannot open " + facts_.id + " " + facts_.name, error.err());
+  }
+  batches_.emplace_back();
+}
+
+ClDevice::~ClDevice() = default;
+
+std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
+  const Nanos begin = host_now();
+  const std::string what = "allocating " + std::to_string(size) + " bytes on " + facts_.id + " " + facts_.name;
+  if (size == 0) throw Error(ErrorKind::internal, what);
+  // Drivers that allocate on first use would fail inside a sample; a CPU device swaps. Refuse what cannot fit.
+  if (*allocated_ + size > facts_.global_memory || size > facts_.max_allocation) throw Error(ErrorKind::out_of_memory, what + ": does not fit");
+  try {
+    cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
+    // The first use makes the driver allocate: now, not inside a sample.
+    queues_[1].enqueueFillBuffer(memory, cl_uchar{0}, 0, std::min<Bytes>(size, 4));
+    queues_[1].finish();
+    setup_.alloc += host_now() - begin;
+    return std::make_unique<ClBuffer>(std::move(memory), size, allocated_);
+  } catch (const cl::Error& error) {
+    // NVIDIA reports a full device as out of resources here.
+    throw cl_failure(what, error.err() == CL_OUT_OF_RESOURCES ? CL_MEM_OBJECT_ALLOCATION_FAILURE : error.err());
+  }
+}
+
+const cl::Program& ClDevice::program(std::string_view file, const std::string& options) {
+  const std::string key = std::string(file) + ' ' + options;
+  for (const auto& built : programs_) {
+    if (built.key == key) return built.program;
+  }
+  const auto source = std::find_if(kernels_.begin(), kernels_.end(), [&](const EmbeddedText& text) { return text.file == file; });
+  if (source == kernels_.end()) throw Error(ErrorKind::internal, "no kernel file is called " + std::string(file));
+  programs_.push_back({key, cache_.build(context_, device_, file, source->text, options)});
+  return programs_.back().program;
+}
+
+std::unique_ptr<Kernel> ClDevice::kernel(std::string_view file, std::string_view entry, const std::string& options) {
+  const Nanos begin = host_now();
+  const std::string name(entry);
+  try {
+    cl::Kernel object(program(file, options), name.c_str());
+    setup_.build += host_now() - begin;
+    return std::make_unique<ClKernel>(std::move(object), name);
+  } catch (const cl::Error& error) {
+    throw cl_failure("kernel " + name + " of kernels/" + std::string(file) + " on " + facts_.id, error.err());
+  }
+}
+
+const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
+  if (kind == CommandKind::upload) return nullptr;
+  const auto& last = batches_.back().last;
+  // A launch waits for uploads, a download for launches; with none of those in the batch, for what came before them.
+  for (int stage = static_cast<int>(kind) - 1; stage >= 0; --stage) {
+    const cl::Event& event = last[static_cast<std::size_t>(stage)];
+    if (event() == nullptr) continue;
+    wait_list_.assign(1, event);
+    return &wait_list_;
+  }
+  return nullptr;
+}
+
+void ClDevice::record(CommandKind kind, cl::Event event, std::string label, Bytes bytes) {
+  Batch& batch = batches_.back();
+  batch.last[static_cast<std::size_t>(kind)] = event;
+  Pending pending{std::move(event), {}};
+  pending.command.kind = kind;
+  pending.command.label = std::move(label);
+  pending.command.bytes = bytes;
+  batch.commands.push_back(std::move(pending));
+}
+
+void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from) {
+  if (from.empty()) return;
+  try {
+    cl::Event event;
+    queues_[0].enqueueWriteBuffer(memory_of(to), CL_FALSE, offset, from.size(), from.data(), nullptr, &event);
+    record(CommandKind::upload, std::move(event), {}, from.size());
+  } catch (const cl::Error& error) {
+    throw cl_failure("upload of " + std::to_string(from.size()) + " bytes to " + facts_.id, error.err());
+  }
+}
+
+void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) {
+  auto& object = static_cast<ClKernel&>(kernel);
+  try {
+    cl_uint index = 0;
+    for (const KernelArg& arg : args) set_arg(object.object(), index++, arg);
+    cl::Event event;
+    const auto& [gx, gy, gz] = grid.global;
+    const auto& [lx, ly, lz] = grid.local;
+    queues_[1].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
+                                    dependency(CommandKind::compute), &event);
+    record(CommandKind::compute, std::move(event), object.name(), 0);
+  } catch (const cl::Error& error) {
+    throw cl_failure("kernel " + object.name() + " on " + facts_.id, error.err());
+  }
+}
+
+void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
+  if (to.empty()) return;
+  try {
+    cl::Event event;
+    queues_[2].enqueueReadBuffer(memory_of(from), CL_FALSE, offset, to.size(), to.data(), dependency(CommandKind::download), &event);
+    record(CommandKind::download, std::move(event), {}, to.size());
+  } catch (const cl::Error& error) {
+    throw cl_failure("download of " + std::to_string(to.size()) + " bytes from " + facts_.id, error.err());
+  }
+}
+
+BatchId ClDevice::submit() {
+  try {
+    // In the order of their dependencies: a queue must be flushed before another may wait for its events.
+    for (auto& queue : queues_) queue.flush();
+  } catch (const cl::Error& error) {
+    throw cl_failure("flushing the queues of " + facts_.id, error.err());
+  }
+  const std::uint64_t id = batches_.back().id;
+  batches_.emplace_back().id = id + 1;
+  return {id};
+}
+
+ClDevice::Batch& ClDevice::find(BatchId batch) {
+  const auto at = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& b) { return b.id == batch.value; });
+  if (at == batches_.end()) throw Error(ErrorKind::internal, "batch taken twice");
+  return *at;
+}
+
+bool ClDevice::complete(BatchId batch) {
+  try {
+    for (cl::Event& event : find(batch).last) {
+      if (event() == nullptr) continue;
+      const cl_int status = status_of(event);
+      if (status < 0) throw cl_failure("a command on " + facts_.id + " " + facts_.name + " failed", status);
+      if (status != CL_COMPLETE) return false;
+    }
+    return true;
+  } catch (const cl::Error& error) {
+    throw cl_failure("asking " + facts_.id + " for an event", error.err());
+  }
+}
+
+std::vector<RawCommand> ClDevice::take(BatchId batch) {
+  Batch& taken = find(batch);
+  std::vector<RawCommand> commands;
+  commands.reserve(taken.commands.size());
+  try {
+    for (Pending& pending : taken.commands) {
+      RawCommand& command = pending.command;
+      command.queued = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>();
+      command.submitted = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>();
+      command.started = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+      command.ended = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+      commands.push_back(std::move(command));
+    }
+  } catch (const cl::Error& error) {
+    throw cl_failure("profiling times of " + facts_.id, error.err());
+  }
+  std::erase_if(batches_, [&](const Batch& b) { return b.id == batch.value; });
+  return commands;
+}
+
+std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
+  std::vector<ClockProbe> probes;
+  probes.reserve(count);
+  const cl_uint value = 0;
+  try {
+    for (unsigned i = 0; i < count; ++i) {
+      cl::Event event;
+      ClockProbe probe;
+      probe.host_before = host_now();
+      queues_[0].enqueueWriteBuffer(probe_buffer_, CL_FALSE, 0, sizeof value, &value, nullptr, &event);
+      queues_[0].flush();
+      while (status_of(event) > CL_COMPLETE) std::this_thread::yield();
+      probe.host_after = host_now();
+      probe.device_started = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+      probe.device_ended = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+      probes.push_back(probe);
+    }
+  } catch (const cl::Error& error) {
+    throw cl_failure("probing the clock of " + facts_.id, error.err());
+  }
+  return probes;
+}
+
+SetupCost ClDevice::take_setup_cost() {
+  SetupCost cost = setup_;
+  cost.allocated = *allocated_;
+  setup_ = {};
+  return cost;
+}
+
+}  // namespace mgpu

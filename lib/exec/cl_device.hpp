@@ -1,0 +1,79 @@
+// One opened OpenCL device: its context, three in-order profiling queues, its memory and its batches of commands.
+#pragma once
+
+#include <deque>
+#include <span>
+
+#include "lib/base/embedded.hpp"
+#include "lib/exec/backend.hpp"
+#include "lib/exec/cl_common.hpp"
+#include "lib/exec/cl_program_cache.hpp"
+
+namespace mgpu {
+
+// A program the device has built already, so that each text is built once.
+struct ClBuiltProgram {
+  std::string key;  // file and options
+  cl::Program program;
+};
+
+class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
+ public:
+  // `kernels` and `cache` must outlive the device. Throws Error(device).
+  ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache);
+  ~ClDevice() override;
+
+  DeviceResources& resources() override { return *this; }
+  Stream& stream() override { return *this; }
+  BatchId submit() override;
+  bool complete(BatchId batch) override;
+  std::vector<RawCommand> take(BatchId batch) override;
+  std::vector<ClockProbe> probe_clock(unsigned count) override;
+  SetupCost take_setup_cost() override;
+
+  const cl::Context& context() const { return context_; }
+  const cl::CommandQueue& upload_queue() const { return queues_[0]; }
+  const Device& facts() const { return facts_; }
+
+ private:
+  struct Pending {
+    cl::Event event;
+    RawCommand command;
+  };
+  struct Batch {
+    std::uint64_t id = 0;
+    std::vector<Pending> commands;
+    std::array<cl::Event, 3> last;  // of each queue; null where it has none
+  };
+
+  // DeviceResources
+  const DeviceTraits& traits() const override { return traits_; }
+  std::unique_ptr<Buffer> allocate(Bytes size) override;
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override;
+  // Stream
+  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override;
+  void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override;
+  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override;
+
+  const cl::Program& program(std::string_view file, const std::string& options);
+  void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes);
+  // The event a command of `kind` has to wait for: that of the stage before it in the open batch.
+  const std::vector<cl::Event>* dependency(CommandKind kind);
+  Batch& find(BatchId batch);
+
+  Device facts_;
+  DeviceTraits traits_;
+  cl::Device device_;
+  cl::Context context_;
+  std::array<cl::CommandQueue, 3> queues_;  // by CommandKind
+  std::span<const EmbeddedText> kernels_;
+  const ClProgramCache& cache_;
+  std::vector<ClBuiltProgram> programs_;
+  std::deque<Batch> batches_;  // the last is open
+  std::vector<cl::Event> wait_list_;
+  std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
+  SetupCost setup_;
+  cl::Buffer probe_buffer_;
+};
+
+}  // namespace mgpu

@@ -1,0 +1,27 @@
+// Built programs, kept on disk: text + options + device + driver -> binary. A file that does not match its whole key, or that the
+// driver refuses, is built anew and replaced.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "lib/exec/cl_common.hpp"
+
+namespace mgpu {
+
+class ClProgramCache {
+ public:
+  // An empty folder: nothing is kept.
+  explicit ClProgramCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // A built program for the one device of `context`. Throws Error(device) with the build log. A cache that cannot be
+  // read or written costs time, never the run.
+  cl::Program build(const cl::Context& context, const cl::Device& device, std::string_view file, std::string_view text,
+                    const std::string& options) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace mgpu
