@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,9 +73,10 @@ class Backend {
   virtual std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) = 0;
 
   virtual Nanos now() = 0;                            // the clock of every host time: steady, or virtual
-  // A virtual clock moves only here: to the next completion. The executor then runs all workers on one thread. False: real time.
-  virtual bool is_virtual() const = 0;
-  virtual bool advance() = 0;                         // false when nothing is under way
+  virtual bool is_virtual() const = 0;                // then the executor runs all workers on one thread
+  // A virtual clock moves only here: to the next completion or, when nothing will complete, to `limit` if there is one. False when
+  // there is neither, and always when time is real.
+  virtual bool advance(std::optional<Nanos> limit) = 0;
 };
 
 }  // namespace mgpu

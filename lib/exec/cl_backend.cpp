@@ -99,7 +99,7 @@ class ClBackend final : public Backend {
 
   Nanos now() override { return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch()); }
   bool is_virtual() const override { return false; }
-  bool advance() override { return false; }
+  bool advance(std::optional<Nanos>) override { return false; }
 
  private:
   void enumerate_platform(const cl::Platform& platform, std::size_t p, Enumeration& found) {

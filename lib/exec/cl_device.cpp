@@ -135,11 +135,9 @@ std::unique_ptr<Kernel> ClDevice::kernel(std::string_view file, std::string_view
 }
 
 const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
-  if (kind == CommandKind::upload) return nullptr;
-  const auto& last = batches_.back().last;
-  // A launch waits for uploads, a download for launches; with none of those in the batch, for what came before them.
+  // A launch waits for uploads; a download for launches, or for uploads when nothing was launched since.
   for (int stage = static_cast<int>(kind) - 1; stage >= 0; --stage) {
-    const cl::Event& event = last[static_cast<std::size_t>(stage)];
+    const cl::Event& event = latest_[static_cast<std::size_t>(stage)];
     if (event() == nullptr) continue;
     wait_list_.assign(1, event);
     return &wait_list_;
@@ -149,7 +147,7 @@ const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
 
 void ClDevice::record(CommandKind kind, cl::Event event, std::string label, Bytes bytes) {
   Batch& batch = batches_.back();
-  batch.last[static_cast<std::size_t>(kind)] = event;
+  batch.last[static_cast<std::size_t>(kind)] = latest_[static_cast<std::size_t>(kind)] = event;
   Pending pending{std::move(event), {}};
   pending.command.kind = kind;
   pending.command.label = std::move(label);
@@ -215,11 +213,15 @@ ClDevice::Batch& ClDevice::find(BatchId batch) {
 
 bool ClDevice::complete(BatchId batch) {
   try {
-    for (cl::Event& event : find(batch).last) {
+    const auto& last = find(batch).last;
+    for (const cl::Event& event : last) {
       if (event() == nullptr) continue;
       const cl_int status = status_of(event);
       if (status < 0) throw cl_failure("a command on " + facts_.id + " " + facts_.name + " failed", status);
       if (status != CL_COMPLETE) return false;
+    }
+    for (std::size_t queue = 0; queue < last.size(); ++queue) {
+      if (latest_[queue]() == last[queue]()) latest_[queue] = cl::Event();
     }
     return true;
   } catch (const cl::Error& error) {

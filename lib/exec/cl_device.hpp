@@ -1,6 +1,7 @@
 // One opened OpenCL device: its context, three in-order profiling queues, its memory and its batches of commands.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <span>
 
@@ -57,7 +58,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
 
   const cl::Program& program(std::string_view file, const std::string& options);
   void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes);
-  // The event a command of `kind` has to wait for: that of the stage before it in the open batch.
+  // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete.
   const std::vector<cl::Event>* dependency(CommandKind kind);
   Batch& find(BatchId batch);
 
@@ -70,6 +71,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const ClProgramCache& cache_;
   std::vector<ClBuiltProgram> programs_;
   std::deque<Batch> batches_;  // the last is open
+  std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;
   std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
   SetupCost setup_;

@@ -102,7 +102,9 @@ struct SuiteInfo {
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
   // The size that --input gives. Throws Error(input).
   std::uint64_t (*size_of_input)(const std::filesystem::path&) = nullptr;
-  // Throws Error(usage) for a size or option it cannot do, Error(input) for a file it cannot read.
+  // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
+  void (*check)(const SuiteParams&) = nullptr;
+  // Throws Error(input) for a file it cannot read, and what `check` throws.
   std::unique_ptr<Workload> (*make)(const SuiteParams&) = nullptr;
 };
 

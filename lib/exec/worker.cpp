@@ -1,0 +1,257 @@
+// See the header.
+#include "lib/exec/worker.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace mgpu {
+namespace {
+
+constexpr std::size_t kDepth = 2;  // slices in flight: one transfers while the other computes
+
+// Polls to the end of a batch, on either clock. Throws Error(timeout) past the deadline.
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> deadline) {
+  while (!device.complete(batch)) {
+    if (deadline && backend.now() >= *deadline) throw Error(ErrorKind::timeout, "the device did not finish the merge in time");
+    if (backend.is_virtual()) {
+      if (!backend.advance(deadline)) throw Error(ErrorKind::internal, "the merge never ends");
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void merge_on_device(SampleRun& run) {
+  Member& best = run.members[run.merge_device.value];
+  best.program->merge(best.device->stream());
+  const BatchId batch = best.device->submit();
+  wait_for(run.backend, *best.device, batch, run.deadline);
+  run.sample.batches.push_back({run.merge_device, kMerge, best.device->take(batch)});
+  best.program->merged();
+  run.sample.merged_on = run.merge_device;
+}
+
+// All partials are on the host and every worker is at rest: the last one to settle merges, which spares waking a thread.
+void finish_sample(SampleRun& run) {
+  RawSample& sample = run.sample;
+  sample.merge_begin = run.backend.now();
+  const bool on_device = run.alive[run.merge_device.value] &&
+                         run.workload.merge_on_device(run.members[run.merge_device.value].device->resources().traits());
+  try {
+    if (on_device) {
+      merge_on_device(run);
+    } else {
+      run.workload.merge();
+    }
+  } catch (const Error& error) {
+    const bool hung = error.kind() == ErrorKind::timeout;
+    if (on_device) sample.faults.push_back({run.merge_device, error.what(), 0, hung});
+    sample.failure = error;
+  }
+  sample.merge_end = sample.end = run.backend.now();
+  run.over = true;
+}
+
+}  // namespace
+
+DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self) : run_(run), self_(self) {}
+
+bool DeviceWorker::step() {
+  if (left_) return false;
+  try {
+    return advance();
+  } catch (const Error& error) {
+    fail(error);
+    return true;
+  }
+}
+
+bool DeviceWorker::advance() {
+  bool progress = gone_ ? false : retire();
+  if (run_.over && in_flight_.empty()) {
+    leave();
+    return true;
+  }
+  if (gone_) return progress;
+  if (!in_flight_.empty() && !progress && run_.deadline && run_.backend.now() >= *run_.deadline) {
+    throw Error(ErrorKind::timeout, "no answer within the time limit of the sample");
+  }
+  if (!collecting_) progress |= top_up();
+  return progress;
+}
+
+bool DeviceWorker::retire() {
+  bool progress = false;
+  while (!in_flight_.empty() && member().device->complete(in_flight_.front().batch)) {
+    const InFlight done = in_flight_.front();
+    in_flight_.pop_front();
+    std::vector<RawCommand> commands = member().device->take(done.batch);
+    progress = true;
+    if (done.rejected) continue;
+    if (done.number == kCollect) {
+      member().program->collected();
+      not_on_host_.clear();
+      collecting_ = false;
+    } else if (done.number != kPrepare) {
+      retire_slice(done, commands);
+    }
+    if (commands.empty()) continue;
+    const std::lock_guard lock(run_.mutex);
+    run_.sample.batches.push_back({self_, done.number, std::move(commands)});
+  }
+  return progress;
+}
+
+void DeviceWorker::retire_slice(const InFlight& done, const std::vector<RawCommand>& commands) {
+  std::uint64_t first = ~std::uint64_t{0}, last = 0;
+  for (const RawCommand& command : commands) {
+    first = std::min(first, command.started);
+    last = std::max(last, command.ended);
+  }
+  const std::uint64_t from = std::max(first, previous_end_);
+  const Nanos busy{last > from ? static_cast<std::int64_t>(last - from) : 0};
+  previous_end_ = std::max(previous_end_, last);
+  const Nanos now = run_.backend.now();
+  const std::lock_guard lock(run_.mutex);
+  run_.source.finished(self_, done.slice, busy);
+  run_.sample.slices.push_back({self_, done.number, done.slice.begin, done.slice.end, done.enqueued, now});
+  ++run_.version;
+}
+
+std::optional<Answer> DeviceWorker::ask() {
+  if (run_.over || asked_at_ == run_.version) return std::nullopt;  // no lock: this is polled
+  const std::lock_guard lock(run_.mutex);
+  const Nanos begin = run_.backend.now();
+  Answer answer = run_.source.next(self_);
+  run_.sample.decision += run_.backend.now() - begin;
+  if (!std::holds_alternative<Slice>(answer)) asked_at_ = run_.version;
+  return answer;
+}
+
+bool DeviceWorker::top_up() {
+  bool progress = false;
+  while (in_flight_.size() < kDepth) {
+    std::optional<Answer> answer;
+    try {
+      answer = ask();
+    } catch (const Error& error) {  // nobody can take what is left
+      abort(error);
+      return true;
+    }
+    if (!answer) break;
+    progress = true;
+    if (const auto* slice = std::get_if<Slice>(&*answer)) {
+      enqueue(*slice);
+      continue;
+    }
+    done_ = std::holds_alternative<Done>(*answer);
+    break;
+  }
+  if (!in_flight_.empty()) return progress;
+  if (!not_on_host_.empty()) {
+    start_collect();
+    return true;
+  }
+  enter(HostState::sync);
+  return (done_ && settle()) || progress;
+}
+
+void DeviceWorker::enqueue(const Slice& slice) {
+  enter(HostState::in_flight);
+  Stream& stream = member().device->stream();
+  if (!prepared_) {
+    prepared_ = true;
+    const Nanos now = run_.backend.now();
+    member().program->prepare(stream);
+    in_flight_.push_back({member().device->submit(), kPrepare, {}, now});
+    if (member().device->complete(in_flight_.back().batch)) retire();  // as a rule nothing was enqueued
+  }
+  InFlight entry{{}, next_number_, slice, run_.backend.now()};
+  try {
+    member().program->enqueue(slice, static_cast<unsigned>(next_number_) % kDepth, stream);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    entry.rejected = true;
+  }
+  entry.batch = member().device->submit();
+  in_flight_.push_back(entry);
+  if (entry.rejected) {
+    const std::lock_guard lock(run_.mutex);
+    run_.source.rejected(self_, slice, slice.size() / 2);
+    ++run_.version;
+    return;
+  }
+  not_on_host_.push_back(slice);
+  ++next_number_;
+}
+
+void DeviceWorker::start_collect() {
+  enter(HostState::in_flight);
+  const Nanos now = run_.backend.now();
+  collecting_ = true;
+  member().program->collect(member().device->stream());
+  in_flight_.push_back({member().device->submit(), kCollect, {}, now});
+}
+
+bool DeviceWorker::settle() {
+  {
+    const std::lock_guard lock(run_.mutex);
+    run_.settled[self_.value] = run_.version;
+    if (run_.over) return false;
+    for (std::size_t i = 0; i < run_.members.size(); ++i) {
+      if (run_.alive[i] && run_.settled[i] != run_.version) return false;
+    }
+  }
+  // Nobody else acts any more: all others are settled at this version, and only an unsettled worker changes it.
+  finish_sample(run_);
+  return true;
+}
+
+void DeviceWorker::fail(const Error& error) {
+  gone_ = true;
+  const std::lock_guard lock(run_.mutex);
+  run_.alive[self_.value] = false;
+  Items items = 0;
+  for (const Slice& slice : not_on_host_) items += slice.size();
+  const bool hung = error.kind() == ErrorKind::timeout || !in_flight_.empty();
+  run_.sample.faults.push_back({self_, error.what(), items, hung});
+  in_flight_.clear();
+  if (run_.over) return;
+  try {
+    run_.source.lost(self_, not_on_host_);
+  } catch (const Error& hopeless) {
+    run_.sample.failure = hopeless;
+  }
+  ++run_.version;
+  if (std::none_of(run_.alive.begin(), run_.alive.end(), [](bool alive) { return alive; })) run_.sample.failure = error;
+  if (run_.sample.failure) {
+    run_.sample.end = run_.backend.now();
+    run_.over = true;
+  }
+}
+
+void DeviceWorker::abort(const Error& error) {
+  const std::lock_guard lock(run_.mutex);
+  if (run_.over) return;
+  run_.sample.failure = error;
+  run_.sample.end = run_.backend.now();
+  run_.over = true;
+}
+
+void DeviceWorker::enter(HostState state) {
+  if (state == state_) return;
+  const Nanos now = run_.backend.now();
+  if (now > state_since_) spans_.push_back({self_, state_, state_since_, now});
+  state_ = state;
+  state_since_ = now;
+}
+
+void DeviceWorker::leave() {
+  const std::lock_guard lock(run_.mutex);
+  if (run_.sample.end > state_since_) spans_.push_back({self_, state_, state_since_, run_.sample.end});
+  auto& all = run_.sample.spans;
+  all.insert(all.end(), spans_.begin(), spans_.end());
+  left_ = true;
+}
+
+}  // namespace mgpu
