@@ -35,4 +35,28 @@ Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks) 
   return timeline;
 }
 
+SampleShare share_of(const RawSample& sample, std::size_t devices) {
+  SampleShare share;
+  share.items.assign(devices, 0);
+  share.busy.assign(devices, Nanos{});
+  share.makespan = sample.makespan();
+  for (const SliceRecord& slice : sample.slices) share.items[slice.device.value] += slice.end - slice.begin;
+  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> stamps(devices);
+  for (const RawBatch& batch : sample.batches) {
+    for (const RawCommand& command : batch.commands) stamps[batch.device.value].push_back({command.started, command.ended});
+  }
+  for (std::size_t i = 0; i < devices; ++i) {
+    std::sort(stamps[i].begin(), stamps[i].end());
+    std::uint64_t reached = 0, busy = 0;
+    for (const auto& [started, ended] : stamps[i]) {
+      const std::uint64_t from = std::max(started, reached);
+      if (ended <= from) continue;
+      busy += ended - from;
+      reached = ended;
+    }
+    share.busy[i] = Nanos{static_cast<std::int64_t>(busy)};
+  }
+  return share;
+}
+
 }  // namespace mgpu

@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/plan/strategy.hpp"
 #include "lib/profile/timeline.hpp"
 
 namespace mgpu {
@@ -42,5 +43,8 @@ struct RawSample {
 // All on the host's clock, relative to the sample's begin. `clocks` by DeviceIndex. Stamps are left where the map puts them: a
 // command may stick out of the sample by the clock's uncertainty.
 Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks);
+
+// What each of the `devices` did: items finished, and the union of its commands in its own time.
+SampleShare share_of(const RawSample& sample, std::size_t devices);
 
 }  // namespace mgpu

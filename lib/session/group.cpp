@@ -1,0 +1,341 @@
+// See the header. Reads in the order of the run: prepare, warm up, sample in turn, verify.
+#include "lib/session/group.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+namespace mgpu {
+namespace {
+
+constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
+
+class Group {
+ public:
+  Group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode, Workload& workload,
+        std::vector<SessionDevice>& devices, std::string& digest, std::optional<Nanos> give_up_at, SessionObserver& observer)
+      : backend_(backend),
+        executor_(executor),
+        options_(options),
+        problem_(problem),
+        mode_(mode),
+        workload_(workload),
+        devices_(devices),
+        digest_(digest),
+        give_up_at_(give_up_at),
+        observer_(observer) {}
+
+  GroupResult run() {
+    make_cells();
+    prepare();
+    warm_up();
+    sample_in_turn();
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void make_cells();
+  void prepare();
+  void prepare_device(std::size_t index);
+  void wait_for(OpenDevice& device, BatchId batch);
+  void lose(std::size_t index, const std::string& why, bool hung);
+  void close_impossible_cells();
+  void warm_up();
+  void sample_in_turn();
+  void take_sample(Cell& cell, bool counts);
+  void note_faults(Cell& cell, const RawSample& sample);
+  void check(Cell& cell, bool thorough);
+  void publish(const Cell& cell);
+  void fail(Cell& cell, const std::string& reason);
+  void refute(Cell& cell, const std::string& reason);
+  std::vector<DeviceEstimate> estimates(const Cell& cell) const;
+  bool stopped();
+  void finish();
+
+  Backend& backend_;
+  Executor& executor_;
+  const SessionOptions& options_;
+  const Problem& problem_;
+  Mode mode_;
+  Workload& workload_;
+  std::vector<SessionDevice>& devices_;
+  std::string& digest_;
+  std::optional<Nanos> give_up_at_;
+  SessionObserver& observer_;
+  GroupResult result_;
+  bool result_written_ = false;
+};
+
+void Group::make_cells() {
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    Cell cell;
+    cell.first = i;
+    cell.count = 1;
+    result_.cells.push_back(std::move(cell));
+  }
+  for (const std::size_t count : options_.device_counts) {
+    for (const StrategyChoice& choice : options_.strategies) {
+      if (choice.info->name == "single") continue;  // its samples are those of the fastest device alone
+      Cell cell;
+      cell.choice = &choice;
+      cell.count = count;
+      result_.cells.push_back(std::move(cell));
+    }
+  }
+}
+
+void Group::prepare() {
+  result_.prepared.resize(devices_.size());
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (!devices_[i].lost) prepare_device(i);
+  }
+  close_impossible_cells();
+}
+
+void Group::prepare_device(std::size_t index) {
+  Prepared& mine = result_.prepared[index];
+  OpenDevice& device = *devices_[index].open;
+  mine.capacity = workload_.capacity(device.resources().traits(), mode_);
+  if (mine.capacity.fits == 0) return;
+  device.take_setup_cost();
+  try {
+    mine.program = workload_.program(device.resources(), DeviceIndex{static_cast<std::uint32_t>(index)}, mode_, mine.capacity);
+    mine.cost = device.take_setup_cost();
+    if (mode_ == Mode::resident) {
+      const Nanos begin = backend_.now();
+      mine.program->load(device.stream());
+      wait_for(device, device.submit());
+      mine.upload = backend_.now() - begin;
+    }
+    mine.before = device.probe_clock(kClockProbes);
+  } catch (const Error& error) {
+    mine.program.reset();
+    mine.capacity.fits = 0;
+    mine.capacity.reason = error.what();
+    if (error.kind() != ErrorKind::out_of_memory) lose(index, error.what(), error.kind() == ErrorKind::timeout);
+  }
+}
+
+// Outside samples; a device that does not answer within the time of a case is lost.
+void Group::wait_for(OpenDevice& device, BatchId batch) {
+  const Nanos begin = backend_.now();
+  while (!device.complete(batch)) {
+    if (options_.case_timeout && backend_.now() - begin > *options_.case_timeout) {
+      throw Error(ErrorKind::timeout, "the device did not answer within the time of a case");
+    }
+    if (backend_.is_virtual()) {
+      if (!backend_.advance(std::nullopt)) throw Error(ErrorKind::timeout, "the device never answers");
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  device.take(batch);
+}
+
+void Group::lose(std::size_t index, const std::string& why, bool hung) {
+  SessionDevice& device = devices_[index];
+  if (device.lost) return;
+  device.lost = true;
+  device.lost_why = why;
+  observer_.warning("device " + device.facts.id + " " + device.facts.name + " is out: " + why);
+  if (!hung) return;
+  // Releasing handles of a device that hangs can block for ever: they are leaked, and the process leaves by _Exit.
+  (void)device.open.release();
+  (void)result_.prepared[index].program.release();
+}
+
+// Cells whose devices cannot do this: unsupported when the problem does not fit, skipped when a device is lost.
+void Group::close_impossible_cells() {
+  for (Cell& cell : result_.cells) {
+    if (cell.closed) continue;
+    for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+      const bool lost = devices_[i].lost;
+      if (!lost && result_.prepared[i].program) continue;
+      cell.closed = true;
+      if (!cell.samples.empty()) break;  // what was measured before the device was lost stands
+      cell.status = lost ? Status::skipped : Status::unsupported;
+      cell.reason = "device " + devices_[i].facts.id + ": " + (lost ? "lost, " + devices_[i].lost_why : result_.prepared[i].capacity.reason);
+      break;
+    }
+  }
+}
+
+std::vector<DeviceEstimate> Group::estimates(const Cell& cell) const {
+  std::vector<DeviceEstimate> all;
+  for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+    DeviceEstimate estimate;
+    estimate.items_per_s = result_.prepared[i].items_per_s;
+    estimate.score = devices_[i].facts.score;
+    estimate.fits = result_.prepared[i].capacity.fits;
+    estimate.pipeline = result_.prepared[i].capacity.pipeline;
+    all.push_back(estimate);
+  }
+  return all;
+}
+
+// Uncounted executions: kernels are built for good, memory is touched. Single devices get one at least: it tells their rates.
+void Group::warm_up() {
+  for (Cell& cell : result_.cells) {
+    const std::size_t times = std::max<std::size_t>(options_.stop.warmup, cell.alone() ? 1 : 0);
+    for (std::size_t n = 0; n < times && !cell.closed; ++n) {
+      if (stopped()) return;
+      take_sample(cell, false);
+    }
+  }
+}
+
+// Round after round, every second one backwards, so that a drift of the machine hits all cells alike.
+void Group::sample_in_turn() {
+  std::vector<std::size_t> order(result_.cells.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (bool open = true; open; std::reverse(order.begin(), order.end())) {
+    open = false;
+    for (const std::size_t index : order) {
+      Cell& cell = result_.cells[index];
+      if (cell.closed) continue;
+      if (stopped()) return;
+      take_sample(cell, true);
+      if (!cell.closed && options_.stop.satisfied(cell.times)) {
+        check(cell, true);  // the last of a cell as thoroughly as its first
+        cell.closed = true;
+      }
+      open = true;
+    }
+    const auto closed = std::count_if(result_.cells.begin(), result_.cells.end(), [](const Cell& cell) { return cell.closed; });
+    observer_.progress(problem_.suite->name + " " + to_string(mode_), static_cast<std::size_t>(closed), result_.cells.size());
+  }
+}
+
+void Group::take_sample(Cell& cell, bool counts) {
+  SampleRequest request;
+  for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+    request.members.push_back({devices_[i].open.get(), result_.prepared[i].program.get()});
+  }
+  const auto estimated = estimates(cell);
+  const auto best = std::max_element(estimated.begin(), estimated.end(), [](const auto& a, const auto& b) { return a.items_per_s < b.items_per_s; });
+  request.merge_device = DeviceIndex{static_cast<std::uint32_t>(best - estimated.begin())};
+  request.workload = &workload_;
+  request.timeout = options_.case_timeout;
+  const Shape& shape = workload_.shape();
+  const PlanRequest plan{shape.items, shape.granularity, mode_, shape.cost, estimated, 0, 0};
+  static const StrategyChoice alone = parse_strategies("single").front();
+  const StrategyChoice& choice = cell.alone() ? alone : *cell.choice;
+  std::unique_ptr<SliceSource> source;
+  const Nanos begin = backend_.now();
+  try {
+    source = choice.info->make(choice.params)->begin(plan, cell.history);
+  } catch (const Error& error) {
+    cell.status = Status::unsupported;
+    cell.reason = error.what();
+    cell.closed = true;
+    return;
+  }
+  const Nanos begun = backend_.now() - begin;
+  request.source = source.get();
+  RawSample sample = executor_.run(request);
+  note_faults(cell, sample);
+  if (sample.failure) return fail(cell, sample.failure->what());
+  if (cell.alone() && !counts) {
+    result_.prepared[cell.first].items_per_s = static_cast<double>(shape.items) / std::max(seconds(sample.makespan()), 1e-9);
+  }
+  const bool first = cell.verify.method.empty();
+  if (counts) {
+    cell.history.push_back(share_of(sample, cell.count));
+    cell.times.push_back(sample.makespan());
+    cell.decisions.push_back(begun + sample.decision);
+    cell.samples.push_back(std::move(sample));
+  }
+  check(cell, first);
+}
+
+void Group::note_faults(Cell& cell, const RawSample& sample) {
+  for (const DeviceFault& fault : sample.faults) {
+    const std::size_t index = cell.first + fault.device.value;
+    cell.faults.push_back({devices_[index].facts.id, fault.what, fault.items_lost});
+    lose(index, fault.what, fault.hung);
+  }
+  if (!sample.faults.empty()) close_impossible_cells();
+}
+
+// Every result must have the digest of the first one that was verified; `thorough` verifies against the reference again.
+void Group::check(Cell& cell, bool thorough) {
+  const std::string digest = workload_.digest();
+  cell.verify.digest = digest;
+  if (!digest_.empty() && digest != digest_) return refute(cell, "the result " + digest + " differs from " + digest_ + ", verified before");
+  if (options_.verify == VerifyLevel::off) {
+    cell.verify.method = "not verified: --verify off";
+    cell.verify.status = VerifyStatus::off;
+  } else if (thorough) {
+    if (options_.verify == VerifyLevel::sample) publish(cell);
+    const Verdict verdict = workload_.verify(options_.verify, options_.seed);
+    cell.verify.method = verdict.method;
+    cell.verify.status = verdict.status == Verdict::Status::passed ? VerifyStatus::passed : VerifyStatus::failed;
+    if (cell.verify.status == VerifyStatus::failed) return refute(cell, verdict.message);
+    digest_ = digest;
+  }
+  if (options_.result_file && !result_written_) {
+    workload_.write_result(*options_.result_file);
+    result_written_ = true;
+  }
+}
+
+void Group::publish(const Cell& cell) {
+  for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+    if (devices_[i].lost) continue;
+    OpenDevice& device = *devices_[i].open;
+    result_.prepared[i].program->publish(device.stream());
+    wait_for(device, device.submit());
+    result_.prepared[i].program->published();
+  }
+}
+
+// A case without a result has no numbers.
+void Group::fail(Cell& cell, const std::string& reason) {
+  cell.status = Status::failed;
+  cell.reason = reason;
+  cell.closed = true;
+  cell.samples.clear();
+  cell.times.clear();
+  cell.decisions.clear();
+}
+
+// Neither has one whose result is wrong.
+void Group::refute(Cell& cell, const std::string& reason) {
+  fail(cell, reason);
+  cell.verify.status = VerifyStatus::failed;
+}
+
+bool Group::stopped() {
+  const bool late = give_up_at_ && backend_.now() >= *give_up_at_;
+  const bool asked = observer_.stop_requested();
+  if (!late && !asked) return false;
+  result_.interrupted = asked;
+  for (Cell& cell : result_.cells) {
+    cell.closed = true;
+    if (!cell.samples.empty() || cell.status != Status::ok) continue;
+    cell.status = Status::skipped;
+    cell.reason = asked ? "interrupted before its first sample" : "the time limit was reached before its first sample";
+  }
+  return true;
+}
+
+void Group::finish() {
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    Prepared& mine = result_.prepared[i];
+    if (devices_[i].lost || !mine.program) continue;
+    mine.after = devices_[i].open->probe_clock(kClockProbes);
+    mine.clock = fit_clock(mine.before, mine.after);
+    mine.program.reset();
+  }
+}
+
+}  // namespace
+
+GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
+                      Workload& workload, std::vector<SessionDevice>& devices, std::string& digest, std::optional<Nanos> give_up_at,
+                      SessionObserver& observer) {
+  return Group(backend, executor, options, problem, mode, workload, devices, digest, give_up_at, observer).run();
+}
+
+}  // namespace mgpu

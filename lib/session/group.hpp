@@ -1,0 +1,63 @@
+// One problem in one mode on the session's devices: programs made, every case ("cell") sampled in turn, everything verified. What the
+// samples mean is lib/session/recorder.hpp's matter.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/exec/executor.hpp"
+#include "lib/session/session.hpp"
+
+namespace mgpu {
+
+// A device of the session. `lost` devices are out for the rest of it.
+struct SessionDevice {
+  Device facts;
+  std::unique_ptr<OpenDevice> open;
+  bool lost = false;
+  std::string lost_why;
+};
+
+// One case: a strategy on the first `count` devices, or one device alone (what every speed-up is measured against).
+struct Cell {
+  const StrategyChoice* choice = nullptr;  // none: alone
+  std::size_t first = 0, count = 0;        // devices first .. first + count - 1
+  Status status = Status::ok;
+  std::string reason;
+  bool closed = false;                     // takes no more samples
+  std::vector<RawSample> samples;
+  std::vector<Nanos> times;                // makespans of `samples`
+  std::vector<Nanos> decisions;            // begin and every next, of `samples`
+  History history;
+  std::vector<Fault> faults;
+  VerifyRecord verify;
+
+  bool alone() const { return choice == nullptr; }
+};
+
+// What one device holds for the group.
+struct Prepared {
+  Capacity capacity;
+  std::unique_ptr<DeviceProgram> program;  // null: cannot take part, capacity.reason says why
+  SetupCost cost;
+  Nanos upload{};                          // resident inputs
+  std::vector<ClockProbe> before, after;
+  ClockMap clock;
+  double items_per_s = 0;                  // alone, from the warm-up
+};
+
+struct GroupResult {
+  std::vector<Cell> cells;                 // alone cells of every device first, then as asked for
+  std::vector<Prepared> prepared;          // by device; programs already freed
+  bool interrupted = false;
+};
+
+// Runs the group. Failures of devices and cases are in the cells; `devices` that failed are marked lost. `digest` is the problem's
+// verified digest, once known: every other result of the problem must equal it.
+GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
+                      Workload& workload, std::vector<SessionDevice>& devices, std::string& digest, std::optional<Nanos> give_up_at,
+                      SessionObserver& observer);
+
+}  // namespace mgpu

@@ -1,0 +1,151 @@
+// See the header.
+#include "lib/session/recorder.hpp"
+
+#include <algorithm>
+
+namespace mgpu {
+namespace {
+
+std::size_t nearest_to(Nanos median, std::span<const Nanos> times) {
+  const auto distance = [&](Nanos t) { return t > median ? t - median : median - t; };
+  const auto at = std::min_element(times.begin(), times.end(), [&](Nanos a, Nanos b) { return distance(a) < distance(b); });
+  return static_cast<std::size_t>(at - times.begin());
+}
+
+class Recorder {
+ public:
+  Recorder(const GroupResult& group, const SessionOptions& options, const Problem& problem, Mode mode, const Workload& workload,
+           std::span<const SessionDevice> devices, Nanos pin)
+      : group_(group), options_(options), problem_(problem), mode_(mode), workload_(workload), devices_(devices), pin_(pin) {}
+
+  std::vector<RunRecord> all() const {
+    std::vector<RunRecord> records;
+    std::size_t next = devices_.size();  // cells after those of single devices are in the order asked for
+    for (const std::size_t count : options_.device_counts) {
+      for (const StrategyChoice& choice : options_.strategies) {
+        const Cell& cell = choice.info->name == "single" ? fastest_alone(count) : group_.cells[next++];
+        records.push_back(record(cell, choice, count));
+      }
+    }
+    return records;
+  }
+
+ private:
+  // The alone cell of least median among the first `count` devices; the first one when none has samples.
+  const Cell& fastest_alone(std::size_t count) const {
+    const Cell* best = &group_.cells.front();
+    for (std::size_t i = 1; i < count; ++i) {
+      const Cell& cell = group_.cells[i];
+      if (cell.times.empty()) continue;
+      if (best->times.empty() || summarise(cell.times).median < summarise(best->times).median) best = &cell;
+    }
+    return *best;
+  }
+
+  std::optional<Nanos> alone(std::size_t device) const {
+    const Cell& cell = group_.cells[device];
+    if (cell.times.empty()) return std::nullopt;
+    return summarise(cell.times).median;
+  }
+
+  RunRecord record(const Cell& cell, const StrategyChoice& choice, std::size_t count) const {
+    RunRecord run;
+    run.suite = problem_.suite->name;
+    run.params[problem_.suite->size_name] = static_cast<std::int64_t>(problem_.params.size);
+    for (const auto& [name, value] : problem_.params.options) run.params[name] = value;
+    if (problem_.params.input) {
+      run.params["input"] = problem_.params.input->string();
+    } else {
+      run.params["seed"] = static_cast<std::int64_t>(problem_.params.seed);
+    }
+    run.strategy = choice.info->name;
+    run.strategy_params = choice.params;
+    for (std::size_t i = 0; i < count; ++i) run.devices.push_back(devices_[i].facts.id);
+    run.mode = mode_;
+    run.status = cell.status;
+    if (cell.status != Status::ok) run.reason = cell.reason;
+    run.verify = cell.verify;
+    run.faults = cell.faults;
+    const Shape& shape = workload_.shape();
+    run.work = {shape.items, shape.ops, shape.bytes_in, shape.bytes_out};
+    run.rate_unit = shape.rate_unit;
+    setup(run, count);
+    if (!cell.times.empty()) measured(run, cell, count);
+    return run;
+  }
+
+  void setup(RunRecord& run, std::size_t count) const {
+    run.setup.pin = pin_;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Prepared& mine = group_.prepared[i];
+      run.setup.build = std::max(run.setup.build, mine.cost.build);
+      run.setup.alloc = std::max(run.setup.alloc, mine.cost.alloc);
+      run.setup.upload = std::max(run.setup.upload, mine.upload);
+    }
+  }
+
+  void measured(RunRecord& run, const Cell& cell, std::size_t count) const {
+    run.samples = cell.times;
+    run.time = summarise(cell.times);
+    run.sample_index = nearest_to(run.time.median, cell.times);
+    const RawSample& shown = cell.samples[run.sample_index];
+    run.timeline = timeline_of(shown, cell, count);
+    run.merge = run.timeline.merge_end - run.timeline.merge_begin;
+    run.plan.decision = cell.decisions[run.sample_index];
+    const double time = seconds(run.time.median);
+    run.rate = time > 0 ? workload_.shape().ops / time : 0;
+    const std::vector<DeviceParts> parts = device_parts(run.timeline);
+    MetricsInput input;
+    input.time = run.time.median;
+    for (std::size_t i = 0; i < count; ++i) input.alone.push_back(alone(i));
+    run.metrics = compute_metrics(run.timeline, parts, input);
+    run.bottleneck = find_bottleneck(run.timeline);
+    for (std::size_t i = 0; i < count; ++i) run.per_device.push_back(per_device(run, parts[i], i));
+  }
+
+  PerDevice per_device(const RunRecord& run, const DeviceParts& parts, std::size_t i) const {
+    PerDevice mine;
+    mine.device = devices_[i].facts.id;
+    mine.alone = alone(i);
+    mine.parts = parts;
+    mine.share = run.work.items > 0 ? static_cast<double>(parts.items) / static_cast<double>(run.work.items) : 0;
+    mine.utilisation = run.timeline.makespan > Nanos{} ? seconds(parts.compute) / seconds(run.timeline.makespan) : 0;
+    mine.bytes_resident = group_.prepared[i].cost.allocated;
+    return mine;
+  }
+
+  // Of `count` devices, though a device alone ran without the others: those were idle.
+  Timeline timeline_of(const RawSample& sample, const Cell& cell, std::size_t count) const {
+    std::vector<ClockMap> clocks;
+    for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) clocks.push_back(group_.prepared[i].clock);
+    Timeline timeline = to_timeline(sample, clocks);
+    if (!cell.alone()) return timeline;
+    const DeviceIndex self{static_cast<std::uint32_t>(cell.first)};
+    for (auto& command : timeline.commands) command.device = self;
+    for (auto& span : timeline.spans) span.device = self;
+    for (auto& slice : timeline.slices) slice.device = self;
+    if (timeline.merged_on) timeline.merged_on = self;
+    timeline.devices = count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (i != self.value) timeline.spans.push_back({DeviceIndex{i}, HostState::idle, Nanos{}, timeline.makespan});
+    }
+    return timeline;
+  }
+
+  const GroupResult& group_;
+  const SessionOptions& options_;
+  const Problem& problem_;
+  Mode mode_;
+  const Workload& workload_;
+  std::span<const SessionDevice> devices_;
+  Nanos pin_;
+};
+
+}  // namespace
+
+std::vector<RunRecord> record_group(const GroupResult& group, const SessionOptions& options, const Problem& problem, Mode mode,
+                                    const Workload& workload, std::span<const SessionDevice> devices, Nanos setup_pin) {
+  return Recorder(group, options, problem, mode, workload, devices, setup_pin).all();
+}
+
+}  // namespace mgpu

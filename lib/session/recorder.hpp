@@ -1,0 +1,12 @@
+// From samples to records: medians, the sample shown, its timeline, metrics. Pure but for what it is given.
+#pragma once
+
+#include "lib/session/group.hpp"
+
+namespace mgpu {
+
+// One record per strategy and device count asked for, in that order. `setup_pin`: pinning the problem's input, once for all.
+std::vector<RunRecord> record_group(const GroupResult& group, const SessionOptions& options, const Problem& problem, Mode mode,
+                                    const Workload& workload, std::span<const SessionDevice> devices, Nanos setup_pin);
+
+}  // namespace mgpu

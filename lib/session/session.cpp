@@ -1,0 +1,97 @@
+// One session from top to bottom.
+#include "lib/session/session.hpp"
+
+#include <algorithm>
+
+#include "lib/session/group.hpp"
+#include "lib/session/recorder.hpp"
+
+namespace mgpu {
+namespace {
+
+// Nothing is shared between contexts but the host memory the workloads pin.
+std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& options, SessionObserver& observer) {
+  std::vector<SessionDevice> devices;
+  std::string why;
+  for (const Device& facts : options.devices) {
+    SessionDevice device;
+    device.facts = facts;
+    try {
+      device.open = backend.open(facts);
+    } catch (const Error& error) {
+      device.lost = true;
+      device.lost_why = why = error.what();
+      observer.warning("device " + facts.id + " " + facts.name + " is out: " + why);
+    }
+    devices.push_back(std::move(device));
+  }
+  if (std::all_of(devices.begin(), devices.end(), [](const SessionDevice& device) { return device.lost; })) {
+    throw Error(ErrorKind::no_device, "no device could be opened: " + why);
+  }
+  return devices;
+}
+
+// The latest clock map of each device; a group that could not use one keeps the older.
+void note_clocks(Report& report, const GroupResult& group) {
+  for (std::size_t i = 0; i < report.devices.size(); ++i) {
+    if (group.prepared[i].clock.method != "none") report.devices[i].clock = group.prepared[i].clock;
+  }
+}
+
+}  // namespace
+
+StopRule StopRule::quick() {
+  StopRule rule;
+  rule.least = 3;
+  rule.least_time = Nanos{};
+  rule.most_time = std::chrono::seconds(1);
+  return rule;
+}
+
+bool StopRule::satisfied(std::span<const Nanos> samples) const {
+  if (exactly > 0) return samples.size() >= exactly;
+  constexpr std::size_t kFewest = 3;  // however long they take
+  Nanos spent{};
+  for (const Nanos sample : samples) spent += sample;
+  if (samples.size() < kFewest) return false;
+  if (spent >= most_time) return true;
+  if (samples.size() < least || spent < least_time) return false;
+  const Summary summary = summarise(samples);
+  const double half = seconds(summary.ci95_high - summary.ci95_low) / 2;
+  return half <= half_width * seconds(summary.median);
+}
+
+Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
+  std::vector<SessionDevice> devices = open_devices(backend, options, observer);
+  for (std::size_t i = 0; i < devices.size(); ++i) report.devices.push_back({devices[i].facts, i, {}});
+  const auto give_up_at = options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
+  Executor executor(backend, devices.size());
+
+  bool interrupted = false;
+  for (const Problem& problem : options.problems) {
+    const std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
+    std::vector<OpenDevice*> open;
+    for (const SessionDevice& device : devices) {
+      if (!device.lost) open.push_back(device.open.get());
+    }
+    const Nanos begin = backend.now();
+    const std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
+    const Nanos pin = pinned ? backend.now() - begin : Nanos{};
+
+    std::string digest;  // of this problem, in whatever mode
+    for (const Mode mode : options.modes) {
+      const GroupResult group = run_group(backend, executor, options, problem, mode, *workload, devices, digest, give_up_at, observer);
+      note_clocks(report, group);
+      for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin)) report.runs.push_back(std::move(run));
+      interrupted |= group.interrupted;
+      observer.recorded(report);
+      if (interrupted) break;
+    }
+    if (interrupted) break;
+  }
+  report.complete = !interrupted;
+  observer.recorded(report);
+  return report;
+}
+
+}  // namespace mgpu

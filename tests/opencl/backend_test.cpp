@@ -1,0 +1,140 @@
+// The OpenCL backend on whatever devices there are: PoCL is enough, its sub-devices make several.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lib/exec/cl_backend.hpp"
+#include "lib/session/session.hpp"
+#include "tests/support/sum_workload.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr EmbeddedText kKernels[] = {kSumKernel, {"broken.cl", "__kernel void broken(__global int* x) { x[0] = nonsense; }\n"}};
+
+struct Folder {
+  Folder() : path(fs::temp_directory_path() / ("mgpu-test-" + std::to_string(::getpid()))) { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  fs::path path;
+};
+
+// The devices tests run on: the first CPU in two if it can be split, else everything there is.
+std::vector<Device> test_devices(Backend& backend) {
+  auto found = backend.enumerate().devices;
+  REQUIRE_FALSE(found.empty());
+  for (const Device& device : found) {
+    if (device.is_cpu() && device.compute_units >= 2) return backend.split(device, 2);
+  }
+  return found;
+}
+
+class Quiet final : public SessionObserver {
+ public:
+  void warning(std::string_view text) override { MESSAGE(std::string(text)); }
+  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void recorded(const Report&) override {}
+  bool stop_requested() override { return false; }
+};
+
+}  // namespace
+
+TEST_CASE("devices are described and listed best first") {
+  const auto backend = make_cl_backend({kKernels, {}});
+  const auto found = backend->enumerate();
+  REQUIRE_FALSE(found.devices.empty());
+  for (std::size_t i = 0; i < found.devices.size(); ++i) {
+    const Device& device = found.devices[i];
+    CHECK_FALSE(device.name.empty());
+    CHECK(device.global_memory > 0);
+    CHECK(device.compute_units > 0);
+    CHECK(device.score > 0);
+    if (i > 0) CHECK(device.score <= found.devices[i - 1].score);
+  }
+}
+
+TEST_CASE("a device cannot be split into more parts than it has units") {
+  const auto backend = make_cl_backend({kKernels, {}});
+  const Device device = backend->enumerate().devices.front();
+  CHECK_THROWS_AS(backend->split(device, device.compute_units + 1), Error);
+  CHECK_THROWS_AS(backend->split(device, 0), Error);
+}
+
+TEST_CASE("a kernel that does not build is an error with the compiler's words") {
+  const auto backend = make_cl_backend({kKernels, {}});
+  const auto open = backend->open(backend->enumerate().devices.front());
+  try {
+    open->resources().kernel("broken.cl", "broken", "");
+    FAIL("it built");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::device);
+    CHECK(std::string(error.what()).find("nonsense") != std::string::npos);
+  }
+  CHECK_THROWS_AS(open->resources().kernel("missing.cl", "x", ""), Error);
+  CHECK_THROWS_AS(open->resources().kernel("sum.cl", "no_such_entry", ""), Error);
+}
+
+TEST_CASE("an allocation beyond the device is refused as out of memory") {
+  const auto backend = make_cl_backend({kKernels, {}});
+  const Device device = backend->enumerate().devices.front();
+  const auto open = backend->open(device);
+  try {
+    open->resources().allocate(device.max_allocation + 1);
+    FAIL("it was allocated");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::out_of_memory);
+  }
+}
+
+TEST_CASE("built programs are kept, and a damaged file is replaced") {
+  const Folder folder;
+  const auto build = [&] {
+    const auto backend = make_cl_backend({kKernels, folder.path});
+    const auto open = backend->open(backend->enumerate().devices.front());
+    open->resources().kernel("sum.cl", "sum_slice", "-DUNUSED=1");
+  };
+  build();
+  REQUIRE(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
+  const fs::path file = fs::directory_iterator(folder.path)->path();
+  const auto size = fs::file_size(file);
+  build();
+  CHECK(fs::file_size(file) == size);
+  fs::resize_file(file, size - 100);  // the key is whole, the binary is not
+  build();
+  CHECK(fs::file_size(file) == size);
+  std::ofstream(file) << "garbage";
+  build();
+  CHECK(fs::file_size(file) == size);
+}
+
+TEST_CASE("a session on real devices: right under every strategy, in both modes, with parts that add up") {
+  const auto backend = make_cl_backend({kKernels, {}});
+  static SuiteInfo suite;
+  suite.name = "sum";
+  suite.size_name = "items";
+  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size); };
+  SessionOptions options;
+  SuiteParams params;
+  params.size = 1 << 20;
+  options.problems = {{&suite, params}};
+  options.modes = {Mode::resident, Mode::end_to_end};
+  options.strategies = parse_strategies("all");
+  options.devices = test_devices(*backend);
+  options.device_counts = {options.devices.size()};
+  options.stop.exactly = 3;
+  Quiet observer;
+  const Report report = run_session(*backend, options, {}, observer);
+  REQUIRE(report.runs.size() == 2 * all_strategies().size());
+  for (const RunRecord& run : report.runs) {
+    CAPTURE(run.strategy);
+    CAPTURE(to_string(run.mode));
+    CHECK(run.status == Status::ok);
+    CHECK(run.verify.status == VerifyStatus::passed);
+    Items items = 0;
+    for (const PerDevice& device : run.per_device) items += device.parts.items;
+    CHECK(items == params.size);
+  }
+}

@@ -1,0 +1,171 @@
+// A small workload for tests of everything that runs workloads: the sum of squares of 64-bit values, modulo 2^64. Its kernel exists
+// as a host function for the fake backend and as OpenCL text, its reference is one loop.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <numeric>
+#include <string>
+
+#include "lib/base/embedded.hpp"
+#include "lib/base/error.hpp"
+#include "lib/exec/fake_backend.hpp"
+#include "lib/workload/workload.hpp"
+
+namespace mgpu::test {
+
+inline constexpr EmbeddedText kSumKernel{"sum.cl",
+                                         "__kernel void sum_slice(__global const ulong* in, ulong first, ulong count, __global ulong* out,\n"
+                                         "                        uint index) {\n"
+                                         "  ulong sum = 0;\n"
+                                         "  for (ulong i = 0; i < count; ++i) sum += in[first + i] * in[first + i];\n"
+                                         "  out[index] = sum;\n"
+                                         "}\n"};
+
+// The same kernel for the fake backend: one op per item.
+inline FakeKernels sum_kernels() {
+  FakeKernelCode code;
+  code.run = [](const Grid&, std::span<const FakeArg> args) {
+    const auto in = std::get<std::span<std::byte>>(args[0]), out = std::get<std::span<std::byte>>(args[3]);
+    const auto first = std::get<std::uint64_t>(args[1]), count = std::get<std::uint64_t>(args[2]);
+    std::uint64_t sum = 0, value = 0;
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      std::memcpy(&value, in.data() + i * sizeof value, sizeof value);
+      sum += value * value;
+    }
+    std::memcpy(out.data() + std::get<std::uint32_t>(args[4]) * sizeof sum, &sum, sizeof sum);
+  };
+  code.ops = [](const Grid&, std::span<const FakeArg> args) { return static_cast<double>(std::get<std::uint64_t>(args[2])); };
+  return {{"sum_slice", code}};
+}
+
+struct SumFaults {
+  std::optional<DeviceIndex> corrupts;      // this device's partial sums come out wrong
+  Items too_many = ~Items{0};               // enqueue of a larger slice runs out of memory
+};
+
+class SumWorkload final : public Workload {
+ public:
+  explicit SumWorkload(Items items, SumFaults faults = {}) : values_(items), faults_(faults) {
+    std::iota(values_.begin(), values_.end(), std::uint64_t{3});
+    shape_.items = items;
+    shape_.cost = {8, 0, 1, 0};
+    shape_.ops = static_cast<double>(items);
+    shape_.rate_unit = "items/s";
+    shape_.bytes_in = items * 8;
+    shape_.bytes_out = 8;
+  }
+
+  const Shape& shape() const override { return shape_; }
+
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override {
+    const Items held = std::min(device.global_memory, device.max_allocation) / 2 / 8;
+    if (mode == Mode::resident && held < shape_.items) return {0, 0, 0, "the values do not fit the device"};
+    const Items fits = std::max<Items>(mode == Mode::resident ? shape_.items : std::min(held / 2, shape_.items), 1);
+    return {fits, std::max<Items>(shape_.items / 8, 1) > fits ? fits : std::max<Items>(shape_.items / 8, 1), fits * 8, {}};
+  }
+
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override {
+    return std::make_unique<Program>(*this, device, index, mode, capacity);
+  }
+
+  std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
+  void begin_sample() override { sum_ = 0, merged_ = false; }
+  bool merge_on_device(const DeviceTraits&) const override { return false; }
+  void merge() override { merged_ = true; }
+  std::string digest() const override { return merged_ ? std::to_string(sum_) : std::string(); }
+
+  std::uint64_t reference() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t value : values_) sum += value * value;
+    return sum;
+  }
+
+  Verdict verify(VerifyLevel, std::uint64_t) override {
+    if (digest() == std::to_string(reference())) return {Verdict::Status::passed, "a loop", {}};
+    return {Verdict::Status::failed, "a loop", "sum " + digest() + " instead of " + std::to_string(reference())};
+  }
+
+  void write_result(const std::filesystem::path& file) const override { std::ofstream(file) << sum_ << '\n'; }
+
+ private:
+  class Program final : public DeviceProgram {
+   public:
+    Program(SumWorkload& workload, DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity)
+        : workload_(workload), index_(index), mode_(mode), kernel_(device.kernel("sum.cl", "sum_slice", "")) {
+      const Items held = mode == Mode::resident ? workload.shape_.items : capacity.fits;
+      for (auto& buffer : in_) {
+        buffer = device.allocate(std::max<Bytes>(held * 8, 8));
+        if (mode == Mode::resident) break;
+      }
+      out_ = device.allocate(kMostSlices * 8);
+    }
+
+    void load(Stream& stream) override { stream.upload(*in_[0], 0, workload_.transfer_memory()); }
+    void prepare(Stream&) override { enqueued_ = collected_ = 0; }
+
+    void enqueue(const Slice& slice, unsigned slot, Stream& stream) override {
+      if (slice.size() > workload_.faults_.too_many) throw Error(ErrorKind::out_of_memory, "too many at once");
+      Buffer* in = in_[0].get();
+      Items first = slice.begin;
+      if (mode_ == Mode::end_to_end) {
+        in = in_[slot].get();
+        first = 0;
+        stream.upload(*in, 0, workload_.transfer_memory().subspan(slice.begin * 8, slice.size() * 8));
+      }
+      stream.launch(*kernel_, {}, {in, std::uint64_t{first}, std::uint64_t{slice.size()}, out_.get(), enqueued_});
+      if (++enqueued_ > kMostSlices) throw Error(ErrorKind::internal, "more slices than the test allows for");
+    }
+
+    void collect(Stream& stream) override {
+      sums_.assign(enqueued_ - collected_, 0);
+      stream.download(*out_, collected_ * 8, std::as_writable_bytes(std::span(sums_)));
+    }
+
+    void collected() override {
+      const std::lock_guard lock(workload_.mutex_);
+      for (const std::uint64_t sum : sums_) workload_.sum_ += sum;
+      if (workload_.faults_.corrupts == index_) ++workload_.sum_;
+      collected_ = enqueued_;
+    }
+
+    void publish(Stream&) override {}
+    void published() override {}
+    void merge(Stream&) override {}
+    void merged() override {}
+
+   private:
+    static constexpr std::uint32_t kMostSlices = 1 << 14;
+    SumWorkload& workload_;
+    DeviceIndex index_;
+    Mode mode_;
+    std::unique_ptr<Kernel> kernel_;
+    std::array<std::unique_ptr<Buffer>, 2> in_;
+    std::unique_ptr<Buffer> out_;
+    std::uint32_t enqueued_ = 0, collected_ = 0;
+    std::vector<std::uint64_t> sums_;
+  };
+
+  Shape shape_;
+  std::vector<std::uint64_t> values_;
+  SumFaults faults_;
+  std::mutex mutex_;
+  std::uint64_t sum_ = 0;
+  bool merged_ = false;
+};
+
+// A fake device with room for everything a test does.
+inline FakeDevice fake_device(const std::string& id, double ops_per_s = 1e9) {
+  FakeDevice device;
+  device.facts.id = id;
+  device.facts.name = "fake " + id;
+  device.facts.score = 50;
+  device.facts.compute_units = 1;
+  device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 32;
+  device.ops_per_s = ops_per_s;
+  return device;
+}
+
+}  // namespace mgpu::test

@@ -1,0 +1,184 @@
+// The executor and its workers on the fake backend: exact times, scripted failures.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lib/exec/executor.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/profile/metrics.hpp"
+#include "tests/support/sum_workload.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+// One sample of the sum workload under a strategy; estimates say what the devices really do.
+struct Setup {
+  Setup(std::vector<FakeDevice> fakes, Items items, SumFaults faults = {}) : specs(fakes), backend(std::move(fakes), sum_kernels()), workload(items, faults) {
+    for (std::uint32_t i = 0; i < specs.size(); ++i) {
+      open.push_back(backend.open(specs[i].facts));
+      const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
+      programs.push_back(workload.program(open[i]->resources(), DeviceIndex{i}, mode, capacity));
+      DeviceEstimate estimate;
+      estimate.items_per_s = specs[i].ops_per_s;
+      estimate.score = 50;
+      estimate.fits = capacity.fits;
+      estimate.pipeline = capacity.pipeline;
+      estimates.push_back(estimate);
+    }
+  }
+
+  RawSample run(const std::string& strategy, std::optional<Nanos> timeout = {}) {
+    const StrategyChoice choice = parse_strategies(strategy).front();
+    const PlanRequest request{workload.shape().items, 1, mode, workload.shape().cost, estimates, 0, 0};
+    const auto source = choice.info->make(choice.params)->begin(request, {});
+    SampleRequest sample;
+    sample.workload = &workload;
+    sample.source = source.get();
+    sample.timeout = timeout;
+    for (std::size_t i = 0; i < open.size(); ++i) sample.members.push_back({open[i].get(), programs[i].get()});
+    Executor executor(backend, open.size());
+    return executor.run(sample);
+  }
+
+  Timeline timeline(const RawSample& sample) {
+    std::vector<ClockMap> clocks;
+    for (auto& device : open) clocks.push_back(fit_clock(device->probe_clock(1), {}));
+    return to_timeline(sample, clocks);
+  }
+
+  bool right() const { return workload.digest() == std::to_string(workload.reference()); }
+
+  Mode mode = Mode::end_to_end;
+  std::vector<FakeDevice> specs;
+  FakeBackend backend;
+  SumWorkload workload;
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<DeviceEstimate> estimates;
+};
+
+bool covers_once(std::vector<SliceRecord> slices, Items items) {
+  std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  Items reached = 0;
+  for (const auto& slice : slices) {
+    if (slice.begin != reached) return false;
+    reached = slice.end;
+  }
+  return reached == items;
+}
+
+}  // namespace
+
+TEST_CASE("every strategy gives the right sum, every item once, and parts that add up to T") {
+  for (const StrategyInfo& info : all_strategies()) {
+    for (std::size_t devices = 1; devices <= 4; ++devices) {
+      CAPTURE(info.name);
+      CAPTURE(devices);
+      std::vector<FakeDevice> fakes;
+      for (std::size_t i = 0; i < devices; ++i) fakes.push_back(fake_device("0:" + std::to_string(i), 1e9 / static_cast<double>(i + 1)));
+      Setup setup(fakes, 100'003);
+      const RawSample sample = setup.run(info.name);
+      REQUIRE_FALSE(sample.failure);
+      CHECK(setup.right());
+      CHECK(covers_once(sample.slices, 100'003));
+      const Timeline timeline = setup.timeline(sample);
+      for (const DeviceParts& parts : device_parts(timeline)) CHECK(parts.residue == Nanos{});
+    }
+  }
+}
+
+TEST_CASE("two equal devices take half the time of one, to the launches") {
+  Setup one({fake_device("0:0")}, 1 << 20), two({fake_device("0:0"), fake_device("0:1")}, 1 << 20);
+  const double ratio = seconds(one.run("equal").makespan()) / seconds(two.run("equal").makespan());
+  CHECK(ratio > 1.95);
+  CHECK(ratio <= 2.0);
+}
+
+TEST_CASE("clock offsets and drifts of devices do not move the timeline") {
+  FakeDevice a = fake_device("0:0"), b = fake_device("0:1");
+  a.clock_offset_ns = 5'000'000'000;
+  b.clock_offset_ns = 77;
+  b.clock_drift_ppb = 8500;
+  Setup setup({a, b}, 1 << 18);
+  const Timeline timeline = setup.timeline(setup.run("equal"));
+  for (const Command& command : timeline.commands) {
+    CHECK(command.started >= Nanos{-20});
+    CHECK(command.ended <= timeline.makespan + Nanos{20});
+  }
+}
+
+TEST_CASE("uploads of one slice run under the kernels of another") {
+  FakeDevice device = fake_device("0:0", 1e9);
+  device.up = 8e9;  // a slice uploads as long as it computes
+  Setup setup({device}, 1 << 20);
+  const auto parts = device_parts(setup.timeline(setup.run("equal")));
+  CHECK(seconds(parts[0].transfer_hidden) > 0.8 * seconds(parts[0].transfer_total));
+}
+
+TEST_CASE("a device that fails loses its work to the others and the sum is right") {
+  for (const StrategyInfo& info : all_strategies()) {
+    if (info.name == "single") continue;
+    for (const std::uint64_t launch : {0, 1, 2}) {
+      CAPTURE(info.name);
+      CAPTURE(launch);
+      FakeDevice bad = fake_device("0:1");
+      bad.failure = FakeDevice::Failure::error;
+      bad.fails_at_launch = launch;
+      Setup setup({fake_device("0:0"), bad, fake_device("0:2")}, 100'000);
+      const RawSample sample = setup.run(info.name);
+      REQUIRE_FALSE(sample.failure);
+      CHECK(setup.right());
+      REQUIRE(sample.faults.size() == 1);
+      CHECK(sample.faults[0].device == DeviceIndex{1});
+      CHECK(sample.faults[0].items_lost > 0);
+    }
+  }
+}
+
+TEST_CASE("a device that hangs is given up at the deadline and its work is done by the others") {
+  FakeDevice bad = fake_device("0:0");
+  bad.failure = FakeDevice::Failure::hang;
+  bad.fails_at_launch = 1;
+  Setup setup({bad, fake_device("0:1")}, 100'000);
+  const RawSample sample = setup.run("equal", std::chrono::milliseconds(50));
+  REQUIRE_FALSE(sample.failure);
+  CHECK(setup.right());
+  REQUIRE(sample.faults.size() == 1);
+  CHECK(sample.faults[0].hung);
+  CHECK(sample.makespan() >= std::chrono::milliseconds(50));
+}
+
+TEST_CASE("when the last device fails the sample fails, and says why") {
+  FakeDevice bad = fake_device("0:0");
+  bad.failure = FakeDevice::Failure::error;
+  Setup setup({bad}, 1000);
+  const RawSample sample = setup.run("equal");
+  REQUIRE(sample.failure);
+  CHECK(std::string(sample.failure->what()).find("0:0") != std::string::npos);
+}
+
+TEST_CASE("a slice that does not fit comes back in smaller pieces") {
+  SumFaults faults;
+  faults.too_many = 700;
+  Setup setup({fake_device("0:0"), fake_device("0:1")}, 100'000, faults);
+  const RawSample sample = setup.run("equal");
+  REQUIRE_FALSE(sample.failure);
+  CHECK(setup.right());
+  for (const auto& slice : sample.slices) CHECK(slice.end - slice.begin <= 700);
+}
+
+TEST_CASE("work that fits nobody in any size fails instead of waiting for ever") {
+  SumFaults faults;
+  faults.too_many = 0;
+  Setup setup({fake_device("0:0"), fake_device("0:1")}, 1000, faults);
+  CHECK(setup.run("dynamic").failure);
+}
+
+TEST_CASE("no items at all is a sample without slices") {
+  Setup setup({fake_device("0:0"), fake_device("0:1")}, 0);
+  const RawSample sample = setup.run("equal");
+  CHECK_FALSE(sample.failure);
+  CHECK(sample.slices.empty());
+}

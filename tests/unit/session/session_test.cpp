@@ -1,0 +1,169 @@
+// A whole session on the fake backend: what is recorded, what a wrong result does, what is unsupported, skipped or lost.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "lib/session/session.hpp"
+#include "tests/support/sum_workload.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+SumFaults g_faults;  // of the workloads that sum_suite makes: a plain function pointer cannot carry them
+
+const SuiteInfo& sum_suite() {
+  static SuiteInfo info = [] {
+    SuiteInfo made;
+    made.name = "sum";
+    made.size_name = "items";
+    made.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size, g_faults); };
+    return made;
+  }();
+  return info;
+}
+
+class Silent final : public SessionObserver {
+ public:
+  void warning(std::string_view text) override { warnings.emplace_back(text); }
+  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void recorded(const Report& so_far) override { complete.push_back(so_far.complete); }
+  bool stop_requested() override { return stop_after > 0 && ++asked > stop_after; }
+  std::vector<std::string> warnings;
+  std::vector<bool> complete;
+  std::size_t stop_after = 0, asked = 0;
+};
+
+SessionOptions options_for(std::size_t devices, Items items) {
+  SessionOptions options;
+  SuiteParams params;
+  params.size = items;
+  options.problems = {{&sum_suite(), params}};
+  options.modes = {Mode::resident, Mode::end_to_end};
+  options.strategies = parse_strategies("all");
+  options.device_counts = {devices};
+  options.stop.exactly = 4;
+  g_faults = {};
+  return options;
+}
+
+Report run(std::vector<FakeDevice> fakes, SessionOptions options, Silent& observer) {
+  FakeBackend backend(fakes, sum_kernels());
+  options.devices = backend.enumerate().devices;
+  return run_session(backend, options, {}, observer);
+}
+
+const RunRecord& find(const Report& report, const std::string& strategy, Mode mode) {
+  for (const RunRecord& run : report.runs) {
+    if (run.strategy == strategy && run.mode == mode) return run;
+  }
+  FAIL("no such run");
+  return report.runs.front();
+}
+
+}  // namespace
+
+TEST_CASE("all strategies in both modes are recorded, verified, and have one digest") {
+  Silent observer;
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 20), observer);
+  CHECK(report.complete);
+  CHECK(report.runs.size() == 2 * all_strategies().size());
+  std::set<std::string> digests;
+  for (const RunRecord& run : report.runs) {
+    CAPTURE(run.strategy);
+    CHECK(run.status == Status::ok);
+    CHECK(run.verify.status == VerifyStatus::passed);
+    CHECK(run.samples.size() == 4);
+    CHECK(run.per_device.size() == 2);
+    digests.insert(run.verify.digest);
+  }
+  CHECK(digests.size() == 1);
+  CHECK(*find(report, "single", Mode::resident).metrics.speedup == doctest::Approx(1.0));
+  CHECK(*find(report, "equal", Mode::resident).metrics.speedup > 1.9);
+  CHECK(*find(report, "equal", Mode::resident).metrics.efficiency > 0.95);
+}
+
+TEST_CASE("single is the faster device and says so though it is not the first") {
+  Silent observer;
+  const Report report = run({fake_device("0:0", 1e8), fake_device("0:1", 1e9)}, options_for(2, 1 << 18), observer);
+  const RunRecord& single = find(report, "single", Mode::resident);
+  CHECK(single.per_device[0].parts.items == 0);
+  CHECK(single.per_device[1].parts.items == 1 << 18);
+  for (const PerDevice& device : single.per_device) CHECK(device.parts.residue == Nanos{});
+}
+
+TEST_CASE("device counts are cases of their own, measured against the same single devices") {
+  Silent observer;
+  SessionOptions options = options_for(4, 1 << 20);
+  options.device_counts = {1, 2, 4};
+  options.strategies = parse_strategies("equal");
+  const Report report = run({fake_device("0:0"), fake_device("0:1"), fake_device("0:2"), fake_device("0:3")}, options, observer);
+  REQUIRE(report.runs.size() == 6);
+  CHECK(report.runs[2].devices.size() == 4);
+  CHECK(*report.runs[1].metrics.s_max == doctest::Approx(2.0));
+  CHECK(*report.runs[2].metrics.speedup > 3.8);
+}
+
+TEST_CASE("a wrong result has no numbers and fails verification") {
+  Silent observer;
+  SessionOptions options = options_for(2, 1000);
+  g_faults.corrupts = DeviceIndex{1};
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  const RunRecord& wrong = find(report, "equal", Mode::resident);
+  CHECK(wrong.status == Status::failed);
+  CHECK(wrong.verify.status == VerifyStatus::failed);
+  CHECK(wrong.samples.empty());
+  CHECK(wrong.rate == 0);
+}
+
+TEST_CASE("what does not fit is unsupported resident and runs in pieces end to end") {
+  FakeDevice small = fake_device("0:0");
+  small.facts.global_memory = small.facts.max_allocation = 1 << 20;
+  Silent observer;
+  const Report report = run({small}, options_for(1, 1 << 20), observer);
+  CHECK(find(report, "equal", Mode::resident).status == Status::unsupported);
+  CHECK(find(report, "equal", Mode::resident).reason->find("do not fit") != std::string::npos);
+  CHECK(find(report, "equal", Mode::end_to_end).status == Status::ok);
+}
+
+TEST_CASE("a device that fails is out for the rest: its case says what it cost, the next ones are skipped") {
+  FakeDevice bad = fake_device("0:1");
+  bad.failure = FakeDevice::Failure::error;
+  bad.fails_at_launch = 40;
+  Silent observer;
+  const Report report = run({fake_device("0:0"), bad}, options_for(2, 1 << 16), observer);
+  CHECK_FALSE(observer.warnings.empty());
+  std::size_t faulty = 0, skipped = 0;
+  for (const RunRecord& run : report.runs) {
+    faulty += run.faults.empty() ? 0 : 1;
+    skipped += run.status == Status::skipped ? 1 : 0;
+    if (run.status == Status::ok) CHECK(run.verify.status == VerifyStatus::passed);
+  }
+  CHECK(faulty >= 1);
+  CHECK(skipped >= 1);
+}
+
+TEST_CASE("a session that is stopped keeps what was measured and is not complete") {
+  Silent observer;
+  observer.stop_after = 12;
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
+  CHECK_FALSE(report.complete);
+  CHECK(report.runs.size() == all_strategies().size());
+  CHECK_FALSE(report.runs.front().samples.empty());
+}
+
+TEST_CASE("the stop rule wants enough samples, enough time and a narrow interval, but not for ever") {
+  StopRule rule;
+  const auto times = [](std::size_t n, Nanos each) { return std::vector<Nanos>(n, each); };
+  CHECK_FALSE(rule.satisfied(times(9, std::chrono::milliseconds(100))));   // too few
+  CHECK_FALSE(rule.satisfied(times(20, std::chrono::milliseconds(1))));    // too short
+  CHECK(rule.satisfied(times(10, std::chrono::milliseconds(100))));
+  CHECK(rule.satisfied(times(3, std::chrono::seconds(2))));                // long: three will do
+  CHECK_FALSE(rule.satisfied(times(2, std::chrono::seconds(9))));
+  std::vector<Nanos> wide;
+  for (int i = 0; i < 40; ++i) wide.push_back(std::chrono::milliseconds(i % 2 ? 10 : 20));
+  CHECK_FALSE(rule.satisfied(wide));                                       // interval of 50 %
+  rule.exactly = 2;
+  CHECK(rule.satisfied(times(2, Nanos{1})));
+}
