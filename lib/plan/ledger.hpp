@@ -53,9 +53,7 @@ class Ledger {
   std::size_t able() const { return able_; }  // devices that are there and can take a granule
   bool is_able(DeviceIndex device) const { return account(device).able(); }
   Items limit(DeviceIndex device) const { return account(device).limit; }
-  Items piece(DeviceIndex device) const {
-    return account(device).piece;
-  }  // `pipeline`, from one granule to the limit; 0: takes none
+  Items piece(DeviceIndex device) const;  // `pipeline`, from one granule to the limit; 0: takes none
   Items shared() const { return shared_.total(); }
   Items owned(DeviceIndex device) const { return account(device).own.total(); }
   Items in_flight(DeviceIndex device) const;  // items
