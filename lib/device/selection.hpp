@@ -14,8 +14,8 @@ namespace mgpu {
 //   3            rank in the list, best first        0:1          platform:device (also 0:0.1, a sub-device; 0:* a platform)
 //   gpu cpu all  by kind                             gpu:2        the first two of a kind
 //   name~H200    case-insensitive part of the name   uuid=, pci=  prefix of the identifier, case-insensitive
-//   !TERM        takes away what TERM matches
-// A selector of only !terms starts from all devices. Throws Error(usage) naming the malformed term and what is accepted.
+//   !TERM        takes away what TERM matches, wherever it stands: "!0,gpu" and "gpu,!0" are the same
+// A selector of only !terms starts from all devices. gpu:2 counts along the list, before anything is taken away. Throws Error(usage) naming the malformed term and what is accepted.
 class Selector {
  public:
   static Selector parse(std::string_view text);
@@ -31,15 +31,22 @@ class Selector {
     enum class Kind { rank, id, type, all, name, uuid, pci };
     Kind kind = Kind::all;
     bool remove = false;
-    std::string text;        // what to match
+    std::string text;        // what to match, in lower case; numbers without leading zeros
     std::string written;     // as the user wrote it
     std::size_t limit = 0;   // for gpu:2; 0 means no limit
   };
+  static Term parse_term(std::string_view written);
+  static bool matches(const Term& term, const Device& device, std::size_t rank);
+
   std::vector<Term> terms_;
 };
 
 // The default set: all GPUs, else all CPUs. A device that appears through two platforms (same PCI address or UUID, or both a
 // CPU on the same host) is used once, through the vendor's own platform where there is one.
 std::vector<std::size_t> default_selection(std::span<const Device> devices);
+
+// Why there is nothing to run on, in one line that names all that was looked at. `selector` is empty for the default selection;
+// `platforms` are the names of all platforms, also of those without a device.
+std::string no_device_message(std::string_view selector, std::span<const Device> devices, std::span<const std::string> platforms);
 
 }  // namespace mgpu

@@ -9,9 +9,9 @@
 
 namespace mgpu {
 
-// One share per weight; weights are >= 0 and at least one is > 0. Ties go to the lower index. All shares are multiples of
-// `granularity`, but for the device that takes the end of the range, whose share holds the remainder items % granularity.
-// Balance: |share_i - items * w_i / sum w| < granularity (+ the remainder for the device that takes the end).
+// One share per weight; weights are finite and >= 0, and at least one is > 0, else Error(internal). Ties go to the lower index. All
+// shares are multiples of `granularity`, but for the device that takes the end of the range (the last whose share is not 0), whose
+// share holds the remainder items % granularity. Balance: |share_i - items * w_i / sum w| < granularity, for that device too.
 std::vector<Items> apportion(Items items, Items granularity, std::span<const double> weights);
 
 }  // namespace mgpu

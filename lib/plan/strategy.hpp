@@ -34,6 +34,7 @@ struct StrategyParam {
   std::string name;
   double standard = 0, least = 0, most = 0;  // default value and accepted range, both ends included
   std::string help;
+  bool whole = false;  // only whole numbers make sense
 };
 using StrategyParams = std::map<std::string, double>;  // complete: every parameter of the strategy has a value
 
@@ -53,8 +54,8 @@ struct StrategyChoice {
   std::string label() const;  // "dynamic", or "dynamic:chunks=32" when a parameter differs from its default
 };
 
-// "all", or names separated by commas, each with its parameters: "equal,dynamic:chunks=32". Throws Error(usage) naming the
-// unknown name, parameter or value out of range, and what is accepted. Repeats are dropped.
+// "all", or names separated by commas, each with its parameters after colons: "equal,dynamic:chunks=32". Throws Error(usage)
+// naming the unknown name, parameter or value out of range, and what is accepted. Repeats (same label) are dropped.
 std::vector<StrategyChoice> parse_strategies(std::string_view text);
 
 }  // namespace mgpu

@@ -1,0 +1,68 @@
+// Largest remainder apportionment of granules.
+#include "lib/plan/apportion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu {
+namespace {
+
+using Real = long double;  // 64 bits of mantissa where the machine has them: quotas of very large ranges stay exact to a granule
+
+// Gives `granules` out by quota: the whole part of each, and one more to those with the largest remainders.
+std::vector<Items> largest_remainder(Items granules, const std::vector<Real>& quotas) {
+  std::vector<Items> shares(quotas.size());
+  std::vector<Real> remainders(quotas.size());
+  Items given = 0;
+  for (std::size_t i = 0; i < quotas.size(); ++i) {
+    // Rounding of the quotas may make them add up to a hair more than there is: never give what is not there.
+    shares[i] = std::min(static_cast<Items>(std::floor(quotas[i])), granules - given);
+    remainders[i] = quotas[i] - std::floor(quotas[i]);
+    given += shares[i];
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < quotas.size(); ++i) {
+    if (quotas[i] > 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
+  for (std::size_t k = 0; given < granules; ++given, ++k) ++shares[order[k % order.size()]];
+  return shares;
+}
+
+}  // namespace
+
+std::vector<Items> apportion(Items items, Items granularity, std::span<const double> weights) {
+  const auto is_weight = [](double w) { return std::isfinite(w) && w >= 0; };
+  const double heaviest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
+  if (granularity == 0 || !std::all_of(weights.begin(), weights.end(), is_weight) || heaviest <= 0) {
+    throw Error(ErrorKind::internal, "apportion: needs a granularity and weights, none negative and not all zero");
+  }
+  const Items granules = items / granularity, remainder = items % granularity;
+  if (granules == 0) {  // one piece that cannot be cut: where most of it belongs
+    std::vector<Items> shares(weights.size());
+    shares[static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) - weights.begin())] = items;
+    return shares;
+  }
+
+  Real sum = 0;  // of weights relative to the heaviest, so that it cannot overflow
+  for (const double w : weights) sum += Real{w} / heaviest;
+  std::vector<Real> quotas;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    quotas.push_back(static_cast<Real>(items) / granularity * (Real{weights[i]} / heaviest / sum));
+    if (weights[i] > 0) last = i;
+  }
+  // The last device gets the remainder whatever happens, so it takes part in the rest with what it is owed beyond that. Without
+  // this it could end up almost two granules above its ideal.
+  quotas[last] = std::max(Real{0}, quotas[last] - static_cast<Real>(remainder) / granularity);
+
+  std::vector<Items> shares = largest_remainder(granules, quotas);
+  for (Items& share : shares) share *= granularity;
+  shares[last] += remainder;
+  return shares;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,31 @@
+// A set of items kept as disjoint, merged ranges. Every operation is logarithmic in the number of ranges.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "lib/plan/slice_source.hpp"
+
+namespace mgpu {
+
+class IntervalSet {
+ public:
+  // Throws Error(internal) when any of it is already held: an item would be computed twice.
+  void add(const Slice& slice);
+  // False, and nothing changed, when not all of it is held.
+  bool remove(const Slice& slice);
+  // The front of the first range, at most this long; nothing when the set is empty or `at_most` is 0.
+  std::optional<Slice> take_first(Items at_most);
+  // Moves everything that `other` holds here.
+  void absorb(IntervalSet& other);
+
+  std::optional<Slice> first() const;  // the first range
+  Items total() const { return total_; }
+  bool empty() const { return ranges_.empty(); }
+
+ private:
+  std::map<Items, Items> ranges_;  // begin -> end
+  Items total_ = 0;
+};
+
+}  // namespace mgpu

@@ -1,0 +1,163 @@
+// Bookkeeping of shared, owned, flying and finished items.
+#include "lib/plan/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu {
+
+Items slice_limit(const PlanRequest& request, Items fits) {
+  return fits >= std::min(request.granularity, request.items) ? std::min(fits, request.items) : 0;
+}
+
+Ledger::Ledger(const PlanRequest& request) : items_(request.items), granularity_(request.granularity) {
+  if (granularity_ == 0 || request.devices.empty()) {
+    throw Error(ErrorKind::internal, "a plan needs a granularity above 0 and at least one device");
+  }
+  // So that rounding up to a granule cannot overflow.
+  constexpr Items most = Items{1} << 62;
+  if (items_ > most || granularity_ > most) throw Error(ErrorKind::unsupported, "more than 2^62 items cannot be planned");
+  shared_.add({0, items_});
+  for (const DeviceEstimate& estimate : request.devices) {
+    Account& account = accounts_.emplace_back();
+    account.first_limit = slice_limit(request, estimate.fits);
+    account.pipeline = estimate.pipeline;
+    set_able(account, true, account.first_limit);
+  }
+  if (items_ > 0 && able_ == 0) {
+    throw Error(ErrorKind::unsupported,
+                fmt::format("no device of the set can take even one slice of {} items", std::min(items_, granularity_)));
+  }
+}
+
+Ledger::Account& Ledger::account(DeviceIndex device) {
+  if (device.value >= accounts_.size())
+    throw Error(ErrorKind::internal, fmt::format("device {} is not part of the plan", device.value));
+  return accounts_[device.value];
+}
+
+const Ledger::Account& Ledger::account(DeviceIndex device) const { return const_cast<Ledger*>(this)->account(device); }
+
+void Ledger::set_able(Account& account, bool present, Items limit) {
+  if (account.able()) --able_;
+  account.present = present;
+  account.limit = limit;
+  if (account.able()) ++able_;
+}
+
+void Ledger::assign(DeviceIndex device, const Slice& slice) {
+  if (!shared_.remove(slice)) throw Error(ErrorKind::internal, "work was assigned that is not there to assign");
+  account(device).own.add(slice);
+}
+
+std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items at_most) {
+  Account& to = account(device);
+  if (!to.able()) return std::nullopt;
+  const std::optional<Slice> first = from.first();
+  if (!first) return std::nullopt;
+  // A range that fits goes whole: the odd items at the end of everything must not become a slice of their own.
+  const Items most = std::min(at_most, to.limit);
+  const Items size = first->size() <= most ? first->size() : std::max(round_down(most, granularity_), granularity_);
+  const std::optional<Slice> slice = from.take_first(size);
+  to.flights.push_back({*slice, &from == &to.own});
+  ++flights_;
+  return slice;
+}
+
+std::optional<Slice> Ledger::issue_own(DeviceIndex device, Items at_most) { return issue(device, account(device).own, at_most); }
+
+std::optional<Slice> Ledger::issue_shared(DeviceIndex device, Items at_most) { return issue(device, shared_, at_most); }
+
+Ledger::Flight Ledger::take_flight(Account& account, const Slice& slice) {
+  const auto at = std::find_if(account.flights.begin(), account.flights.end(), [&](const Flight& f) { return f.slice == slice; });
+  if (at == account.flights.end()) {
+    throw Error(ErrorKind::internal, fmt::format("the slice {}..{} is not in flight on this device", slice.begin, slice.end));
+  }
+  const Flight flight = *at;
+  account.flights.erase(at);
+  --flights_;
+  return flight;
+}
+
+void Ledger::finished(DeviceIndex device, const Slice& slice) {
+  Account& by = account(device);
+  take_flight(by, slice);
+  by.finished.add(slice);
+  finished_ += slice.size();
+}
+
+void Ledger::rejected(DeviceIndex device, const Slice& slice, Items at_most) {
+  Account& by = account(device);
+  const Flight flight = take_flight(by, slice);
+  // It did not fit, whatever `at_most` says: offering the same again would go on for ever.
+  const Items limit = std::min({by.limit, at_most, slice.size() - 1});
+  set_able(by, by.present, limit < std::min(granularity_, items_) ? 0 : limit);
+  (flight.own && by.able() ? by.own : shared_).add(slice);
+  if (!by.able()) shared_.absorb(by.own);
+}
+
+void Ledger::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
+  Account& by = account(device);
+  set_able(by, false, by.limit);
+  for (const Slice& slice : not_on_host) {
+    const auto at = std::find_if(by.flights.begin(), by.flights.end(), [&](const Flight& f) { return f.slice == slice; });
+    if (at != by.flights.end()) continue;  // below, with all that is in flight
+    if (!by.finished.remove(slice)) {
+      throw Error(ErrorKind::internal, fmt::format("the lost slice {}..{} was not this device's", slice.begin, slice.end));
+    }
+    finished_ -= slice.size();
+    shared_.add(slice);
+  }
+  for (const Flight& flight : by.flights) shared_.add(flight.slice);
+  flights_ -= by.flights.size();
+  by.flights.clear();
+  shared_.absorb(by.own);
+}
+
+void Ledger::joined(DeviceIndex device) {
+  if (device.value == accounts_.size()) {
+    Account newcomer;
+    for (const Account& other : accounts_) {  // a size that suited all others is the best guess; `rejected` corrects it
+      if (other.first_limit == 0 || (newcomer.first_limit != 0 && other.first_limit >= newcomer.first_limit)) continue;
+      newcomer.first_limit = other.first_limit;
+      newcomer.pipeline = other.pipeline;
+    }
+    accounts_.push_back(std::move(newcomer));
+  }
+  Account& by = account(device);
+  set_able(by, true, by.first_limit);
+}
+
+Answer Ledger::nothing_now() const {
+  if (finished_ == items_) return Done{};
+  if (flights_ == 0 && able_ == 0) {
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("{} of {} items can be placed on no device: each is lost or has too little memory", unfinished(), items_));
+  }
+  return Wait{};
+}
+
+bool Ledger::holds_back(DeviceIndex device, Items piece) const {
+  const Account& asking = account(device);
+  if (asking.flights.empty()) return false;
+  const std::size_t others = able_ - (asking.able() ? 1 : 0);
+  return ceil_div(shared_.total(), std::max<Items>(piece, 1)) <= others;
+}
+
+Items Ledger::piece(DeviceIndex device) const {
+  const Account& of = account(device);
+  if (of.limit == 0 || of.pipeline == 0) return of.limit;  // no pipeline named: as much as it takes
+  return std::min(of.limit, std::max(of.pipeline, granularity_));
+}
+
+Items Ledger::in_flight(DeviceIndex device) const {
+  Items items = 0;
+  for (const Flight& flight : account(device).flights) items += flight.slice.size();
+  return items;
+}
+
+}  // namespace mgpu

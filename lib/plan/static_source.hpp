@@ -1,0 +1,20 @@
+// The SliceSource of every strategy that decides shares beforehand: each device owns one contiguous range and is given it in pieces
+// of its `pipeline`. Work of lost devices, and what a device turns out not to take, is shared by all others in shrinking pieces.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lib/plan/slice_source.hpp"
+
+namespace mgpu {
+
+// One share per device, in the order of the range; their sum is request.items. A device that can take nothing must have none.
+std::unique_ptr<SliceSource> make_static_source(const PlanRequest& request, std::span<const Items> shares);
+
+// Shares in proportion to the weights, each within one granule of the ideal. Devices that can take nothing count as weight 0, as do
+// weights that are negative or no number; when that leaves no weight at all, those that can take something share equally.
+// Throws Error(unsupported) when no device can take a granule.
+std::unique_ptr<SliceSource> make_static_source_by_weight(const PlanRequest& request, std::vector<double> weights);
+
+}  // namespace mgpu

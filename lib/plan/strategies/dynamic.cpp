@@ -1,0 +1,94 @@
+// dynamic: one queue of equal chunks; whoever is free takes the next. Chunks that shrink are another strategy's matter.
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/plan/ledger.hpp"
+#include "lib/plan/strategy.hpp"
+
+namespace mgpu {
+namespace {
+
+class DynamicSource final : public SliceSource {
+ public:
+  DynamicSource(const PlanRequest& request, double chunks_per_device) : ledger_(request) {
+    const double granules = static_cast<double>(ceil_div(request.items, request.granularity));
+    chunk_ = std::max(1.0, granules / (chunks_per_device * static_cast<double>(std::max<std::size_t>(ledger_.able(), 1))));
+    for (const DeviceEstimate& estimate : request.devices) speeds_.push_back({estimate.items_per_s, 0, 0});
+  }
+
+  Answer next(DeviceIndex device) override {
+    const Items piece = piece_for(device);
+    if (!ledger_.holds_back(device, piece) && !would_finish_late(device, piece)) {
+      if (const auto slice = ledger_.issue_shared(device, piece)) return *slice;
+    }
+    return ledger_.nothing_now();
+  }
+  void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
+    ledger_.finished(device, slice);
+    speeds_[device.value].items += static_cast<double>(slice.size());
+    speeds_[device.value].busy += seconds(busy);
+  }
+  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { ledger_.rejected(device, slice, at_most); }
+  void lost(DeviceIndex device, std::span<const Slice> not_on_host) override { ledger_.lost(device, not_on_host); }
+  void joined(DeviceIndex device) override {
+    ledger_.joined(device);
+    speeds_.resize(ledger_.size());
+  }
+
+ private:
+  struct Speed {
+    double estimate = 0, items = 0, busy = 0;
+    double rate() const { return items > 0 && busy > 0 ? items / busy : estimate; }  // items/s; 0: not known
+  };
+
+  // What is left in chunks all alike, so that the last is no crumb: whole granules nearest to left / number of chunks.
+  Items piece_for(DeviceIndex device) const {
+    const double left = static_cast<double>(ceil_div(ledger_.shared(), ledger_.granularity()));
+    const double chunks = std::max(1.0, std::ceil(left / chunk_ - 1e-9));
+    const auto granules = static_cast<Items>(std::max(1.0, std::round(left / chunks)));
+    return std::min(granules * ledger_.granularity(), ledger_.piece(device));
+  }
+
+  // Near the end, where speeds are known: a second slice would end after all devices together could have finished everything that
+  // is left, so others had better take it. holds_back() counts chunks; this knows that a device ten times slower should stop
+  // sooner.
+  bool would_finish_late(DeviceIndex device, Items piece) const {
+    const Items held = ledger_.in_flight(device);
+    if (held == 0) return false;
+    double all = 0;
+    for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
+      if (!ledger_.is_able({i})) continue;
+      if (!(speeds_[i].rate() > 0)) return false;
+      all += speeds_[i].rate();
+    }
+    const double mine = speeds_[device.value].rate();
+    return static_cast<double>(held + piece) / mine > static_cast<double>(ledger_.unfinished()) / all * (1 + 1e-9);
+  }
+
+  Ledger ledger_;
+  double chunk_ = 1;  // granules in a chunk, before rounding
+  std::vector<Speed> speeds_;
+};
+
+class Dynamic final : public Strategy {
+ public:
+  explicit Dynamic(double chunks) : chunks_(chunks) {}
+  std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
+    return std::make_unique<DynamicSource>(request, chunks_);
+  }
+
+ private:
+  double chunks_;
+};
+
+}  // namespace
+
+StrategyInfo dynamic_strategy() {
+  return {"dynamic",
+          "one queue of chunks, taken by whoever is free",
+          {{"chunks", 16, 1, 4096, "chunks per device", true}},
+          [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Dynamic>(params.at("chunks")); }};
+}
+
+}  // namespace mgpu

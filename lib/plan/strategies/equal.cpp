@@ -1,0 +1,23 @@
+// equal: the same number of items on every device.
+#include "lib/plan/static_source.hpp"
+#include "lib/plan/strategy.hpp"
+
+namespace mgpu {
+namespace {
+
+class Equal final : public Strategy {
+ public:
+  std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
+    return make_static_source_by_weight(request, std::vector<double>(request.devices.size(), 1));
+  }
+};
+
+}  // namespace
+
+StrategyInfo equal_strategy() {
+  return {"equal", "the same number of items on every device", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
+            return std::make_unique<Equal>();
+          }};
+}
+
+}  // namespace mgpu

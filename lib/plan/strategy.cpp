@@ -1,0 +1,104 @@
+// Strategies by name, as asked for on a command line. The table itself is written by CMake.
+#include "lib/plan/strategy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+
+namespace mgpu {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, "--strategy: " + why); }
+
+StrategyChoice with_defaults(const StrategyInfo& info) {
+  StrategyChoice choice{&info, {}};
+  for (const StrategyParam& param : info.params) choice.params[param.name] = param.standard;
+  return choice;
+}
+
+const StrategyInfo& find_strategy(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const StrategyInfo& info : all_strategies()) {
+    if (info.name == name) return info;
+    names.push_back(info.name);
+  }
+  refuse(fmt::format("unknown strategy {}; accepted: all, {}", quoted(name), fmt::join(names, ", ")));
+}
+
+// "chunks=32", in `asked` what was set before it in the same term.
+void set_param(StrategyChoice& choice, std::string_view text, std::vector<std::string>& asked) {
+  const std::string& strategy = choice.info->name;
+  const std::size_t equals = text.find('=');
+  const std::string name(text.substr(0, equals));
+  const auto& params = choice.info->params;
+  const auto param = std::find_if(params.begin(), params.end(), [&](const StrategyParam& p) { return p.name == name; });
+  if (param == params.end()) {
+    std::vector<std::string_view> names;
+    for (const StrategyParam& p : params) names.push_back(p.name);
+    refuse(fmt::format("{} has no parameter {}; accepted: {}", strategy, quoted(name),
+                       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  }
+  if (std::find(asked.begin(), asked.end(), name) != asked.end()) refuse(fmt::format("{}: {} is given twice", strategy, name));
+  asked.push_back(name);
+
+  const std::string_view written = equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
+  const bool is_number = !written.empty() && error == std::errc{} && end == written.data() + written.size();
+  const bool in_range = is_number && value >= param->least && value <= param->most;  // false for NaN
+  if (!in_range || (param->whole && value != std::floor(value))) {
+    refuse(fmt::format("{}: {} cannot be {}; accepted: a {}number from {} to {}", strategy, name, quoted(written),
+                       param->whole ? "whole " : "", param->least, param->most));
+  }
+  choice.params[name] = value;
+}
+
+StrategyChoice parse_term(std::string_view term) {
+  std::size_t colon = term.find(':');
+  StrategyChoice choice = with_defaults(find_strategy(term.substr(0, colon)));
+  std::vector<std::string> asked;
+  while (colon != std::string_view::npos) {
+    term.remove_prefix(colon + 1);
+    colon = term.find(':');
+    set_param(choice, term.substr(0, colon), asked);
+  }
+  return choice;
+}
+
+}  // namespace
+
+std::string StrategyChoice::label() const {
+  std::string text = info->name;
+  for (const StrategyParam& param : info->params) {
+    const double value = params.at(param.name);
+    if (value != param.standard) text += fmt::format(":{}={}", param.name, value);
+  }
+  return text;
+}
+
+std::vector<StrategyChoice> parse_strategies(std::string_view text) {
+  std::vector<StrategyChoice> choices;
+  const auto add = [&](StrategyChoice choice) {
+    const auto same = [&](const StrategyChoice& other) { return other.label() == choice.label(); };
+    if (std::none_of(choices.begin(), choices.end(), same)) choices.push_back(std::move(choice));
+  };
+  for (bool more = true; more;) {
+    const std::size_t comma = text.find(',');
+    more = comma != std::string_view::npos;
+    const std::string_view term = text.substr(0, comma);
+    if (more) text.remove_prefix(comma + 1);
+    if (term == "all") {
+      for (const StrategyInfo& info : all_strategies()) add(with_defaults(info));
+    } else {
+      add(parse_term(term));
+    }
+  }
+  return choices;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,197 @@
+// The selector language: every term, every malformed one, and the default set.
+#include "lib/device/selection.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/base/error.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+using Indices = std::vector<std::size_t>;
+
+Device device(std::string id, DeviceType type, std::string name, double score) {
+  Device d;
+  d.id = std::move(id);
+  d.type = type;
+  d.name = std::move(name);
+  d.score = score;
+  return d;
+}
+
+// Two H200, one older GPU, two sub-devices of a CPU and an accelerator, best first.
+std::vector<Device> machine() {
+  std::vector<Device> list{
+      device("0:0", DeviceType::gpu, "NVIDIA H200", 100),   device("0:1", DeviceType::gpu, "NVIDIA H200", 100),
+      device("2:0", DeviceType::gpu, "Radeon Pro", 90),     device("10:0", DeviceType::accelerator, "FPGA", 40),
+      device("1:0.0", DeviceType::cpu, "pthread-Xeon", 20), device("1:0.1", DeviceType::cpu, "pthread-Xeon", 20)};
+  list[0].uuid = "0a1b2c3d-0000-0000-0000-000000000001";
+  list[1].uuid = "0a1b2c3d-0000-0000-0000-000000000002";
+  list[0].pci = "0000:1a:00.0";
+  list[1].pci = "0000:3b:00.0";
+  return list;
+}
+
+Indices chosen(std::string_view text) { return Selector::parse(text).apply(machine()).chosen; }
+
+std::string refusal(std::string_view text) {
+  try {
+    Selector::parse(text);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::usage);
+    return error.what();
+  }
+  return "";
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+}  // namespace
+
+TEST_CASE("terms choose by rank, identifier, kind, name, UUID and PCI address") {
+  CHECK(chosen("3") == Indices{3});
+  CHECK(chosen("0:1") == Indices{1});
+  CHECK(chosen("1:0.1") == Indices{5});
+  CHECK(chosen("0:*") == Indices{0, 1});
+  CHECK(chosen("1:*") == Indices{4, 5});  // not platform 10
+  CHECK(chosen("gpu") == Indices{0, 1, 2});
+  CHECK(chosen("cpu") == Indices{4, 5});
+  CHECK(chosen("accelerator") == Indices{3});
+  CHECK(chosen("all") == Indices{0, 1, 2, 3, 4, 5});
+  CHECK(chosen("gpu:2") == Indices{0, 1});
+  CHECK(chosen("gpu:9") == Indices{0, 1, 2});
+  CHECK(chosen("all:4") == Indices{0, 1, 2, 3});
+  CHECK(chosen("name~h200") == Indices{0, 1});
+  CHECK(chosen("name~Pro") == Indices{2});
+  CHECK(chosen("uuid=0A1B2C3D-0000-0000-0000-000000000002") == Indices{1});
+  CHECK(chosen("uuid=GPU-0a1b") == Indices{0, 1});
+  CHECK(chosen("pci=0000:1A") == Indices{0});
+  CHECK(chosen("00:01") == Indices{1});
+  CHECK(chosen("003") == Indices{3});
+}
+
+TEST_CASE("the order of the terms is the order of the devices, and nothing is chosen twice") {
+  CHECK(chosen("2,0") == Indices{2, 0});
+  CHECK(chosen("cpu,gpu") == Indices{4, 5, 0, 1, 2});
+  CHECK(chosen("1,gpu,0:1") == Indices{1, 0, 2});
+  CHECK(chosen(" 2 , 0\t") == Indices{2, 0});
+}
+
+TEST_CASE("a term with ! takes devices away, wherever it stands") {
+  CHECK(chosen("gpu,!0") == Indices{1, 2});
+  CHECK(chosen("!0,gpu") == Indices{1, 2});
+  CHECK(chosen("all,!cpu,!name~h200") == Indices{2, 3});
+  CHECK(chosen("!cpu") == Indices{0, 1, 2, 3});
+  CHECK(chosen("!gpu:2") == Indices{2, 3, 4, 5});
+  CHECK(chosen("gpu,!all").empty());
+}
+
+TEST_CASE("well-formed terms that match nothing are told, as they were written") {
+  const auto result = Selector::parse("gpu:1,77,name~Voodoo,!uuid=ff,custom,9:9").apply(machine());
+  CHECK(result.chosen == Indices{0});
+  CHECK(result.unmatched == std::vector<std::string>{"77", "name~Voodoo", "!uuid=ff", "custom", "9:9"});
+  const auto nothing = Selector::parse("all").apply({});
+  CHECK(nothing.chosen.empty());
+  CHECK(nothing.unmatched == std::vector<std::string>{"all"});
+}
+
+TEST_CASE("a malformed term is an error that names it and says in one line what is accepted") {
+  for (const std::string_view term : {"",
+                                      "!",
+                                      "!!gpu",
+                                      "gpu:",
+                                      "gpu:0",
+                                      "gpu:x",
+                                      "gpu:-1",
+                                      "gpu:1:2",
+                                      "gpu:99999999999",
+                                      "cpu: 2",
+                                      "all:",
+                                      "name~",
+                                      "uuid=",
+                                      "pci=",
+                                      "uuid=GPU-",
+                                      "0:",
+                                      ":0",
+                                      "0:x",
+                                      "0:1.",
+                                      "0:1.x",
+                                      "0:.1",
+                                      "0:**",
+                                      "0:*.1",
+                                      "0:1:2",
+                                      "-1",
+                                      "+1",
+                                      "1.5",
+                                      "0x1",
+                                      "1e3",
+                                      "4294967296",
+                                      "99999999999999999999999",
+                                      "0:99999999999",
+                                      "gpus",
+                                      "GPU",
+                                      "name=H200",
+                                      "*",
+                                      "gpu\ncpu"}) {
+    CAPTURE(term);
+    const std::string message = refusal(term);
+    CHECK(has(message, "--devices: bad term"));
+    CHECK(has(message, "accepted: RANK"));
+    CHECK_FALSE(has(message, "\n"));
+  }
+  CHECK(has(refusal("gpu,gpus,cpu"), "\"gpus\""));
+  CHECK(has(refusal("gpu,"), "\"\""));
+  CHECK(has(refusal(",gpu"), "\"\""));
+  CHECK(has(refusal("gpu,,cpu"), "\"\""));
+}
+
+TEST_CASE("by default all graphics are used, else all processors, never both") {
+  CHECK(default_selection(machine()) == Indices{0, 1, 2});
+  const std::vector<Device> no_gpu{device("5:0", DeviceType::accelerator, "FPGA", 40), device("1:0", DeviceType::cpu, "Xeon", 20)};
+  CHECK(default_selection(no_gpu) == Indices{1});
+  CHECK(default_selection({}).empty());
+}
+
+TEST_CASE("two clones of one processor on one platform are two devices") {
+  std::vector<Device> clones{device("0:0", DeviceType::cpu, "pthread", 20), device("0:1", DeviceType::cpu, "pthread", 20)};
+  clones[0].uuid = clones[1].uuid = "same";
+  CHECK(default_selection(clones) == Indices{0, 1});
+}
+
+TEST_CASE("a processor seen through two platforms is used through the better-scored one") {
+  const std::vector<Device> cpus{device("1:0", DeviceType::cpu, "Xeon", 30), device("0:0", DeviceType::cpu, "Xeon", 20),
+                                 device("0:1", DeviceType::cpu, "Xeon", 20)};
+  CHECK(default_selection(cpus) == Indices{0});
+  const std::vector<Device> unsorted{device("0:0", DeviceType::cpu, "Xeon", 20), device("1:0", DeviceType::cpu, "Xeon", 30)};
+  CHECK(default_selection(unsorted) == Indices{1});
+}
+
+TEST_CASE("a GPU seen through two platforms is used once, through its vendor's") {
+  std::vector<Device> list{device("1:0", DeviceType::gpu, "pocl-cuda H200", 90), device("0:0", DeviceType::gpu, "H200", 100),
+                           device("0:1", DeviceType::gpu, "H200", 100)};
+  list[0].pci = list[2].pci = "0000:3b:00.0";
+  list[1].pci = "0000:1a:00.0";
+  CHECK(default_selection(list) == Indices{1, 2});
+  list[0].pci.reset();
+  CHECK(default_selection(list) == Indices{0, 1, 2});  // nothing says that they are one
+  list[0].uuid = list[1].uuid = "u";
+  CHECK(default_selection(list) == Indices{1, 2});
+}
+
+TEST_CASE("parts of one GPU on one platform are all used, though they share its address") {
+  std::vector<Device> parts{device("0:0", DeviceType::gpu, "MIG 1g", 80), device("0:1", DeviceType::gpu, "MIG 1g", 80)};
+  parts[0].pci = parts[1].pci = "0000:1a:00.0";
+  CHECK(default_selection(parts) == Indices{0, 1});
+}
+
+TEST_CASE("when no device is left the message names what was looked at") {
+  const std::vector<std::string> platforms{"NVIDIA CUDA", "Portable Computing Language"};
+  CHECK(has(no_device_message("", {}, {}), "no OpenCL platform"));
+  CHECK(has(no_device_message("gpu", {}, platforms), "NVIDIA CUDA, Portable Computing Language"));
+  const std::string message = no_device_message("cpu:1", machine(), platforms);
+  CHECK(has(message, "\"cpu:1\""));
+  CHECK(has(message, "0:0 NVIDIA H200 (gpu)"));
+  CHECK(has(message, "1:0.1 pthread-Xeon (cpu)"));
+  CHECK(has(no_device_message("", std::vector<Device>{machine()[3]}, platforms), "10:0 FPGA (accelerator)"));
+}
