@@ -17,10 +17,17 @@ struct Bottleneck {
 // The replay keeps every command's duration and its dependencies: the command before it in its queue, the commands of the stage
 // before it in its slice, and the slice two before it (two are in flight). The gap between the last of these and the
 // recorded start is its launch cost. With nothing made free the replay gives the recorded makespan.
-//   perfect_balance  all devices finish together: items at the sum of the rates each device showed
+//   perfect_balance  all devices finish together: items at the sum of the rates each device showed (items / end of its last
+//                    command before the merge); none unless two devices or more showed a rate
 //   free_transfers   uploads and downloads take no time, nor do their gaps
-//   free_launches    gaps are zero
+//   free_launches    gaps are zero (one that a clock error made negative stays)
 //   free_merge       no merge
 Bottleneck find_bottleneck(const Timeline& timeline);
+
+// The replay itself: the makespan with these things made free. Nothing free: exactly timeline.makespan.
+struct MadeFree {
+  bool transfers = false, launches = false, merge = false;
+};
+Nanos replay(const Timeline& timeline, MadeFree free);
 
 }  // namespace mgpu

@@ -1,0 +1,161 @@
+// The metrics of a case, each as the README defines it. Where one device's time went is in parts.cpp.
+#include "lib/profile/metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace mgpu {
+
+namespace {
+
+double as_double(Nanos t) { return static_cast<double>(t.count()); }
+
+struct MaxMean {
+  double max = 0, mean = 0;
+};
+
+// None for fewer than two devices, or when nothing was busy.
+std::optional<MaxMean> max_and_mean(std::span<const Nanos> busy) {
+  if (busy.size() < 2) return std::nullopt;
+  MaxMean m;
+  for (const Nanos b : busy) {
+    m.max = std::max(m.max, as_double(b));
+    m.mean += as_double(b);
+  }
+  m.mean /= static_cast<double>(busy.size());
+  if (m.mean <= 0) return std::nullopt;
+  return m;
+}
+
+// Every tau_i, or nothing when one is missing or not positive.
+std::optional<std::vector<Nanos>> all_alone(const MetricsInput& input, std::size_t devices) {
+  if (devices == 0 || input.alone.size() != devices) return std::nullopt;
+  std::vector<Nanos> alone;
+  for (const std::optional<Nanos>& tau : input.alone) {
+    if (!tau || *tau <= Nanos{}) return std::nullopt;
+    alone.push_back(*tau);
+  }
+  return alone;
+}
+
+// max_i |share_i / ideal_i - 1|, ideal_i = (1/tau_i) / sum(1/tau).
+std::optional<double> share_error(std::span<const DeviceParts> parts, std::span<const Nanos> alone) {
+  double items = 0, speeds = 0, worst = 0;
+  for (const DeviceParts& p : parts) items += static_cast<double>(p.items);
+  for (const Nanos tau : alone) speeds += 1 / as_double(tau);
+  if (parts.size() < 2 || items <= 0) return std::nullopt;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const double ideal = 1 / as_double(alone[i]) / speeds;
+    worst = std::max(worst, std::abs(static_cast<double>(parts[i].items) / items / ideal - 1));
+  }
+  return worst;
+}
+
+void add_speedups(Metrics& m, std::span<const DeviceParts> parts, const MetricsInput& input) {
+  const auto alone = all_alone(input, parts.size());
+  if (!alone) return;
+  m.s_max = s_max(*alone);
+  m.share_error = share_error(parts, *alone);
+  if (input.time <= Nanos{}) return;
+  m.speedup = as_double(*std::min_element(alone->begin(), alone->end())) / as_double(input.time);
+  m.efficiency = *m.speedup / *m.s_max;
+  m.karp_flatt = karp_flatt(*m.speedup, *m.s_max);
+}
+
+// What is a share of the shown sample's own T: means over the devices of the set.
+void add_shares(Metrics& m, std::span<const DeviceParts> parts, Nanos makespan) {
+  double hidden = 0, transfers = 0, exposed = 0, sync = 0;
+  for (const DeviceParts& p : parts) {
+    hidden += as_double(p.transfer_hidden);
+    transfers += as_double(p.transfer_total);
+    exposed += as_double(p.transfer_total - p.transfer_hidden);
+    sync += as_double(p.sync);
+  }
+  if (transfers > 0) m.overlap = hidden / transfers;
+  if (makespan <= Nanos{} || parts.empty()) return;
+  const double n = static_cast<double>(parts.size());
+  const double whole = n * as_double(makespan);
+  m.comm_share = exposed / whole;
+  m.sync_share = sync / whole;
+  if (parts.size() < 2) return;
+  double mean = 0, squares = 0;
+  for (const DeviceParts& p : parts) mean += as_double(p.compute) / as_double(makespan) / n;
+  for (const DeviceParts& p : parts) squares += std::pow(as_double(p.compute) / as_double(makespan) - mean, 2) / n;
+  m.utilisation_stdev = std::sqrt(squares);
+}
+
+}  // namespace
+
+std::optional<double> balance(std::span<const Nanos> finish) {
+  if (finish.size() < 2) return std::nullopt;
+  const auto [least, most] = std::minmax_element(finish.begin(), finish.end());
+  if (*most <= Nanos{}) return std::nullopt;
+  return as_double(std::max(*least, Nanos{})) / as_double(*most);
+}
+
+std::optional<double> imbalance_percent(std::span<const Nanos> busy) {
+  const auto m = max_and_mean(busy);
+  if (!m) return std::nullopt;
+  return (m->max / m->mean - 1) * 100;
+}
+
+// DeRose, Homer, Johnson: "Detecting application load imbalance on high end massively parallel systems", Euro-Par 2007.
+std::optional<double> imbalance_derose_percent(std::span<const Nanos> busy) {
+  const auto m = max_and_mean(busy);
+  if (!m) return std::nullopt;
+  const double n = static_cast<double>(busy.size());
+  return (m->max - m->mean) / m->max * n / (n - 1) * 100;
+}
+
+std::optional<double> s_max(std::span<const Nanos> alone) {
+  if (alone.empty() || std::any_of(alone.begin(), alone.end(), [](Nanos t) { return t <= Nanos{}; })) return std::nullopt;
+  const double least = as_double(*std::min_element(alone.begin(), alone.end()));
+  return std::accumulate(alone.begin(), alone.end(), 0.0, [&](double sum, Nanos t) { return sum + least / as_double(t); });
+}
+
+// Karp and Flatt: "Measuring parallel processor performance", CACM 33(5), 1990, with s_max in place of n for unequal devices.
+std::optional<double> karp_flatt(double speedup, double s_max) {
+  if (!(speedup > 0) || !(s_max > 1)) return std::nullopt;
+  return (1 / speedup - 1 / s_max) / (1 - 1 / s_max);
+}
+
+Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> parts, const MetricsInput& input) {
+  Metrics m;
+  add_speedups(m, parts, input);
+  add_shares(m, parts, timeline.makespan);
+  std::vector<Nanos> finish, busy;
+  for (const DeviceParts& p : parts) {
+    finish.push_back(p.finish);
+    busy.push_back(p.busy);
+  }
+  m.balance = balance(finish);
+  m.imbalance_percent = imbalance_percent(busy);
+  m.imbalance_derose_percent = imbalance_derose_percent(busy);
+  if (input.predicted && input.time > Nanos{})
+    m.prediction_error = std::abs(as_double(*input.predicted - input.time)) / as_double(input.time);
+  m.ceiling_share = input.ceiling_share;
+  return m;
+}
+
+std::span<const MetricInfo> all_metrics() {
+  static constexpr MetricInfo table[] = {
+      {"speedup", "x", true, "time of the device that is fastest alone / time of the set"},
+      {"s_max", "x", true, "least tau * sum of 1/tau over the devices: the speedup of a perfect split"},
+      {"efficiency", "1", true, "speedup / s_max"},
+      {"balance", "1", true, "end of the device that finishes first / end of the one that finishes last"},
+      {"imbalance_percent", "%", false, "(longest busy time / mean busy time - 1) * 100"},
+      {"imbalance_derose_percent", "%", false, "(longest - mean) / longest busy time * n / (n - 1) * 100"},
+      {"karp_flatt", "1", false, "serial fraction the speedup implies: (1/S - 1/s_max) / (1 - 1/s_max)"},
+      {"utilisation_stdev", "1", false, "spread over the devices of compute time / T (population standard deviation)"},
+      {"overlap", "1", true, "transfer time hidden under compute / transfer time"},
+      {"comm_share", "1", false, "transfer time not hidden / T, mean over the devices"},
+      {"sync_share", "1", false, "time waiting for others and for the merge / T, mean over the devices"},
+      {"share_error", "1", false, "largest deviation of a device's share of the items from its ideal share"},
+      {"prediction_error", "1", false, "abs(predicted - measured time) / measured time"},
+      {"ceiling_share", "1", true, "achieved rate / measured ceiling of the same devices for that kind of operation"},
+  };
+  return table;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,84 @@
+// Where one device's time went: the parts of T, each measured on its own from commands and host spans. The metrics made from them
+// are in metrics.cpp.
+#include <algorithm>
+#include <string>
+
+#include "lib/base/error.hpp"
+#include "lib/profile/intervals.hpp"
+#include "lib/profile/metrics.hpp"
+
+namespace mgpu {
+
+namespace {
+
+struct DeviceEvents {
+  std::vector<Interval> upload, compute, download;
+};
+
+void check_device(const Timeline& timeline, DeviceIndex device) {
+  if (device.value >= timeline.devices)
+    throw Error(ErrorKind::internal,
+                "timeline names device " + std::to_string(device.value) + " of " + std::to_string(timeline.devices));
+}
+
+// A part of T lies inside T: what a clock error moved outside the sample is cut off, and the clock map's uncertainty tells of it.
+Interval inside(const Timeline& timeline, Nanos begin, Nanos end) {
+  return {std::clamp(begin, Nanos{}, timeline.makespan), std::clamp(end, Nanos{}, timeline.makespan)};
+}
+
+// Fills what commands say, and returns the union of all commands of the device.
+IntervalSet add_commands(DeviceEvents events, DeviceParts& parts) {
+  std::vector<Interval> transfers = events.upload;
+  transfers.insert(transfers.end(), events.download.begin(), events.download.end());
+  std::vector<Interval> all = transfers;
+  all.insert(all.end(), events.compute.begin(), events.compute.end());
+  std::vector<Interval> before_download = events.upload;
+  before_download.insert(before_download.end(), events.compute.begin(), events.compute.end());
+
+  const IntervalSet upload(std::move(events.upload)), compute(std::move(events.compute)), download(std::move(events.download));
+  const IntervalSet transfer(std::move(transfers)), upload_or_compute(std::move(before_download));
+  IntervalSet busy(std::move(all));
+  parts.compute = compute.length();
+  parts.upload = upload.length() - upload.common(compute);
+  parts.download = download.length() - download.common(upload_or_compute);
+  parts.busy = busy.length();
+  parts.transfer_total = transfer.length();
+  parts.transfer_hidden = transfer.common(compute);
+  return busy;
+}
+
+}  // namespace
+
+std::vector<DeviceParts> device_parts(const Timeline& timeline) {
+  std::vector<DeviceParts> parts(timeline.devices);
+  std::vector<DeviceEvents> events(timeline.devices);
+  for (const Command& c : timeline.commands) {
+    check_device(timeline, c.device);
+    DeviceEvents& e = events[c.device.value];
+    DeviceParts& p = parts[c.device.value];
+    const Interval interval = inside(timeline, c.started, c.ended);
+    (c.kind == CommandKind::upload ? e.upload : c.kind == CommandKind::compute ? e.compute : e.download).push_back(interval);
+    if (c.slice != kMerge) p.finish = std::max(p.finish, interval.end);
+    if (c.kind == CommandKind::upload) p.bytes_in += c.bytes;
+    if (c.kind == CommandKind::download) p.bytes_out += c.bytes;
+  }
+  for (const SliceRecord& s : timeline.slices) {
+    check_device(timeline, s.device);
+    parts[s.device.value].items += s.end - s.begin;
+    ++parts[s.device.value].slices;
+  }
+  std::vector<IntervalSet> busy(timeline.devices);
+  for (std::size_t i = 0; i < timeline.devices; ++i) busy[i] = add_commands(std::move(events[i]), parts[i]);
+  // Spans are summed one by one, not united: if two overlap, the residue goes negative and tells.
+  for (const HostSpan& span : timeline.spans) {
+    check_device(timeline, span.device);
+    DeviceParts& p = parts[span.device.value];
+    const Interval window = inside(timeline, span.begin, span.end);
+    const Nanos rest = std::max(Nanos{}, window.end - window.begin) - busy[span.device.value].covered(window);
+    (span.state == HostState::in_flight ? p.launch : span.state == HostState::sync ? p.sync : p.idle) += rest;
+  }
+  for (DeviceParts& p : parts) p.residue = timeline.makespan - (p.upload + p.compute + p.download + p.launch + p.sync + p.idle);
+  return parts;
+}
+
+}  // namespace mgpu

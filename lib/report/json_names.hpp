@@ -1,0 +1,80 @@
+// Words and column orders that the writer and the reader of the result file share. Internal to lib/report.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "lib/report/record.hpp"
+
+namespace mgpu::json_names {
+
+inline constexpr std::string_view kSchema = "mgpu-bench/result";
+
+inline constexpr std::array kCommandColumns = {"device",    "kind",         "slice",      "label",   "bytes",
+                                               "queued_ns", "submitted_ns", "started_ns", "ended_ns"};
+inline constexpr std::array kSpanColumns = {"device", "state", "begin_ns", "end_ns"};
+inline constexpr std::array kSliceColumns = {"device", "slice", "begin", "end", "enqueued_ns", "finished_ns"};
+
+// The value whose to_string() is `word`, out of all there are.
+template <typename Enum>
+std::optional<Enum> from_string(std::string_view word, std::initializer_list<Enum> all) {
+  for (const Enum value : all)
+    if (std::string_view(to_string(value)) == word) return value;
+  return std::nullopt;
+}
+
+// The metrics by name, in the order of the file: the one list that writing and reading go by.
+struct MetricField {
+  const char* name;
+  std::optional<double> Metrics::*member;
+};
+inline constexpr std::array<MetricField, 14> kMetricFields = {{
+    {"speedup", &Metrics::speedup},
+    {"s_max", &Metrics::s_max},
+    {"efficiency", &Metrics::efficiency},
+    {"balance", &Metrics::balance},
+    {"imbalance_percent", &Metrics::imbalance_percent},
+    {"imbalance_derose_percent", &Metrics::imbalance_derose_percent},
+    {"karp_flatt", &Metrics::karp_flatt},
+    {"utilisation_stdev", &Metrics::utilisation_stdev},
+    {"overlap", &Metrics::overlap},
+    {"comm_share", &Metrics::comm_share},
+    {"sync_share", &Metrics::sync_share},
+    {"share_error", &Metrics::share_error},
+    {"prediction_error", &Metrics::prediction_error},
+    {"ceiling_share", &Metrics::ceiling_share},
+}};
+
+// The durations of a DeviceParts, in the order of the file.
+struct PartField {
+  const char* name;
+  Nanos DeviceParts::*member;
+};
+inline constexpr std::array<PartField, 11> kPartFields = {{
+    {"busy_ns", &DeviceParts::busy},
+    {"upload_ns", &DeviceParts::upload},
+    {"compute_ns", &DeviceParts::compute},
+    {"download_ns", &DeviceParts::download},
+    {"launch_ns", &DeviceParts::launch},
+    {"sync_ns", &DeviceParts::sync},
+    {"idle_ns", &DeviceParts::idle},
+    {"residue_ns", &DeviceParts::residue},
+    {"finish_ns", &DeviceParts::finish},
+    {"transfer_hidden_ns", &DeviceParts::transfer_hidden},
+    {"transfer_total_ns", &DeviceParts::transfer_total},
+}};
+
+struct WhatIfField {
+  const char* name;
+  std::optional<Nanos> Bottleneck::*member;
+};
+inline constexpr std::array<WhatIfField, 4> kWhatIfFields = {{
+    {"perfect_balance", &Bottleneck::perfect_balance},
+    {"free_transfers", &Bottleneck::free_transfers},
+    {"free_launches", &Bottleneck::free_launches},
+    {"free_merge", &Bottleneck::free_merge},
+}};
+
+}  // namespace mgpu::json_names

@@ -1,0 +1,220 @@
+// JSON -> Report. Unknown keys are skipped, so that files of newer minor versions stay readable; missing ones are errors. Timelines
+// are read in timeline_json_read.cpp.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "lib/report/json_names.hpp"
+#include "lib/report/json_reader.hpp"
+#include "lib/report/record_json.hpp"
+
+namespace mgpu {
+
+namespace {
+
+using namespace json_names;
+
+std::string read_string(const JsonReader& j) { return j.string(); }
+Nanos read_nanos(const JsonReader& j) { return j.nanos(); }
+
+template <typename Enum>
+Enum read_word(const JsonReader& j, std::initializer_list<Enum> all) {
+  const std::optional<Enum> value = from_string(j.string(), all);
+  if (!value) j.fail("unknown word \"" + j.string() + '"');
+  return *value;
+}
+
+std::vector<std::string> read_strings(const JsonReader& j) {
+  std::vector<std::string> all;
+  j.elements([&](const JsonReader& e) { all.push_back(e.string()); });
+  return all;
+}
+
+ParamMap read_params(const JsonReader& j) {
+  ParamMap map;
+  j.members([&](const std::string& name, const JsonReader& value) {
+    if (value.json().is_string())
+      map[name] = value.string();
+    else if (value.json().is_number_integer())
+      map[name] = value.integer<std::int64_t>();
+    else
+      map[name] = value.number();
+  });
+  return map;
+}
+
+ClockMap read_clock(const JsonReader& j) {
+  ClockMap clock;
+  clock.method = j.at("method").string();
+  clock.drift_ppb = j.at("drift_ppb").number();
+  clock.uncertainty = j.at("uncertainty_ns").nanos();
+  clock.reference_device = j.at("reference_device_ns").integer<std::uint64_t>();
+  const auto offset = static_cast<std::uint64_t>(j.at("offset_ns").integer<std::int64_t>());
+  clock.reference_host = Nanos{static_cast<std::int64_t>(clock.reference_device + offset)};
+  return clock;
+}
+
+DeviceRecord read_device(const JsonReader& j) {
+  DeviceRecord record;
+  Device& d = record.device;
+  d.id = j.at("id").string();
+  record.rank = j.at("rank").integer<std::uint32_t>();
+  d.name = j.at("name").string();
+  d.vendor = j.at("vendor").string();
+  d.platform = j.at("platform").string();
+  d.platform_vendor = j.at("platform_vendor").string();
+  d.platform_version = j.at("platform_version").string();
+  d.type = read_word(j.at("type"), {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom});
+  d.score = j.at("score").number();
+  d.uuid = j.at("uuid").optional(read_string);
+  d.pci = j.at("pci").optional(read_string);
+  d.driver_version = j.at("driver_version").string();
+  d.device_version = j.at("device_version").string();
+  d.global_memory = j.at("global_memory_bytes").integer<Bytes>();
+  d.max_allocation = j.at("max_allocation_bytes").integer<Bytes>();
+  d.local_memory = j.at("local_memory_bytes").integer<Bytes>();
+  d.compute_units = j.at("compute_units").integer<std::uint32_t>();
+  d.clock_mhz = j.at("clock_mhz").integer<std::uint32_t>();
+  d.native_float_width = j.at("native_float_width").integer<std::uint32_t>();
+  d.max_work_group = j.at("max_work_group").integer<std::size_t>();
+  d.compute_capability = j.at("compute_capability").optional([](const JsonReader& v) { return v.integer<std::uint32_t>(); });
+  d.host_unified_memory = j.at("host_unified_memory").boolean();
+  d.fp64 = j.at("fp64").boolean();
+  d.virtualised = j.at("virtualised").boolean();
+  d.extensions = read_strings(j.at("extensions"));
+  record.clock = read_clock(j.at("clock"));
+  return record;
+}
+
+Summary read_summary(const JsonReader& j) {
+  Summary s;
+  s.n = j.at("n").integer<std::size_t>();
+  s.min = j.at("min").nanos();
+  s.median = j.at("median").nanos();
+  s.mean = j.at("mean").nanos();
+  s.stdev = j.at("stdev").nanos();
+  s.mad = j.at("mad").nanos();
+  std::vector<Nanos> ci;
+  j.at("ci95").elements([&](const JsonReader& e) { ci.push_back(e.nanos()); });
+  if (ci.size() != 2) j.at("ci95").fail("two numbers expected");
+  s.ci95_low = ci[0];
+  s.ci95_high = ci[1];
+  return s;
+}
+
+PerDevice read_per_device(const JsonReader& j) {
+  PerDevice p;
+  p.device = j.at("device").string();
+  p.alone = j.at("alone_ns").optional(read_nanos);
+  p.predicted = j.at("predicted_ns").optional(read_nanos);
+  p.share = j.at("share").number();
+  p.utilisation = j.at("utilisation").number();
+  p.bytes_resident = j.at("bytes_resident").integer<Bytes>();
+  p.parts.items = j.at("items").integer<Items>();
+  p.parts.slices = j.at("slices").integer<std::uint32_t>();
+  p.parts.bytes_in = j.at("bytes_in").integer<Bytes>();
+  p.parts.bytes_out = j.at("bytes_out").integer<Bytes>();
+  for (const PartField& f : kPartFields) p.parts.*f.member = j.at(f.name).nanos();
+  return p;
+}
+
+void read_measurement(const JsonReader& j, RunRecord& run) {
+  const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate"), plan = j.at("plan");
+  run.setup = {setup.at("build").nanos(), setup.at("alloc").nanos(), setup.at("pin").nanos(), setup.at("upload").nanos()};
+  j.at("samples_ns").elements([&](const JsonReader& e) { run.samples.push_back(e.nanos()); });
+  run.sample_index = j.at("sample_index").integer<std::size_t>();
+  if (!run.samples.empty() && run.sample_index >= run.samples.size()) j.at("sample_index").fail("no such sample");
+  run.time = read_summary(j.at("time_ns"));
+  run.work = {work.at("items").integer<Items>(), work.at("ops").number(), work.at("bytes_in").integer<Bytes>(),
+              work.at("bytes_out").integer<Bytes>()};
+  run.rate = rate.at("value").number();
+  run.rate_unit = rate.at("unit").string();
+  run.merge = j.at("merge_ns").nanos();
+  run.plan = {plan.at("decision_ns").nanos(), plan.at("predicted_ns").optional(read_nanos)};
+}
+
+void read_results(const JsonReader& j, RunRecord& run) {
+  j.at("per_device").elements([&](const JsonReader& e) { run.per_device.push_back(read_per_device(e)); });
+  const JsonReader metrics = j.at("metrics"), bottleneck = j.at("bottleneck"), verify = j.at("verify");
+  for (const MetricField& f : kMetricFields)
+    run.metrics.*f.member = metrics.at(f.name).optional([](const JsonReader& v) { return v.number(); });
+  run.bottleneck.name = bottleneck.at("name").string();
+  for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = bottleneck.at("what_if_ns").at(f.name).optional(read_nanos);
+  run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
+  run.verify.method = verify.at("method").string();
+  run.verify.digest = verify.at("digest").string();
+  j.at("faults").elements([&](const JsonReader& e) {
+    run.faults.push_back({e.at("device").string(), e.at("what").string(), e.at("items_lost").integer<Items>()});
+  });
+  run.warnings = read_strings(j.at("warnings"));
+  const JsonReader timeline = j.at("timeline");
+  run.timeline = read_timeline(timeline);
+  if (run.timeline.devices > run.devices.size()) timeline.at("devices").fail("more than the run's own list of devices");
+}
+
+RunRecord read_run(const JsonReader& j) {
+  RunRecord run;
+  run.suite = j.at("suite").string();
+  run.params = read_params(j.at("params"));
+  run.strategy = j.at("strategy").string();
+  j.at("strategy_params").members([&](const std::string& name, const JsonReader& v) { run.strategy_params[name] = v.number(); });
+  run.devices = read_strings(j.at("devices"));
+  run.mode = read_word(j.at("mode"), {Mode::resident, Mode::end_to_end});
+  run.status = read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});
+  run.reason = j.at("reason").optional(read_string);
+  read_measurement(j, run);
+  read_results(j, run);
+  return run;
+}
+
+void check_header(const JsonReader& j) {
+  j.expect(j.json().is_object(), "a JSON object");
+  const std::string schema = j.at("schema").string();
+  if (schema != kSchema) j.at("schema").fail("\"" + schema + "\" is not \"" + std::string(kSchema) + '"');
+  const auto version = j.at("schema_version").integer<std::int64_t>();
+  if (version > kResultSchemaVersion)
+    j.at("schema_version")
+        .fail(std::to_string(version) + " is newer than this tool reads (" + std::to_string(kResultSchemaVersion) + ")");
+  if (version < 1) j.at("schema_version").fail(std::to_string(version) + " never existed");
+}
+
+// The library's message names itself first; the rest is for people.
+std::string plain_message(const std::string& what) {
+  const std::size_t end = what.find("] ");
+  return end == std::string::npos ? what : what.substr(end + 2);
+}
+
+}  // namespace
+
+Report report_from_json(const nlohmann::ordered_json& json) {
+  const JsonReader j(json);
+  check_header(j);
+  Report report;
+  report.complete = j.at("complete").boolean();
+  const JsonReader tool = j.at("tool");
+  report.tool = {tool.at("version").string(), tool.at("git").string(), read_strings(tool.at("argv"))};
+  j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });
+  j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
+  j.at("runs").elements([&](const JsonReader& e) { report.runs.push_back(read_run(e)); });
+  return report;
+}
+
+Report read_report(const std::filesystem::path& file) {
+  const auto refuse = [&](const std::string& why) -> Error { return Error(ErrorKind::input, file.string() + ": " + why); };
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw refuse("is a directory, not a result file");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw refuse("cannot be opened");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) throw refuse("cannot be read");
+  try {
+    return report_from_json(nlohmann::ordered_json::parse(text));
+  } catch (const nlohmann::json::exception& e) {
+    throw refuse("not JSON, or cut off: " + plain_message(e.what()));
+  } catch (const Error& e) {
+    throw refuse(e.what());
+  }
+}
+
+}  // namespace mgpu

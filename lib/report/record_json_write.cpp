@@ -1,0 +1,172 @@
+// Report -> JSON. Reading is in record_json_read.cpp, the text layout in json_text.cpp, files in file_writer.cpp.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "lib/report/json_names.hpp"
+#include "lib/report/record_json.hpp"
+
+namespace mgpu {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace json_names;
+
+Json ns(Nanos t) { return t.count(); }
+Json ns(const std::optional<Nanos>& t) { return t ? Json(t->count()) : Json(nullptr); }
+Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
+Json number(const std::optional<double>& v) { return v ? number(*v) : Json(nullptr); }
+Json text(const std::optional<std::string>& s) { return s ? Json(*s) : Json(nullptr); }
+
+Json params(const ParamMap& map) {
+  Json j = Json::object();
+  for (const auto& [name, value] : map) {
+    j[name] = std::visit(
+        [](const auto& v) -> Json {
+          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>)
+            return number(v);
+          else
+            return v;
+        },
+        value);
+  }
+  return j;
+}
+
+Json device(const DeviceRecord& record) {
+  const Device& d = record.device;
+  Json j = {{"id", d.id},
+            {"rank", record.rank},
+            {"name", d.name},
+            {"vendor", d.vendor},
+            {"platform", d.platform},
+            {"platform_vendor", d.platform_vendor},
+            {"platform_version", d.platform_version},
+            {"type", to_string(d.type)},
+            {"score", number(d.score)},
+            {"uuid", text(d.uuid)},
+            {"pci", text(d.pci)},
+            {"driver_version", d.driver_version},
+            {"device_version", d.device_version},
+            {"global_memory_bytes", d.global_memory},
+            {"max_allocation_bytes", d.max_allocation},
+            {"local_memory_bytes", d.local_memory},
+            {"compute_units", d.compute_units},
+            {"clock_mhz", d.clock_mhz},
+            {"native_float_width", d.native_float_width},
+            {"max_work_group", d.max_work_group},
+            {"compute_capability", d.compute_capability ? Json(*d.compute_capability) : Json(nullptr)},
+            {"host_unified_memory", d.host_unified_memory},
+            {"fp64", d.fp64},
+            {"virtualised", d.virtualised},
+            {"extensions", d.extensions},
+            {"capability", Json::object()}};
+  j["clock"] = {{"method", record.clock.method},
+                {"offset_ns", record.clock.offset_ns()},
+                {"drift_ppb", number(record.clock.drift_ppb)},
+                {"uncertainty_ns", ns(record.clock.uncertainty)},
+                {"reference_device_ns", record.clock.reference_device}};
+  return j;
+}
+
+Json summary(const Summary& s) {
+  return {{"n", s.n},
+          {"min", ns(s.min)},
+          {"median", ns(s.median)},
+          {"mean", ns(s.mean)},
+          {"stdev", ns(s.stdev)},
+          {"mad", ns(s.mad)},
+          {"ci95", Json::array({ns(s.ci95_low), ns(s.ci95_high)})}};
+}
+
+Json per_device(const PerDevice& p) {
+  Json j = {{"device", p.device},       {"alone_ns", ns(p.alone)},  {"items", p.parts.items},
+            {"share", number(p.share)}, {"slices", p.parts.slices}, {"predicted_ns", ns(p.predicted)}};
+  for (const PartField& f : kPartFields) j[f.name] = ns(p.parts.*f.member);
+  j["utilisation"] = number(p.utilisation);
+  j["bytes_in"] = p.parts.bytes_in;
+  j["bytes_out"] = p.parts.bytes_out;
+  j["bytes_resident"] = p.bytes_resident;
+  return j;
+}
+
+Json timeline(const Timeline& t) {
+  Json commands = Json::array(), spans = Json::array(), slices = Json::array();
+  for (const Command& c : t.commands)
+    commands.push_back(Json::array(
+        {c.device.value, to_string(c.kind), c.slice, c.label, c.bytes, ns(c.queued), ns(c.submitted), ns(c.started), ns(c.ended)}));
+  for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
+  for (const SliceRecord& s : t.slices)
+    slices.push_back(Json::array({s.device.value, s.slice, s.begin, s.end, ns(s.enqueued), ns(s.finished)}));
+  return {{"devices", t.devices},
+          {"makespan_ns", ns(t.makespan)},
+          {"merge",
+           {{"begin_ns", ns(t.merge_begin)},
+            {"end_ns", ns(t.merge_end)},
+            {"on", t.merged_on ? Json(t.merged_on->value) : Json(nullptr)}}},
+          {"columns", {{"commands", kCommandColumns}, {"spans", kSpanColumns}, {"slices", kSliceColumns}}},
+          {"commands", std::move(commands)},
+          {"spans", std::move(spans)},
+          {"slices", std::move(slices)}};
+}
+
+Json results(const RunRecord& run) {
+  Json j = Json::object();
+  Json devices = Json::array();
+  for (const PerDevice& p : run.per_device) devices.push_back(per_device(p));
+  j["per_device"] = std::move(devices);
+  for (const MetricField& f : kMetricFields) j["metrics"][f.name] = number(run.metrics.*f.member);
+  j["bottleneck"]["name"] = run.bottleneck.name;
+  for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
+  j["verify"] = {{"status", to_string(run.verify.status)}, {"method", run.verify.method}, {"digest", run.verify.digest}};
+  Json faults = Json::array();
+  for (const Fault& f : run.faults) faults.push_back({{"device", f.device}, {"what", f.what}, {"items_lost", f.items_lost}});
+  j["faults"] = std::move(faults);
+  j["warnings"] = run.warnings;
+  j["timeline"] = timeline(run.timeline);
+  return j;
+}
+
+Json run_json(const RunRecord& run) {
+  Json samples = Json::array();
+  for (const Nanos s : run.samples) samples.push_back(ns(s));
+  Json strategy_params = Json::object();
+  for (const auto& [name, value] : run.strategy_params) strategy_params[name] = number(value);
+  Json j = {{"suite", run.suite},
+            {"params", params(run.params)},
+            {"strategy", run.strategy},
+            {"strategy_params", std::move(strategy_params)},
+            {"devices", run.devices},
+            {"mode", to_string(run.mode)},
+            {"status", to_string(run.status)},
+            {"reason", text(run.reason)}};
+  j["setup_ns"] = {
+      {"build", ns(run.setup.build)}, {"alloc", ns(run.setup.alloc)}, {"pin", ns(run.setup.pin)}, {"upload", ns(run.setup.upload)}};
+  j["samples_ns"] = std::move(samples);
+  j["sample_index"] = run.sample_index;
+  j["time_ns"] = summary(run.time);
+  j["work"] = {
+      {"items", run.work.items}, {"ops", number(run.work.ops)}, {"bytes_in", run.work.bytes_in}, {"bytes_out", run.work.bytes_out}};
+  j["rate"] = {{"value", number(run.rate)}, {"unit", run.rate_unit}};
+  j["merge_ns"] = ns(run.merge);
+  j["plan"] = {{"decision_ns", ns(run.plan.decision)}, {"predicted_ns", ns(run.plan.predicted)}};
+  j.update(results(run));
+  return j;
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const Report& report) {
+  Json j = {{"schema", kSchema}, {"schema_version", kResultSchemaVersion}, {"complete", report.complete}};
+  j["tool"] = {{"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}};
+  j["environment"] = Json::object();
+  for (const auto& [name, value] : report.environment) j["environment"][name] = value;
+  j["devices"] = Json::array();
+  for (const DeviceRecord& d : report.devices) j["devices"].push_back(device(d));
+  j["runs"] = Json::array();
+  for (const RunRecord& r : report.runs) j["runs"].push_back(run_json(r));
+  return j;
+}
+
+}  // namespace mgpu
