@@ -1,0 +1,231 @@
+// The CLI11 tree. CLI11 only sees text: it would let a config file win over the environment, ignore unknown keys and convert
+// numbers by its own rules, so the layers are put together here and numbers are read by lib/base/quantity.hpp.
+#include "app/cli.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <deque>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr const char* kFooter =
+    "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
+    "--config file (time-limit = \"10m\"). A flag wins over the environment, that over the file.\n"
+    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage or bad input, 5 a case failed, 6 a result was\n"
+    "wrong, 7 no device, 77 fewer devices than required, 130 and 143 interrupted.";
+
+constexpr const char* kRunFooter =
+    "Examples:\n"
+    "  mgpu-bench run                                         every suite and strategy on the default devices\n"
+    "  mgpu-bench run merkle -d gpu -s equal,dynamic -o r.json --trace r.trace.json\n"
+    "  mgpu-bench run merkle -d cpu --sub-devices 2 --size 2^16,2^18 --mode resident -n 20\n"
+    "  mgpu-bench run -d gpu --device-counts 1,2,4,8 --require-devices 8 --strict --time-limit 10m\n"
+    "  mgpu-bench run --quick --json - | jq '.runs[].metrics.speedup'\n";
+
+// CLI11 binds options to variables; these live as long as one parse.
+class Tree {
+ public:
+  explicit Tree(std::span<const SuiteInfo> suites) : run_specs_(run_options(suites)), device_specs_(device_options()) {
+    app_.require_subcommand(1);
+    app_.set_help_flag("-h,--help", "Print this help");
+    app_.add_flag("--version", version_, "Print the version of the tool and of its result file");
+    app_.footer(kFooter);
+    app_.get_formatter()->column_width(32);
+    add_devices();
+    add_list();
+    add_run();
+    add_report();
+    add_trace();
+    add_schema();
+  }
+
+  CLI::App& app() { return app_; }
+  bool version() const { return version_; }
+  std::span<const OptionSpec> specs(const std::string& command) const {
+    if (command == "run") return run_specs_;
+    if (command == "devices") return device_specs_;
+    return {};
+  }
+
+ private:
+  CLI::App* command(const char* name, const char* help, const char* footer) {
+    CLI::App* sub = app_.add_subcommand(name, help);
+    sub->footer(footer);
+    sub->group("Commands");
+    return sub;
+  }
+
+  void add(CLI::App* sub, const OptionSpec& spec) {
+    const std::string names = spec.letter != 0 ? fmt::format("-{},--{}", spec.letter, spec.name) : "--" + spec.name;
+    std::vector<std::string>& values = values_.emplace_back();
+    CLI::Option* option = nullptr;
+    if (spec.kind == OptionSpec::Kind::flag) {
+      option = sub->add_flag(names, flags_.emplace_back(), spec.help);
+    } else {
+      option = sub->add_option(names, values, spec.help)->type_name(spec.value_name)->allow_extra_args(false);
+      if (spec.kind == OptionSpec::Kind::value) option->expected(1);
+    }
+    if (!spec.group.empty()) option->group(spec.group);
+  }
+
+  void add_arguments(CLI::App* sub, const char* name, const char* help, bool required) {
+    CLI::Option* option = sub->add_option(name, values_.emplace_back(), help)->type_name("");
+    if (required) option->required()->expected(1);
+  }
+
+  void add_devices() {
+    CLI::App* sub = command("devices", "List the OpenCL devices, best first",
+                            "Examples:\n  mgpu-bench devices\n  mgpu-bench devices -d gpu --json | jq -r '.devices[].uuid'\n");
+    for (const OptionSpec& spec : device_specs_) add(sub, spec);
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print everything known about them as JSON", ""});
+    add(sub, color_option());
+  }
+
+  void add_list() {
+    CLI::App* sub = command("list", "List what there is: suites, strategies or metrics",
+                            "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n");
+    add_arguments(sub, "WHAT", "suites, strategies or metrics", true);
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON", ""});
+  }
+
+  void add_run() {
+    CLI::App* sub = command("run", "Measure suites under partition strategies", kRunFooter);
+    add_arguments(sub, "SUITE", "Suites to run (default: all)", false);
+    for (const OptionSpec& spec : run_specs_) add(sub, spec);
+    add(sub, {"config", 0, OptionSpec::Kind::value, "FILE", "Read options from this TOML file", "Files and output"});
+  }
+
+  void add_report() {
+    CLI::App* sub = command("report", "Print the tables of a saved result", "Example:\n  mgpu-bench report r.json\n");
+    add_arguments(sub, "FILE", "A file saved by run -o", true);
+    add(sub, color_option());
+  }
+
+  void add_trace() {
+    CLI::App* sub = command("trace", "Make a Chrome trace of a saved result, or check one",
+                            "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in https://ui.perfetto.dev\n"
+                            "  mgpu-bench trace --check r.trace.json\n");
+    add_arguments(sub, "FILE", "A file saved by run -o; with --check, a trace", true);
+    add(sub, {"output", 'o', OptionSpec::Kind::value, "FILE", "Write here instead of to standard output", ""});
+    add(sub, {"check", 0, OptionSpec::Kind::flag, "", "Check that FILE obeys the rules of trace viewers", ""});
+  }
+
+  void add_schema() {
+    CLI::App* sub = command("schema", "Print the JSON Schema of a file format", "Example:\n  mgpu-bench schema result\n");
+    add_arguments(sub, "NAME", "result or trace", true);
+  }
+
+  std::vector<OptionSpec> run_specs_, device_specs_;
+  CLI::App app_{
+      "Splits real workloads over several OpenCL devices under many partition strategies, and measures\n"
+      "speed-up, efficiency and imbalance.",
+      "mgpu-bench"};
+  bool version_ = false;
+  std::deque<std::vector<std::string>> values_;  // a deque: addresses stay
+  std::deque<bool> flags_;
+};
+
+// What CLI11 found on the command line of one subcommand.
+void take_flags(const CLI::App& sub, Invocation& invocation) {
+  for (const CLI::Option* option : sub.get_options()) {
+    if (option->count() == 0) continue;
+    const std::vector<std::string>& values = option->results();
+    if (option->get_positional()) {
+      invocation.arguments = values;
+      continue;
+    }
+    const std::string name = option->get_lnames().at(0);
+    invocation.settings.offer(name, {fmt::format("{}", fmt::join(values, ",")), "--" + name, Given::Layer::flag});
+  }
+}
+
+// A TOML file of `key = value` lines, bare or under [run].
+void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  if (!in || !(text << in.rdbuf())) throw Error(ErrorKind::input, fmt::format("--config {}: cannot be read, or is empty", file));
+  std::set<std::string> known, seen;
+  for (const OptionSpec& option : options) known.insert(option.name);
+  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
+    if (item.name == "++" || item.name == "--") continue;  // CLI11's marks where a section begins and ends
+    const bool in_run = item.parents.empty() || item.parents == std::vector<std::string>{"run"};
+    if (!in_run || !known.contains(item.name)) {
+      throw Error(ErrorKind::usage, fmt::format("--config {}: unknown key {}; accepted: the long option names of run: {}", file,
+                                                quoted(item.fullname()), fmt::join(known, ", ")));
+    }
+    if (!seen.insert(item.name).second)
+      throw Error(ErrorKind::usage, fmt::format("--config {}: {} is set twice", file, quoted(item.name)));
+    settings.offer(item.name, {fmt::format("{}", fmt::join(item.inputs, ",")), file + ": " + item.name, Given::Layer::config});
+  }
+}
+
+// A misspelt variable would otherwise be ignored without a word.
+void warn_of_unknown_variables(Invocation& invocation, std::span<const OptionSpec> options, const Environment& environment) {
+  std::set<std::string> known{"MGPU_BENCH_CONFIG"};
+  for (const OptionSpec& option : options) known.insert(variable_of(option));
+  for (const std::string& name : environment.names_with_prefix("MGPU_BENCH_")) {
+    if (!known.contains(name)) invocation.warnings.push_back(fmt::format("{} is set, but there is no such option", name));
+  }
+}
+
+[[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const std::string help = chosen.empty() ? "mgpu-bench --help" : "mgpu-bench " + chosen.front()->get_name() + " --help";
+  std::string what = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && chosen.empty()) {
+    what = "a command is required: devices, list, run, report, trace or schema";
+  }
+  for (char& c : what) {
+    if (c == '\n') c = ' ';
+  }
+  throw Error(ErrorKind::usage, fmt::format("{}; see {}", what, help));
+}
+
+}  // namespace
+
+Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites, const Environment& environment,
+                              const std::string& version_text) {
+  Tree tree(suites);
+  CLI::App& app = tree.app();
+  Invocation invocation;
+  std::vector<std::string> reversed(argv.rbegin(), argv.empty() ? argv.rend() : argv.rend() - 1);  // as CLI11 wants them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    invocation.text = app.help();
+    return invocation;
+  } catch (const CLI::ParseError& error) {
+    if (!tree.version()) refuse(error, app);
+  }
+  if (tree.version()) {
+    invocation.text = version_text;
+    return invocation;
+  }
+  const CLI::App& sub = *app.get_subcommands().front();
+  invocation.command = sub.get_name();
+  take_flags(sub, invocation);
+  const std::span<const OptionSpec> specs = tree.specs(invocation.command);
+  offer_environment(invocation.settings, specs, environment);
+  if (invocation.command == "run") {
+    warn_of_unknown_variables(invocation, specs, environment);
+    const Given* config = invocation.settings.find("config");
+    const auto variable = environment.get("MGPU_BENCH_CONFIG");
+    if (config != nullptr) {
+      offer_config(invocation.settings, specs, config->value);
+    } else if (variable) {
+      offer_config(invocation.settings, specs, *variable);
+    }
+  }
+  return invocation;
+}
+
+}  // namespace mgpu

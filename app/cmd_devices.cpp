@@ -1,0 +1,65 @@
+// `mgpu-bench devices`: the devices and what is known of them before anything was measured.
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/device_set.hpp"
+#include "app/terminal.hpp"
+
+namespace mgpu {
+namespace {
+
+template <class T>
+nlohmann::ordered_json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json to_json(const Device& device, std::size_t rank) {
+  return {{"rank", rank},
+          {"id", device.id},
+          {"name", device.name},
+          {"vendor", device.vendor},
+          {"type", to_string(device.type)},
+          {"score", device.score},
+          {"platform", device.platform},
+          {"platform_vendor", device.platform_vendor},
+          {"platform_version", device.platform_version},
+          {"driver_version", device.driver_version},
+          {"device_version", device.device_version},
+          {"global_memory_bytes", device.global_memory},
+          {"max_allocation_bytes", device.max_allocation},
+          {"local_memory_bytes", device.local_memory},
+          {"compute_units", device.compute_units},
+          {"clock_mhz", device.clock_mhz},
+          {"native_float_width", device.native_float_width},
+          {"max_work_group", device.max_work_group},
+          {"compute_capability", or_null(device.compute_capability)},
+          {"host_unified_memory", device.host_unified_memory},
+          {"fp64", device.fp64},
+          {"virtualised", device.virtualised},
+          {"pci", or_null(device.pci)},
+          {"uuid", or_null(device.uuid)},
+          {"extensions", device.extensions}};
+}
+
+}  // namespace
+
+ExitCode cmd_devices(const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  const TableStyle style = table_style(settings, context.environment);
+  const std::unique_ptr<Backend> backend = context.make_backend();
+  const bool chosen = settings.has("devices") || settings.has("sub-devices");
+  const DeviceSet set =
+      chosen ? choose_devices(*backend, settings, context.environment) : every_device(*backend, context.environment);
+  for (const std::string& warning : set.warnings) print_error("warning: " + warning);
+  if (!settings.is_on("json")) {
+    print(device_table(set.devices, style));
+    return ExitCode::ok;
+  }
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (std::size_t rank = 0; rank < set.devices.size(); ++rank) list.push_back(to_json(set.devices[rank], rank));
+  const nlohmann::ordered_json json{{"devices", list}, {"warnings", set.warnings}};
+  print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return ExitCode::ok;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,115 @@
+// `mgpu-bench list`: the suites, strategies and metrics this binary knows, from the same tables that run uses.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/profile/metrics.hpp"
+
+namespace mgpu {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json suites_json(std::span<const SuiteInfo> suites) {
+  Json list = Json::array();
+  for (const SuiteInfo& suite : suites) {
+    Json options = Json::array();
+    for (const SuiteOption& option : suite.options) {
+      options.push_back(
+          {{"name", option.name}, {"values", option.values}, {"default", option.values.at(0)}, {"help", option.help}});
+    }
+    Json modes = Json::array();
+    for (const Mode mode : suite.modes) modes.push_back(to_string(mode));
+    list.push_back({{"name", suite.name},
+                    {"summary", suite.summary},
+                    {"size_counts", suite.size_name},
+                    {"default_size", suite.default_size},
+                    {"quick_size", suite.quick_size},
+                    {"modes", modes},
+                    {"options", options}});
+  }
+  return list;
+}
+
+Json strategies_json() {
+  Json list = Json::array();
+  for (const StrategyInfo& strategy : all_strategies()) {
+    Json params = Json::array();
+    for (const StrategyParam& p : strategy.params) {
+      params.push_back({{"name", p.name}, {"default", p.standard}, {"least", p.least}, {"most", p.most}, {"help", p.help}});
+    }
+    list.push_back({{"name", strategy.name}, {"summary", strategy.summary}, {"params", params}});
+  }
+  return list;
+}
+
+Json metrics_json() {
+  Json list = Json::array();
+  for (const MetricInfo& metric : all_metrics()) {
+    list.push_back({{"name", metric.name},
+                    {"unit", metric.unit},
+                    {"higher_is_better", metric.higher_is_better},
+                    {"definition", metric.definition}});
+  }
+  return list;
+}
+
+std::string suites_text(std::span<const SuiteInfo> suites) {
+  std::string text;
+  for (const SuiteInfo& suite : suites) {
+    text += fmt::format("{:<14}{}\n", suite.name, suite.summary);
+    text += fmt::format("{:<14}--size counts {}: {} by default, {} with --quick\n", "", suite.size_name, suite.default_size,
+                        suite.quick_size);
+    for (const SuiteOption& option : suite.options) {
+      text += fmt::format("{:<14}--{} {}: {}\n", "", option.name, fmt::join(option.values, "|"), option.help);
+    }
+  }
+  return text;
+}
+
+std::string strategies_text() {
+  std::string text;
+  for (const StrategyInfo& strategy : all_strategies()) {
+    text += fmt::format("{:<14}{}\n", strategy.name, strategy.summary);
+    for (const StrategyParam& p : strategy.params) {
+      text += fmt::format("{:<14}{}:{}={} ({} to {}): {}\n", "", strategy.name, p.name, p.standard, p.least, p.most, p.help);
+    }
+  }
+  return text;
+}
+
+std::string metrics_text() {
+  std::size_t width = 0;
+  for (const MetricInfo& metric : all_metrics()) width = std::max(width, std::string_view(metric.name).size());
+  std::string text;
+  for (const MetricInfo& metric : all_metrics()) {
+    text += fmt::format("{:<{}}  {:<3} {:<6}  {}\n", metric.name, width, metric.unit, metric.higher_is_better ? "higher" : "lower",
+                        metric.definition);
+  }
+  return text;
+}
+
+}  // namespace
+
+ExitCode cmd_list(const Context& context) {
+  const std::string what = context.invocation.arguments.at(0);
+  const bool suites = what == "suites", strategies = what == "strategies";
+  if (!suites && !strategies && what != "metrics") {
+    throw Error(ErrorKind::usage, fmt::format("list: {} is unknown; accepted: suites, strategies, metrics", quoted(what)));
+  }
+  if (context.invocation.settings.is_on("json")) {
+    const Json list = suites ? suites_json(context.suites) : strategies ? strategies_json() : metrics_json();
+    print(Json{{what, list}}.dump(2) + "\n");
+  } else {
+    print(suites ? suites_text(context.suites) : strategies ? strategies_text() : metrics_text());
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace mgpu

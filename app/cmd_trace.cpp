@@ -1,0 +1,47 @@
+// `mgpu-bench trace`: a saved result as a Chrome trace, and the check of such a file. Needs no device.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "app/commands.hpp"
+#include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/report/record_json.hpp"
+#include "lib/report/trace_writer.hpp"
+
+namespace mgpu {
+namespace {
+
+ExitCode check(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) throw Error(ErrorKind::input, file + ": cannot be read, or is empty");
+  const std::vector<std::string> breaches = check_chrome_trace(text.str());
+  for (const std::string& breach : breaches) print_error(file + ": " + breach);
+  if (!breaches.empty()) throw Error(ErrorKind::input, fmt::format("{}: breaks {} rules of trace files", file, breaches.size()));
+  print(file + ": obeys the rules of trace files\n");
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+ExitCode cmd_trace(const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  const std::string file = context.invocation.arguments.at(0);
+  const Given* output = settings.find("output");
+  if (settings.is_on("check")) {
+    if (output != nullptr) throw Error(ErrorKind::usage, "--output: nothing is written with --check");
+    return check(file);
+  }
+  if (output != nullptr) check_writable(output->value);
+  const std::string trace = to_chrome_trace(read_report(file));
+  if (output != nullptr) {
+    write_file_atomically(output->value, trace);
+  } else {
+    print(trace);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,31 @@
+// The subcommands, one file each. Each prints to stdout, warns on stderr, and returns its exit code or throws Error.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "app/cli.hpp"
+#include "app/environment.hpp"
+#include "app/exit_codes.hpp"
+#include "lib/exec/backend.hpp"
+
+namespace mgpu {
+
+struct Context {
+  const Invocation& invocation;
+  const Environment& environment;
+  std::span<const SuiteInfo> suites;
+  ToolInfo tool;
+  std::function<std::unique_ptr<Backend>()> make_backend;  // called only by commands that need devices: making one loads drivers
+};
+
+ExitCode cmd_devices(const Context& context);
+ExitCode cmd_list(const Context& context);
+ExitCode cmd_run(const Context& context);
+ExitCode cmd_report(const Context& context);
+ExitCode cmd_trace(const Context& context);
+ExitCode cmd_schema(const Context& context);
+
+}  // namespace mgpu

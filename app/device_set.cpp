@@ -1,0 +1,134 @@
+// Selection, splitting and capping, in that order. What a selector means is lib/device's matter.
+#include "app/device_set.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <regex>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/device/selection.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr std::uint32_t kMostDefaultParts = 8;
+
+// Enough for a person on a new machine to find out why: a bare -1001 from the loader has cost many an afternoon.
+[[noreturn]] void refuse_no_device(const std::string& what, const Environment& environment) {
+  const std::string folder =
+      environment.get("OCL_ICD_VENDORS").value_or(environment.get("OPENCL_VENDOR_PATH").value_or("/etc/OpenCL/vendors"));
+  const std::vector<std::string> variables = device_variables(environment);
+  throw Error(ErrorKind::no_device,
+              fmt::format("{}; the OpenCL loader reads {}; variables set: {}; `clinfo` shows what it finds, and the "
+                          "package pocl-opencl-icd makes a device of the CPU",
+                          what, folder, variables.empty() ? "none" : joined(variables)));
+}
+
+Backend::Enumeration enumerate(Backend& backend, const std::string& selector, const Environment& environment) {
+  Backend::Enumeration found = backend.enumerate();
+  if (!found.devices.empty()) return found;
+  std::string what = no_device_message(selector, found.devices, found.platforms);
+  for (const std::string& warning : found.warnings) what += "; " + warning;
+  refuse_no_device(what, environment);
+}
+
+// `parts` 0: not asked for.
+std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>& devices, std::uint64_t parts,
+                                    const std::string& from) {
+  if (parts <= 1) return devices;
+  std::vector<Device> split;
+  for (const Device& device : devices) {
+    if (!device.is_cpu()) {
+      split.push_back(device);
+      continue;
+    }
+    try {
+      for (Device& part : backend.split(device, static_cast<unsigned>(parts))) split.push_back(std::move(part));
+    } catch (const Error& error) {
+      throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" does not suit {} ({}): {}; accepted: up to its number of cores ({})",
+                                                from, parts, device.id, device.name, error.what(), device.compute_units));
+    }
+  }
+  return split;
+}
+
+std::vector<Device> default_devices(Backend& backend, const Backend::Enumeration& found, std::uint64_t parts, DeviceSet& set) {
+  std::vector<Device> devices;
+  for (const std::size_t index : default_selection(found.devices)) devices.push_back(found.devices[index]);
+  if (parts > 0 || devices.size() != 1 || !devices.front().is_cpu() || devices.front().compute_units < 2) return devices;
+  try {
+    return backend.split(devices.front(), std::min(devices.front().compute_units, kMostDefaultParts));
+  } catch (const Error& error) {  // some CPU drivers cannot; nobody asked for it, so go on with the whole
+    set.warnings.push_back(fmt::format("{} is used as one device: {}", devices.front().id, error.what()));
+    return devices;
+  }
+}
+
+std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeration& found, const Given& selector,
+                                     std::uint64_t parts, const std::string& parts_from, bool strict, DeviceSet& set) {
+  static const std::regex sub_device("[0-9]+:[0-9]+\\.[0-9]+");
+  const bool names_parts = std::regex_search(selector.value, sub_device);
+  const std::vector<Device> list = names_parts ? with_cpus_split(backend, found.devices, parts, parts_from) : found.devices;
+  const Selector::Result result = Selector::parse(selector.value).apply(list);
+  for (const std::string& term : result.unmatched) {
+    const std::string what = fmt::format("{}: {} matches no device", selector.from, quoted(term));
+    if (strict) throw Error(ErrorKind::usage, what + ", which --strict does not accept; `mgpu-bench devices` lists them");
+    set.warnings.push_back(what);
+  }
+  std::vector<Device> devices;
+  for (const std::size_t index : result.chosen) devices.push_back(list[index]);
+  return names_parts ? devices : with_cpus_split(backend, devices, parts, parts_from);
+}
+
+}  // namespace
+
+std::uint64_t count_setting(const Settings& settings, std::string_view name, std::uint64_t least, std::uint64_t standard) {
+  const Given* given = settings.find(name);
+  if (given == nullptr) return standard;
+  const std::uint64_t count = parse_count(given->from, given->value);
+  if (count < least) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is too small; accepted: {} or more", given->from, quoted(given->value), least));
+  }
+  return count;
+}
+
+DeviceSet choose_devices(Backend& backend, const Settings& settings, const Environment& environment) {
+  const Given* selector = settings.find("devices");
+  const Given* parts_given = settings.find("sub-devices");
+  const std::uint64_t parts = count_setting(settings, "sub-devices", 1, 0);
+  const std::uint64_t most = count_setting(settings, "max-devices", 1, std::numeric_limits<std::uint64_t>::max());
+  const std::string parts_from = parts_given != nullptr ? parts_given->from : "";
+  if (parts > std::numeric_limits<unsigned>::max()) {
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is too large; accepted: up to the number of cores", parts_from, parts));
+  }
+  if (selector != nullptr) Selector::parse(selector->value);  // a malformed one is refused even where there is no device
+
+  DeviceSet set;
+  const Backend::Enumeration found = enumerate(backend, selector != nullptr ? selector->value : "", environment);
+  set.warnings = found.warnings;
+  if (selector != nullptr) {
+    set.devices = selected_devices(backend, found, *selector, parts, parts_from, settings.is_on("strict"), set);
+  } else {
+    set.devices = with_cpus_split(backend, default_devices(backend, found, parts, set), parts, parts_from);
+  }
+  if (set.devices.empty()) {
+    refuse_no_device(no_device_message(selector != nullptr ? selector->value : "", found.devices, found.platforms), environment);
+  }
+  if (parts > 1 && std::none_of(set.devices.begin(), set.devices.end(), [](const Device& d) { return d.is_cpu(); })) {
+    set.warnings.push_back(fmt::format("{}: there is no CPU among the devices to split", parts_from));
+  }
+  if (set.devices.size() > most) set.devices.resize(most);
+  return set;
+}
+
+DeviceSet every_device(Backend& backend, const Environment& environment) {
+  Backend::Enumeration found = enumerate(backend, "", environment);
+  return {std::move(found.devices), std::move(found.warnings)};
+}
+
+}  // namespace mgpu

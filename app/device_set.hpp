@@ -1,0 +1,31 @@
+// Which devices a command works on: the selection of -d, sub-devices and caps, over what a backend enumerates.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/environment.hpp"
+#include "app/settings.hpp"
+#include "lib/exec/backend.hpp"
+
+namespace mgpu {
+
+struct DeviceSet {
+  std::vector<Device> devices;  // in the order of the selection; never empty
+  std::vector<std::string> warnings;
+};
+
+// Reads the settings devices, sub-devices, max-devices and strict. Without `devices`: all GPUs, else all CPUs, where a lone CPU of
+// several cores becomes one sub-device per core, at most 8 (several CPUs, as POCL_DEVICES="pthread pthread" makes them, are left
+// whole: each already uses all cores). A selector that names a sub-device (0:0.1) selects among the parts that --sub-devices makes.
+// Throws Error(usage) for a malformed value, under --strict also for a term that matches nothing; Error(no_device), with what was
+// looked at, when nothing is left.
+DeviceSet choose_devices(Backend& backend, const Settings& settings, const Environment& environment);
+
+// All devices as they are, for a list. Throws Error(no_device) when there is none.
+DeviceSet every_device(Backend& backend, const Environment& environment);
+
+// A count option; `standard` when it was not given. Throws Error(usage) below `least`.
+std::uint64_t count_setting(const Settings& settings, std::string_view name, std::uint64_t least, std::uint64_t standard);
+
+}  // namespace mgpu

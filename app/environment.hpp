@@ -1,0 +1,41 @@
+// The machine and the environment variables: read here and nowhere else, handed on as plain values.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+// A copy of the process environment. An empty variable counts as not set, as NO_COLOR and the XDG rules have it.
+class Environment {
+ public:
+  static Environment of_process();
+  explicit Environment(std::map<std::string, std::string> variables) : variables_(std::move(variables)) {}
+
+  std::optional<std::string> get(const std::string& name) const;
+  // Names that begin with `prefix`, sorted.
+  std::vector<std::string> names_with_prefix(const std::string& prefix) const;
+
+ private:
+  std::map<std::string, std::string> variables_;
+};
+
+// Of this machine, or of the container's limit where that is less.
+Bytes host_memory();
+
+// What a reader of the result file needs to know about where it was measured: host, cpu, cores, os, kernel, memory_bytes, and
+// every variable that hides, reorders or reconfigures devices, under its own name.
+std::map<std::string, std::string> describe_environment(const Environment& environment);
+
+// Those variables alone, as "NAME=value", for the message when there is no device.
+std::vector<std::string> device_variables(const Environment& environment);
+
+// $XDG_CACHE_HOME/mgpu-bench, else $HOME/.cache/mgpu-bench; empty when neither is set: then nothing is cached.
+std::filesystem::path cache_directory(const Environment& environment);
+
+}  // namespace mgpu

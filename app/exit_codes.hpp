@@ -1,0 +1,33 @@
+// The exit codes of the tool, as the README's table has them: what kind of failure becomes which number, and which wins.
+#pragma once
+
+#include <span>
+
+#include "lib/base/error.hpp"
+#include "lib/report/record.hpp"
+
+namespace mgpu {
+
+enum class ExitCode : int {
+  ok = 0,
+  internal = 1,    // our own mistake, or an output that cannot be written
+  usage = 2,       // also a bad input file
+  regression = 3,  // 3 and 4 are kept free for comparisons of two results
+  inconclusive = 4,
+  failed = 5,      // a case failed or none could run; under --strict also one that was skipped
+  unverified = 6,  // a result was wrong
+  no_device = 7,
+  too_few_devices = 77,  // CTest's SKIP_RETURN_CODE and Automake's skip
+  interrupted = 130,     // 128 + SIGINT
+  terminated = 143,      // 128 + SIGTERM
+};
+
+ExitCode exit_code(ErrorKind kind);
+
+// The first of 143, 130, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result must not hide behind a slow one.
+ExitCode worst(std::span<const ExitCode> codes);
+
+// What the rows of a report amount to. `strict`: a skipped case counts as failed.
+ExitCode outcome(const Report& report, bool strict);
+
+}  // namespace mgpu

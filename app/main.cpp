@@ -1,0 +1,67 @@
+// argv -> exit code. The only place where every exception ends.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "app/cli.hpp"
+#include "app/commands.hpp"
+#include "app/terminal.hpp"
+#include "lib/base/embedded.hpp"
+#include "lib/exec/cl_backend.hpp"
+#include "suites/suites.hpp"
+
+const char* mgpu_git_version();  // written by cmake/git_version.cmake
+
+namespace mgpu {
+namespace {
+
+ExitCode dispatch(const Context& context) {
+  const std::string& command = context.invocation.command;
+  if (command == "devices") return cmd_devices(context);
+  if (command == "list") return cmd_list(context);
+  if (command == "run") return cmd_run(context);
+  if (command == "report") return cmd_report(context);
+  if (command == "trace") return cmd_trace(context);
+  if (command == "schema") return cmd_schema(context);
+  throw Error(ErrorKind::internal, "a command without code: " + command);
+}
+
+ExitCode run_main(const std::vector<std::string>& argv) {
+  const Environment environment = Environment::of_process();
+  const std::string git = mgpu_git_version();
+  const std::string version =
+      fmt::format("mgpu-bench {} (git {})\nresult schema {}\n", MGPU_VERSION, git.empty() ? "unknown" : git, kResultSchemaVersion);
+  const Invocation invocation = parse_command_line(argv, all_suites(), environment, version);
+  if (invocation.command.empty()) {
+    print(invocation.text);
+    return ExitCode::ok;
+  }
+  for (const std::string& warning : invocation.warnings) print_error("warning: " + warning);
+  const auto make_backend = [&] { return make_cl_backend({embedded_kernels(), cache_directory(environment)}); };
+  return dispatch({invocation, environment, all_suites(), {MGPU_VERSION, git, argv}, make_backend});
+}
+
+int guarded_main(const std::vector<std::string>& argv) {
+  try {
+    return static_cast<int>(run_main(argv));
+  } catch (const Error& error) {
+    print_error(fmt::format("error: {}", error.what()));
+    return static_cast<int>(exit_code(error.kind()));
+  } catch (const std::exception& error) {
+    print_error(fmt::format("internal error: {}", error.what()));
+  }
+  return static_cast<int>(ExitCode::internal);
+}
+
+}  // namespace
+}  // namespace mgpu
+
+int main(int argc, char** argv) {
+  const int code = mgpu::guarded_main({argv, argv + argc});
+  // Always, not only after a hung device: exit handlers of OpenCL drivers wait for their devices, and some crash. What this program
+  // owns was destroyed or written above; only the stdio buffers are left.
+  std::fflush(nullptr);
+  std::_Exit(code);
+}

@@ -1,0 +1,38 @@
+// Watches a session for the person at the terminal: progress and warnings on stderr, the result file after every group.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "lib/session/session.hpp"
+
+namespace mgpu {
+
+class RunObserver : public SessionObserver {
+ public:
+  struct Options {
+    std::optional<std::filesystem::path> result_file;
+    bool quiet = false;
+    bool in_place = false;  // stderr is a terminal whose line may be rewritten
+  };
+  explicit RunObserver(Options options) : options_(std::move(options)) {}
+
+  void warning(std::string_view text) override;
+  void progress(std::string_view what, std::size_t done, std::size_t total) override;
+  void recorded(const Report& so_far) override;
+  bool stop_requested() override;
+
+  // Saves the report and ends the progress line. A failure is printed, not thrown: what was measured must still reach the screen.
+  void save(const Report& report);
+  void clear_line();
+  bool could_not_write() const { return could_not_write_; }
+
+ private:
+  Options options_;
+  std::string line_;           // what the progress line shows
+  std::size_t rows_seen_ = 0;  // of the report, when last told
+  bool stopping_ = false, could_not_write_ = false;
+};
+
+}  // namespace mgpu

@@ -1,0 +1,258 @@
+// Options of `run` -> SessionOptions. Every refusal is one line that names the option, its value and what is accepted.
+#include "app/run_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <thread>
+
+#include "app/device_set.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/report/record_json.hpp"
+
+namespace mgpu {
+namespace {
+
+std::vector<std::uint64_t> counts(const Settings& settings, std::string_view name) {
+  std::vector<std::uint64_t> values;
+  const Given* given = settings.find(name);
+  if (given == nullptr) return values;
+  for (const std::string& text : split_commas(given->value)) {
+    const std::uint64_t value = parse_count(given->from, text);
+    if (value == 0) throw Error(ErrorKind::usage, fmt::format("{}: \"0\" is too small; accepted: 1 or more", given->from));
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+std::optional<Nanos> duration(const Settings& settings, std::string_view name) {
+  const Given* given = settings.find(name);
+  if (given == nullptr) return std::nullopt;
+  const Nanos value = parse_duration(given->from, given->value);
+  if (value == Nanos{0}) throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given->from, quoted(given->value)));
+  return value;
+}
+
+std::vector<const SuiteInfo*> choose_suites(std::span<const std::string> names, std::span<const SuiteInfo> suites) {
+  std::vector<const SuiteInfo*> chosen;
+  for (const std::string& word : names) {
+    for (const std::string& name : split_commas(word)) {
+      const auto found = std::find_if(suites.begin(), suites.end(), [&](const SuiteInfo& s) { return s.name == name; });
+      if (found == suites.end()) {
+        std::vector<std::string> known;
+        for (const SuiteInfo& suite : suites) known.push_back(suite.name);
+        throw Error(ErrorKind::usage, fmt::format("run: there is no suite {}; accepted: {}", quoted(name), joined(known)));
+      }
+      if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
+    }
+  }
+  if (chosen.empty()) {
+    for (const SuiteInfo& suite : suites) chosen.push_back(&suite);
+  }
+  return chosen;
+}
+
+std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Settings& settings) {
+  std::map<std::string, std::string> options;
+  for (const SuiteOption& option : suite.options) {
+    const Given* given = settings.find(option.name);
+    options[option.name] = given != nullptr ? given->value : option.values.at(0);
+    if (std::find(option.values.begin(), option.values.end(), options[option.name]) == option.values.end()) {
+      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, quoted(given->value),
+                                                suite.name, joined(option.values)));
+    }
+  }
+  return options;
+}
+
+// A flag that no chosen suite reads is a mistake; the environment and config files are standing settings for many runs.
+void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites, std::span<const SuiteInfo* const> chosen) {
+  for (const SuiteInfo& suite : suites) {
+    for (const SuiteOption& option : suite.options) {
+      const Given* given = settings.find(option.name);
+      if (given == nullptr || given->layer != Given::Layer::flag) continue;
+      const bool read = std::any_of(chosen.begin(), chosen.end(), [&](const SuiteInfo* c) {
+        return std::any_of(c->options.begin(), c->options.end(), [&](const SuiteOption& o) { return o.name == option.name; });
+      });
+      if (read) continue;
+      std::vector<std::string> names;
+      for (const SuiteInfo* c : chosen) names.push_back(c->name);
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: an option of suite {}, but the run is of {}", given->from, suite.name, joined(names)));
+    }
+  }
+}
+
+std::optional<std::filesystem::path> input_file(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
+  const Given* given = settings.find("input");
+  if (given == nullptr) return std::nullopt;
+  const Given* size = settings.find("size");
+  if (size != nullptr && size->layer == given->layer) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: with {}, the file says how large the problem is; give one of them", size->from, given->from));
+  }
+  if (chosen.size() > 1) throw Error(ErrorKind::usage, fmt::format("{}: name the one suite it is for", given->from));
+  std::error_code ignored;
+  if (std::filesystem::is_directory(given->value, ignored)) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} is a directory; accepted: a readable file", given->from, quoted(given->value)));
+  }
+  if (!std::ifstream(given->value)) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} cannot be read; accepted: a readable file", given->from, quoted(given->value)));
+  }
+  return given->value;
+}
+
+void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::string& from, Bytes memory) {
+  const std::uint64_t most = largest_that_fits(suite, params, memory);
+  if (params.size <= most) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} {} of suite {} do not fit in this machine's memory ({}); accepted: up to {}", from, params.size,
+                          suite.size_name, suite.name, format_bytes(static_cast<double>(memory)), most));
+}
+
+std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, std::uint64_t seed,
+                              Bytes memory) {
+  const std::optional<std::filesystem::path> input = input_file(settings, chosen);
+  const bool quick = settings.is_on("quick");
+  const std::vector<std::uint64_t> sizes = input ? std::vector<std::uint64_t>{} : counts(settings, "size");
+  std::vector<Problem> all;
+  for (const SuiteInfo* suite : chosen) {
+    SuiteParams params;
+    params.seed = seed;
+    params.options = options_of(*suite, settings);
+    params.input = input;
+    params.host_threads = std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::uint64_t> own = sizes;
+    std::string from = sizes.empty() ? "--size" : settings.find("size")->from;
+    if (input) {
+      own = {suite->size_of_input(*input)};
+      from = settings.find("input")->from;
+    } else if (sizes.empty()) {
+      own = {quick ? suite->quick_size : suite->default_size};
+    }
+    for (const std::uint64_t size : own) {
+      params.size = size;
+      check_memory(*suite, params, from, memory);
+      all.push_back({suite, params});
+    }
+  }
+  return all;
+}
+
+StopRule stop_rule(const Settings& settings) {
+  StopRule stop = settings.is_on("quick") ? StopRule::quick() : StopRule{};
+  stop.exactly = count_setting(settings, "samples", 1, stop.exactly);
+  stop.warmup = count_setting(settings, "warmup", 0, stop.warmup);
+  return stop;
+}
+
+std::vector<Mode> modes(const Settings& settings) {
+  const std::string mode = choose(settings, "mode", {"both", "resident", "end-to-end"});
+  std::vector<Mode> chosen;
+  if (mode != "end-to-end") chosen.push_back(Mode::resident);
+  if (mode != "resident") chosen.push_back(Mode::end_to_end);
+  return chosen;
+}
+
+VerifyLevel verify_level(const Settings& settings) {
+  const std::string level = choose(settings, "verify", {"full", "sample", "off"});
+  return level == "full" ? VerifyLevel::full : level == "sample" ? VerifyLevel::sample : VerifyLevel::off;
+}
+
+void read_files(const Settings& settings, RunRequest& request) {
+  const Given* json = settings.find("json");
+  if (json != nullptr && json->value != "-") {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is unknown; accepted: - (a file is named with -o)", json->from, quoted(json->value)));
+  }
+  request.json = json != nullptr;
+  std::set<std::filesystem::path> taken;
+  const auto path = [&](const char* name) -> std::optional<std::filesystem::path> {
+    const Given* given = settings.find(name);
+    if (given == nullptr) return std::nullopt;
+    if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
+    if (!taken.insert(std::filesystem::absolute(given->value).lexically_normal()).second) {
+      throw Error(ErrorKind::usage, fmt::format("{}: {} is already the file of another output", given->from, quoted(given->value)));
+    }
+    return given->value;
+  };
+  request.result_file = path("result");
+  request.trace_file = path("trace");
+  request.session.result_file = path("output");
+  if (request.session.result_file && request.session.problems.size() > 1) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: there are {} problems, and it holds the result of one; name one suite and one size",
+                            settings.find("output")->from, request.session.problems.size()));
+  }
+  for (const auto& file : {request.result_file, request.trace_file, request.session.result_file}) {
+    if (file) check_writable(*file);
+  }
+}
+
+}  // namespace
+
+std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
+  const auto fits = [&](std::uint64_t size) {
+    params.size = size;
+    return suite.host_bytes(params) <= memory;
+  };
+  // Doubling from below meets the limit long before the bytes of an absurd size could overflow.
+  std::uint64_t low = 1;
+  while (low < std::uint64_t{1} << 62 && fits(low * 2)) low *= 2;
+  std::uint64_t high = low * 2;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+RunRequest read_run_request(const Settings& settings, std::span<const std::string> names, std::span<const SuiteInfo> suites,
+                            Bytes memory) {
+  RunRequest request;
+  const std::vector<const SuiteInfo*> chosen = choose_suites(names, suites);
+  refuse_foreign_options(settings, suites, chosen);
+  request.strict = settings.is_on("strict");
+  request.quiet = settings.is_on("quiet");
+  request.require_devices = count_setting(settings, "require-devices", 1, 0);
+  request.device_counts = counts(settings, "device-counts");
+
+  SessionOptions& session = request.session;
+  session.seed = count_setting(settings, "seed", 0, session.seed);
+  session.modes = modes(settings);
+  const Given* strategy = settings.find("strategy");
+  session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
+  session.stop = stop_rule(settings);
+  session.verify = verify_level(settings);
+  session.case_timeout = duration(settings, "timeout");
+  session.time_limit = duration(settings, "time-limit");
+  session.problems = problems(settings, chosen, session.seed, memory);
+  read_files(settings, request);
+  return request;
+}
+
+std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t available, std::vector<std::string>& warnings) {
+  if (request.device_counts.empty()) return {available};
+  std::vector<std::size_t> counts;
+  for (const std::uint64_t count : request.device_counts) {
+    if (count <= available) {
+      counts.push_back(count);
+      continue;
+    }
+    const std::string what = fmt::format("--device-counts: \"{}\" is more than there are devices ({})", count, available);
+    if (request.strict) throw Error(ErrorKind::usage, what + ", which --strict does not accept");
+    warnings.push_back(what + " and is left out");
+  }
+  if (counts.empty())
+    throw Error(ErrorKind::usage, fmt::format("--device-counts: accepted: 1 to {}, the number of devices", available));
+  return counts;
+}
+
+}  // namespace mgpu

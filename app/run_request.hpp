@@ -1,0 +1,36 @@
+// What `run` was asked for, read and checked before any device is touched.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/settings.hpp"
+#include "lib/session/session.hpp"
+
+namespace mgpu {
+
+struct RunRequest {
+  SessionOptions session;                    // devices and device_counts are left empty: see device_counts()
+  std::vector<std::uint64_t> device_counts;  // as asked; empty: all devices
+  std::uint64_t require_devices = 0;
+  bool strict = false, quiet = false, json = false;  // json: the result, and nothing else, goes to stdout
+  std::optional<std::filesystem::path> result_file, trace_file;
+};
+
+// `names` are the suites asked for, none meaning all. Throws Error(usage), naming the option, its value and what is accepted;
+// Error(input) for a bad --input; Error(output) for a file that will not be writable. `memory`: of the host; larger problems are
+// refused.
+RunRequest read_run_request(const Settings& settings, std::span<const std::string> names, std::span<const SuiteInfo> suites,
+                            Bytes memory);
+
+// The counts to measure on a set of `available` devices. Those above it are dropped with a warning, under --strict refused (usage),
+// as it is when none is left.
+std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t available, std::vector<std::string>& warnings);
+
+// Largest size whose problem fits in `memory`; 1 when none does.
+std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory);
+
+}  // namespace mgpu

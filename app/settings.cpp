@@ -1,0 +1,137 @@
+// The table of options and how values from several layers become one. CLI11 and TOML are cli.cpp's.
+#include "app/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+
+namespace mgpu {
+namespace {
+
+using Kind = OptionSpec::Kind;
+
+constexpr const char* kDevices = "Devices";
+constexpr const char* kWork = "Work";
+constexpr const char* kMeasurement = "Measurement";
+constexpr const char* kFiles = "Files and output";
+
+std::vector<OptionSpec> own_run_options() {
+  return {
+      {"devices", 'd', Kind::list, "SEL",
+       "Devices, in order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, name~TEXT, uuid=, pci=, !TERM "
+       "(default: all GPUs, else all CPUs)",
+       kDevices},
+      {"sub-devices", 0, Kind::value, "N",
+       "Split each chosen CPU in N equal devices (default: one per core, at most 8, when no device is named)", kDevices},
+      {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices},
+      {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices},
+      {"strict", 0, Kind::flag, "", "Terms that match nothing and skipped cases are errors", kDevices},
+      {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices},
+      {"strategy", 's', Kind::list, "NAME,..",
+       "Partition strategies, or all; parameters after a colon, dynamic:chunks=32 (default: all)", kWork},
+      {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork},
+      {"mode", 0, Kind::value, "MODE", "resident, end-to-end or both (default: both)", kWork},
+      {"seed", 0, Kind::value, "N", "Of random inputs (default: 1)", kWork},
+      {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork},
+      {"input", 0, Kind::value, "FILE", "Work on this file instead of random data (one suite)", kWork},
+      {"samples", 'n', Kind::value, "N", "Exactly N samples of every case (default: until the median is known to 1 %)",
+       kMeasurement},
+      {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement},
+      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement},
+      {"timeout", 0, Kind::value, "TIME", "A case fails when one of its samples takes longer: 500ms, 30s, 2m", kMeasurement},
+      {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement},
+      {"result", 'o', Kind::value, "FILE", "Save the measurements as JSON, after every group of cases", kFiles},
+      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},
+      {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles},
+      {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles},
+      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
+      color_option(),
+  };
+}
+
+}  // namespace
+
+OptionSpec color_option() { return {"color", 0, Kind::value, "WHEN", "auto, always or never (default: auto)", kFiles}; }
+
+std::string flag_of(const OptionSpec& option) { return "--" + option.name; }
+
+std::string variable_of(const OptionSpec& option) {
+  std::string name = "MGPU_BENCH_" + option.name;
+  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
+  std::vector<OptionSpec> options = own_run_options();
+  for (const SuiteInfo& suite : suites) {
+    for (const SuiteOption& own : suite.options) {
+      const std::string help =
+          fmt::format("{}: {}: {} (default: {})", suite.name, own.help, fmt::join(own.values, ", "), own.values.at(0));
+      const auto same = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == own.name; });
+      if (same == options.end()) {
+        options.push_back({own.name, 0, Kind::value, "VALUE", help, "Options of suites"});
+      } else {
+        same->help += "; " + help;
+      }
+    }
+  }
+  return options;
+}
+
+std::vector<OptionSpec> device_options() {
+  std::vector<OptionSpec> options = own_run_options();
+  std::erase_if(options, [](const OptionSpec& o) { return o.name != "devices" && o.name != "sub-devices"; });
+  return options;
+}
+
+const Given* Settings::find(std::string_view name) const {
+  const auto found = given_.find(name);
+  return found == given_.end() ? nullptr : &found->second;
+}
+
+bool Settings::is_on(std::string_view name) const {
+  const Given* given = find(name);
+  if (given == nullptr) return false;
+  std::string value = given->value;
+  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (value == "true" || value == "on" || value == "yes" || value == "1") return true;
+  if (value == "false" || value == "off" || value == "no" || value == "0") return false;
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is no switch; accepted: true, false", given->from, quoted(given->value)));
+}
+
+std::string choose(const Settings& settings, std::string_view name, std::initializer_list<std::string_view> accepted) {
+  const Given* given = settings.find(name);
+  if (given == nullptr) return std::string(*accepted.begin());
+  if (std::find(accepted.begin(), accepted.end(), given->value) == accepted.end()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is unknown; accepted: {}", given->from, quoted(given->value), fmt::join(accepted, ", ")));
+  }
+  return given->value;
+}
+
+void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment) {
+  for (const OptionSpec& option : options) {
+    const std::string variable = variable_of(option);
+    if (const auto value = environment.get(variable)) {
+      settings.offer(option.name, {*value, variable, Given::Layer::environment});
+    }
+  }
+}
+
+std::string joined(std::span<const std::string> words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
+std::vector<std::string> split_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t comma = text.find(',', begin);
+    parts.emplace_back(text.substr(begin, comma - begin));
+    if (comma == std::string_view::npos) return parts;
+    begin = comma + 1;
+  }
+}
+
+}  // namespace mgpu

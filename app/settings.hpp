@@ -1,0 +1,65 @@
+// Settings: what was asked for, as text, whatever layer it came from; and the one table of options that the command line, the
+// environment twins and the config-file keys are all made from. What a value means is for whoever reads it.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/environment.hpp"
+#include "lib/workload/workload.hpp"
+
+namespace mgpu {
+
+struct OptionSpec {
+  enum class Kind { flag, value, list };  // list: may be repeated, the values are joined by commas
+  std::string name;                       // without dashes: the config-file key; MGPU_BENCH_<NAME> in the environment
+  char letter = 0;                        // 0: no short form
+  Kind kind = Kind::value;
+  std::string value_name, help, group;
+};
+
+std::string flag_of(const OptionSpec& option);      // "--sub-devices"
+std::string variable_of(const OptionSpec& option);  // "MGPU_BENCH_SUB_DEVICES"
+
+// Of `run`: the tool's own, then every suite's; an option that several suites have appears once.
+std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites);
+// Of `devices`: those of run that choose devices.
+std::vector<OptionSpec> device_options();
+OptionSpec color_option();
+
+struct Given {
+  std::string value;
+  std::string from;  // for messages: "--size", "MGPU_BENCH_SIZE", "bench.toml: size"
+  enum class Layer { flag, environment, config } layer = Layer::flag;
+};
+
+class Settings {
+ public:
+  const Given* find(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  // A flag: true, on, yes, 1 or false, off, no, 0. Throws Error(usage) for anything else. False when not given.
+  bool is_on(std::string_view name) const;
+  // The first layer to give a value keeps it: call in the order flag, environment, config.
+  void offer(const std::string& name, Given given) { given_.try_emplace(name, std::move(given)); }
+
+ private:
+  std::map<std::string, Given, std::less<>> given_;
+};
+
+// One of `accepted`; the first when not given. Throws Error(usage) naming all of them.
+std::string choose(const Settings& settings, std::string_view name, std::initializer_list<std::string_view> accepted);
+
+// The MGPU_BENCH_* twins of the options.
+void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment);
+
+// "a, b, c"
+std::string joined(std::span<const std::string> words);
+// "a,b,,c" -> {"a", "b", "", "c"}
+std::vector<std::string> split_commas(std::string_view text);
+
+}  // namespace mgpu

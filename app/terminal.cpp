@@ -1,0 +1,56 @@
+// The only file that asks what kind of thing a stream is.
+#include "app/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr unsigned kLeastWidth = 40;  // narrower, a table is a column of single letters
+
+unsigned width(const Environment& environment) {
+  if (const auto columns = environment.get("COLUMNS")) {
+    try {
+      return static_cast<unsigned>(std::clamp<std::uint64_t>(parse_count("COLUMNS", *columns), kLeastWidth, 1000));
+    } catch (const Error&) {  // a broken COLUMNS is the shell's mistake, not a reason to refuse work
+    }
+  }
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<unsigned>(size.ws_col, kLeastWidth);
+  return TableStyle{}.width;
+}
+
+}  // namespace
+
+TableStyle table_style(const Settings& settings, const Environment& environment) {
+  TableStyle style;
+  style.width = width(environment);
+  const std::string color = choose(settings, "color", {"auto", "always", "never"});
+  style.color = color == "always" || (color == "auto" && isatty(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
+                                      environment.get("TERM").value_or("dumb") != "dumb");
+  return style;
+}
+
+bool progress_in_place(const Environment& environment) { return isatty(STDERR_FILENO) && !environment.get("CI"); }
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw Error(ErrorKind::output, std::string("standard output: ") + std::strerror(errno));
+  }
+}
+
+void print_error(std::string_view text) {
+  std::fflush(stdout);  // so that a message comes after what it is about
+  std::fprintf(stderr, "mgpu-bench: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+}  // namespace mgpu
