@@ -47,10 +47,10 @@ class OpenDevice {
   virtual ~OpenDevice() = default;
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
-  virtual BatchId submit() = 0;                       // closes the batch and flushes the queues
+  virtual BatchId submit() = 0;  // closes the batch and flushes the queues
   // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the device is then lost.
   virtual bool complete(BatchId batch) = 0;
-  virtual std::vector<RawCommand> take(BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
+  virtual std::vector<RawCommand> take(BatchId batch) = 0;          // of a complete batch, once; in order of enqueueing
   virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;  // blocks for about 10 us each
   virtual SetupCost take_setup_cost() = 0;
 };
@@ -62,7 +62,7 @@ class Backend {
   struct Enumeration {
     std::vector<Device> devices;
     std::vector<std::string> warnings;
-    std::vector<std::string> platforms;               // names, for the message when there is no device
+    std::vector<std::string> platforms;  // names, for the message when there is no device
   };
   virtual Enumeration enumerate() = 0;
   // Equal sub-devices of one device (one compute unit each at most). Throws Error(unsupported) when it cannot be split so.
@@ -72,8 +72,8 @@ class Backend {
   // Pins `memory` in place where that makes transfers of `devices` faster; null where it would not.
   virtual std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) = 0;
 
-  virtual Nanos now() = 0;                            // the clock of every host time: steady, or virtual
-  virtual bool is_virtual() const = 0;                // then the executor runs all workers on one thread
+  virtual Nanos now() = 0;              // the clock of every host time: steady, or virtual
+  virtual bool is_virtual() const = 0;  // then the executor runs all workers on one thread
   // A virtual clock moves only here: to the next completion or, when nothing will complete, to `limit` if there is one. False when
   // there is neither, and always when time is real.
   virtual bool advance(std::optional<Nanos> limit) = 0;

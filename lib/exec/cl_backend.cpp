@@ -19,7 +19,8 @@ class ClPinned final : public PinnedMemory {
  public:
   ClPinned(const ClDevice& device, std::span<const std::byte> memory) : queue_(device.upload_queue()) {
     // A driver may refuse one buffer over everything; pieces of a quarter of the largest allocation are taken by all.
-    const std::size_t piece = std::clamp<std::size_t>(device.facts().max_allocation / 4, std::size_t{1} << 28, std::size_t{1} << 32);
+    const std::size_t piece =
+        std::clamp<std::size_t>(device.facts().max_allocation / 4, std::size_t{1} << 28, std::size_t{1} << 32);
     for (std::size_t at = 0; at < memory.size(); at += piece) {
       const std::size_t size = std::min(piece, memory.size() - at);
       auto* data = const_cast<std::byte*>(memory.data()) + at;  // mapped for reading: never written through
@@ -52,7 +53,8 @@ class ClBackend final : public Backend {
       if (error.err() != -1001) found.warnings.push_back("OpenCL platforms cannot be listed: " + cl_status_name(error.err()));
     }
     for (std::size_t p = 0; p < platforms.size(); ++p) enumerate_platform(platforms[p], p, found);
-    std::stable_sort(found.devices.begin(), found.devices.end(), [](const Device& a, const Device& b) { return a.score > b.score; });
+    std::stable_sort(found.devices.begin(), found.devices.end(),
+                     [](const Device& a, const Device& b) { return a.score > b.score; });
     return found;
   }
 
@@ -90,7 +92,7 @@ class ClBackend final : public Backend {
       if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
       try {
         return std::make_unique<ClPinned>(device, memory);  // memory pinned by one context is fast for every other (measured)
-      } catch (const cl::Error&) {  // transfers work unpinned too, only slower; the record shows pin = 0
+      } catch (const cl::Error&) {                          // transfers work unpinned too, only slower; the record shows pin = 0
         return nullptr;
       }
     }
@@ -110,7 +112,8 @@ class ClBackend final : public Backend {
       found.platforms.push_back(name);
       platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
     } catch (const cl::Error& error) {
-      if (error.err() != CL_DEVICE_NOT_FOUND) found.warnings.push_back("platform " + name + " is left out: " + cl_status_name(error.err()));
+      if (error.err() != CL_DEVICE_NOT_FOUND)
+        found.warnings.push_back("platform " + name + " is left out: " + cl_status_name(error.err()));
     }
     for (std::size_t d = 0; d < devices.size(); ++d) {
       const std::string id = std::to_string(p) + ":" + std::to_string(d);

@@ -51,7 +51,8 @@ std::string cl_status_name(cl_int status) {
 }
 
 Error cl_failure(const std::string& what, cl_int status) {
-  const bool memory = status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE;
+  const bool memory =
+      status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE;
   return Error(memory ? ErrorKind::out_of_memory : ErrorKind::device, what + ": " + cl_status_name(status));
 }
 

@@ -7,7 +7,6 @@
 #define CL_HPP_ENABLE_EXCEPTIONS
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/opencl.hpp>
-
 #include <string>
 
 #include "lib/base/error.hpp"

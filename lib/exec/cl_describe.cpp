@@ -11,8 +11,8 @@ namespace mgpu {
 namespace {
 
 // Extension queries by number, so that they work with headers that lack them.
-constexpr cl_device_info kUuidKhr = 0x106A;           // cl_khr_device_uuid: 16 bytes
-constexpr cl_device_info kPciBusInfoKhr = 0x410F;     // cl_khr_pci_bus_info: domain, bus, device, function
+constexpr cl_device_info kUuidKhr = 0x106A;        // cl_khr_device_uuid: 16 bytes
+constexpr cl_device_info kPciBusInfoKhr = 0x410F;  // cl_khr_pci_bus_info: domain, bus, device, function
 constexpr cl_device_info kNvCapabilityMajor = 0x4000, kNvCapabilityMinor = 0x4001;  // cl_nv_device_attribute_query
 constexpr cl_device_info kNvPciBus = 0x4008, kNvPciSlot = 0x4009, kNvPciDomain = 0x400A;
 

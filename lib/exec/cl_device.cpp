@@ -97,7 +97,8 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   const std::string what = "allocating " + std::to_string(size) + " bytes on " + facts_.id + " " + facts_.name;
   if (size == 0) throw Error(ErrorKind::internal, what);
   // Drivers that allocate on first use would fail inside a sample; a CPU device swaps. Refuse what cannot fit.
-  if (*allocated_ + size > facts_.global_memory || size > facts_.max_allocation) throw Error(ErrorKind::out_of_memory, what + ": does not fit");
+  if (*allocated_ + size > facts_.global_memory || size > facts_.max_allocation)
+    throw Error(ErrorKind::out_of_memory, what + ": does not fit");
   try {
     cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
     // The first use makes the driver allocate: now, not inside a sample.
@@ -186,7 +187,8 @@ void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   if (to.empty()) return;
   try {
     cl::Event event;
-    queues_[2].enqueueReadBuffer(memory_of(from), CL_FALSE, offset, to.size(), to.data(), dependency(CommandKind::download), &event);
+    queues_[2].enqueueReadBuffer(memory_of(from), CL_FALSE, offset, to.size(), to.data(), dependency(CommandKind::download),
+                                 &event);
     record(CommandKind::download, std::move(event), {}, to.size());
   } catch (const cl::Error& error) {
     throw cl_failure("download of " + std::to_string(to.size()) + " bytes from " + facts_.id, error.err());

@@ -70,7 +70,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::span<const EmbeddedText> kernels_;
   const ClProgramCache& cache_;
   std::vector<ClBuiltProgram> programs_;
-  std::deque<Batch> batches_;  // the last is open
+  std::deque<Batch> batches_;        // the last is open
   std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;
   std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object

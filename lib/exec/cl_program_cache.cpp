@@ -1,4 +1,5 @@
-// See the header. A cache file is the key, a zero byte, and the binary; the name is a hash of the key, the whole key is compared.
+// See the header. A cache file is the key, a zero byte, the binary's hash, and the binary. Its name is a hash of the key; the whole
+// key is compared. The binary is checked too: PoCL 3.1 aborts the process on a damaged one.
 #include "lib/exec/cl_program_cache.hpp"
 
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -17,14 +19,16 @@ namespace {
 namespace fs = std::filesystem;
 using Binary = std::vector<unsigned char>;
 
-// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): names files only, a collision is caught by comparing keys.
-std::string file_name_of(const std::string& key) {
+// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), in hex: names files and finds damage, nothing more.
+std::string hash_of(std::string_view bytes) {
   std::uint64_t hash = 14695981039346656037u;
-  for (const unsigned char c : key) hash = (hash ^ c) * 1099511628211u;
-  char name[32];
-  std::snprintf(name, sizeof name, "%016llx.clbin", static_cast<unsigned long long>(hash));
-  return name;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
 }
+
+constexpr std::size_t kHashSize = 16;
 
 std::string key_of(const cl::Device& device, std::string_view text, const std::string& options) {
   const cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
@@ -40,8 +44,11 @@ std::optional<Binary> read_cached(const fs::path& file, const std::string& key) 
   std::ifstream in(file, std::ios::binary);
   if (!in) return std::nullopt;
   const std::string all((std::istreambuf_iterator<char>(in)), {});
-  if (all.size() <= key.size() + 1 || all.compare(0, key.size(), key) != 0 || all[key.size()] != '\0') return std::nullopt;
-  return Binary(all.begin() + static_cast<std::ptrdiff_t>(key.size()) + 1, all.end());
+  const std::size_t head = key.size() + 1;
+  if (all.size() <= head + kHashSize || all.compare(0, key.size(), key) != 0 || all[key.size()] != '\0') return std::nullopt;
+  const std::string_view binary = std::string_view(all).substr(head + kHashSize);
+  if (all.compare(head, kHashSize, hash_of(binary)) != 0) return std::nullopt;
+  return Binary(binary.begin(), binary.end());
 }
 
 void write_cached(const fs::path& file, const std::string& key, const Binary& binary) {
@@ -50,8 +57,8 @@ void write_cached(const fs::path& file, const std::string& key, const Binary& bi
   const fs::path temporary = file.string() + "." + std::to_string(::getpid());
   {
     std::ofstream out(temporary, std::ios::binary);
-    out.write(key.data(), static_cast<std::streamsize>(key.size())).put('\0');
-    out.write(reinterpret_cast<const char*>(binary.data()), static_cast<std::streamsize>(binary.size()));
+    const std::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
+    out << key << '\0' << hash_of(bytes) << bytes;
     if (!out.flush()) {
       fs::remove(temporary, ignored);
       return;
@@ -79,19 +86,19 @@ cl::Program from_text(const cl::Context& context, const cl::Device& device, std:
     program.build({device}, options.c_str());
   } catch (const cl::Error& error) {
     const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device);
-    throw Error(ErrorKind::device, "kernels/" + std::string(file) + " does not build on " + device.getInfo<CL_DEVICE_NAME>() + " (" +
-                                       cl_status_name(error.err()) + "): " + log);
+    throw Error(ErrorKind::device, "kernels/" + std::string(file) + " does not build on " + device.getInfo<CL_DEVICE_NAME>() +
+                                       " (" + cl_status_name(error.err()) + "): " + log);
   }
   return program;
 }
 
 }  // namespace
 
-cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& device, std::string_view file, std::string_view text,
-                                  const std::string& options) const {
+cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& device, std::string_view file,
+                                  std::string_view text, const std::string& options) const {
   if (folder_.empty()) return from_text(context, device, file, text, options);
   const std::string key = key_of(device, text, options);
-  const fs::path cached = folder_ / file_name_of(key);
+  const fs::path cached = folder_ / (hash_of(key) + ".clbin");
   if (const auto binary = read_cached(cached, key)) {
     if (auto program = from_binary(context, device, *binary, options)) return *program;
   }

@@ -39,7 +39,7 @@ RawSample Executor::run(const SampleRequest& request) {
                 .workload = *request.workload,
                 .members = request.members,
                 .merge_device = request.merge_device,
-                .deadline = {},
+                .timeout = request.timeout,
                 .mutex = {},
                 .settled = std::vector<std::uint64_t>(request.members.size(), 0),
                 .alive = std::vector<bool>(request.members.size(), true),
@@ -49,33 +49,31 @@ RawSample Executor::run(const SampleRequest& request) {
   workers.reserve(request.members.size());
   for (std::uint32_t i = 0; i < request.members.size(); ++i) workers.emplace_back(run, DeviceIndex{i});
   if (backend_.is_virtual()) {
-    begin(run, request.timeout);
-    run_virtual(run, workers);
+    run.sample.begin = backend_.now();
+    run_virtual(workers);
   } else {
-    run_threads(run, workers, request.timeout);
+    run_threads(run, workers);
   }
   return std::move(run.sample);
 }
 
-void Executor::begin(SampleRun& run, std::optional<Nanos> timeout) {
-  run.sample.begin = backend_.now();
-  if (timeout) run.deadline = run.sample.begin + *timeout;
-}
-
-void Executor::run_virtual(SampleRun& run, std::vector<DeviceWorker>& workers) {
+void Executor::run_virtual(std::vector<DeviceWorker>& workers) {
   for (auto& worker : workers) worker.start();
   for (bool busy = true; busy;) {
     bool progress = false;
     busy = false;
+    std::optional<Nanos> limit;
     for (auto& worker : workers) {
       progress |= worker.step();
       busy |= !worker.left();
+      if (const auto mine = worker.gives_up_at(); mine && (!limit || *mine < *limit)) limit = mine;
     }
-    if (busy && !progress && !backend_.advance(run.deadline)) throw Error(ErrorKind::internal, "every worker waits and nothing is under way");
+    if (busy && !progress && !backend_.advance(limit))
+      throw Error(ErrorKind::internal, "every worker waits and nothing is under way");
   }
 }
 
-void Executor::run_threads(SampleRun& run, std::vector<DeviceWorker>& workers, std::optional<Nanos> timeout) {
+void Executor::run_threads(SampleRun& run, std::vector<DeviceWorker>& workers) {
   std::uint64_t generation = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -87,7 +85,7 @@ void Executor::run_threads(SampleRun& run, std::vector<DeviceWorker>& workers, s
   wake_.notify_all();
   // All start together: the clock begins when every thread is awake, not when the first is.
   while (ready_.load(std::memory_order_acquire) < workers.size()) std::this_thread::yield();
-  begin(run, timeout);
+  run.sample.begin = backend_.now();
   go_.store(generation, std::memory_order_release);
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [&] { return running_ == 0; });

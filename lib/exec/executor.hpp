@@ -14,9 +14,9 @@ namespace mgpu {
 struct SampleRequest {
   Workload* workload = nullptr;
   SliceSource* source = nullptr;
-  std::vector<Member> members;       // by DeviceIndex; at most the executor's number of workers
-  DeviceIndex merge_device;          // the fastest of them
-  std::optional<Nanos> timeout;
+  std::vector<Member> members;   // by DeviceIndex; at most the executor's number of workers
+  DeviceIndex merge_device;      // the fastest of them
+  std::optional<Nanos> timeout;  // of a device with work in flight: see SampleRun
 };
 
 class Executor {
@@ -32,9 +32,8 @@ class Executor {
 
  private:
   void worker_main(std::size_t index);
-  void run_virtual(SampleRun& run, std::vector<DeviceWorker>& workers);
-  void run_threads(SampleRun& run, std::vector<DeviceWorker>& workers, std::optional<Nanos> timeout);
-  void begin(SampleRun& run, std::optional<Nanos> timeout);
+  void run_virtual(std::vector<DeviceWorker>& workers);
+  void run_threads(SampleRun& run, std::vector<DeviceWorker>& workers);
 
   Backend& backend_;
   std::mutex mutex_;
@@ -44,8 +43,8 @@ class Executor {
   std::vector<DeviceWorker>* workers_ = nullptr;  // of the sample under way
   std::size_t running_ = 0;
   std::atomic<std::size_t> ready_{0};
-  std::atomic<std::uint64_t> go_{0};              // generation that may start
-  std::vector<std::jthread> threads_;             // last: joined before what they use is destroyed
+  std::atomic<std::uint64_t> go_{0};   // generation that may start
+  std::vector<std::jthread> threads_;  // last: joined before what they use is destroyed
 };
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// See the header. Data moves when a command is enqueued, time when it would complete: the order of commands in their queues makes the
-// two indistinguishable to a program that keeps the Stream's rules.
+// See the header. Data moves when a command is enqueued, time when it would complete: the order of commands in their queues makes
+// the two indistinguishable to a program that keeps the Stream's rules.
 #include "lib/exec/fake_backend.hpp"
 
 #include <algorithm>
@@ -158,7 +158,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
     const Nanos end = duration == kNever || start == kNever ? kNever : start + duration;
     queue_end_[stage] = end;
     open_end_ = std::max(open_end_, end);
-    if (end != kNever) timer_->completions.insert(end);
+    if (end != kNever && backend_.is_virtual()) timer_->completions.insert(end);
     const std::uint64_t now = device_clock(backend_.now());
     open_.push_back({kind, std::move(label), bytes, now, now, device_clock(start), device_clock(end)});
   }
@@ -166,7 +166,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   std::uint64_t device_clock(Nanos host) const {
     if (host == kNever) return std::numeric_limits<std::uint64_t>::max();
     const auto ns = static_cast<double>(host.count());
-    return static_cast<std::uint64_t>(host.count() + spec_.clock_offset_ns + static_cast<std::int64_t>(ns * spec_.clock_drift_ppb * 1e-9));
+    return static_cast<std::uint64_t>(host.count() + spec_.clock_offset_ns +
+                                      static_cast<std::int64_t>(ns * spec_.clock_drift_ppb * 1e-9));
   }
 
   Batch& find(BatchId batch) {
@@ -191,8 +192,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
 
 }  // namespace
 
-FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels)
-    : devices_(std::move(devices)), kernels_(std::move(kernels)), timer_(std::make_shared<Timer>()) {}
+FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time)
+    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), timer_(std::make_shared<Timer>()) {}
 
 FakeBackend::~FakeBackend() = default;
 
@@ -216,7 +217,13 @@ std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device) {
 
 std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::span<OpenDevice* const>) { return nullptr; }
 
+Nanos FakeBackend::now() {
+  if (is_virtual()) return now_;
+  return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
 bool FakeBackend::advance(std::optional<Nanos> limit) {
+  if (!is_virtual()) return false;
   auto& completions = timer_->completions;
   completions.erase(completions.begin(), completions.upper_bound(now_));
   if (!completions.empty()) {

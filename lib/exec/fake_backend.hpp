@@ -1,5 +1,5 @@
-// A backend without hardware: devices of stated speed on a virtual clock, kernels as host functions, failures by script. Schedulers,
-// failures, reports and exit codes are tested on it exactly, on any machine.
+// A backend without hardware: devices of stated speed, kernels as host functions, failures by script. On its virtual clock
+// schedulers, failures, reports and exit codes are tested exactly, on any machine; in real time the executor's threads are.
 #pragma once
 
 #include <deque>
@@ -18,38 +18,41 @@ namespace mgpu {
 using FakeArg = std::variant<std::span<std::byte>, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double>;
 
 struct FakeKernelCode {
-  std::function<void(const Grid&, std::span<const FakeArg>)> run;     // the result
-  std::function<double(const Grid&, std::span<const FakeArg>)> ops;   // what it costs
+  std::function<void(const Grid&, std::span<const FakeArg>)> run;    // the result
+  std::function<double(const Grid&, std::span<const FakeArg>)> ops;  // what it costs
 };
-using FakeKernels = std::map<std::string, FakeKernelCode>;            // by entry name
+using FakeKernels = std::map<std::string, FakeKernelCode>;  // by entry name
 
 struct FakeDevice {
-  Device facts;                        // id, type, memory, score as a test needs them
+  Device facts;  // id, type, memory, score as a test needs them
   double ops_per_s = 1e9;
-  double up = 1e10, down = 1e10;       // bytes/s
+  double up = 1e10, down = 1e10;                // bytes/s
   Nanos launch = std::chrono::microseconds(5);  // added to every kernel
-  std::int64_t clock_offset_ns = 0;    // device clock = host clock * (1 + drift) + offset
+  std::int64_t clock_offset_ns = 0;             // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
   enum class Failure { none, error, hang } failure = Failure::none;
-  std::uint64_t fails_at_launch = 0;   // the launch, counted from 0 over the device's life, that fails
+  std::uint64_t fails_at_launch = 0;  // the launch, counted from 0 over the device's life, that fails
 };
+
+enum class FakeTime { is_virtual, is_real };  // real: a command takes as long as it would
 
 class FakeBackend final : public Backend {
  public:
-  FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels);
+  FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time = FakeTime::is_virtual);
   ~FakeBackend() override;
 
   Enumeration enumerate() override;
   std::vector<Device> split(const Device& device, unsigned parts) override;  // always Error(unsupported)
   std::unique_ptr<OpenDevice> open(const Device& device) override;
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;  // null
-  Nanos now() override { return now_; }
-  bool is_virtual() const override { return true; }
+  Nanos now() override;
+  bool is_virtual() const override { return time_ == FakeTime::is_virtual; }
   bool advance(std::optional<Nanos> limit) override;
 
-  struct Timer;                        // completions to come, shared with open devices
+  struct Timer;  // completions to come, shared with open devices; virtual time only
 
  private:
+  FakeTime time_;
   Nanos now_{};
   std::vector<FakeDevice> devices_;
   FakeKernels kernels_;

@@ -33,9 +33,9 @@ struct RawSample {
   std::vector<RawBatch> batches;
   std::vector<HostSpan> spans;
   std::vector<SliceRecord> slices;
-  Nanos decision{};                      // all calls of SliceSource::next
+  Nanos decision{};  // all calls of SliceSource::next
   std::vector<DeviceFault> faults;
-  std::optional<Error> failure;          // the sample has no result
+  std::optional<Error> failure;  // the sample has no result
 
   Nanos makespan() const { return end - begin; }
 };

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <thread>
 
+#include "lib/base/quantity.hpp"
+
 namespace mgpu {
 namespace {
 
 constexpr std::size_t kDepth = 2;  // slices in flight: one transfers while the other computes
 
-// Polls to the end of a batch, on either clock. Throws Error(timeout) past the deadline.
-void wait_for(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> deadline) {
+// Polls to the end of a batch, on either clock. Throws Error(timeout).
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout) {
+  const auto deadline = timeout ? std::optional(backend.now() + *timeout) : std::nullopt;
   while (!device.complete(batch)) {
     if (deadline && backend.now() >= *deadline) throw Error(ErrorKind::timeout, "the device did not finish the merge in time");
     if (backend.is_virtual()) {
@@ -25,7 +28,7 @@ void merge_on_device(SampleRun& run) {
   Member& best = run.members[run.merge_device.value];
   best.program->merge(best.device->stream());
   const BatchId batch = best.device->submit();
-  wait_for(run.backend, *best.device, batch, run.deadline);
+  wait_for(run.backend, *best.device, batch, run.timeout);
   run.sample.batches.push_back({run.merge_device, kMerge, best.device->take(batch)});
   best.program->merged();
   run.sample.merged_on = run.merge_device;
@@ -73,11 +76,16 @@ bool DeviceWorker::advance() {
     return true;
   }
   if (gone_) return progress;
-  if (!in_flight_.empty() && !progress && run_.deadline && run_.backend.now() >= *run_.deadline) {
-    throw Error(ErrorKind::timeout, "no answer within the time limit of the sample");
+  if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit) {
+    throw Error(ErrorKind::timeout, "no answer for " + format_duration(*run_.timeout));
   }
   if (!collecting_) progress |= top_up();
   return progress;
+}
+
+std::optional<Nanos> DeviceWorker::gives_up_at() const {
+  if (in_flight_.empty() || !run_.timeout) return std::nullopt;
+  return std::max(in_flight_.front().enqueued, last_sign_) + *run_.timeout;
 }
 
 bool DeviceWorker::retire() {
@@ -87,6 +95,7 @@ bool DeviceWorker::retire() {
     in_flight_.pop_front();
     std::vector<RawCommand> commands = member().device->take(done.batch);
     progress = true;
+    last_sign_ = run_.backend.now();
     if (done.rejected) continue;
     if (done.number == kCollect) {
       member().program->collected();

@@ -1,5 +1,5 @@
-// One device's part in one sample, as a state machine: asks the source, keeps two slices in flight, collects. It never blocks, so that
-// threads can drive it in real time, one each, and one thread can drive all of them on a virtual clock.
+// One device's part in one sample, as a state machine: asks the source, keeps two slices in flight, collects. It never blocks, so
+// that threads can drive it in real time, one each, and one thread can drive all of them on a virtual clock.
 #pragma once
 
 #include <atomic>
@@ -26,14 +26,14 @@ struct SampleRun {
   SliceSource& source;
   Workload& workload;
   std::vector<Member> members;
-  DeviceIndex merge_device;             // the fastest: merges, if it still lives and the workload wants a device to
-  std::optional<Nanos> deadline;        // host time after which a device that has not answered counts as hung
+  DeviceIndex merge_device;      // the fastest: merges, if it still lives and the workload wants a device to
+  std::optional<Nanos> timeout;  // a device with work in flight that completes nothing for this long counts as hung
 
   std::mutex mutex;
   std::atomic<std::uint64_t> version = 1;  // counts events after which a waiting worker should ask again; changed under the lock
-  std::vector<std::uint64_t> settled;   // per member: the version at which it had nothing left to do; 0: it has
-  std::vector<bool> alive;              // per member
-  std::atomic<bool> over = false;       // merged, or failed; set last
+  std::vector<std::uint64_t> settled;      // per member: the version at which it had nothing left to do; 0: it has
+  std::vector<bool> alive;                 // per member
+  std::atomic<bool> over = false;          // merged, or failed; set last
   RawSample sample;
 };
 
@@ -46,6 +46,8 @@ class DeviceWorker {
   bool polite() { return member().device->resources().traits().cpu; }
   // Does what can be done now. False: nothing until a device completes something or another worker acts.
   bool step();
+  // When it will count its device as hung if nothing completes; none: nothing is in flight, or there is no timeout.
+  std::optional<Nanos> gives_up_at() const;
   // The sample is over for this worker and none of its commands is under way.
   bool left() const { return left_; }
 
@@ -55,19 +57,19 @@ class DeviceWorker {
     std::int32_t number = 0;  // or kPrepare, kCollect
     Slice slice;
     Nanos enqueued{};
-    bool rejected = false;    // enqueued in part only; nothing counts but that it ends
+    bool rejected = false;  // enqueued in part only; nothing counts but that it ends
   };
 
   bool advance();
   bool retire();
   void retire_slice(const InFlight& done, const std::vector<RawCommand>& commands);
   bool top_up();
-  std::optional<Answer> ask();          // none: nothing happened since the last answer, or the sample is over
+  std::optional<Answer> ask();  // none: nothing happened since the last answer, or the sample is over
   void enqueue(const Slice& slice);
   void start_collect();
-  bool settle();                        // true when this was the last worker and the sample has been finished
+  bool settle();  // true when this was the last worker and the sample has been finished
   void fail(const Error& error);
-  void abort(const Error& error);       // the sample as a whole
+  void abort(const Error& error);  // the sample as a whole
   void enter(HostState state);
   void leave();
   Member& member() { return run_.members[self_.value]; }
@@ -75,11 +77,12 @@ class DeviceWorker {
   SampleRun& run_;
   DeviceIndex self_;
   std::deque<InFlight> in_flight_;
-  std::vector<Slice> not_on_host_;      // enqueued or finished, and not collected
+  std::vector<Slice> not_on_host_;  // enqueued or finished, and not collected
   bool collecting_ = false, prepared_ = false, gone_ = false, left_ = false, done_ = false;
-  std::uint64_t asked_at_ = 0;          // version of the last Wait or Done
+  std::uint64_t asked_at_ = 0;  // version of the last Wait or Done
   std::int32_t next_number_ = 0;
-  std::uint64_t previous_end_ = 0;      // device stamp: end of the last finished slice
+  std::uint64_t previous_end_ = 0;  // device stamp: end of the last finished slice
+  Nanos last_sign_{};               // host time of the last completion
   HostState state_ = HostState::idle;
   Nanos state_since_{};
   std::vector<HostSpan> spans_;

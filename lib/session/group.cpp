@@ -155,7 +155,8 @@ void Group::close_impossible_cells() {
       cell.closed = true;
       if (!cell.samples.empty()) break;  // what was measured before the device was lost stands
       cell.status = lost ? Status::skipped : Status::unsupported;
-      cell.reason = "device " + devices_[i].facts.id + ": " + (lost ? "lost, " + devices_[i].lost_why : result_.prepared[i].capacity.reason);
+      cell.reason =
+          "device " + devices_[i].facts.id + ": " + (lost ? "lost, " + devices_[i].lost_why : result_.prepared[i].capacity.reason);
       break;
     }
   }
@@ -213,7 +214,8 @@ void Group::take_sample(Cell& cell, bool counts) {
     request.members.push_back({devices_[i].open.get(), result_.prepared[i].program.get()});
   }
   const auto estimated = estimates(cell);
-  const auto best = std::max_element(estimated.begin(), estimated.end(), [](const auto& a, const auto& b) { return a.items_per_s < b.items_per_s; });
+  const auto best = std::max_element(estimated.begin(), estimated.end(),
+                                     [](const auto& a, const auto& b) { return a.items_per_s < b.items_per_s; });
   request.merge_device = DeviceIndex{static_cast<std::uint32_t>(best - estimated.begin())};
   request.workload = &workload_;
   request.timeout = options_.case_timeout;
@@ -262,7 +264,8 @@ void Group::note_faults(Cell& cell, const RawSample& sample) {
 void Group::check(Cell& cell, bool thorough) {
   const std::string digest = workload_.digest();
   cell.verify.digest = digest;
-  if (!digest_.empty() && digest != digest_) return refute(cell, "the result " + digest + " differs from " + digest_ + ", verified before");
+  if (!digest_.empty() && digest != digest_)
+    return refute(cell, "the result " + digest + " differs from " + digest_ + ", verified before");
   if (options_.verify == VerifyLevel::off) {
     cell.verify.method = "not verified: --verify off";
     cell.verify.status = VerifyStatus::off;

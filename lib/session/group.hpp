@@ -1,5 +1,5 @@
-// One problem in one mode on the session's devices: programs made, every case ("cell") sampled in turn, everything verified. What the
-// samples mean is lib/session/recorder.hpp's matter.
+// One problem in one mode on the session's devices: programs made, every case ("cell") sampled in turn, everything verified. What
+// the samples mean is lib/session/recorder.hpp's matter.
 #pragma once
 
 #include <memory>
@@ -26,10 +26,10 @@ struct Cell {
   std::size_t first = 0, count = 0;        // devices first .. first + count - 1
   Status status = Status::ok;
   std::string reason;
-  bool closed = false;                     // takes no more samples
+  bool closed = false;  // takes no more samples
   std::vector<RawSample> samples;
-  std::vector<Nanos> times;                // makespans of `samples`
-  std::vector<Nanos> decisions;            // begin and every next, of `samples`
+  std::vector<Nanos> times;      // makespans of `samples`
+  std::vector<Nanos> decisions;  // begin and every next, of `samples`
   History history;
   std::vector<Fault> faults;
   VerifyRecord verify;
@@ -42,15 +42,15 @@ struct Prepared {
   Capacity capacity;
   std::unique_ptr<DeviceProgram> program;  // null: cannot take part, capacity.reason says why
   SetupCost cost;
-  Nanos upload{};                          // resident inputs
+  Nanos upload{};  // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
-  double items_per_s = 0;                  // alone, from the warm-up
+  double items_per_s = 0;  // alone, from the warm-up
 };
 
 struct GroupResult {
-  std::vector<Cell> cells;                 // alone cells of every device first, then as asked for
-  std::vector<Prepared> prepared;          // by device; programs already freed
+  std::vector<Cell> cells;         // alone cells of every device first, then as asked for
+  std::vector<Prepared> prepared;  // by device; programs already freed
   bool interrupted = false;
 };
 

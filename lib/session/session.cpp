@@ -80,9 +80,11 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
 
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
-      const GroupResult group = run_group(backend, executor, options, problem, mode, *workload, devices, digest, give_up_at, observer);
+      const GroupResult group =
+          run_group(backend, executor, options, problem, mode, *workload, devices, digest, give_up_at, observer);
       note_clocks(report, group);
-      for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin)) report.runs.push_back(std::move(run));
+      for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin))
+        report.runs.push_back(std::move(run));
       interrupted |= group.interrupted;
       observer.recorded(report);
       if (interrupted) break;

@@ -16,14 +16,14 @@
 namespace mgpu {
 
 struct StopRule {
-  std::size_t exactly = 0;            // -n: this many samples, whatever they show; 0: the rule below
+  std::size_t exactly = 0;  // -n: this many samples, whatever they show; 0: the rule below
   std::size_t least = 10;
   Nanos least_time = std::chrono::milliseconds(500);
-  double half_width = 0.01;           // of the 95 % interval of the median, relative to it
+  double half_width = 0.01;                   // of the 95 % interval of the median, relative to it
   Nanos most_time = std::chrono::seconds(5);  // a case, by its samples alone
   std::size_t warmup = 1;
 
-  static StopRule quick();            // 3 samples, 1 s
+  static StopRule quick();  // 3 samples, 1 s
   bool satisfied(std::span<const Nanos> samples) const;
 };
 
@@ -36,13 +36,13 @@ struct SessionOptions {
   std::vector<Problem> problems;
   std::vector<Mode> modes;
   std::vector<StrategyChoice> strategies;
-  std::vector<Device> devices;              // the set, in the order of the selection
-  std::vector<std::size_t> device_counts;   // the first n devices each; none of them 0 or above devices.size()
+  std::vector<Device> devices;             // the set, in the order of the selection
+  std::vector<std::size_t> device_counts;  // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
   std::uint64_t seed = 1;
-  std::optional<Nanos> case_timeout;        // wall time of one sample of a case, after which the case fails
-  std::optional<Nanos> time_limit;          // of the session: cases not begun by then are skipped
+  std::optional<Nanos> case_timeout;  // a device that completes nothing for this long is lost; its work goes to the others
+  std::optional<Nanos> time_limit;    // of the session: cases not begun by then are skipped
   std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
 };
 

@@ -53,11 +53,11 @@ class Stream {
 
 // What a suite may know about the device it makes a program for.
 struct DeviceTraits {
-  bool cpu = false;               // kernels for CPUs want explicit vectors and one work-item a work-group
-  bool nvidia = false;            // vendor fast paths behind #if may be asked for
+  bool cpu = false;     // kernels for CPUs want explicit vectors and one work-item a work-group
+  bool nvidia = false;  // vendor fast paths behind #if may be asked for
   bool host_unified = false;
   unsigned compute_units = 1;
-  unsigned float_width = 1;       // native vector width in 32-bit lanes
+  unsigned float_width = 1;  // native vector width in 32-bit lanes
   std::size_t max_work_group = 1;
   Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
   bool fp64 = false;
@@ -69,7 +69,8 @@ class DeviceResources {
   virtual ~DeviceResources() = default;
   virtual const DeviceTraits& traits() const = 0;
   virtual std::unique_ptr<Buffer> allocate(Bytes size) = 0;
-  // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk by device, driver, text and options.
+  // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk by device, driver, text and
+  // options.
   virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) = 0;
 };
 

@@ -21,15 +21,15 @@ namespace mgpu {
 struct Shape {
   Items items = 0, granularity = 1;
   ItemCost cost;
-  double ops = 0;                // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
-  std::string rate_unit;         // "nodes/s"
+  double ops = 0;                     // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
+  std::string rate_unit;              // "nodes/s"
   Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result
 };
 
 // How much a device can be given. `fits` 0: this device cannot do it in this mode; `reason` then says why in one line.
 struct Capacity {
   Items fits = 0, pipeline = 0;
-  Bytes resident = 0;            // device memory a program with slices of `pipeline` takes
+  Bytes resident = 0;  // device memory a program with slices of `pipeline` takes
   std::string reason;
 };
 
@@ -64,14 +64,16 @@ class Workload {
   virtual const Shape& shape() const = 0;
   virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
-  virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) = 0;
+  virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
+                                                 const Capacity& capacity) = 0;
   // Host memory that transfers read from: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
 
-  virtual void begin_sample() = 0;                 // forget the partials of the sample before
-  virtual bool merge_on_device(const DeviceTraits& best) const = 0;  // all partials are here: would the device be faster than the host?
-  virtual void merge() = 0;                        // combine the partials on the host; the result is complete
-  virtual std::string digest() const = 0;          // lower-case hex of the merged result
+  virtual void begin_sample() = 0;  // forget the partials of the sample before
+  virtual bool merge_on_device(
+      const DeviceTraits& best) const = 0;  // all partials are here: would the device be faster than the host?
+  virtual void merge() = 0;                 // combine the partials on the host; the result is complete
+  virtual std::string digest() const = 0;   // lower-case hex of the merged result
   // Against a reference that shares no code with the kernels or merge(). Slow parts of the reference are computed once and kept.
   virtual Verdict verify(VerifyLevel level, std::uint64_t seed) = 0;
   virtual void write_result(const std::filesystem::path& file) const = 0;  // --output; throws Error(output)
@@ -94,7 +96,7 @@ struct SuiteParams {
 
 struct SuiteInfo {
   std::string name, summary;
-  std::string size_name;                      // what --size counts: "leaves"
+  std::string size_name;  // what --size counts: "leaves"
   std::uint64_t default_size = 0, quick_size = 0;
   std::vector<SuiteOption> options;
   std::vector<Mode> modes;

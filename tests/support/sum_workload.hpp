@@ -16,13 +16,14 @@
 
 namespace mgpu::test {
 
-inline constexpr EmbeddedText kSumKernel{"sum.cl",
-                                         "__kernel void sum_slice(__global const ulong* in, ulong first, ulong count, __global ulong* out,\n"
-                                         "                        uint index) {\n"
-                                         "  ulong sum = 0;\n"
-                                         "  for (ulong i = 0; i < count; ++i) sum += in[first + i] * in[first + i];\n"
-                                         "  out[index] = sum;\n"
-                                         "}\n"};
+inline constexpr EmbeddedText kSumKernel{
+    "sum.cl",
+    "__kernel void sum_slice(__global const ulong* in, ulong first, ulong count, __global ulong* out,\n"
+    "                        uint index) {\n"
+    "  ulong sum = 0;\n"
+    "  for (ulong i = 0; i < count; ++i) sum += in[first + i] * in[first + i];\n"
+    "  out[index] = sum;\n"
+    "}\n"};
 
 // The same kernel for the fake backend: one op per item.
 inline FakeKernels sum_kernels() {
@@ -42,8 +43,8 @@ inline FakeKernels sum_kernels() {
 }
 
 struct SumFaults {
-  std::optional<DeviceIndex> corrupts;      // this device's partial sums come out wrong
-  Items too_many = ~Items{0};               // enqueue of a larger slice runs out of memory
+  std::optional<DeviceIndex> corrupts;  // this device's partial sums come out wrong
+  Items too_many = ~Items{0};           // enqueue of a larger slice runs out of memory
 };
 
 class SumWorkload final : public Workload {

@@ -1,9 +1,10 @@
 // The executor and its workers on the fake backend: exact times, scripted failures.
+#include "lib/exec/executor.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "lib/exec/executor.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
 #include "tests/support/sum_workload.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 // One sample of the sum workload under a strategy; estimates say what the devices really do.
 struct Setup {
-  Setup(std::vector<FakeDevice> fakes, Items items, SumFaults faults = {}) : specs(fakes), backend(std::move(fakes), sum_kernels()), workload(items, faults) {
+  Setup(std::vector<FakeDevice> fakes, Items items, SumFaults faults = {}, FakeTime time = FakeTime::is_virtual)
+      : specs(fakes), backend(std::move(fakes), sum_kernels(), time), workload(items, faults) {
     for (std::uint32_t i = 0; i < specs.size(); ++i) {
       open.push_back(backend.open(specs[i].facts));
       const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
@@ -77,7 +79,8 @@ TEST_CASE("every strategy gives the right sum, every item once, and parts that a
       CAPTURE(info.name);
       CAPTURE(devices);
       std::vector<FakeDevice> fakes;
-      for (std::size_t i = 0; i < devices; ++i) fakes.push_back(fake_device("0:" + std::to_string(i), 1e9 / static_cast<double>(i + 1)));
+      for (std::size_t i = 0; i < devices; ++i)
+        fakes.push_back(fake_device("0:" + std::to_string(i), 1e9 / static_cast<double>(i + 1)));
       Setup setup(fakes, 100'003);
       const RawSample sample = setup.run(info.name);
       REQUIRE_FALSE(sample.failure);
@@ -90,7 +93,9 @@ TEST_CASE("every strategy gives the right sum, every item once, and parts that a
 }
 
 TEST_CASE("two equal devices take half the time of one, to the launches") {
-  Setup one({fake_device("0:0")}, 1 << 20), two({fake_device("0:0"), fake_device("0:1")}, 1 << 20);
+  FakeDevice device = fake_device("0:0"), other = fake_device("0:1");
+  device.up = other.up = 1e14;  // nothing to wait for at the start but launches
+  Setup one({device}, 1 << 20), two({device, other}, 1 << 20);
   const double ratio = seconds(one.run("equal").makespan()) / seconds(two.run("equal").makespan());
   CHECK(ratio > 1.95);
   CHECK(ratio <= 2.0);
@@ -181,4 +186,45 @@ TEST_CASE("no items at all is a sample without slices") {
   const RawSample sample = setup.run("equal");
   CHECK_FALSE(sample.failure);
   CHECK(sample.slices.empty());
+}
+
+TEST_CASE("in real time, with a thread each, samples are right one after another and failures are survived") {
+  FakeDevice bad = fake_device("0:3", 1e8);
+  bad.failure = FakeDevice::Failure::error;
+  bad.fails_at_launch = 3;
+  for (const StrategyInfo& info : all_strategies()) {
+    CAPTURE(info.name);
+    Setup setup({fake_device("0:0", 4e8), fake_device("0:1", 2e8), fake_device("0:2", 1e8), bad}, 200'000, {}, FakeTime::is_real);
+    const RawSample sample = setup.run(info.name, std::chrono::seconds(20));
+    REQUIRE_FALSE(sample.failure);
+    CHECK(setup.right());
+    CHECK(sample.makespan() > Nanos{});
+  }
+}
+
+TEST_CASE("one executor runs many samples on changing numbers of devices") {
+  FakeBackend backend({fake_device("0:0", 1e9), fake_device("0:1", 1e9)}, sum_kernels(), FakeTime::is_real);
+  SumWorkload workload(10'000);
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<DeviceEstimate> estimates;
+  for (const Device& device : backend.enumerate().devices) {
+    open.push_back(backend.open(device));
+    const Capacity capacity = workload.capacity(open.back()->resources().traits(), Mode::end_to_end);
+    programs.push_back(workload.program(open.back()->resources(), DeviceIndex{0}, Mode::end_to_end, capacity));
+    estimates.push_back({1e9, 50, {}, {}, 0, 0, capacity.fits, capacity.pipeline});
+  }
+  Executor executor(backend, 2);
+  for (int i = 0; i < 50; ++i) {
+    const std::size_t count = i % 2 == 0 ? 2 : 1;
+    const PlanRequest request{10'000, 1, Mode::end_to_end, workload.shape().cost, std::span(estimates).first(count), 0, 0};
+    const auto source = parse_strategies("dynamic").front().info->make({{"chunks", 8}})->begin(request, {});
+    SampleRequest sample;
+    sample.workload = &workload;
+    sample.source = source.get();
+    for (std::size_t d = 0; d < count; ++d) sample.members.push_back({open[d].get(), programs[d].get()});
+    const RawSample raw = executor.run(sample);
+    REQUIRE_FALSE(raw.failure);
+    CHECK(workload.digest() == std::to_string(workload.reference()));
+  }
 }

@@ -1,9 +1,10 @@
 // A whole session on the fake backend: what is recorded, what a wrong result does, what is unsupported, skipped or lost.
+#include "lib/session/session.hpp"
+
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "lib/session/session.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -18,7 +19,9 @@ const SuiteInfo& sum_suite() {
     SuiteInfo made;
     made.name = "sum";
     made.size_name = "items";
-    made.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size, g_faults); };
+    made.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
+      return std::make_unique<SumWorkload>(params.size, g_faults);
+    };
     return made;
   }();
   return info;
@@ -156,14 +159,14 @@ TEST_CASE("a session that is stopped keeps what was measured and is not complete
 TEST_CASE("the stop rule wants enough samples, enough time and a narrow interval, but not for ever") {
   StopRule rule;
   const auto times = [](std::size_t n, Nanos each) { return std::vector<Nanos>(n, each); };
-  CHECK_FALSE(rule.satisfied(times(9, std::chrono::milliseconds(100))));   // too few
-  CHECK_FALSE(rule.satisfied(times(20, std::chrono::milliseconds(1))));    // too short
+  CHECK_FALSE(rule.satisfied(times(9, std::chrono::milliseconds(100))));  // too few
+  CHECK_FALSE(rule.satisfied(times(20, std::chrono::milliseconds(1))));   // too short
   CHECK(rule.satisfied(times(10, std::chrono::milliseconds(100))));
-  CHECK(rule.satisfied(times(3, std::chrono::seconds(2))));                // long: three will do
+  CHECK(rule.satisfied(times(3, std::chrono::seconds(2))));  // long: three will do
   CHECK_FALSE(rule.satisfied(times(2, std::chrono::seconds(9))));
   std::vector<Nanos> wide;
   for (int i = 0; i < 40; ++i) wide.push_back(std::chrono::milliseconds(i % 2 ? 10 : 20));
-  CHECK_FALSE(rule.satisfied(wide));                                       // interval of 50 %
+  CHECK_FALSE(rule.satisfied(wide));  // interval of 50 %
   rule.exactly = 2;
   CHECK(rule.satisfied(times(2, Nanos{1})));
 }
