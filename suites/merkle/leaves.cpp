@@ -1,0 +1,84 @@
+// Making and reading leaves.
+#include "suites/merkle/leaves.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+
+#include "lib/base/error.hpp"
+#include "suites/merkle/threads.hpp"
+
+namespace mgpu::merkle {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t n) {
+  std::uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+Error cannot_read(const std::filesystem::path& file, const std::string& why) {
+  return Error(ErrorKind::input, "--input " + file.string() + ": " + why);
+}
+
+}  // namespace
+
+void Leaves::Free::operator()(std::byte* p) const { std::free(p); }
+
+Leaves::Leaves(std::uint64_t count) : count_(count) {
+  const std::size_t size = std::max(page, (bytes_of_leaves(count) + page - 1) / page * page);
+  data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, size)));
+  if (!data_) throw Error(ErrorKind::out_of_memory, "no host memory for " + std::to_string(count) + " leaves");
+}
+
+Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads) {
+  constexpr std::uint64_t words_at_once = std::uint64_t{1} << 18;
+  Leaves leaves(count);
+  const std::uint64_t words = count * 4;
+  std::byte* data = leaves.data_.get();
+  parallel_for((words + words_at_once - 1) / words_at_once, threads, [&](std::uint64_t chunk) {
+    const std::uint64_t end = std::min(words, (chunk + 1) * words_at_once);
+    for (std::uint64_t i = chunk * words_at_once; i < end; ++i) {
+      const std::uint64_t x = splitmix64(seed, i);
+      for (unsigned b = 0; b < 8; ++b) data[i * 8 + b] = static_cast<std::byte>(x >> (8 * b));
+    }
+  });
+  return leaves;
+}
+
+Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count) {
+  if (count_in_file(file) != count) throw cannot_read(file, "does not hold the expected " + std::to_string(count) + " leaves");
+  Leaves leaves(count);
+  std::byte* data = leaves.data_.get();
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw cannot_read(file, "cannot be opened");
+  const Bytes capacity = count * digest_bytes;
+  stream.read(reinterpret_cast<char*>(data), static_cast<std::streamsize>(capacity));
+  const Bytes got = static_cast<Bytes>(stream.gcount());
+  if (stream.bad() || got + digest_bytes <= capacity) throw cannot_read(file, "cannot be read to its end");
+  std::fill(data + got, data + capacity, std::byte{0});
+  return leaves;
+}
+
+std::uint64_t count_in_file(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (error || !std::filesystem::exists(status)) throw cannot_read(file, "no such file");
+  if (!std::filesystem::is_regular_file(status)) throw cannot_read(file, "not a regular file");
+  const Bytes size = std::filesystem::file_size(file, error);
+  if (error || !std::ifstream(file, std::ios::binary)) throw cannot_read(file, "cannot be opened");
+  return size / digest_bytes + (size % digest_bytes != 0);
+}
+
+Bytes bytes_of_leaves(std::uint64_t count) {
+  // A power of two below the address space, so that no sum of a few buffers and paddings can overflow.
+  constexpr std::uint64_t limit = std::uint64_t{1} << 56;
+  if (count > limit) throw Error(ErrorKind::usage, "--size: at most 2^56 leaves, not " + std::to_string(count));
+  return count * digest_bytes;
+}
+
+}  // namespace mgpu::merkle

@@ -1,0 +1,44 @@
+// One device's part of a Merkle tree: slices of items to item roots, item roots to the few nodes of the tree this device owns whole.
+#pragma once
+
+#include "lib/workload/workload.hpp"
+#include "suites/merkle/merkle_workload.hpp"
+#include "suites/merkle/passes.hpp"
+
+namespace mgpu::merkle {
+
+class MerkleProgram : public DeviceProgram {
+ public:
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory).
+  MerkleProgram(MerkleWorkload& workload, DeviceResources& device, Mode mode, Items fits);
+
+  void load(Stream& stream) override;
+  void prepare(Stream& stream) override;
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  void collect(Stream& stream) override;  // what was enqueued since the last one
+  void collected() override;
+  void publish(Stream& stream) override;
+  void published() override;
+  void merge(Stream& stream) override;
+  void merged() override;
+
+ private:
+  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, Items first_item, Stream& stream);
+  void launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count, std::uint64_t out_first,
+              std::uint64_t groups, Stream& stream);
+
+  MerkleWorkload& workload_;
+  const DeviceTraits traits_;
+  const Mode mode_;
+  const Layout layout_;
+  const std::vector<Pass> passes_;
+  std::unique_ptr<Kernel> reduce_, group_;  // group_: GPUs only
+  std::unique_ptr<Buffer> leaves_[2], scratch_[2], item_roots_, nodes_, tasks_, rows_;
+
+  std::vector<Range> pending_, owned_;  // items enqueued: since the last collect, and since prepare
+  // Host memory of transfers under way.
+  std::vector<TreeNode> nodes_collected_;
+  std::vector<std::uint32_t> task_words_, row_words_, node_words_, published_words_;
+};
+
+}  // namespace mgpu::merkle

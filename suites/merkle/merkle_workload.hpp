@@ -1,0 +1,55 @@
+// One Merkle tree as a Workload: what devices hand over, how it is merged, and how the root is verified. What runs on a device is in
+// merkle_program.hpp.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "lib/workload/workload.hpp"
+#include "suites/merkle/leaves.hpp"
+#include "suites/merkle/tree.hpp"
+
+namespace mgpu::merkle {
+
+class MerkleWorkload : public Workload {
+ public:
+  MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads);
+
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override { return leaves_.bytes(); }
+  void begin_sample() override;
+  bool merge_on_device(const DeviceTraits& best) const override;
+  void merge() override;
+  std::string digest() const override;
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  void write_result(const std::filesystem::path& file) const override;
+
+  // For the programs. Those that hand over may be called from several threads at once; their order does not matter.
+  TreeKind kind() const { return kind_; }
+  const Geometry& geometry() const { return geometry_; }
+  const Leaves& leaves() const { return leaves_; }
+  void add_partials(std::span<const Partial> partials);
+  void add_item_roots(Items first, std::span<const Digest> roots);
+  // All partials along the fixed tree, for the device that merges.
+  std::vector<Partial> frontier() const;
+  void set_root(const Digest& root);
+
+ private:
+  Verdict verify_full();
+  Verdict verify_sample(std::uint64_t seed);
+  Digest item_by_reference(Items item) const;
+
+  TreeKind kind_;
+  Leaves leaves_;
+  unsigned host_threads_;
+  Geometry geometry_;
+  Shape shape_;
+  mutable std::mutex mutex_;  // over partials_ and item_roots_
+  PartialTree partials_;
+  std::vector<std::optional<Digest>> item_roots_;  // as published
+  std::optional<Digest> root_, reference_root_;
+};
+
+}  // namespace mgpu::merkle
