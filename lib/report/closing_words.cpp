@@ -1,0 +1,92 @@
+// A table in one or two plain sentences: what won, by how much, and what holds it back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/quantity.hpp"
+#include "lib/report/run_groups.hpp"
+#include "lib/report/table_writer.hpp"
+#include "lib/report/text_table.hpp"
+
+namespace mgpu {
+
+namespace {
+
+// Medians whose 95 % intervals meet are not told apart.
+bool told_apart(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
+
+// The device that is fastest alone, if every device's time alone is known.
+const PerDevice* best_single(const RunRecord& run) {
+  const PerDevice* best = nullptr;
+  for (const PerDevice& p : run.per_device) {
+    if (!p.alone) return nullptr;
+    if (!best || *p.alone < *best->alone) best = &p;
+  }
+  return best;
+}
+
+std::string against_single(const RunRecord& best) {
+  if (best.devices.size() < 2 || !best.metrics.speedup) return "";
+  const PerDevice* single = best_single(best);
+  if (!single) return "";
+  if (best.strategy == "single") return fmt::format(": no split beats device {} alone", single->device);
+  return fmt::format(", {:.2f} times as fast as the best device alone ({}, {})", *best.metrics.speedup, single->device,
+                     format_duration(*single->alone));
+}
+
+std::string against_equal(const RunGroup& group) {
+  const RunRecord& best = *group.best;
+  if (best.strategy == "equal" || best.devices.size() < 2) return "";
+  const auto equal = std::find_if(group.runs.begin(), group.runs.end(), [&](const RunRecord* r) {
+    return r->strategy == "equal" && r->status == Status::ok && r->devices == best.devices;
+  });
+  if (equal == group.runs.end() || best.time.median <= Nanos{}) return "";
+  if (!told_apart(best.time, (*equal)->time)) return "; equal shares are as fast, within the noise";
+  const double gain = static_cast<double>((*equal)->time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
+  return fmt::format(" and {:.{}f} % faster than equal shares", gain * 100, gain < 0.1 ? 1 : 0);
+}
+
+std::string held_back(const RunRecord& run) {
+  struct Words {
+    const char *name, *what;
+    std::optional<Nanos> Bottleneck::*time;
+  };
+  static constexpr Words words[] = {{"perfect_balance", "imbalance: with perfect balance", &Bottleneck::perfect_balance},
+                                    {"free_transfers", "transfers: without them", &Bottleneck::free_transfers},
+                                    {"free_launches", "launch gaps: without them", &Bottleneck::free_launches},
+                                    {"free_merge", "the merge: without it", &Bottleneck::free_merge}};
+  for (const Words& w : words) {
+    const std::optional<Nanos> time = run.bottleneck.*w.time;
+    if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
+    const double saved = 1 - static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
+    return fmt::format(" What holds it back most is {} it would take {} ({:.0f} % less).", w.what, format_duration(*time),
+                       saved * 100);
+  }
+  return " Nothing but the work itself holds it back: no what-if would save 1 %.";
+}
+
+std::string words_for(const RunGroup& group) {
+  if (!group.best) {
+    const RunRecord& first = *group.runs.front();
+    return fmt::format("{}: no run was ok; the first is {}{}.", group.title, to_string(first.status),
+                       first.reason ? ": " + *first.reason : "");
+  }
+  const RunRecord& best = *group.best;
+  const std::size_t at = static_cast<std::size_t>(std::find(group.runs.begin(), group.runs.end(), group.best) - group.runs.begin());
+  const auto ok = std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* r) { return r->status == Status::ok; });
+  const std::string devices = best.devices.size() == 1 ? "1 device" : fmt::format("{} devices", best.devices.size());
+  return fmt::format("{}: {} on {} {} {}{}{}.{}", group.title, group.labels[at], devices, ok > 1 ? "is fastest with" : "takes",
+                     format_duration(best.time.median), against_single(best), against_equal(group),
+                     best.timeline.commands.empty() ? "" : held_back(best));
+}
+
+}  // namespace
+
+std::string closing_words(const Report& report) {
+  std::string out;
+  for (const RunGroup& group : group_runs(report)) out += printable(words_for(group)) + '\n';
+  return out;
+}
+
+}  // namespace mgpu

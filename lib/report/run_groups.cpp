@@ -1,0 +1,54 @@
+// Grouping the runs of a report into tables.
+#include "lib/report/run_groups.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace mgpu {
+
+namespace {
+
+std::string title_of(const RunRecord& run) {
+  std::string title = run.suite;
+  for (const auto& [name, value] : run.params)
+    title += fmt::format(" {}={}", name, std::visit([](const auto& v) { return fmt::format("{}", v); }, value));
+  return title + ", " + (run.mode == Mode::resident ? "resident" : "end to end");
+}
+
+// A parameter is shown where runs of the same strategy in the group differ in it.
+std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& runs) {
+  std::string label = run.strategy;
+  for (const auto& [name, value] : run.strategy_params) {
+    bool differs = false;
+    for (const RunRecord* other : runs) {
+      const auto found = other->strategy_params.find(name);
+      differs = differs || (other->strategy == run.strategy && found != other->strategy_params.end() && found->second != value);
+    }
+    if (differs) label += fmt::format(":{}={}", name, value);
+  }
+  return label;
+}
+
+}  // namespace
+
+std::vector<RunGroup> group_runs(const Report& report) {
+  std::vector<RunGroup> groups;
+  std::map<std::string, std::size_t> by_title;
+  for (const RunRecord& run : report.runs) {
+    const std::string title = title_of(run);
+    const auto [found, fresh] = by_title.emplace(title, groups.size());
+    if (fresh) {
+      groups.emplace_back();
+      groups.back().title = title;
+    }
+    RunGroup& group = groups[found->second];
+    group.runs.push_back(&run);
+    if (run.status == Status::ok && (!group.best || run.time.median < group.best->time.median)) group.best = &run;
+  }
+  for (RunGroup& group : groups)
+    for (const RunRecord* run : group.runs) group.labels.push_back(label_of(*run, group.runs));
+  return groups;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,172 @@
+// Tables of devices and runs. How text is laid out is text_table.cpp's matter, the closing words are in closing_words.cpp.
+#include "lib/report/table_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lib/base/quantity.hpp"
+#include "lib/report/run_groups.hpp"
+#include "lib/report/text_table.hpp"
+
+namespace mgpu {
+
+namespace {
+
+constexpr const char* kBest = "\x1b[1;32m";
+constexpr const char* kNotOk = "\x1b[31m";
+
+// One unit for a whole column, so that its numbers can be compared by eye.
+struct Scale {
+  double factor = 1;
+  std::string prefix;
+  int decimals = 0;
+  std::string format(double value) const { return fmt::format("{:.{}f}", value * factor, decimals); }
+};
+
+// At least three significant digits for the smallest value; no more than four decimals.
+int decimals_for(double smallest) {
+  if (!(smallest > 0)) return 2;
+  return std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), 0, 4);
+}
+
+Scale time_scale(double smallest_ns) {
+  struct Unit {
+    double ns;
+    const char* name;
+  };
+  static constexpr std::array<Unit, 4> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
+  const auto unit = std::find_if(units.begin(), units.end() - 1, [&](const Unit& u) { return smallest_ns >= u.ns; });
+  return {1 / unit->ns, unit->name, unit->ns == 1 ? 0 : decimals_for(smallest_ns / unit->ns)};
+}
+
+Scale rate_scale(double smallest, double largest) {
+  struct Unit {
+    double value;
+    const char* name;
+  };
+  static constexpr std::array<Unit, 6> units = {{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
+  const auto unit = std::find_if(units.begin(), units.end() - 1, [&](const Unit& u) { return largest >= u.value; });
+  return {1 / unit->value, unit->name, decimals_for(smallest / unit->value)};
+}
+
+struct GroupScales {
+  Scale time, rate;
+  std::string rate_unit;
+};
+
+GroupScales scales_of(const RunGroup& group) {
+  double fastest = 0, slowest_rate = 0, best_rate = 0;
+  GroupScales scales;
+  for (const RunRecord* run : group.runs) {
+    if (run->status != Status::ok) continue;
+    const auto ns = static_cast<double>(run->time.median.count());
+    fastest = fastest > 0 ? std::min(fastest, ns) : ns;
+    if (run->rate > 0) slowest_rate = slowest_rate > 0 ? std::min(slowest_rate, run->rate) : run->rate;
+    best_rate = std::max(best_rate, run->rate);
+    if (scales.rate_unit.empty()) scales.rate_unit = run->rate_unit;
+  }
+  scales.time = time_scale(fastest);
+  scales.rate = rate_scale(slowest_rate, best_rate);
+  return scales;
+}
+
+std::string figure(const std::optional<double>& value, int decimals, double factor = 1) {
+  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value * factor, decimals) : "-";
+}
+
+std::string largest_residue(const RunRecord& run) {
+  const auto makespan = static_cast<double>(run.timeline.makespan.count());
+  if (run.per_device.empty() || makespan <= 0) return "-";
+  double worst = 0;
+  for (const PerDevice& p : run.per_device) worst = std::max(worst, std::abs(static_cast<double>(p.parts.residue.count())));
+  return fmt::format("{:.1f}", worst / makespan * 100);
+}
+
+std::string short_bottleneck(const std::string& name) {
+  if (name == "perfect_balance") return "balance";
+  return name.starts_with("free_") ? name.substr(5) : name;
+}
+
+std::vector<TextColumn> run_columns(const GroupScales& scales) {
+  return {{"", "", false, 0, false},
+          {"strategy", "", false, 0, true},
+          {"dev", "", true, 0, false},
+          {"time", scales.time.prefix, true, 0, false},
+          {"rate", scales.rate.prefix + scales.rate_unit, true, 80, false},
+          {"speedup", "x", true, 100, false},
+          {"efficiency", "%", true, 90, false},
+          {"balance", "%", true, 60, false},
+          {"imbalance", "%", true, 40, false},
+          {"overlap", "%", true, 30, false},
+          {"comm", "%", true, 35, false},
+          {"residue", "%", true, 10, false},
+          {"bottleneck", "", false, 70, false},
+          {"verified", "", false, 75, false}};
+}
+
+TextRow run_row(const RunRecord& run, const std::string& label, bool best, const GroupScales& scales, std::size_t spread_width) {
+  const std::string mark = best ? "*" : " ", devices = std::to_string(run.devices.size());
+  if (run.status != Status::ok) {
+    const std::string why = run.reason.value_or("");
+    return {{mark, label, devices, std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why)}, kNotOk};
+  }
+  const double half = static_cast<double>((run.time.ci95_high - run.time.ci95_low).count()) / 2;
+  const std::string time = fmt::format("{} \u00b1 {:>{}}", scales.time.format(static_cast<double>(run.time.median.count())),
+                                       scales.time.format(half), spread_width);
+  const Metrics& m = run.metrics;
+  return {{mark, label, devices, time, run.rate > 0 ? scales.rate.format(run.rate) : "-", figure(m.speedup, 2),
+           figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(m.imbalance_percent, 1), figure(m.overlap, 1, 100),
+           figure(m.comm_share, 1, 100), largest_residue(run), short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
+          best ? kBest : ""};
+}
+
+std::string run_table(const RunGroup& group, const TableStyle& style) {
+  const GroupScales scales = scales_of(group);
+  std::size_t spread_width = 0;
+  for (const RunRecord* run : group.runs)
+    if (run->status == Status::ok)
+      spread_width = std::max(
+          spread_width, scales.time.format(static_cast<double>((run->time.ci95_high - run->time.ci95_low).count()) / 2).size());
+  std::vector<TextRow> rows;
+  for (std::size_t k = 0; k < group.runs.size(); ++k)
+    rows.push_back(run_row(*group.runs[k], group.labels[k], group.runs[k] == group.best, scales, spread_width));
+  return shortened(printable(group.title), std::max(style.width, 20u)) + '\n' +
+         draw_table(run_columns(scales), std::move(rows), style.width, style.color);
+}
+
+}  // namespace
+
+std::string device_table(std::span<const Device> devices, const TableStyle& style) {
+  std::vector<TextRow> rows;
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    const Device& d = devices[k];
+    rows.push_back(
+        {{std::to_string(k), d.id, std::string(to_string(d.type)), d.name, format_bytes(static_cast<double>(d.global_memory)),
+          std::to_string(d.compute_units), std::to_string(d.clock_mhz), fmt::format("{:.1f}", d.score), d.pci.value_or("-"),
+          d.platform, d.driver_version},
+         ""});
+  }
+  return draw_table({{"rank", "", true, 0, false},
+                     {"id", "", false, 0, false},
+                     {"type", "", false, 70, false},
+                     {"name", "", false, 0, true},
+                     {"memory", "", true, 60, false},
+                     {"units", "", true, 50, false},
+                     {"clock", "MHz", true, 40, false},
+                     {"score", "0-100", true, 80, false},
+                     {"pci", "", false, 45, false},
+                     {"platform", "", false, 30, true},
+                     {"driver", "", false, 20, true}},
+                    std::move(rows), style.width, style.color);
+}
+
+std::string run_tables(const Report& report, const TableStyle& style) {
+  std::string out;
+  for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, style);
+  return out;
+}
+
+}  // namespace mgpu

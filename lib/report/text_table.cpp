@@ -1,0 +1,139 @@
+// Fitting a table into a width: long names are cut to 20 columns first, then whole columns go, the least important first.
+#include "lib/report/text_table.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace mgpu {
+
+namespace {
+
+constexpr std::size_t kGap = 2, kShortName = 20;
+
+bool continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// Length of the UTF-8 sequence at `at`, 0 when it is none.
+std::size_t sequence(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xc2 && first < 0xe0 ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+  if (length == 0 || at + length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k)
+    if (!continuation(text[at + k])) return 0;
+  return length;
+}
+
+std::vector<std::size_t> widths_of(const std::vector<TextColumn>& columns, const std::vector<TextRow>& rows) {
+  std::vector<std::size_t> widths;
+  for (const TextColumn& c : columns) widths.push_back(std::max(display_width(c.name), display_width(c.unit)));
+  for (const TextRow& row : rows)
+    for (std::size_t k = 0; k < row.cells.size(); ++k)
+      if (row.cells.size() == columns.size() || k + 1 < row.cells.size())
+        widths[k] = std::max(widths[k], display_width(row.cells[k]));
+  return widths;
+}
+
+std::size_t total_width(const std::vector<std::size_t>& widths) {
+  std::size_t total = 0;
+  for (const std::size_t w : widths) total += w + kGap;
+  return total > kGap ? total - kGap : 0;
+}
+
+void cut_names(const std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+  for (TextRow& row : rows)
+    for (std::size_t k = 0; k < row.cells.size(); ++k)
+      if (columns[k].cut) row.cells[k] = shortened(row.cells[k], kShortName);
+}
+
+// Drops the least important column; false when all that are left must stay.
+bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+  std::size_t least = columns.size();
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    if (columns[k].importance > 0 && (least == columns.size() || columns[k].importance < columns[least].importance)) least = k;
+  if (least == columns.size()) return false;
+  for (TextRow& row : rows)
+    if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(least));
+  columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(least));
+  return true;
+}
+
+std::string line(const std::vector<TextColumn>& columns, const std::vector<std::size_t>& widths,
+                 const std::vector<std::string>& cells, std::size_t width) {
+  std::string out;
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    if (k > 0) out.append(kGap, ' ');
+    if (cells.size() < columns.size() && k + 1 == cells.size()) {  // the reason of a row without numbers
+      const std::size_t used = display_width(out);
+      out += shortened(cells[k], width > used + kShortName ? width - used : kShortName);
+      break;
+    }
+    const std::string padding(widths[k] - display_width(cells[k]), ' ');
+    out += columns[k].right ? padding + cells[k] : cells[k] + padding;
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence(text, at);
+    const auto c = static_cast<unsigned char>(text[at]);
+    const bool control =
+        length == 1 ? c < 0x20 || c == 0x7f : length == 2 && c == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0;
+    if (length == 0 || control)
+      out += '?';
+    else
+      out += text.substr(at, length);
+    at += std::max<std::size_t>(length, 1);
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continuation(c); }));
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  if (display_width(text) <= width) return text;
+  std::string out;
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < text.size() && used + 2 < width; ++used) {
+    const std::size_t length = std::max<std::size_t>(sequence(text, at), 1);
+    out += text.substr(at, length);
+    at += length;
+  }
+  return out + "..";
+}
+
+std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows, std::size_t width, bool color) {
+  for (TextRow& row : rows)
+    for (std::string& cell : row.cells) cell = printable(cell);
+  if (total_width(widths_of(columns, rows)) > width) cut_names(columns, rows);
+  while (total_width(widths_of(columns, rows)) > width && drop_column(columns, rows)) {
+  }
+  const auto widths = widths_of(columns, rows);
+  std::vector<std::string> names, units;
+  for (const TextColumn& c : columns) {
+    names.push_back(c.name);
+    units.push_back(c.unit);
+  }
+  std::string out = line(columns, widths, names, width) + '\n';
+  const std::string unit_line = line(columns, widths, units, width);
+  if (!unit_line.empty()) out += unit_line + '\n';
+  for (const TextRow& row : rows) {
+    const bool colored = color && *row.color != '\0';
+    if (colored) out += row.color;
+    out += line(columns, widths, row.cells, width);
+    if (colored) out += "\x1b[0m";
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,32 @@
+// A table of text cells for a terminal of a given width. What the columns mean is table_writer.cpp's matter. Internal to
+// lib/report.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mgpu {
+
+struct TextColumn {
+  std::string name, unit;  // two header lines; the unit may be empty
+  bool right = true;       // numbers to the right, words to the left
+  int importance = 0;      // the least important columns are dropped first when the width does not do; 0: never
+  bool cut = false;        // cells may be shortened, with "..", before any column is dropped
+};
+
+struct TextRow {
+  std::vector<std::string> cells;  // one per column; fewer: the last one runs on to the end of the line
+  const char* color = "";          // an escape sequence, used only when the table is drawn in colour
+};
+
+// What a terminal shows: control characters and bytes that are no UTF-8 become '?'.
+std::string printable(std::string_view text);
+// Columns a printable text takes: its code points.
+std::size_t display_width(std::string_view text);
+// At most `width` columns, the cut marked by "..".
+std::string shortened(const std::string& text, std::size_t width);
+
+std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows, std::size_t width, bool color);
+
+}  // namespace mgpu

@@ -1,0 +1,230 @@
+// Report -> Chrome trace-event JSON, appended as text: a document tree of 100,000 events would cost seconds and gigabytes. Which
+// thread an event goes to is decided in trace_lanes.cpp; the rules a trace must obey are checked in trace_checker.cpp.
+#include "lib/report/trace_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "lib/report/json_text.hpp"
+#include "lib/report/trace_lanes.hpp"
+
+namespace mgpu {
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+// Microseconds with three decimals: whole nanoseconds, written exactly.
+std::string us(Nanos t) { return fmt::format("{}.{:03}", t.count() / 1000, t.count() % 1000); }
+
+std::string case_name(const RunRecord& run) {
+  std::string name = run.suite;
+  for (const auto& [key, value] : run.params)
+    name += ' ' + key + '=' + std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+  return name + ' ' + to_string(run.mode) + ' ' + run.strategy;
+}
+
+class TraceText {
+ public:
+  explicit TraceText(const Report& report) : report_(report), layout_(lay_out_trace(report)) {}
+
+  std::string write() {
+    out_ = "{\"traceEvents\":[\n";
+    names();
+    for (std::size_t r = 0; r < report_.runs.size(); ++r) run(r);
+    out_ += "\n],\"displayTimeUnit\":\"ns\",\"metadata\":";
+    metadata();
+    out_ += "}\n";
+    return std::move(out_);
+  }
+
+ private:
+  template <typename... Args>
+  void event(fmt::format_string<Args...> format, Args&&... args) {
+    if (!first_) out_ += ",\n";
+    first_ = false;
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  void name_process(std::uint32_t pid, std::uint32_t tid, std::string_view name, std::uint32_t order) {
+    event(R"({{"ph":"M","name":"process_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid, quoted(name));
+    event(R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid, order);
+  }
+
+  void name_thread(std::uint32_t pid, std::uint32_t tid, std::string_view name) {
+    event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid, quoted(name));
+    event(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid, tid);
+  }
+
+  void names() {
+    static constexpr std::array<const char*, kTraceThreads> threads = {"host worker", "upload", "compute", "download"};
+    name_process(TraceLayout::kRunPid, TraceLayout::kRunTid, "run", 0);
+    name_thread(TraceLayout::kRunPid, TraceLayout::kRunTid, "cases");
+    for (const TraceDevice& d : layout_.devices) {
+      name_process(d.pid, d.first_tid[0], d.name, d.pid);
+      for (std::size_t thread = 0; thread < kTraceThreads; ++thread)
+        for (std::uint32_t lane = 0; lane < d.lanes[thread]; ++lane)
+          name_thread(d.pid, d.first_tid[thread] + lane,
+                      lane == 0 ? std::string(threads[thread]) : fmt::format("{} ({})", threads[thread], lane + 1));
+    }
+  }
+
+  void slice(std::uint32_t pid, std::uint32_t tid, std::string_view name, std::string_view category, Drawn at,
+             std::string_view args) {
+    event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})", pid, tid, us(base_ + at.begin),
+          us(at.length), quoted(name), category, args);
+  }
+
+  void run(std::size_t r) {
+    const RunRecord& run = report_.runs[r];
+    const Timeline& t = run.timeline;
+    if (t.makespan <= Nanos{} && t.commands.empty()) return;  // never ran: the result file says why
+    const Drawn whole = drawn(Nanos{}, t.makespan);
+    slice(
+        TraceLayout::kRunPid, TraceLayout::kRunTid, case_name(run), "case", whole,
+        fmt::format(R"("status":"{}","sample":{},"makespan_ns":{})", to_string(run.status), run.sample_index, t.makespan.count()));
+    if (t.merge_end > t.merge_begin) {
+      const Nanos begin = std::clamp(t.merge_begin, Nanos{}, whole.length), end = std::clamp(t.merge_end, begin, whole.length);
+      slice(TraceLayout::kRunPid, TraceLayout::kRunTid, "merge", "merge", drawn(begin, end),
+            fmt::format(R"("on":{})", quoted(t.merged_on ? run.devices.at(t.merged_on->value) : "host")));
+    }
+    length_ = whole.length;
+    spans(r);
+    commands(r);
+    arrows(r);
+    in_flight(r);
+    base_ += length_ + std::max(Nanos{1000}, length_ / 20);  // the gap holds clock errors apart, too
+  }
+
+  const TraceDevice& device(std::size_t r, DeviceIndex index) const {
+    return layout_.devices[layout_.device_of[r].at(index.value)];
+  }
+
+  void reach(Drawn at) { length_ = std::max(length_, at.begin + at.length); }
+
+  void spans(std::size_t r) {
+    const Timeline& t = report_.runs[r].timeline;
+    for (std::size_t k = 0; k < t.spans.size(); ++k) {
+      const TraceDevice& d = device(r, t.spans[k].device);
+      const Drawn at = drawn(t.spans[k].begin, t.spans[k].end);
+      const char* state = t.spans[k].state == HostState::in_flight ? "in flight" : to_string(t.spans[k].state);
+      slice(d.pid, d.first_tid[0] + layout_.runs[r].spans[k], state, "host", at, "");
+      reach(at);
+    }
+  }
+
+  std::uint32_t tid_of(std::size_t r, std::size_t k) const {
+    const Command& c = report_.runs[r].timeline.commands[k];
+    return device(r, c.device).first_tid[1 + static_cast<std::size_t>(c.kind)] + layout_.runs[r].commands[k];
+  }
+
+  void commands(std::size_t r) {
+    const Timeline& t = report_.runs[r].timeline;
+    std::map<std::pair<std::uint32_t, std::int32_t>, Items> items;
+    for (const SliceRecord& s : t.slices) items[{s.device.value, s.slice}] = s.end - s.begin;
+    for (std::size_t k = 0; k < t.commands.size(); ++k) {
+      const Command& c = t.commands[k];
+      const char* stage = c.slice == kPrepare ? "prepare " : c.slice == kCollect ? "collect " : c.slice == kMerge ? "merge " : "";
+      const auto found = items.find({c.device.value, c.slice});
+      const std::string of_slice = found == items.end() ? "" : fmt::format(R"("items":{},)", found->second);
+      const std::string bytes = c.kind == CommandKind::compute ? "" : fmt::format(R"("bytes":{},)", c.bytes);
+      const Drawn at = drawn(c.started, c.ended);
+      slice(device(r, c.device).pid, tid_of(r, k), stage + (c.label.empty() ? std::string(to_string(c.kind)) : c.label),
+            to_string(c.kind), at,
+            fmt::format(R"("slice":{},{}{}"queued_ns":{},"submitted_ns":{},"started_ns":{},"ended_ns":{})", c.slice, of_slice,
+                        bytes, c.queued.count(), c.submitted.count(), c.started.count(), c.ended.count()));
+      reach(at);
+    }
+  }
+
+  // From the last upload of a slice to its first kernel, and from its last kernel to its first download. A command of no length
+  // holds no arrow: importers find no slice open there.
+  void arrows(std::size_t r) {
+    const Timeline& t = report_.runs[r].timeline;
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    struct Ends {
+      std::array<std::size_t, 3> first{none, none, none}, last{none, none, none};
+    };
+    std::map<std::pair<std::uint32_t, std::int32_t>, Ends> slices;
+    for (std::size_t k = 0; k < t.commands.size(); ++k) {
+      const Command& c = t.commands[k];
+      if (drawn(c.started, c.ended).length <= Nanos{}) continue;
+      Ends& e = slices[{c.device.value, c.slice}];
+      const auto stage = static_cast<std::size_t>(c.kind);
+      if (e.first[stage] == none || c.started < t.commands[e.first[stage]].started) e.first[stage] = k;
+      if (e.last[stage] == none || c.ended > t.commands[e.last[stage]].ended) e.last[stage] = k;
+    }
+    for (const auto& [where, e] : slices)
+      for (std::size_t stage = 0; stage < 2; ++stage)
+        if (e.last[stage] != none && e.first[stage + 1] != none) arrow(r, e.last[stage], e.first[stage + 1]);
+  }
+
+  void arrow(std::size_t r, std::size_t from, std::size_t to) {
+    const Timeline& t = report_.runs[r].timeline;
+    const Drawn source = drawn(t.commands[from].started, t.commands[from].ended);
+    const Drawn target = drawn(t.commands[to].started, t.commands[to].ended);
+    const Nanos leave = source.begin + source.length - Nanos{1};  // the last nanosecond inside it
+    if (target.begin < leave) return;                             // a clock error: an arrow back in time would explain nothing
+    const std::uint32_t pid = device(r, t.commands[from].device).pid;
+    ++flows_;
+    event(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"name":"slice","cat":"slice","id":{}}})", pid, tid_of(r, from), us(base_ + leave),
+          flows_);
+    event(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"name":"slice","cat":"slice","id":{}}})", pid, tid_of(r, to),
+          us(base_ + target.begin), flows_);
+  }
+
+  void in_flight(std::size_t r) {
+    const Timeline& t = report_.runs[r].timeline;
+    std::map<std::pair<std::size_t, Nanos>, int> steps;  // (device, time) -> change
+    for (const SliceRecord& s : t.slices) {
+      const std::size_t d = layout_.device_of[r].at(s.device.value);
+      const Drawn at = drawn(s.enqueued, s.finished);
+      ++steps[{d, at.begin}];
+      --steps[{d, at.begin + at.length}];
+      steps[{d, Nanos{}}] += 0;  // a counter keeps its last value: begin every case at 0
+      reach(at);
+    }
+    int value = 0;
+    for (const auto& [where, change] : steps) {
+      const TraceDevice& d = layout_.devices[where.first];
+      value += change;  // every device's steps add up to 0
+      event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"slices in flight","args":{{{}:{}}}}})", d.pid, d.first_tid[0],
+            us(base_ + where.second), quoted("slices " + d.id), value);
+    }
+  }
+
+  void metadata() {
+    out_ += fmt::format(R"({{"tool":"mgpu-bench","version":{},"git":{},"clocks":{{)", quoted(report_.tool.version),
+                        quoted(report_.tool.git));
+    bool first = true;
+    for (const DeviceRecord& d : report_.devices) {
+      const std::string drift = std::isfinite(d.clock.drift_ppb) ? fmt::format("{}", d.clock.drift_ppb) : "null";
+      out_ += fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})", first ? "" : ",",
+                          quoted(d.device.id), quoted(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
+      first = false;
+    }
+    out_ += "}}";
+  }
+
+  const Report& report_;
+  TraceLayout layout_;
+  std::string out_;
+  bool first_ = true;
+  Nanos base_{}, length_{};  // where the case being written begins, and how long it is
+  std::uint64_t flows_ = 0;
+};
+
+}  // namespace
+
+std::string to_chrome_trace(const Report& report) { return TraceText(report).write(); }
+
+}  // namespace mgpu

@@ -1,0 +1,49 @@
+// Golden files: what a function wrote when a person last looked at it. MGPU_UPDATE_GOLDEN=1 in the environment writes them anew:
+// run the tests with it once, read the difference in version control, commit it if it is meant.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+namespace mgpu::test {
+
+inline std::string file_text(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The text of tests/golden/<name>; with MGPU_UPDATE_GOLDEN=1, after `now` was written to it.
+inline std::string golden(const std::string& name, std::string_view now) {
+  const std::filesystem::path file = std::filesystem::path(MGPU_SOURCE_DIR) / "tests/golden" / name;
+  const char* update = std::getenv("MGPU_UPDATE_GOLDEN");
+  if (update && std::string_view(update) == "1") {
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << now;
+  }
+  return file_text(file);
+}
+
+// A fresh folder, removed with everything in it at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "mgpu-test-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace mgpu::test

@@ -1,0 +1,140 @@
+// A small report with everything a report can hold: two devices, runs that are ok, failed and unsupported, a fault, a warning, a
+// merge on the host and one on a device. Fixed: the golden files are made from it.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "lib/report/record.hpp"
+#include "tests/support/timelines.hpp"
+
+namespace mgpu::test {
+
+inline DeviceRecord sample_device(const std::string& id, std::size_t rank, const std::string& pci, std::int64_t offset) {
+  DeviceRecord record;
+  Device& d = record.device;
+  d.id = id;
+  d.name = "NVIDIA H200";
+  d.vendor = d.platform_vendor = "NVIDIA Corporation";
+  d.platform = "NVIDIA CUDA";
+  d.platform_version = "OpenCL 3.0 CUDA 13.0.98";
+  d.driver_version = "580.159.04";
+  d.device_version = "OpenCL 3.0 CUDA";
+  d.global_memory = 140ull << 30;
+  d.max_allocation = 35ull << 30;
+  d.local_memory = 48 << 10;
+  d.compute_units = 132;
+  d.clock_mhz = 1980;
+  d.max_work_group = 1024;
+  d.compute_capability = 90;
+  d.fp64 = true;
+  d.pci = pci;
+  d.uuid = "8912fe00-0000-0000-0000-00000000000" + std::to_string(rank);
+  d.extensions = {"cl_khr_fp64", "cl_nv_device_attribute_query"};
+  d.score = 100;
+  record.rank = rank;
+  record.clock.method = "bounds";
+  record.clock.reference_device = 1'790'000'000'000'000'000ull;
+  record.clock.reference_host = Nanos{static_cast<std::int64_t>(record.clock.reference_device) + offset};
+  record.clock.drift_ppb = -8500.25;
+  record.clock.uncertainty = Nanos{6012};
+  return record;
+}
+
+inline Summary around(std::int64_t median) {
+  return {10,         Nanos{median - 2000}, Nanos{median},        Nanos{median + 100},
+          Nanos{900}, Nanos{600},           Nanos{median - 1000}, Nanos{median + 1200}};
+}
+
+// A run of two devices whose timeline, parts and metrics agree with each other. `first` and `second` are the kernels' lengths.
+inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std::int64_t second, Items items_first) {
+  RunRecord run;
+  run.suite = "merkle";
+  run.params = {{"leaves", std::int64_t{100000}}, {"tree", std::string("plain")}};
+  run.strategy = strategy;
+  run.devices = {"0:0", "0:1"};
+  const std::int64_t end = std::max(items_first > 0 ? first + 60'000 : 0, items_first < 100'000 ? second + 60'000 : 0);
+  TimelineBuilder b(2, end + 50'000);
+  Items begin = 0;
+  for (std::uint32_t d = 0; d < 2; ++d) {
+    const Items items = d == 0 ? items_first : 100'000 - items_first;
+    const std::int64_t done = items == 0 ? 0 : (d == 0 ? first : second) + 60'000;
+    if (items > 0) {
+      b.upload(d, 0, 5'000, 25'000, items * 32)
+          .compute(d, 0, 30'000, done - 20'000)
+          .download(d, kCollect, done - 15'000, done - 5'000, 32);
+      b.slice(d, 0, begin, begin + items, 1'000, done - 18'000).span(d, HostState::in_flight, 0, done);
+      begin += items;
+    }
+    b.span(d, HostState::sync, done, end + 50'000);
+  }
+  run.timeline = b.merge(end + 4'000, end + 48'000).get();
+  run.time = around(run.timeline.makespan.count());
+  for (int k = 0; k < 10; ++k) run.samples.push_back(run.timeline.makespan + Nanos{(k - 5) * 300});
+  run.sample_index = 5;
+  run.work = {100'000, 99'999, 3'200'000, 32};
+  run.rate = 99'999 / seconds(run.time.median);
+  run.rate_unit = "nodes/s";
+  run.merge = run.timeline.merge_end - run.timeline.merge_begin;
+  run.setup = {Nanos{120'000'000}, Nanos{3'000'000}, Nanos{22'000'000}, Nanos{400'000}};
+  run.plan = {Nanos{4'200}, run.timeline.makespan - Nanos{9'000}};
+  MetricsInput input{run.time.median, {Nanos{1'000'000}, Nanos{3'000'000}}, run.plan.predicted, 0.81};
+  const auto parts = device_parts(run.timeline);
+  run.metrics = compute_metrics(run.timeline, parts, input);
+  run.bottleneck = find_bottleneck(run.timeline);
+  for (std::size_t d = 0; d < 2; ++d) {
+    PerDevice p;
+    p.device = run.devices[d];
+    p.alone = input.alone[d];
+    if (d == 0) p.predicted = Nanos{700'000};
+    p.parts = parts[d];
+    p.share = static_cast<double>(parts[d].items) / 100'000;
+    p.utilisation = static_cast<double>(parts[d].compute.count()) / static_cast<double>(run.timeline.makespan.count());
+    p.bytes_resident = 6'400'000;
+    run.per_device.push_back(p);
+  }
+  run.verify = {VerifyStatus::passed, "recomputed with OpenSSL", "9f86d081884c7d65"};
+  return run;
+}
+
+inline RunRecord without_numbers(Status status, const std::string& strategy, const std::string& reason) {
+  RunRecord run;
+  run.suite = "merkle";
+  run.params = {{"leaves", std::int64_t{100000}}, {"tree", std::string("plain")}};
+  run.strategy = strategy;
+  run.devices = {"0:0", "0:1"};
+  run.status = status;
+  run.reason = reason;
+  return run;
+}
+
+inline Report sample_report() {
+  Report report;
+  report.complete = true;
+  report.tool = {"0.1.0", "0123456789ab", {"mgpu-bench", "run", "merkle", "-s", "all"}};
+  report.environment = {{"os", "Debian GNU/Linux 12"}, {"cpu", "Xeon"}};
+  report.devices = {sample_device("0:0", 0, "0000:1a:00.0", 412'000), sample_device("0:1", 1, "0000:3b:00.0", 71'000)};
+  RunRecord single = sample_run("single", 900'000, 0, 100'000);
+  RunRecord equal = sample_run("equal", 450'000, 1'350'000, 50'000);
+  RunRecord dynamic = sample_run("dynamic", 690'000, 700'000, 75'000);
+  dynamic.strategy_params = {{"chunks", 16.0}};
+  dynamic.warnings = {"sample 3: clocks were throttled"};
+  RunRecord fine = sample_run("dynamic", 720'000, 705'000, 75'000);
+  fine.strategy_params = {{"chunks", 64.0}};
+  fine.faults = {{"0:1", "did not answer for 2 s", 1250}};
+  fine.timeline.merged_on = DeviceIndex{0};
+  report.runs = {single,
+                 equal,
+                 dynamic,
+                 fine,
+                 without_numbers(Status::failed, "guided", "the root differs from the reference"),
+                 without_numbers(Status::unsupported, "memory", "device 0:1 takes 2 MiB at most; the inputs do not fit")};
+  RunRecord end_to_end = sample_run("dynamic", 690'000, 700'000, 75'000);
+  end_to_end.mode = Mode::end_to_end;
+  end_to_end.metrics.ceiling_share = std::numeric_limits<double>::infinity();
+  report.runs.push_back(end_to_end);
+  return report;
+}
+
+}  // namespace mgpu::test

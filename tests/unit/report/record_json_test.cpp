@@ -1,0 +1,197 @@
+// The result file: what is written comes back, and what is wrong is named.
+#include "lib/report/record_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/error.hpp"
+#include "tests/support/golden.hpp"
+#include "tests/support/sample_report.hpp"
+
+using namespace mgpu;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+// The message of the Error(input) that reading `text` from a file gives; empty when it is read.
+std::string refusal(const std::string& text) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "out.json";
+  write_file_atomically(file, text);
+  try {
+    read_report(file);
+  } catch (const Error& e) {
+    CHECK(e.kind() == ErrorKind::input);
+    const std::string what = e.what();
+    CHECK(what.starts_with(file.string() + ": "));
+    CHECK(what.find('\n') == std::string::npos);
+    return what.substr(file.string().size() + 2);
+  }
+  return "";
+}
+
+std::string refusal_with(const std::function<void(Json&)>& change) {
+  Json json = to_json(test::sample_report());
+  change(json);
+  return refusal(json.dump());
+}
+
+}  // namespace
+
+TEST_CASE("a report comes back from its JSON text equal in every field") {
+  const Report report = test::sample_report();
+  const std::string text = to_json_text(report);
+  const Report back = report_from_json(Json::parse(text));
+  CHECK(to_json_text(back) == text);
+  REQUIRE(back.runs.size() == report.runs.size());
+  const RunRecord &a = report.runs[3], &b = back.runs[3];
+  CHECK(b.params == a.params);
+  CHECK(b.strategy_params == a.strategy_params);
+  CHECK(b.samples == a.samples);
+  CHECK(b.time.ci95_high == a.time.ci95_high);
+  CHECK(b.metrics.speedup == a.metrics.speedup);
+  CHECK(b.metrics.share_error == a.metrics.share_error);
+  CHECK(b.bottleneck.perfect_balance == a.bottleneck.perfect_balance);
+  CHECK(b.plan.predicted == a.plan.predicted);
+  CHECK(b.per_device[1].predicted == std::nullopt);
+  CHECK(b.per_device[0].parts.finish == a.per_device[0].parts.finish);
+  CHECK(b.per_device[0].parts.transfer_total == a.per_device[0].parts.transfer_total);
+  CHECK(b.faults.at(0).items_lost == 1250);
+  CHECK(b.timeline.commands.size() == a.timeline.commands.size());
+  CHECK(b.timeline.commands.at(1).label == "kernel");
+  CHECK(b.timeline.commands.at(2).slice == kCollect);
+  CHECK(b.timeline.spans.at(0).end == a.timeline.spans.at(0).end);
+  CHECK(b.timeline.slices.at(1).begin == a.timeline.slices.at(1).begin);
+  CHECK(b.timeline.merged_on == DeviceIndex{0});
+  CHECK(back.runs[4].status == Status::failed);
+  CHECK(back.runs[4].reason == "the root differs from the reference");
+  CHECK(back.runs[6].mode == Mode::end_to_end);
+  CHECK(back.devices[1].device.pci == "0000:3b:00.0");
+  CHECK(back.devices[1].device.compute_capability == 90u);
+  CHECK(back.devices[1].clock.to_host(1'790'000'000'000'005'000ull) ==
+        report.devices[1].clock.to_host(1'790'000'000'000'005'000ull));
+  CHECK(back.devices[1].clock.offset_ns() == 71'000);
+}
+
+TEST_CASE("the JSON text of the sample report is the golden one") {
+  const std::string text = to_json_text(test::sample_report());
+  CHECK(test::golden("report.json", text) == text);
+}
+
+TEST_CASE("numbers that are not finite are null in the file and not a number after it") {
+  Report report = test::sample_report();
+  report.runs[0].rate = std::numeric_limits<double>::quiet_NaN();
+  report.runs[0].params["precision"] = std::numeric_limits<double>::infinity();
+  report.runs[0].metrics.overlap = -std::numeric_limits<double>::infinity();
+  report.devices[0].clock.drift_ppb = std::numeric_limits<double>::quiet_NaN();
+  const std::string text = to_json_text(report);
+  const Json json = Json::parse(text);
+  CHECK(json["runs"][0]["rate"]["value"].is_null());
+  CHECK(json["runs"][0]["params"]["precision"].is_null());
+  CHECK(json["runs"][0]["metrics"]["overlap"].is_null());
+  CHECK(json["devices"][0]["clock"]["drift_ppb"].is_null());
+  CHECK(json["runs"][4]["plan"]["predicted_ns"].is_null());
+  const Report back = report_from_json(json);
+  CHECK(std::isnan(back.runs[0].rate));
+  CHECK_FALSE(back.runs[0].metrics.overlap);
+  CHECK(to_json_text(back) == text);
+}
+
+TEST_CASE("names that are no UTF-8 are replaced, not thrown at") {
+  Report report = test::sample_report();
+  report.devices[0].device.name = "Caf\xe9 \"GPU\"\n\x01";
+  report.environment["bad\xff"] = "x";
+  const std::string text = to_json_text(report);
+  const Json json = Json::parse(text);
+  CHECK(json["devices"][0]["name"] == "Caf\xef\xbf\xbd \"GPU\"\n\x01");
+  CHECK(json["environment"].contains("bad\xef\xbf\xbd"));
+}
+
+TEST_CASE("keys come in the order of the design") {
+  const Json json = to_json(test::sample_report());
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json["runs"][0].items()) keys.push_back(key);
+  CHECK(keys == std::vector<std::string>{"suite",    "params",   "strategy",   "strategy_params", "devices",    "mode",   "status",
+                                         "reason",   "setup_ns", "samples_ns", "sample_index",    "time_ns",    "work",   "rate",
+                                         "merge_ns", "plan",     "per_device", "metrics",         "bottleneck", "verify", "faults",
+                                         "warnings", "timeline"});
+  CHECK(json.begin().key() == "schema");
+  CHECK(json["runs"][0]["params"]["leaves"].is_number_integer());
+}
+
+TEST_CASE("a file that is no result file is refused in one line that says why") {
+  const std::string good = to_json_text(test::sample_report());
+  CHECK(refusal(good).empty());
+  CHECK(refusal("").starts_with("not JSON, or cut off"));
+  CHECK(refusal(good.substr(0, good.size() / 2)).starts_with("not JSON, or cut off"));
+  CHECK(refusal("[1, 2]") == "a JSON object expected");
+  CHECK(refusal("{}") == "schema: missing");
+  CHECK(refusal_with([](Json& j) { j["schema"] = "something/else"; }) == "schema: \"something/else\" is not \"mgpu-bench/result\"");
+  CHECK(refusal_with([](Json& j) { j["schema_version"] = 2; }) == "schema_version: 2 is newer than this tool reads (1)");
+  CHECK(refusal_with([](Json& j) { j["schema_version"] = "1"; }) == "schema_version: a whole number in range expected");
+  CHECK(refusal_with([](Json& j) { j["schema_version"] = 0; }) == "schema_version: 0 never existed");
+}
+
+TEST_CASE("a missing field or a wrong type is named by its path") {
+  CHECK(refusal_with([](Json& j) { j["runs"][2].erase("mode"); }) == "runs[2].mode: missing");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["mode"] = "fast"; }) == "runs[0].mode: unknown word \"fast\"");
+  CHECK(refusal_with([](Json& j) { j["runs"][1]["time_ns"]["median"] = 1.5; }) ==
+        "runs[1].time_ns.median: a whole number in range expected");
+  CHECK(refusal_with([](Json& j) { j["runs"][1]["time_ns"]["ci95"] = {1}; }) == "runs[1].time_ns.ci95: two numbers expected");
+  CHECK(refusal_with([](Json& j) { j["runs"][1]["work"]["items"] = -1; }) ==
+        "runs[1].work.items: a whole number in range expected");
+  CHECK(refusal_with([](Json& j) { j["runs"] = 7; }) == "runs: a list expected");
+  CHECK(refusal_with([](Json& j) { j["complete"] = "yes"; }) == "complete: true or false expected");
+  CHECK(refusal_with([](Json& j) { j["devices"][0]["name"] = 3; }) == "devices[0].name: a string expected");
+  CHECK(refusal_with([](Json& j) { j["devices"][0]["compute_units"] = 5'000'000'000; }) ==
+        "devices[0].compute_units: a whole number in range expected");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["sample_index"] = 10; }) == "runs[0].sample_index: no such sample");
+}
+
+TEST_CASE("a timeline that names what is not there is refused") {
+  const std::string at = "runs[0].timeline.";
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["commands"][1][0] = 2; }) == at + "commands: row 1: device 2 of 2");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["commands"][1][1] = "copy"; }) ==
+        at + "commands: row 1: unknown word \"copy\"");
+  CHECK(refusal_with([](Json& j) {
+          j["runs"][0]["timeline"]["spans"][0] = {0, "idle"};
+        }) == at + "spans: row 0: a list of 4 values expected");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["columns"]["slices"][0] = "gpu"; }) ==
+        at + "columns.slices: other columns than this tool reads");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["devices"] = 3; }) ==
+        at + "devices: more than the run's own list of devices");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["merge"]["on"] = 5; }) == at + "merge.on: no such device");
+}
+
+TEST_CASE("unknown keys and further columns of newer files are skipped") {
+  Json json = to_json(test::sample_report());
+  json["new"] = 1;
+  json["runs"][0]["new"] = {{"x", 1}};
+  Json& timeline = json["runs"][0]["timeline"];
+  timeline["columns"]["slices"].push_back("stolen");
+  for (Json& row : timeline["slices"]) row.push_back(true);
+  CHECK(to_json_text(report_from_json(json)) == to_json_text(test::sample_report()));
+}
+
+TEST_CASE("a file that is missing or a directory is refused by name") {
+  const test::TemporaryFolder folder;
+  CHECK_THROWS_WITH_AS(read_report(folder.path()), (folder.path().string() + ": is a directory, not a result file").c_str(), Error);
+  const auto missing = folder.path() / "none.json";
+  CHECK_THROWS_WITH_AS(read_report(missing), (missing.string() + ": cannot be opened").c_str(), Error);
+}
+
+TEST_CASE("the published schemas are JSON and found by name") {
+  CHECK(Json::parse(schema_text("result"))["title"] == "mgpu-bench result file, version 1");
+  CHECK(Json::parse(schema_text("trace"))["required"][0] == "traceEvents");
+  try {
+    schema_text("nothing");
+    FAIL("a schema of no such name was found");
+  } catch (const Error& e) {
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()) == "no schema \"nothing\": there are result, trace");
+  }
+}

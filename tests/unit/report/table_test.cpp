@@ -1,0 +1,112 @@
+// Tables: what they say, and that they fit.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "lib/report/table_writer.hpp"
+#include "lib/report/text_table.hpp"
+#include "tests/support/golden.hpp"
+#include "tests/support/sample_report.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+std::vector<Device> devices(const Report& report) {
+  std::vector<Device> all;
+  for (const DeviceRecord& d : report.devices) all.push_back(d.device);
+  return all;
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream in(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(in, line);) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+}  // namespace
+
+TEST_CASE("tables and closing words of the sample report are the golden ones at widths 80, 100 and 160") {
+  const Report report = test::sample_report();
+  std::string text;
+  for (const unsigned width : {80u, 100u, 160u}) {
+    const TableStyle style{width, false};
+    text += device_table(devices(report), style) + '\n' + run_tables(report, style) + '\n';
+  }
+  text += closing_words(report);
+  CHECK(test::golden("report.txt", text) == text);
+}
+
+TEST_CASE("no line of a table is wider than asked") {
+  Report report = test::sample_report();
+  report.runs[4].reason = std::string(300, 'r');
+  report.runs[0].strategy = std::string(60, 's');
+  report.devices[0].device.name = std::string(90, 'n');
+  for (const unsigned width : {80u, 90u, 100u, 120u, 160u, 240u}) {
+    CAPTURE(width);
+    CHECK(widest_line(run_tables(report, {width, false})) <= width);
+    CHECK(widest_line(device_table(devices(report), {width, false})) <= width);
+  }
+}
+
+TEST_CASE("a run that is not ok shows its status and reason and no numbers") {
+  const std::string text = run_tables(test::sample_report(), {160, false});
+  CHECK(text.find("failed: the root differs from the reference\n") != std::string::npos);
+  CHECK(text.find("unsupported: device 0:1 takes 2 MiB at most; the inputs do not fit\n") != std::string::npos);
+}
+
+TEST_CASE("the fastest run that is ok is marked with a star, in colour or not") {
+  Report report = test::sample_report();
+  report.runs[1].time.median = Nanos{1};
+  report.runs[1].status = Status::failed;  // fast, but wrong
+  const std::string text = run_tables(report, {160, false});
+  CHECK(std::count(text.begin(), text.end(), '*') == 2);  // one a table
+  CHECK(text.find("*  dynamic:chunks=16") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+  const std::string colored = run_tables(report, {160, true});
+  CHECK(colored.find("\x1b[1;32m*  dynamic:chunks=16") != std::string::npos);
+  std::string plain;
+  for (std::size_t at = 0; at < colored.size(); ++at) {
+    if (colored[at] == '\x1b') at = colored.find('m', at) + 1;
+    if (at < colored.size() && colored[at] != '\x1b') plain += colored[at];
+  }
+  CHECK(std::count(plain.begin(), plain.end(), '*') == 2);
+}
+
+TEST_CASE("each suite, parameters and mode has a table of its own") {
+  Report report = test::sample_report();
+  const std::string text = run_tables(report, {100, false});
+  CHECK(text.find("merkle leaves=100000 tree=plain, resident\n") != std::string::npos);
+  CHECK(text.find("merkle leaves=100000 tree=plain, end to end\n") != std::string::npos);
+  CHECK(run_tables(Report{}, {100, false}).empty());
+  CHECK(closing_words(Report{}).empty());
+}
+
+TEST_CASE("closing words say what won, by how much and what holds it back") {
+  Report report = test::sample_report();
+  const std::string words = closing_words(report);
+  CHECK(words.find("dynamic:chunks=16 on 2 devices is fastest") != std::string::npos);
+  CHECK(words.find("times as fast as the best device alone (0:0, 1.00 ms)") != std::string::npos);
+  CHECK(words.find("80 % faster than equal shares") != std::string::npos);
+  CHECK(words.find("What holds it back most is ") != std::string::npos);
+  report.runs = {report.runs[4]};
+  CHECK(closing_words(report) ==
+        "merkle leaves=100000 tree=plain, resident: no run was ok; the first is failed: the root differs from the reference.\n");
+}
+
+TEST_CASE("closing words do not call a difference within the noise a win") {
+  Report report = test::sample_report();
+  report.runs[1].time = report.runs[2].time;
+  report.runs[1].time.median += Nanos{100};
+  CHECK(closing_words(report).find("; equal shares are as fast, within the noise.") != std::string::npos);
+}
+
+TEST_CASE("text from drivers cannot move the cursor, and is measured in characters") {
+  CHECK(printable("a\x1b[2Jb\xff\xc2\x85") == "a?[2Jb??");
+  CHECK(printable("\u00b1 5") == "\u00b1 5");
+  CHECK(display_width("\u00b1 5") == 3);
+  CHECK(shortened("\u00b1\u00b1\u00b1\u00b1\u00b1", 4) == "\u00b1\u00b1..");
+  CHECK(shortened("abcd", 4) == "abcd");
+}

@@ -1,0 +1,264 @@
+// Traces: what is written obeys the rules, and the checker sees each kind of breach.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "lib/report/trace_lanes.hpp"
+#include "lib/report/trace_writer.hpp"
+#include "tests/support/golden.hpp"
+#include "tests/support/sample_report.hpp"
+
+using namespace mgpu;
+using Json = nlohmann::json;
+using test::TimelineBuilder;
+
+namespace {
+
+Report report_of(const Timeline& timeline) {
+  Report report = test::sample_report();
+  report.runs.resize(1);
+  report.runs[0].timeline = timeline;
+  return report;
+}
+
+std::vector<Json> events(const Report& report, const std::string& ph) {
+  std::vector<Json> all;
+  const Json trace = Json::parse(to_chrome_trace(report));
+  for (const Json& e : trace["traceEvents"])
+    if (e["ph"] == ph) all.push_back(e);
+  return all;
+}
+
+std::string all_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& l : lines) text += l + '\n';
+  return text;
+}
+
+// Two nested slices with an arrow to a third: obeys every rule.
+Json good_events() {
+  return Json::parse(R"([
+    {"ph":"M","name":"process_name","pid":1,"tid":1,"args":{"name":"run"}},
+    {"ph":"M","name":"process_sort_index","pid":1,"tid":1,"args":{"sort_index":0}},
+    {"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":10,"args":{}},
+    {"ph":"X","name":"inner","pid":1,"tid":1,"ts":2.5,"dur":7.5},
+    {"ph":"X","name":"other","pid":2,"tid":2,"ts":10.001,"dur":5},
+    {"ph":"s","name":"slice","cat":"slice","id":1,"pid":1,"tid":1,"ts":9.999},
+    {"ph":"f","bp":"e","name":"slice","cat":"slice","id":1,"pid":2,"tid":2,"ts":10.001},
+    {"ph":"C","name":"in flight","pid":2,"ts":1,"args":{"gpu0":1}}
+  ])");
+}
+
+std::string breach_of(const std::function<void(Json&)>& change) {
+  Json trace = {{"traceEvents", good_events()}};
+  change(trace["traceEvents"]);
+  const auto breaches = check_chrome_trace(trace.dump());
+  CHECK(breaches.size() == 1);
+  return breaches.empty() ? "" : breaches.front();
+}
+
+}  // namespace
+
+TEST_CASE("the trace of the sample report obeys every rule and is the golden one") {
+  const std::string text = to_chrome_trace(test::sample_report());
+  CHECK(all_lines(check_chrome_trace(text)) == "");
+  CHECK(test::golden("report.trace.json", text) == text);
+}
+
+TEST_CASE("traces of random pipelines obey every rule, also where clock errors moved their commands") {
+  std::mt19937 random(9);
+  std::uniform_int_distribution<std::int64_t> error(-200, 200);
+  for (int round = 0; round < 40; ++round) {
+    CAPTURE(round);
+    Report report = test::sample_report();
+    for (RunRecord& run : report.runs) {
+      run.timeline = test::random_pipeline(random);
+      run.devices.clear();
+      for (std::size_t d = 0; d < run.timeline.devices; ++d)
+        run.devices.push_back("0:" + std::to_string(d));  // 0:2 is not in the list
+      for (Command& c : run.timeline.commands) {
+        if (round % 2) c.started += Nanos{error(random)};
+        if (round % 2) c.ended += Nanos{error(random)};  // may end before it starts
+      }
+      for (std::uint32_t d = 0; d < run.timeline.devices; ++d)
+        run.timeline.spans.push_back(
+            {{d}, HostState::in_flight, Nanos{error(random)}, run.timeline.makespan + Nanos{error(random)}});
+    }
+    CHECK(all_lines(check_chrome_trace(to_chrome_trace(report))) == "");
+  }
+}
+
+TEST_CASE("a report without runs, and runs that never ran, make a trace that obeys the rules") {
+  CHECK(check_chrome_trace(to_chrome_trace(Report{})).empty());
+  Report report = test::sample_report();
+  report.runs = {test::without_numbers(Status::failed, "equal", "no memory")};
+  CHECK(check_chrome_trace(to_chrome_trace(report)).empty());
+  CHECK(events(report, "X").empty());
+}
+
+TEST_CASE("commands of one queue that overlap get a lane of their own") {
+  const Report report = report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).compute(0, 1, 40, 90).compute(0, 2, 50, 60).get());
+  std::vector<std::uint32_t> tids;
+  for (const Json& e : events(report, "X"))
+    if (e["cat"] == "compute") tids.push_back(e["tid"]);
+  REQUIRE(tids.size() == 3);
+  CHECK(tids[1] == tids[0] + 1);
+  CHECK(tids[2] == tids[0]);
+}
+
+TEST_CASE("lanes are the fewest that keep intervals apart") {
+  const auto lanes = assign_lanes(
+      {{Nanos{0}, Nanos{10}}, {Nanos{10}, Nanos{20}}, {Nanos{5}, Nanos{15}}, {Nanos{15}, Nanos{16}}, {Nanos{12}, Nanos{12}}});
+  CHECK(lanes == std::vector<std::uint32_t>{0, 0, 1, 1, 2});
+  CHECK(assign_lanes({}).empty());
+}
+
+TEST_CASE("times are never negative, and cases follow one another without touching") {
+  Report report = report_of(TimelineBuilder(2, 1000).compute(0, 0, -70, 1500).get());
+  report.runs.push_back(report.runs[0]);
+  const auto slices = events(report, "X");
+  std::vector<double> begins, ends;
+  for (const Json& e : slices) {
+    CHECK(e["ts"].get<double>() >= 0);
+    if (e["cat"] != "compute") continue;
+    begins.push_back(e["ts"]);
+    ends.push_back(e["ts"].get<double>() + e["dur"].get<double>());
+  }
+  REQUIRE(begins.size() == 2);
+  CHECK(begins[0] == 0);
+  CHECK(ends[0] == doctest::Approx(1.5));
+  CHECK(begins[1] > ends[0]);
+}
+
+TEST_CASE("an arrow leads from a slice's upload to its kernel and on to its download") {
+  const Report report = report_of(
+      TimelineBuilder(2, 100).upload(1, 0, 0, 20).compute(1, 0, 30, 50).download(1, 0, 60, 70).compute(1, 1, 55, 58).get());
+  const auto starts = events(report, "s"), ends = events(report, "f");
+  REQUIRE(starts.size() == 2);
+  REQUIRE(ends.size() == 2);
+  CHECK(starts[0]["ts"] == 0.019);
+  CHECK(ends[0]["ts"] == 0.030);
+  CHECK(starts[1]["ts"] == 0.049);
+  CHECK(ends[1]["ts"] == 0.060);
+  CHECK(starts[0]["id"] != starts[1]["id"]);
+}
+
+TEST_CASE("each device counts its slices in flight under a key of its own") {
+  const Report report =
+      report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).slice(0, 0, 0, 5, 10, 60).slice(0, 1, 5, 9, 20, 60).get());
+  std::vector<std::pair<double, int>> steps;
+  for (const Json& e : events(report, "C")) steps.emplace_back(e["ts"], e["args"]["slices 0:0"]);
+  CHECK(steps == std::vector<std::pair<double, int>>{{0, 0}, {0.01, 1}, {0.02, 2}, {0.06, 0}});
+}
+
+TEST_CASE("the clocks' methods and uncertainties are in the metadata") {
+  const Json metadata = Json::parse(to_chrome_trace(test::sample_report()))["metadata"];
+  CHECK(metadata["version"] == "0.1.0");
+  CHECK(metadata["clocks"]["0:1"] ==
+        Json{{"method", "bounds"}, {"offset_ns", 71000}, {"drift_ppb", -8500.25}, {"uncertainty_ns", 6012}});
+}
+
+TEST_CASE("names with quotes and bytes that are no UTF-8 do not break a trace") {
+  Report report = test::sample_report();
+  report.devices[0].device.name = "a \"b\" \xff\n";
+  report.runs[0].timeline.commands[0].label = "k\\\x80";
+  CHECK(check_chrome_trace(to_chrome_trace(report)).empty());
+}
+
+TEST_CASE("100,000 commands are written and checked without a breach") {
+  TimelineBuilder b(2, 1'100'000);
+  for (std::int32_t s = 0; s < 50'000; ++s) b.upload(0, s, 20 * s, 20 * s + 18, 64).compute(0, s, 20 * s + 20, 20 * s + 39);
+  CHECK(check_chrome_trace(to_chrome_trace(report_of(b.get()))).empty());
+}
+
+TEST_CASE("the checker accepts a trace that obeys, as an object and as a list") {
+  CHECK(check_chrome_trace(Json{{"traceEvents", good_events()}}.dump()).empty());
+  CHECK(check_chrome_trace(good_events().dump()).empty());
+}
+
+TEST_CASE("the checker refuses what is no trace") {
+  CHECK(check_chrome_trace("{\"traceEvents\":[") == std::vector<std::string>{"not JSON, or cut off"});
+  CHECK(check_chrome_trace("{}").size() == 1);
+  CHECK(check_chrome_trace("3").size() == 1);
+  CHECK(breach_of([](Json& e) { e.push_back(7); }) == "event 8: is not an object");
+}
+
+TEST_CASE("the checker sees wrong types of the common fields") {
+  CHECK(breach_of([](Json& e) { e[3]["ph"] = "XX"; }) == "event 3: ph is not one character");
+  CHECK(breach_of([](Json& e) { e[3]["ph"] = "?"; }) == "event 3: ph \"?\" is none of M X C s f i b e");
+  CHECK(breach_of([](Json& e) { e[3]["name"] = ""; }) == "event 3: name is missing, empty or not a string");
+  CHECK(breach_of([](Json& e) { e[3].erase("name"); }) == "event 3: name is missing, empty or not a string");
+  CHECK(breach_of([](Json& e) { e[3]["args"] = 1; }) == "event 3: args is not an object");
+  for (const Json& bad : {Json("1"), Json(0), Json(-1), Json(1.5), Json(4294967296)}) {
+    CAPTURE(bad.dump());
+    CHECK(breach_of([&](Json& e) { e[3]["pid"] = bad; }) == "event 3: pid is not an integer from 1 to 2^32-1");
+    CHECK(breach_of([&](Json& e) { e[3]["tid"] = bad; }) == "event 3: tid is not an integer from 1 to 2^32-1");
+  }
+  CHECK(breach_of([](Json& e) { e[3].erase("tid"); }) == "event 3: tid is not an integer from 1 to 2^32-1");
+  CHECK(breach_of([](Json& e) { e[3]["pid"] = 2; }) == "event 3: tid 1 belongs to another pid already");
+}
+
+TEST_CASE("the checker sees times that are negative, missing, strings or not zero-based") {
+  CHECK(breach_of([](Json& e) { e[3]["dur"] = -0.001; }) == "event 3: dur is negative");
+  CHECK(breach_of([](Json& e) { e[3].erase("dur"); }) == "event 3: dur is not a number");
+  CHECK(breach_of([](Json& e) { e[3]["ts"] = "1"; }) == "event 3: ts is not a number");
+  CHECK(breach_of([](Json& e) { e[7]["ts"] = -1; }) == "event 7: ts is negative");
+  CHECK(breach_of([](Json& e) { e[7]["ts"] = 1.79e15; }) == "event 7: ts is too large to hold nanoseconds: not zero-based");
+}
+
+TEST_CASE("the checker sees metadata that importers refuse") {
+  CHECK(breach_of([](Json& e) { e[0]["args"]["name"] = ""; }) == "event 0: process_name is empty or not a string");
+  CHECK(breach_of([](Json& e) { e[1]["args"]["sort_index"] = "0"; }) == "event 1: sort_index is not a number");
+}
+
+TEST_CASE("the checker sees slices of a thread that overlap without nesting") {
+  CHECK(breach_of([](Json& e) { e[3]["dur"] = 7.501; }) == "event 3: overlaps event 2 on tid 1 without nesting");
+}
+
+TEST_CASE("the checker sees counters that are no numbers, have no series or share one between processes") {
+  CHECK(breach_of([](Json& e) { e[7]["args"]["gpu0"] = "1"; }) == "event 7: counter \"gpu0\" is not a number");
+  CHECK(breach_of([](Json& e) { e[7]["args"] = Json::object(); }) == "event 7: a counter without a series");
+  CHECK(breach_of([](Json& e) {
+          e.push_back(e[7]);
+          e[8]["pid"] = 1;
+        }) == "event 8: series \"gpu0\" belongs to another pid already");
+}
+
+TEST_CASE("the checker sees arrows that do not bind") {
+  CHECK(breach_of([](Json& e) { e[5]["ts"] = 10; }) == "event 5: a flow start outside any slice");
+  CHECK(breach_of([](Json& e) { e[6]["ts"] = 15.001; }) == "event 6: a flow end outside any slice");
+  CHECK(breach_of([](Json& e) { e.erase(6); }) == "event 5: a flow start without an end");
+  CHECK(breach_of([](Json& e) { e.erase(5); }) == "event 5: a flow end without a start");
+  CHECK(breach_of([](Json& e) { e[6].erase("bp"); }).find("without bp \"e\"") != std::string::npos);
+  CHECK(breach_of([](Json& e) { e.push_back(e[5]); }) == "event 8: flow id 1 is used twice");
+  CHECK(breach_of([](Json& e) {
+          e[5]["id"] = e[6]["id"] = "0xab";
+          e[5]["ts"] = 10;
+        }) == "event 5: a flow start outside any slice");
+  CHECK(breach_of([](Json& e) {
+          e[4]["ts"] = 0;
+          e[4]["dur"] = 20;
+          e[6]["ts"] = 1;
+        }) == "event 6: a flow end before its start");
+  // The same arrow, but written before the slice that begins at its time: importers find nothing open.
+  CHECK(breach_of([](Json& e) { std::swap(e[4], e[6]); }) == "event 4: a flow end outside any slice");
+}
+
+TEST_CASE("the checker sees flow ids that are neither integers nor hexadecimal") {
+  const auto breaches = check_chrome_trace([] {
+    Json e = good_events();
+    e[5]["id"] = e[6]["id"] = "xyz";
+    return e.dump();
+  }());
+  CHECK(breaches.size() == 2);
+}
+
+TEST_CASE("a file full of breaches is answered with a hundred of them and a count") {
+  Json e = Json::array();
+  for (int k = 0; k < 250; ++k) e.push_back(k);
+  const auto breaches = check_chrome_trace(e.dump());
+  REQUIRE(breaches.size() == 101);
+  CHECK(breaches.back() == "and 150 more");
+}
