@@ -135,6 +135,8 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
     if (input) {
       own = {suite->size_of_input(*input)};
       from = settings.find("input")->from;
+      if (own.front() == 0)
+        throw Error(ErrorKind::input, fmt::format("{}: {} holds no {}", from, input->string(), suite->size_name));
     } else if (sizes.empty()) {
       own = {quick ? suite->quick_size : suite->default_size};
     }
