@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <deque>
 #include <fstream>
 #include <memory>
@@ -16,6 +17,8 @@
 
 namespace mgpu {
 namespace {
+
+constexpr const char* kCommands = "devices, list, run, report, trace, schema";
 
 constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
@@ -30,6 +33,21 @@ constexpr const char* kRunFooter =
     "  mgpu-bench run merkle -d cpu --sub-devices 2 --size 2^16,2^18 --mode resident -n 20\n"
     "  mgpu-bench run -d gpu --device-counts 1,2,4,8 --require-devices 8 --strict --time-limit 10m\n"
     "  mgpu-bench run --quick --json - | jq '.runs[].metrics.speedup'\n";
+
+// CLI11 does not wrap: lines of at most 72 columns, beside a column of names.
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t most = 72;
+  std::istringstream words(text);
+  std::string out;
+  std::size_t column = 0;
+  for (std::string word; words >> word;) {
+    const bool breaks = column > 0 && column + 1 + word.size() > most;
+    out += column == 0 ? "" : breaks ? "\n" : " ";
+    column = column == 0 || breaks ? word.size() : column + 1 + word.size();
+    out += word;
+  }
+  return out;
+}
 
 // CLI11 binds options to variables; these live as long as one parse.
 class Tree {
@@ -69,16 +87,16 @@ class Tree {
     std::vector<std::string>& values = values_.emplace_back();
     CLI::Option* option = nullptr;
     if (spec.kind == OptionSpec::Kind::flag) {
-      option = sub->add_flag(names, flags_.emplace_back(), spec.help);
+      option = sub->add_flag(names, flags_.emplace_back(), wrapped(spec.help));
     } else {
-      option = sub->add_option(names, values, spec.help)->type_name(spec.value_name)->allow_extra_args(false);
+      option = sub->add_option(names, values, wrapped(spec.help))->option_text(spec.value_name)->allow_extra_args(false);
       if (spec.kind == OptionSpec::Kind::value) option->expected(1);
     }
     if (!spec.group.empty()) option->group(spec.group);
   }
 
   void add_arguments(CLI::App* sub, const char* name, const char* help, bool required) {
-    CLI::Option* option = sub->add_option(name, values_.emplace_back(), help)->type_name("");
+    CLI::Option* option = sub->add_option(name, values_.emplace_back(), help)->option_text(" ");
     if (required) option->required()->expected(1);
   }
 
@@ -160,10 +178,10 @@ void offer_config(Settings& settings, std::span<const OptionSpec> options, const
     const bool in_run = item.parents.empty() || item.parents == std::vector<std::string>{"run"};
     if (!in_run || !known.contains(item.name)) {
       throw Error(ErrorKind::usage, fmt::format("--config {}: unknown key {}; accepted: the long option names of run: {}", file,
-                                                quoted(item.fullname()), fmt::join(known, ", ")));
+                                                mgpu::quoted(item.fullname()), fmt::join(known, ", ")));
     }
     if (!seen.insert(item.name).second)
-      throw Error(ErrorKind::usage, fmt::format("--config {}: {} is set twice", file, quoted(item.name)));
+      throw Error(ErrorKind::usage, fmt::format("--config {}: {} is set twice", file, mgpu::quoted(item.name)));
     settings.offer(item.name, {fmt::format("{}", fmt::join(item.inputs, ",")), file + ": " + item.name, Given::Layer::config});
   }
 }
@@ -177,17 +195,34 @@ void warn_of_unknown_variables(Invocation& invocation, std::span<const OptionSpe
   }
 }
 
-[[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app) {
+// CLI11's words for what is wrong, in ours where those are clearer: the option, its value, what is accepted.
+std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv) {
+  const std::string what = error.what();
+  const std::string name = what.substr(0, what.find(':'));
+  const bool no_command = app.get_subcommands().empty();
+  if (no_command && argv.size() > 1 && !argv[1].starts_with('-')) {
+    return fmt::format("there is no command {}; accepted: {}", mgpu::quoted(argv[1]), kCommands);
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> extra = app.remaining(true);
+    return fmt::format("there is no option {}", mgpu::quoted(extra.empty() ? what : extra.front()));
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && no_command) {
+    return fmt::format("a command is required; accepted: {}", kCommands);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return name + (what.find("missing") != std::string::npos ? ": its value is missing" : ": given more than once");
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) return what + "; accepted: true, false";
+  return what;
+}
+
+[[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv) {
   const auto chosen = app.get_subcommands();
   const std::string help = chosen.empty() ? "mgpu-bench --help" : "mgpu-bench " + chosen.front()->get_name() + " --help";
-  std::string what = error.what();
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && chosen.empty()) {
-    what = "a command is required: devices, list, run, report, trace or schema";
-  }
-  for (char& c : what) {
-    if (c == '\n') c = ' ';
-  }
-  throw Error(ErrorKind::usage, fmt::format("{}; see {}", what, help));
+  std::string line = fmt::format("{}; see {}", explain(error, app, argv), help);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  throw Error(ErrorKind::usage, line);
 }
 
 }  // namespace
@@ -204,7 +239,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
     invocation.text = app.help();
     return invocation;
   } catch (const CLI::ParseError& error) {
-    if (!tree.version()) refuse(error, app);
+    if (!tree.version()) refuse(error, app, argv);
   }
   if (tree.version()) {
     invocation.text = version_text;

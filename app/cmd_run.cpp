@@ -39,12 +39,18 @@ ExitCode deliver(const Report& report, const RunRequest& request, RunObserver& o
     print(run_tables(report, style));
     print(closing_words(report));
   }
+  if (written && !request.quiet) {
+    if (request.result_file) print_error(fmt::format("measurements: {0} (mgpu-bench report {0})", request.result_file->string()));
+    if (request.trace_file)
+      print_error(fmt::format("timeline: {} (open it in https://ui.perfetto.dev)", request.trace_file->string()));
+  }
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
 }  // namespace
 
 ExitCode cmd_run(const Context& context) {
+  install_stop_signals();  // first: the session then sees even a signal that came while drivers were loading
   const Settings& settings = context.invocation.settings;
   RunRequest request = read_run_request(settings, context.invocation.arguments, context.suites, host_memory());
   const TableStyle style = table_style(settings, context.environment);
@@ -66,7 +72,6 @@ ExitCode cmd_run(const Context& context) {
   Report begun;
   begun.tool = context.tool;
   begun.environment = describe_environment(context.environment);
-  install_stop_signals();
   const Report report = run_session(*backend, request.session, std::move(begun), observer);
 
   std::vector<ExitCode> codes{deliver(report, request, observer, style), outcome(report, request.strict)};

@@ -34,7 +34,8 @@ std::optional<Nanos> duration(const Settings& settings, std::string_view name) {
   const Given* given = settings.find(name);
   if (given == nullptr) return std::nullopt;
   const Nanos value = parse_duration(given->from, given->value);
-  if (value == Nanos{0}) throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given->from, quoted(given->value)));
+  if (value == Nanos{0})
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given->from, mgpu::quoted(given->value)));
   return value;
 }
 
@@ -46,7 +47,7 @@ std::vector<const SuiteInfo*> choose_suites(std::span<const std::string> names, 
       if (found == suites.end()) {
         std::vector<std::string> known;
         for (const SuiteInfo& suite : suites) known.push_back(suite.name);
-        throw Error(ErrorKind::usage, fmt::format("run: there is no suite {}; accepted: {}", quoted(name), joined(known)));
+        throw Error(ErrorKind::usage, fmt::format("run: there is no suite {}; accepted: {}", mgpu::quoted(name), joined(known)));
       }
       if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
     }
@@ -63,8 +64,8 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
     const Given* given = settings.find(option.name);
     options[option.name] = given != nullptr ? given->value : option.values.at(0);
     if (std::find(option.values.begin(), option.values.end(), options[option.name]) == option.values.end()) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, quoted(given->value),
-                                                suite.name, joined(option.values)));
+      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from,
+                                                mgpu::quoted(given->value), suite.name, joined(option.values)));
     }
   }
   return options;
@@ -100,11 +101,11 @@ std::optional<std::filesystem::path> input_file(const Settings& settings, std::s
   std::error_code ignored;
   if (std::filesystem::is_directory(given->value, ignored)) {
     throw Error(ErrorKind::input,
-                fmt::format("{}: {} is a directory; accepted: a readable file", given->from, quoted(given->value)));
+                fmt::format("{}: {} is a directory; accepted: a readable file", given->from, mgpu::quoted(given->value)));
   }
   if (!std::ifstream(given->value)) {
     throw Error(ErrorKind::input,
-                fmt::format("{}: {} cannot be read; accepted: a readable file", given->from, quoted(given->value)));
+                fmt::format("{}: {} cannot be read; accepted: a readable file", given->from, mgpu::quoted(given->value)));
   }
   return given->value;
 }
@@ -134,6 +135,8 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
     if (input) {
       own = {suite->size_of_input(*input)};
       from = settings.find("input")->from;
+      if (own.front() == 0)
+        throw Error(ErrorKind::input, fmt::format("{}: {} holds no {}", from, input->string(), suite->size_name));
     } else if (sizes.empty()) {
       own = {quick ? suite->quick_size : suite->default_size};
     }
@@ -170,7 +173,7 @@ void read_files(const Settings& settings, RunRequest& request) {
   const Given* json = settings.find("json");
   if (json != nullptr && json->value != "-") {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is unknown; accepted: - (a file is named with -o)", json->from, quoted(json->value)));
+                fmt::format("{}: {} is unknown; accepted: - (a file is named with -o)", json->from, mgpu::quoted(json->value)));
   }
   request.json = json != nullptr;
   std::set<std::filesystem::path> taken;
@@ -179,7 +182,8 @@ void read_files(const Settings& settings, RunRequest& request) {
     if (given == nullptr) return std::nullopt;
     if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
     if (!taken.insert(std::filesystem::absolute(given->value).lexically_normal()).second) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is already the file of another output", given->from, quoted(given->value)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} is already the file of another output", given->from, mgpu::quoted(given->value)));
     }
     return given->value;
   };

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what is needed to build mgpu-bench and is not there yet, from the packages of Debian 12 or Ubuntu 24.04; with --tests also
+# what the tests need. As root, or through sudo. Does nothing, quickly, when nothing is missing. Works from any directory.
+set -euo pipefail
+
+usage() {
+  echo "usage: setup.sh [--tests]"
+}
+
+packages=(g++ cmake ninja-build git ca-certificates python3 ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers
+          libcli11-dev nlohmann-json3-dev libfmt-dev libssl-dev)
+for argument in "$@"; do
+  case $argument in
+    --tests) packages+=(doctest-dev libbenchmark-dev python3-jsonschema) ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+
+# A driver for the CPU only where there is no driver at all: next to a GPU's it would only be in the way.
+if ! compgen -G "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/*.icd" >/dev/null; then
+  if ldconfig -p 2>/dev/null | grep -q libnvidia-opencl.so.1; then
+    echo "setup: libnvidia-opencl.so.1 is here, but /etc/OpenCL/vendors does not name it; to use the GPU:" >&2
+    echo "  mkdir -p /etc/OpenCL/vendors && echo libnvidia-opencl.so.1 >/etc/OpenCL/vendors/nvidia.icd" >&2
+  fi
+  packages+=(pocl-opencl-icd)
+fi
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "setup: this is no Debian or Ubuntu; needed are the equivalents of: ${packages[*]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true) != installed ]]; then
+    missing+=("$package")
+  fi
+done
+if ((${#missing[@]} == 0)); then
+  echo "setup: nothing is missing"
+  exit 0
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: run this as root, or install: ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
