@@ -1,0 +1,46 @@
+// Every strategy file and every suite folder is in its table: nothing that was added can be missing, and nothing else is there.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "lib/plan/strategy.hpp"
+#include "suites/suites.hpp"
+
+using namespace mgpu;
+namespace fs = std::filesystem;
+
+TEST_CASE("the table of strategies holds one entry for each file in lib/plan/strategies, called by its name") {
+  std::set<std::string> files, names;
+  for (const auto& entry : fs::directory_iterator(MGPU_SOURCE_DIR "/lib/plan/strategies")) files.insert(entry.path().stem().string());
+  for (const StrategyInfo& info : all_strategies()) names.insert(info.name);
+  CHECK_FALSE(files.empty());
+  CHECK(files == names);
+  CHECK(all_strategies().size() == names.size());
+}
+
+TEST_CASE("the table of suites holds one entry for each folder in suites, called by its name") {
+  std::set<std::string> folders, names;
+  for (const auto& entry : fs::directory_iterator(MGPU_SOURCE_DIR "/suites")) {
+    if (entry.is_directory()) folders.insert(entry.path().filename().string());
+  }
+  for (const SuiteInfo& info : all_suites()) names.insert(info.name);
+  CHECK_FALSE(folders.empty());
+  CHECK(folders == names);
+}
+
+TEST_CASE("every suite says what the command line needs to know of it") {
+  for (const SuiteInfo& info : all_suites()) {
+    CAPTURE(info.name);
+    CHECK_FALSE(info.summary.empty());
+    CHECK_FALSE(info.size_name.empty());
+    CHECK(info.default_size > 0);
+    CHECK(info.quick_size > 0);
+    CHECK_FALSE(info.modes.empty());
+    CHECK(info.host_bytes != nullptr);
+    CHECK(info.size_of_input != nullptr);
+    CHECK(info.check != nullptr);
+    CHECK(info.make != nullptr);
+  }
+}
