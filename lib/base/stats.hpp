@@ -11,8 +11,8 @@ namespace mgpu {
 struct Summary {
   std::size_t n = 0;
   Nanos min{}, median{}, mean{};
-  Nanos stdev{};         // of the sample (n-1); 0 when n < 2
-  Nanos mad{};           // median of the absolute distances to the median
+  Nanos stdev{};                  // of the sample (n-1); 0 when n < 2
+  Nanos mad{};                    // median of the absolute distances to the median
   Nanos ci95_low{}, ci95_high{};  // order-statistic 95 % interval of the median; min and max when n < 6 cannot reach 95 %
 };
 

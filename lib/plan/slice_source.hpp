@@ -31,13 +31,13 @@ struct ItemCost {
 
 // What a strategy is told about one device.
 struct DeviceEstimate {
-  double items_per_s = 0;  // this workload on this device, alone, in this mode; 0 when not known
-  double score = 0;        // the static score, 0-100
-  Nanos fixed{};           // per sample: first launch, collect
-  Nanos launch{};          // per slice
-  double up = 0, down = 0; // bytes/s of its own link; 0 when not known
-  Items fits = 0;          // the largest slice it can take at once; a source never offers more
-  Items pipeline = 0;      // the piece a static share is handed out in, so that transfers overlap compute; <= fits
+  double items_per_s = 0;   // this workload on this device, alone, in this mode; 0 when not known
+  double score = 0;         // the static score, 0-100
+  Nanos fixed{};            // per sample: first launch, collect
+  Nanos launch{};           // per slice
+  double up = 0, down = 0;  // bytes/s of its own link; 0 when not known
+  Items fits = 0;           // the largest slice it can take at once; a source never offers more
+  Items pipeline = 0;       // the piece a static share is handed out in, so that transfers overlap compute; <= fits
 };
 
 struct PlanRequest {
