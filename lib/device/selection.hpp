@@ -15,14 +15,15 @@ namespace mgpu {
 //   gpu cpu all  by kind                             gpu:2        the first two of a kind
 //   name~H200    case-insensitive part of the name   uuid=, pci=  prefix of the identifier, case-insensitive
 //   !TERM        takes away what TERM matches, wherever it stands: "!0,gpu" and "gpu,!0" are the same
-// A selector of only !terms starts from all devices. gpu:2 counts along the list, before anything is taken away. Throws Error(usage) naming the malformed term and what is accepted.
+// A selector of only !terms starts from all devices. gpu:2 counts along the list, before anything is taken away. Throws
+// Error(usage) naming the malformed term and what is accepted.
 class Selector {
  public:
   static Selector parse(std::string_view text);
 
   struct Result {
-    std::vector<std::size_t> chosen;       // indices into the list, no repeats, in order of the terms
-    std::vector<std::string> unmatched;    // terms that matched nothing: a warning, an error under --strict
+    std::vector<std::size_t> chosen;     // indices into the list, no repeats, in order of the terms
+    std::vector<std::string> unmatched;  // terms that matched nothing: a warning, an error under --strict
   };
   Result apply(std::span<const Device> devices) const;
 
@@ -31,9 +32,9 @@ class Selector {
     enum class Kind { rank, id, type, all, name, uuid, pci };
     Kind kind = Kind::all;
     bool remove = false;
-    std::string text;        // what to match, in lower case; numbers without leading zeros
-    std::string written;     // as the user wrote it
-    std::size_t limit = 0;   // for gpu:2; 0 means no limit
+    std::string text;       // what to match, in lower case; numbers without leading zeros
+    std::string written;    // as the user wrote it
+    std::size_t limit = 0;  // for gpu:2; 0 means no limit
   };
   static Term parse_term(std::string_view written);
   static bool matches(const Term& term, const Device& device, std::size_t rank);

@@ -34,10 +34,10 @@ TEST_CASE("shares are whole granules, and the end of the range has the odd items
   CHECK(shares(64, 16, {1, 1}) == Shares{32, 32});
   CHECK(shares(80, 16, {1, 1}) == Shares{48, 32});
   CHECK(shares(70, 16, {1, 1}) == Shares{32, 38});
-  // Ideal 7.5 each: 4 + 11 would be 3.5 off, 8 + 7 is 0.5.
+  // Ideal 7.5 each: 4 + 11 would be 3.5 off, 8 + 7 is 0.5 off.
   CHECK(shares(15, 4, {1, 1}) == Shares{8, 7});
-  // The odd items count towards the last one's share: 31 in granules of 8 is 16 + 15, not 8 + 23.
-  CHECK(shares(31, 8, {1, 1}) == Shares{16, 15});
+  // The odd items count towards the last one's share: ideal 5.75 and 17.25, so not 0 + 23 but 8 + 15.
+  CHECK(shares(23, 8, {1, 3}) == Shares{8, 15});
 }
 
 TEST_CASE("a weight of zero gets nothing, not even the odd items") {
