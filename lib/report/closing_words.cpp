@@ -16,6 +16,23 @@ namespace {
 // Medians whose 95 % intervals meet are not told apart.
 bool told_apart(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
 
+// The one device that did everything; null when several took part.
+const PerDevice* only_worker(const RunRecord& run) {
+  const PerDevice* only = nullptr;
+  for (const PerDevice& p : run.per_device) {
+    if (p.parts.items == 0) continue;
+    if (only) return nullptr;
+    only = &p;
+  }
+  return only;
+}
+
+std::string on_devices(const RunRecord& run) {
+  const std::size_t n = run.devices.size();
+  if (n > 1 && only_worker(run)) return fmt::format("1 of {} devices", n);
+  return fmt::format("{} device{}", n, n == 1 ? "" : "s");
+}
+
 // The device that is fastest alone, if every device's time alone is known.
 const PerDevice* best_single(const RunRecord& run) {
   const PerDevice* best = nullptr;
@@ -27,17 +44,17 @@ const PerDevice* best_single(const RunRecord& run) {
 }
 
 std::string against_single(const RunRecord& best) {
-  if (best.devices.size() < 2 || !best.metrics.speedup) return "";
+  if (best.devices.size() < 2) return "";
+  if (const PerDevice* only = only_worker(best)) return fmt::format(": no split here beats device {} alone", only->device);
   const PerDevice* single = best_single(best);
-  if (!single) return "";
-  if (best.strategy == "single") return fmt::format(": no split beats device {} alone", single->device);
+  if (!single || !best.metrics.speedup) return "";
   return fmt::format(", {:.2f} times as fast as the best device alone ({}, {})", *best.metrics.speedup, single->device,
                      format_duration(*single->alone));
 }
 
 std::string against_equal(const RunGroup& group) {
   const RunRecord& best = *group.best;
-  if (best.strategy == "equal" || best.devices.size() < 2) return "";
+  if (best.strategy == "equal" || best.devices.size() < 2 || only_worker(best)) return "";
   const auto equal = std::find_if(group.runs.begin(), group.runs.end(), [&](const RunRecord* r) {
     return r->strategy == "equal" && r->status == Status::ok && r->devices == best.devices;
   });
@@ -52,16 +69,16 @@ std::string held_back(const RunRecord& run) {
     const char *name, *what;
     std::optional<Nanos> Bottleneck::*time;
   };
-  static constexpr Words words[] = {{"perfect_balance", "imbalance: with perfect balance", &Bottleneck::perfect_balance},
-                                    {"free_transfers", "transfers: without them", &Bottleneck::free_transfers},
-                                    {"free_launches", "launch gaps: without them", &Bottleneck::free_launches},
-                                    {"free_merge", "the merge: without it", &Bottleneck::free_merge}};
+  static constexpr Words words[] = {
+      {"perfect_balance", "imbalance; perfectly balanced it would take", &Bottleneck::perfect_balance},
+      {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
+      {"free_launches", "launch gaps; without them it would take", &Bottleneck::free_launches},
+      {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
     if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
     const double saved = 1 - static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
-    return fmt::format(" What holds it back most is {} it would take {} ({:.0f} % less).", w.what, format_duration(*time),
-                       saved * 100);
+    return fmt::format(" What holds it back most: {} {} ({:.0f} % less).", w.what, format_duration(*time), saved * 100);
   }
   return " Nothing but the work itself holds it back: no what-if would save 1 %.";
 }
@@ -75,10 +92,9 @@ std::string words_for(const RunGroup& group) {
   const RunRecord& best = *group.best;
   const std::size_t at = static_cast<std::size_t>(std::find(group.runs.begin(), group.runs.end(), group.best) - group.runs.begin());
   const auto ok = std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* r) { return r->status == Status::ok; });
-  const std::string devices = best.devices.size() == 1 ? "1 device" : fmt::format("{} devices", best.devices.size());
-  return fmt::format("{}: {} on {} {} {}{}{}.{}", group.title, group.labels[at], devices, ok > 1 ? "is fastest with" : "takes",
-                     format_duration(best.time.median), against_single(best), against_equal(group),
-                     best.timeline.commands.empty() ? "" : held_back(best));
+  return fmt::format("{}: {} on {} {} {}{}{}.{}", group.title, group.labels[at], on_devices(best),
+                     ok > 1 ? "is fastest with" : "takes", format_duration(best.time.median), against_single(best),
+                     against_equal(group), best.timeline.commands.empty() ? "" : held_back(best));
 }
 
 }  // namespace

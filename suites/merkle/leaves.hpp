@@ -14,8 +14,9 @@ namespace mgpu::merkle {
 // Page-aligned, so that it can be pinned in place.
 class Leaves {
  public:
-  // Leaf i is four 64-bit little-endian words, number 4 i .. 4 i + 3 of the SplitMix64 sequence (Steele, Lea, Flood: Fast splittable
-  // pseudorandom number generators, OOPSLA 2014) that starts at `seed`: a function of seed and i alone, so threads do not matter.
+  // Leaf i is four 64-bit little-endian words, number 4 i .. 4 i + 3 of the SplitMix64 sequence (Steele, Lea, Flood: Fast
+  // splittable pseudorandom number generators, OOPSLA 2014) that starts at `seed`: a function of seed and i alone, so threads do
+  // not matter.
   static Leaves random(std::uint64_t count, std::uint64_t seed, unsigned threads);
   // `count` is what count_in_file said. Throws Error(input) when the file cannot be read or has another size by now.
   static Leaves from_file(const std::filesystem::path& file, std::uint64_t count);
@@ -35,8 +36,8 @@ class Leaves {
   std::unique_ptr<std::byte[], Free> data_;
 };
 
-// Leaves in a file: 32 bytes each, the last one filled up with zeros; an empty file has none. Throws Error(input) for a directory and
-// for what cannot be opened.
+// Leaves in a file: 32 bytes each, the last one filled up with zeros; an empty file has none. Throws Error(input) for a directory
+// and for what cannot be opened.
 std::uint64_t count_in_file(const std::filesystem::path& file);
 
 // Their bytes; throws Error(usage) for counts beyond the address space.

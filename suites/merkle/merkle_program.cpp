@@ -70,8 +70,8 @@ void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint6
     const bool last = i + 1 == passes_.size();
     const std::uint64_t a_group = std::uint64_t{pass.group ? 1 : lanes(traits_)} << pass.levels;
     Buffer* out = last ? item_roots_.get() : scratch_[i % 2].get();
-    launch(pass, *in, *out, i == 0 ? first : 0, nodes, last ? first_item : 0, std::max<std::uint64_t>(1, (nodes + a_group - 1) / a_group),
-           stream);
+    launch(pass, *in, *out, i == 0 ? first : 0, nodes, last ? first_item : 0,
+           std::max<std::uint64_t>(1, (nodes + a_group - 1) / a_group), stream);
     nodes = (nodes + (std::uint64_t{1} << pass.levels) - 1) >> pass.levels;
     in = out;
   }
@@ -79,17 +79,18 @@ void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint6
 
 void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count,
                            std::uint64_t out_first, std::uint64_t groups, Stream& stream) {
-  const std::uint32_t levels = pass.levels, flags = pass.flags;
+  const std::uint32_t levels = pass.levels, flags = pass.flags, one = 1;
   if (pass.group) {
     // Half as many work-items as the largest tree has nodes would all work only on its first level.
     const std::size_t local = std::min<std::size_t>({traits_.max_work_group, 256, std::size_t{1} << (levels > 1 ? levels - 1 : 0)});
     const LocalBytes digests{digest_bytes << (levels > 1 ? levels - 1 : 0)};
-    stream.launch(*group_, {{groups * local, 1, 1}, {local, 1, 1}}, {&in, &out, tasks_.get(), count, out_first, levels, flags, digests});
+    stream.launch(*group_, {{groups * local, 1, 1}, {local, 1, 1}},
+                  {&in, &out, tasks_.get(), count, out_first, levels, flags, one, digests});
     return;
   }
   const std::size_t local = traits_.cpu ? 1 : std::min<std::size_t>(traits_.max_work_group, 128);
   const std::size_t global = (groups + local - 1) / local * local;
-  stream.launch(*reduce_, {{global, 1, 1}, {local, 1, 1}}, {&in, &out, tasks_.get(), first, count, out_first, levels, flags});
+  stream.launch(*reduce_, {{global, 1, 1}, {local, 1, 1}}, {&in, &out, tasks_.get(), first, count, out_first, levels, flags, one});
 }
 
 void MerkleProgram::collect(Stream& stream) {
@@ -110,8 +111,8 @@ void MerkleProgram::collect(Stream& stream) {
   std::uint32_t largest = 1;
   for (std::size_t i = 1; i < task_words_.size(); i += 2) largest = std::max(largest, task_words_[i]);
   stream.upload(*tasks_, 0, bytes_of(task_words_));
-  launch({!traits_.cpu, std::max(1u, ceil_log2(largest)), tasks}, *item_roots_, *nodes_, 0, geometry.items, 0, nodes_collected_.size(),
-         stream);
+  launch({!traits_.cpu, std::max(1u, ceil_log2(largest)), tasks}, *item_roots_, *nodes_, 0, geometry.items, 0,
+         nodes_collected_.size(), stream);
   node_words_.resize(nodes_collected_.size() * words_per_digest);
   stream.download(*nodes_, 0, bytes_of(node_words_));
 }

@@ -1,4 +1,5 @@
-// One device's part of a Merkle tree: slices of items to item roots, item roots to the few nodes of the tree this device owns whole.
+// One device's part of a Merkle tree: slices of items to item roots, item roots to the few nodes of the tree this device owns
+// whole.
 #pragma once
 
 #include "lib/workload/workload.hpp"

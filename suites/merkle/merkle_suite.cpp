@@ -1,8 +1,7 @@
 // The merkle suite as the tool knows it: name, options, sizes.
+#include "lib/base/error.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/suites.hpp"
-
-#include "lib/base/error.hpp"
 
 namespace mgpu {
 
@@ -21,8 +20,8 @@ std::unique_ptr<Workload> make(const SuiteParams& params) {
   bytes_of_leaves(params.size);
   if (params.size == 0 && kind == TreeKind::plain)
     throw Error(ErrorKind::usage, "--tree plain: a tree without leaves has no root; give at least one leaf, or --tree rfc6962");
-  Leaves leaves = params.input ? Leaves::from_file(*params.input, params.size)
-                               : Leaves::random(params.size, params.seed, params.host_threads);
+  Leaves leaves =
+      params.input ? Leaves::from_file(*params.input, params.size) : Leaves::random(params.size, params.seed, params.host_threads);
   return std::make_unique<MerkleWorkload>(kind, std::move(leaves), params.host_threads);
 }
 
@@ -35,10 +34,11 @@ SuiteInfo merkle_suite() {
   info.size_name = "leaves";
   info.default_size = std::uint64_t{1} << 22;
   info.quick_size = std::uint64_t{1} << 20;
-  info.options = {{"tree",
-                   "plain: node = SHA-256(left || right) over 32-byte leaves; rfc6962: leaves and nodes hashed with their prefixes; "
-                   "rfc6962-digests: the same nodes, the leaves are RFC 6962 leaf hashes already. An odd node is promoted unchanged",
-                   {tree_names.begin(), tree_names.end()}}};
+  info.options = {
+      {"tree",
+       "plain: node = SHA-256(left || right) over 32-byte leaves; rfc6962: leaves and nodes hashed with their prefixes; "
+       "rfc6962-digests: the same nodes, the leaves are RFC 6962 leaf hashes already. An odd node is promoted unchanged",
+       {tree_names.begin(), tree_names.end()}}};
   info.modes = {Mode::resident, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = count_in_file;

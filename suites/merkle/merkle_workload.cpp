@@ -136,7 +136,8 @@ Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (nodes[chosen[i]] == expected[i]) continue;
     verdict.status = Verdict::Status::failed;
-    verdict.message = "subtree " + std::to_string(chosen[i]) + " is " + hex(nodes[chosen[i]]) + ", OpenSSL says " + hex(expected[i]);
+    verdict.message =
+        "subtree " + std::to_string(chosen[i]) + " is " + hex(nodes[chosen[i]]) + ", OpenSSL says " + hex(expected[i]);
     return verdict;
   }
   const Digest top = reference_top(kind_, nodes);

@@ -1,5 +1,5 @@
-// One Merkle tree as a Workload: what devices hand over, how it is merged, and how the root is verified. What runs on a device is in
-// merkle_program.hpp.
+// One Merkle tree as a Workload: what devices hand over, how it is merged, and how the root is verified. What runs on a device is
+// in merkle_program.hpp.
 #pragma once
 
 #include <mutex>

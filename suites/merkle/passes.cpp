@@ -10,7 +10,7 @@ namespace {
 
 constexpr Bytes mib = Bytes{1} << 20;
 constexpr Bytes scratch_limit = 1024 * mib;
-constexpr Bytes padding = 512;            // one block of 16 digests: loads of whole vectors and pairs stay inside
+constexpr Bytes padding = 512;             // one block of 16 digests: loads of whole vectors and pairs stay inside
 constexpr Bytes largest_slot = 256 * mib;  // end to end there is nothing to gain from larger slices
 
 // Output nodes of a pass over `nodes`, as stored.
@@ -42,7 +42,9 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
       chain.push_back({false, levels, (i > 0 ? in_blocks : 0u) | (i + 1 < count ? out_blocks : 0u)});
     }
   } else {
-    constexpr unsigned a_thread = 3, a_group = 7;
+    // H200, all launches of a tree of 2^20 / 2^22 / 2^26 leaves, in us: (3, 7) 240 / 637 / 8770, (3, 4) 221 / 650 / 8749, (2, 7)
+    // 217 / 634 / 8780, (1, 7) 245 / 680 / -, (3, 10) 242 / 657 / 8775. 6 takes the better of the first two for both small sizes.
+    constexpr unsigned a_thread = 3, a_group = 6;
     unsigned rest = height;
     do {
       chain.push_back({false, a_thread, 0});
@@ -55,7 +57,7 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
 }
 
 std::string kernel_options(const DeviceTraits& device, TreeKind kind) {
-  return std::string(device.cpu ? "-DLANES=16 -DUNROLL=2" : "-DLANES=1 -DUNROLL=4") +
+  return std::string(device.cpu ? "-DLANES=16 -DUNROLL=2" : "-DLANES=1 -DUNROLL=1") + (device.nvidia ? " -DMULTIPLY_ADDS" : "") +
          (kind == TreeKind::plain ? " -DRFC6962=0" : " -DRFC6962=1");
 }
 
@@ -92,16 +94,16 @@ Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geo
   if (too_large(plan)) {
     capacity.fits = 0;
     capacity.reason = (mode == Mode::resident ? "all leaves (" : "two slots of one item's leaves (") +
-                      format_bytes(static_cast<double>(plan.leaf_buffers * plan.leaves)) + ") do not fit the device: " +
-                      format_bytes(static_cast<double>(device.max_allocation)) + " at once, " +
+                      format_bytes(static_cast<double>(plan.leaf_buffers * plan.leaves)) +
+                      ") do not fit the device: " + format_bytes(static_cast<double>(device.max_allocation)) + " at once, " +
                       format_bytes(static_cast<double>(usable)) + " in all";
     return capacity;
   }
   capacity.resident = plan.total();
   capacity.pipeline = capacity.fits;
   if (mode == Mode::end_to_end) {
-    // At least 8 pieces for each of 4 devices, so that uploads overlap compute; a piece of 1 MiB still takes longer to upload (19 us)
-    // than to launch (3 x 4 us), and above 32 MiB (8 MiB for CPUs, which copy through their caches) nothing gets better.
+    // At least 8 pieces for each of 4 devices, so that uploads overlap compute; a piece of 1 MiB still takes longer to upload (19
+    // us) than to launch (3 x 4 us), and above 32 MiB (8 MiB for CPUs, which copy through their caches) nothing gets better.
     const Bytes piece = std::clamp<Bytes>(geometry.leaves * digest_bytes / 32, mib, (device.cpu ? 8 : 32) * mib);
     capacity.pipeline = std::clamp<Items>(piece / item, 1, capacity.fits);
   }

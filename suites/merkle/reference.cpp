@@ -68,7 +68,8 @@ Digest reference_root(TreeKind kind, std::span<const std::byte> leaves, unsigned
 }
 
 Digest reference_top(TreeKind kind, std::span<const Digest> nodes) {
-  return subtree(kind, [&](std::uint64_t i) { return nodes[i]; }, 0, nodes.size());
+  return subtree(
+      kind, [&](std::uint64_t i) { return nodes[i]; }, 0, nodes.size());
 }
 
 }  // namespace mgpu::merkle

@@ -1,5 +1,5 @@
-// SHA-256 as in FIPS 180-4, section 6.2. The constants are computed from their definition (section 4.2.2 and 5.3.3), so that no table
-// is typed in a second time.
+// SHA-256 as in FIPS 180-4, section 6.2. The constants are computed from their definition (section 4.2.2 and 5.3.3), so that no
+// table is typed in a second time.
 #include "suites/merkle/sha256.hpp"
 
 #include <algorithm>

@@ -41,7 +41,8 @@ std::vector<TreeNode> cover(Items begin, Items end, Items items) {
   while (begin < end) {
     TreeNode node{0, begin};
     // Grow while the parent starts here and ends inside; the last node of a level ends at `items` whatever its index.
-    for (TreeNode parent{1, begin >> 1}; node.end(items) - node.begin() < items && parent.begin() == begin && parent.end(items) <= end;
+    for (TreeNode parent{1, begin >> 1};
+         node.end(items) - node.begin() < items && parent.begin() == begin && parent.end(items) <= end;
          parent = {parent.level + 1, parent.index >> 1})
       node = parent;
     nodes.push_back(node);

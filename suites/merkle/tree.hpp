@@ -1,5 +1,5 @@
-// What a Merkle tree is here: which bytes are hashed, how leaves fall into items, and how ranges of items fall into nodes of the fixed
-// binary tree above them. Pure; hashes nothing.
+// What a Merkle tree is here: which bytes are hashed, how leaves fall into items, and how ranges of items fall into nodes of the
+// fixed binary tree above them. Pure; hashes nothing.
 #pragma once
 
 #include <array>

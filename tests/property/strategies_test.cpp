@@ -1,0 +1,166 @@
+// What every strategy promises, over thousands of random cases: each item exactly once, limits kept, no deadlock, the same answers
+// for the same question, and balance. A failing case prints its seed; `Case(seed)` makes it again.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "lib/plan/ledger.hpp"
+#include "tests/support/plan_driver.hpp"
+
+using namespace mgpu;
+using mgpu::test::Driven;
+using mgpu::test::DrivenDevice;
+using mgpu::test::Trouble;
+
+namespace {
+
+constexpr std::uint64_t kCases = 2000;
+
+struct Case {
+  explicit Case(std::uint64_t seed) : random(seed) {
+    const std::size_t n = one_in(20) ? 32 : between(1, 9);
+    request.granularity = one_in(3) ? 1 : between(1, 20);
+    request.items = one_in(10) ? between(0, 2 * n) : between(1, 4000);
+    const bool known = !one_in(3), equal = one_in(4), small = one_in(3);
+    for (std::size_t i = 0; i < n; ++i) {
+      DeviceEstimate e;
+      const double rate = equal ? 10 : std::pow(10.0, std::uniform_real_distribution<double>(0, 1.5)(random));
+      e.items_per_s = known ? rate : 0;
+      e.score = one_in(10) ? 0 : static_cast<double>(between(10, 100));
+      e.fits = one_in(8) ? between(0, request.granularity) : small ? between(1, 400) : request.items + between(0, 5);
+      e.pipeline = one_in(3) ? e.fits : std::min<Items>(e.fits, between(1, 300));
+      estimates.push_back(e);
+      real.push_back({rate, e.fits});
+    }
+    Items& least = estimates[between(0, n - 1)].fits;  // one that can work for sure
+    least = std::max({least, request.granularity, Items{1}});
+    for (std::size_t i = 0; i < n; ++i) real[i].fits = estimates[i].fits;
+    request.devices = estimates;
+  }
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
+
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+    return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+  }
+  bool one_in(std::uint64_t n) { return between(1, n) == 1; }
+
+  // Some devices take less than they said; one keeps its word.
+  void make_some_lie() {
+    std::size_t honest = 0;
+    for (std::size_t i = 0; i < real.size(); ++i) {
+      if (real[i].fits > real[honest].fits) honest = i;
+    }
+    for (std::size_t i = 0; i < real.size(); ++i) {
+      if (i != honest && one_in(2)) real[i].fits = one_in(3) ? 0 : between(0, real[i].fits);
+    }
+  }
+
+  std::mt19937_64 random;
+  PlanRequest request;
+  std::vector<DeviceEstimate> estimates;
+  std::vector<DrivenDevice> real;
+};
+
+template <typename Check>
+void for_random_cases(Check check) {
+  for (const StrategyInfo& info : all_strategies()) {
+    CAPTURE(info.name);
+    const auto strategy = test::make_strategy(info);
+    for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+      CAPTURE(seed);
+      Case c(seed);
+      check(info, *strategy, c, seed);
+    }
+  }
+}
+
+// Which devices of a case can take part, and the weight of each for one of the static strategies.
+std::vector<double> static_weights(const StrategyInfo& info, const Case& c) {
+  std::vector<double> weights, able;
+  for (const DeviceEstimate& e : c.estimates) {
+    able.push_back(slice_limit(c.request, e.fits) > 0 ? 1 : 0);
+    weights.push_back(able.back() * (info.name == "equal" ? 1 : e.score));
+  }
+  return std::accumulate(weights.begin(), weights.end(), 0.0) > 0 ? weights : able;
+}
+
+}  // namespace
+
+TEST_CASE("every item is computed once, within granules and limits, and nobody waits for ever") {
+  for_random_cases([](const StrategyInfo&, const Strategy& strategy, Case& c, std::uint64_t) {
+    const Driven result = drive(strategy, c.request, c.real);
+    CHECK(result.failure == "");
+    CHECK(std::accumulate(result.items.begin(), result.items.end(), Items{0}) == c.request.items);
+    for (std::size_t i = 0; i < result.items.size(); ++i) {
+      if (slice_limit(c.request, c.estimates[i].fits) == 0) CHECK(result.items[i] == 0);
+    }
+  });
+}
+
+TEST_CASE("devices may be lost, with finished work too, reject what does not fit and come back") {
+  unsigned losses = 0, rejections = 0;
+  for_random_cases([&](const StrategyInfo&, const Strategy& strategy, Case& c, std::uint64_t seed) {
+    Trouble trouble{seed, 0.1, 0, 0, 0.3};
+    if (seed % 3 == 0) trouble.rejoin = 0.1;
+    if (seed % 5 == 0) trouble.newcomer = 0.05;
+    if (seed % 2 == 0) c.make_some_lie();
+    const Driven result = drive(strategy, c.request, c.real, trouble);
+    CHECK(result.failure == "");
+    CHECK(std::accumulate(result.items.begin(), result.items.end(), Items{0}) == c.request.items);
+    losses += result.losses;
+    rejections += result.rejections;
+  });
+  CHECK(losses > 1000);  // the troubles did happen
+  CHECK(rejections > 1000);
+}
+
+TEST_CASE("the same questions get the same answers") {
+  for_random_cases([](const StrategyInfo&, const Strategy& strategy, Case& c, std::uint64_t seed) {
+    if (seed % 4 != 0) return;
+    const Trouble trouble{seed, 0.05, 0.05, 0.02, 0.1};
+    CHECK(drive(strategy, c.request, c.real, trouble).log == drive(strategy, c.request, c.real, trouble).log);
+  });
+}
+
+TEST_CASE("equal and proportional shares are within one granule of the ideal") {
+  for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
+    if ((info.name != "equal" && info.name != "proportional") || c.request.items == 0) return;
+    const Driven result = drive(strategy, c.request, c.real);
+    const std::vector<double> weights = static_weights(info, c);
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double ideal = static_cast<double>(c.request.items) * weights[i] / sum;
+      CHECK(std::abs(static_cast<double>(result.items[i]) - ideal) < static_cast<double>(c.request.granularity) + 1e-6);
+      // One contiguous range each.
+      const std::vector<Slice>& slices = result.slices[i];
+      for (std::size_t k = 1; k < slices.size(); ++k) CHECK(slices[k].begin == slices[k - 1].end);
+    }
+  });
+}
+
+TEST_CASE("single gives everything to one device") {
+  for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
+    if (info.name != "single" || c.request.items == 0) return;
+    const Driven result = drive(strategy, c.request, c.real);
+    CHECK(std::count(result.items.begin(), result.items.end(), c.request.items) == 1);
+  });
+}
+
+TEST_CASE("dynamic ends within the time of two chunks on the slowest device of the ideal") {
+  for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
+    if (info.name != "dynamic" || c.request.items == 0) return;
+    const Driven result = drive(strategy, c.request, c.real);
+    double rates = 0, slowest = std::numeric_limits<double>::infinity();
+    Items largest = 0;
+    for (std::size_t i = 0; i < c.real.size(); ++i) {
+      if (slice_limit(c.request, c.estimates[i].fits) == 0) continue;
+      rates += c.real[i].rate;
+      slowest = std::min(slowest, c.real[i].rate);
+      for (const Slice& slice : result.slices[i]) largest = std::max(largest, slice.size());
+    }
+    const double ideal = static_cast<double>(c.request.items) / rates;
+    CHECK(result.makespan <= ideal + 2 * static_cast<double>(largest) / slowest + 1e-6);
+  });
+}

@@ -1,0 +1,95 @@
+// Strategies as they are asked for on a command line.
+#include <doctest/doctest.h>
+
+#include "lib/base/error.hpp"
+#include "lib/plan/strategy.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+std::vector<std::string> labels(std::string_view text) {
+  std::vector<std::string> out;
+  for (const StrategyChoice& choice : parse_strategies(text)) out.push_back(choice.label());
+  return out;
+}
+
+std::string refusal(std::string_view text) {
+  try {
+    parse_strategies(text);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::usage);
+    return error.what();
+  }
+  return "";
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+using Labels = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("the table leads with single, equal, proportional and dynamic, and every entry makes a strategy") {
+  const auto table = all_strategies();
+  REQUIRE(table.size() >= 4);
+  CHECK(table[0].name == "single");
+  CHECK(table[1].name == "equal");
+  CHECK(table[2].name == "proportional");
+  CHECK(table[3].name == "dynamic");
+  for (const StrategyInfo& info : table) {
+    CAPTURE(info.name);
+    StrategyParams params;
+    for (const StrategyParam& param : info.params) {
+      CHECK(param.least <= param.standard);
+      CHECK(param.standard <= param.most);
+      CHECK_FALSE(param.help.empty());
+      params[param.name] = param.standard;
+    }
+    CHECK(info.make(params) != nullptr);
+    CHECK_FALSE(info.summary.empty());
+  }
+}
+
+TEST_CASE("names and parameters are read, and a label shows what differs from the default") {
+  CHECK(labels("equal") == Labels{"equal"});
+  CHECK(labels("dynamic,single") == Labels{"dynamic", "single"});
+  CHECK(labels("dynamic:chunks=32") == Labels{"dynamic:chunks=32"});
+  CHECK(labels("dynamic:chunks=16") == Labels{"dynamic"});
+  CHECK(parse_strategies("dynamic:chunks=32")[0].params.at("chunks") == 32);
+  CHECK(parse_strategies("dynamic")[0].params.at("chunks") == 16);
+}
+
+TEST_CASE("all is every strategy, and repeats are dropped") {
+  CHECK(labels("all").size() == all_strategies().size());
+  CHECK(labels("equal,equal,dynamic:chunks=16,dynamic") == Labels{"equal", "dynamic"});
+  CHECK(labels("dynamic:chunks=2,dynamic:chunks=4") == Labels{"dynamic:chunks=2", "dynamic:chunks=4"});
+  CHECK(labels("equal,all").size() == all_strategies().size());
+  CHECK(labels("all,dynamic:chunks=2").size() == all_strategies().size() + 1);
+}
+
+TEST_CASE("an unknown strategy is an error that names it and all known ones") {
+  for (const std::string_view text : {"", "fastest", "equal,", ",equal", "Equal", "equal dynamic", "all:chunks=2"}) {
+    CAPTURE(text);
+    CHECK(has(refusal(text), "--strategy: unknown strategy "));
+    CHECK(has(refusal(text), "accepted: all, single, equal, proportional, dynamic"));
+  }
+  CHECK(has(refusal("equal,fastest"), "\"fastest\""));
+}
+
+TEST_CASE("an unknown parameter is an error that names those there are") {
+  CHECK(has(refusal("dynamic:chunk=3"), "dynamic has no parameter \"chunk\"; accepted: chunks"));
+  CHECK(has(refusal("dynamic:"), "dynamic has no parameter \"\""));
+  CHECK(has(refusal("equal:chunks=3"), "equal has no parameter \"chunks\"; accepted: none"));
+}
+
+TEST_CASE("a value that is no number, no whole number, out of range or given twice is an error that says the range") {
+  for (const std::string_view value : {"", "x", "0", "4097", "-1", "2.5", "nan", "inf", "8x", " 8", "+8", "1e99", "0x10"}) {
+    CAPTURE(value);
+    const std::string message = refusal("dynamic:chunks=" + std::string(value));
+    CHECK(has(message, "--strategy: dynamic: chunks cannot be "));
+    CHECK(has(message, "accepted: a whole number from 1 to 4096"));
+  }
+  CHECK(has(refusal("dynamic:chunks"), "chunks cannot be"));
+  CHECK(has(refusal("dynamic:chunks=2:chunks=3"), "given twice"));
+}

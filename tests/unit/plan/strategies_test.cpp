@@ -1,0 +1,245 @@
+// Each strategy by worked examples. What all of them promise is tested over random cases in tests/property.
+#include <doctest/doctest.h>
+
+#include "lib/base/error.hpp"
+#include "tests/support/plan_driver.hpp"
+
+using namespace mgpu;
+using mgpu::test::drive;
+using mgpu::test::Driven;
+using mgpu::test::DrivenDevice;
+using mgpu::test::make_strategy;
+
+namespace {
+
+using Shares = std::vector<Items>;
+
+// A problem and devices of these rates, everything fitting and handed out in one piece unless a test changes it.
+struct Problem {
+  Problem(Items items, std::vector<double> rates, Items granularity = 1) {
+    request.items = items;
+    request.granularity = granularity;
+    for (const double rate : rates) {
+      DeviceEstimate e;
+      e.items_per_s = rate;
+      e.fits = e.pipeline = items;
+      devices.push_back(e);
+      real.push_back({rate, items});
+    }
+  }
+  Driven run(std::string_view strategy, StrategyParams params = {}) {
+    request.devices = devices;
+    for (std::size_t i = 0; i < devices.size(); ++i) real[i].fits = devices[i].fits;
+    const Driven result = drive(*make_strategy(strategy, std::move(params)), request, real);
+    CHECK(result.failure == "");
+    return result;
+  }
+  std::unique_ptr<SliceSource> begin(std::string_view strategy) {
+    request.devices = devices;
+    return make_strategy(strategy)->begin(request, {});
+  }
+  std::vector<DeviceEstimate> devices;
+  std::vector<DrivenDevice> real;
+  PlanRequest request;
+};
+
+ErrorKind refusal(Problem problem, std::string_view strategy) {
+  try {
+    problem.begin(strategy);
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return ErrorKind::internal;
+}
+
+}  // namespace
+
+TEST_CASE("modes have the names that files use") {
+  CHECK(std::string_view(to_string(Mode::resident)) == "resident");
+  CHECK(std::string_view(to_string(Mode::end_to_end)) == "end_to_end");
+}
+
+TEST_CASE("single takes the fastest device, else the best score, else the first") {
+  CHECK(Problem(100, {2, 5, 5}).run("single").items == Shares{0, 100, 0});
+  Problem unknown(100, {0, 0, 0});
+  unknown.real = {{1, 100}, {1, 100}, {1, 100}};
+  CHECK(unknown.run("single").items == Shares{100, 0, 0});
+  unknown.devices[1].score = unknown.devices[2].score = 80;
+  CHECK(unknown.run("single").items == Shares{0, 100, 0});
+  unknown.devices[2].items_per_s = 1;
+  CHECK(unknown.run("single").items == Shares{0, 0, 100});
+  unknown.devices[2].fits = 0;
+  CHECK(unknown.run("single").items == Shares{0, 100, 0});
+}
+
+TEST_CASE("equal is balanced on 3 and on 8 devices") {
+  // A split of what is left by 1/n each time covers the range exactly too, and gives the last of three devices 44 %.
+  CHECK(Problem(9000, {1, 2, 3}).run("equal").items == Shares{3000, 3000, 3000});
+  CHECK(Problem(80'001, {1, 1, 1, 1, 1, 1, 1, 1}).run("equal").items ==
+        Shares{10'001, 10'000, 10'000, 10'000, 10'000, 10'000, 10'000, 10'000});
+}
+
+TEST_CASE("proportional gives 5,429 and 4,571 of 10,000 items to scores 95 and 80") {
+  Problem problem(10'000, {1, 1});
+  problem.devices[0].score = 95;
+  problem.devices[1].score = 80;
+  CHECK(problem.run("proportional").items == Shares{5429, 4571});
+  problem.devices[0].score = problem.devices[1].score = 0;  // no scores: equal
+  CHECK(problem.run("proportional").items == Shares{5000, 5000});
+}
+
+TEST_CASE("a static share is one contiguous range in even pieces of at most pipeline") {
+  Problem problem(1000, {1, 1}, 10);
+  problem.devices[0].pipeline = 170;
+  problem.devices[1].pipeline = 500;
+  const Driven result = problem.run("equal");
+  CHECK(result.slices[0] == std::vector<Slice>{{0, 170}, {170, 340}, {340, 500}});
+  CHECK(result.slices[1] == std::vector<Slice>{{500, 1000}});
+  problem.devices[0].pipeline = 400;  // not 400 and a crumb of 100
+  CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
+}
+
+TEST_CASE("work larger than memory runs in waves of what fits") {
+  Problem problem(1003, {1, 1}, 10);
+  problem.devices[0].fits = problem.devices[1].fits = 105;
+  for (const char* strategy : {"single", "equal", "proportional", "dynamic"}) {
+    CAPTURE(strategy);
+    for (const auto& slices : problem.run(strategy).slices) {
+      for (const Slice& slice : slices) CHECK(slice.size() <= 105);
+    }
+  }
+}
+
+TEST_CASE("a device that can take nothing gets nothing, and the others share evenly") {
+  Problem problem(900, {1, 1, 1, 1}, 10);
+  problem.devices[1].fits = problem.devices[1].pipeline = 9;
+  CHECK(problem.run("equal").items == Shares{300, 0, 300, 300});
+  CHECK(problem.run("dynamic").items[1] == 0);
+}
+
+TEST_CASE("when no device can take a granule the plan is refused") {
+  Problem problem(900, {1, 1}, 10);
+  problem.devices[0].fits = problem.devices[1].fits = 9;
+  for (const StrategyInfo& info : all_strategies()) {
+    CAPTURE(info.name);
+    CHECK(refusal(problem, info.name) == ErrorKind::unsupported);
+  }
+}
+
+TEST_CASE("nothing to do is done at once, also where nothing would fit") {
+  for (const StrategyInfo& info : all_strategies()) {
+    CAPTURE(info.name);
+    Problem problem(0, {1, 1}, 10);
+    CHECK(problem.begin(info.name)->next({0}) == Answer(Done{}));
+  }
+}
+
+TEST_CASE("one device, and fewer granules than devices, are no special cases") {
+  for (const StrategyInfo& info : all_strategies()) {
+    CAPTURE(info.name);
+    CHECK(Problem(777, {3}, 10).run(info.name).items == Shares{777});
+    const Driven few = Problem(25, {1, 1, 1, 1, 1, 1, 1, 1}, 10).run(info.name);
+    CHECK(std::count(few.items.begin(), few.items.end(), Items{0}) >= 5);
+  }
+  CHECK(Problem(3, {1, 1, 1, 1}).run("equal").items == Shares{1, 1, 1, 0});
+  CHECK(Problem(3, {1, 1, 1, 1}).run("dynamic").items == Shares{1, 1, 1, 0});
+}
+
+TEST_CASE("what a lost device leaves is shared by all survivors of a static plan") {
+  Problem problem(4000, {1, 1, 1, 1});
+  const auto source = problem.begin("equal");
+  for (std::uint32_t i = 0; i < 4; ++i) CHECK(source->next({i}) == Answer(Slice{i * 1000, i * 1000 + 1000}));
+  source->lost({3}, std::vector<Slice>{{3000, 4000}});
+  source->finished({0}, {0, 1000}, Nanos{1});
+  source->finished({1}, {1000, 2000}, Nanos{1});
+  Shares helped(3, 0);
+  Items left = 1000;
+  for (std::uint32_t turn = 0; left > 0; ++turn) {
+    REQUIRE(turn < 1000);
+    const DeviceIndex device{turn % 3};
+    const Answer answer = source->next(device);
+    if (const Slice* slice = std::get_if<Slice>(&answer)) {
+      left -= slice->size();
+      helped[device.value] += slice->size();
+      source->finished(device, *slice, Nanos{1});
+    }
+  }
+  for (const Items items : helped) CHECK(std::abs(static_cast<double>(items) - 1000.0 / 3) < 50);
+  CHECK(source->next({0}) == Answer(Wait{}));  // the third device's first slice may still be lost
+  source->finished({2}, {2000, 3000}, Nanos{1});
+  CHECK(source->next({0}) == Answer(Done{}));
+}
+
+TEST_CASE("when the last device is lost, one that steps in does the rest") {
+  for (const StrategyInfo& info : all_strategies()) {
+    CAPTURE(info.name);
+    Problem problem(100, {1});
+    const auto source = problem.begin(info.name);
+    CHECK(std::holds_alternative<Slice>(source->next({0})));
+    source->lost({0}, {});
+    CHECK_THROWS_AS(source->next({0}), Error);
+    source->joined({1});
+    Items done = 0;
+    for (Answer answer = source->next({1}); !std::holds_alternative<Done>(answer); answer = source->next({1})) {
+      const Slice slice = std::get<Slice>(answer);
+      done += slice.size();
+      source->finished({1}, slice, Nanos{1});
+    }
+    CHECK(done == 100);
+  }
+}
+
+TEST_CASE("dynamic cuts the work into chunks all alike") {
+  const auto sizes = [](Problem problem, double chunks) {
+    Shares all;
+    const Driven result = problem.run("dynamic", {{"chunks", chunks}});
+    for (const auto& slices : result.slices) {
+      for (const Slice& slice : slices) all.push_back(slice.size());
+    }
+    return all;
+  };
+  CHECK(sizes(Problem(3200, {1, 1}), 16) == Shares(32, 100));
+  const Shares uneven = sizes(Problem(1000, {1, 1}), 4);
+  CHECK(uneven == Shares(8, 125));
+  const Shares odd = sizes(Problem(100, {1, 1}), 16);  // 3.125 items a chunk, and no crumb of one
+  CHECK(*std::min_element(odd.begin(), odd.end()) >= 2);
+  CHECK(*std::max_element(odd.begin(), odd.end()) <= 4);
+  CHECK(sizes(Problem(5, {1, 1}), 4096) == Shares(5, 1));
+}
+
+TEST_CASE("dynamic follows the devices' speeds") {
+  const Driven result = Problem(40'000, {3, 1}).run("dynamic");
+  CHECK(result.items[0] == doctest::Approx(30'000).epsilon(0.05));
+}
+
+TEST_CASE("at depth two the slow device of a pair does not hoard the last chunks") {
+  // 16 chunks, rates 3:1: the ideal is 4 chunk times of the slow one; hoarding ends at 5.
+  for (const double known : {1.0, 0.0}) {
+    CAPTURE(known);
+    Problem problem(1600, {3, 1});
+    for (DeviceEstimate& e : problem.devices) e.items_per_s *= known;
+    CHECK(problem.run("dynamic", {{"chunks", 8}}).makespan <= 400 * 1.09);
+  }
+  // Ten times slower, and known to be: one chunk at a time from the beginning ends at 200; counting chunks alone would end at 300.
+  CHECK(Problem(1600, {10, 1}).run("dynamic", {{"chunks", 8}}).makespan <= 201);
+}
+
+TEST_CASE("dynamic keeps two slices in flight on equal devices until near the end") {
+  Problem problem(3200, {1, 1});
+  const auto source = problem.begin("dynamic");
+  std::vector<std::deque<Slice>> flights(2);
+  Items given = 0;
+  for (std::uint32_t turn = 0; given < 3200 - 300; ++turn) {  // all but the last three chunks
+    const std::uint32_t i = turn % 2;
+    if (flights[i].size() == 2) {
+      source->finished({i}, flights[i].front(), std::chrono::seconds{100});
+      flights[i].pop_front();
+    }
+    while (flights[i].size() < 2 && given < 3200 - 300) {
+      const Answer answer = source->next({i});
+      REQUIRE(std::holds_alternative<Slice>(answer));
+      flights[i].push_back(std::get<Slice>(answer));
+      given += flights[i].back().size();
+    }
+  }
+}

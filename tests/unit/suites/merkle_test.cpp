@@ -1,0 +1,362 @@
+// The host side of the merkle suite: reference, host hash, geometry, merging, verification, input and output. What devices compute
+// is tested in tests/opencl.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "lib/base/error.hpp"
+#include "suites/merkle/merkle_workload.hpp"
+#include "suites/merkle/reference.hpp"
+#include "suites/merkle/sha256.hpp"
+#include "tests/support/merkle_reference.hpp"
+
+using namespace mgpu;
+using namespace mgpu::merkle;
+
+namespace {
+
+constexpr TreeKind kinds[] = {TreeKind::plain, TreeKind::rfc6962, TreeKind::rfc6962_digests};
+
+Digest from_hex(const std::string& text) {
+  Digest digest{};
+  for (std::size_t i = 0; i < digest.size(); ++i)
+    digest[i] = static_cast<std::uint8_t>(std::stoul(text.substr(2 * i, 2), nullptr, 16));
+  return digest;
+}
+
+ErrorKind kind_of_error(const auto& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  FAIL("no error");
+  return ErrorKind::internal;
+}
+
+// Leaf hashes and roots of transparency-dev/merkle, testonly/constants.go: the Certificate Transparency test tree.
+const char* const published_leaf_hashes[] = {"6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+                                             "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
+                                             "0298d122906dcfc10892cb53a73992fc5b9f493ea4c9badb27b791b4127a7fe7",
+                                             "07506a85fd9dd2f120eb694f86011e5bb4662e5c415a62917033d4a9624487e7",
+                                             "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
+                                             "4271a26be0d8a84f0bd54c8c302e7cb3a3b5d1fa6780a40bcce2873477dab658",
+                                             "b08693ec2e721597130641e8211e7eedccb4c26413963eee6c1e2ed16ffb1a5f",
+                                             "46f6ffadd3d06a09ff3c5860d2755c8b9819db7df44251788c7d8e3180de8eb1"};
+const char* const published_roots[] = {"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                                       "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+                                       "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+                                       "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+                                       "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+                                       "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
+                                       "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+                                       "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
+                                       "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"};
+
+// A workload whose devices are played by the reference: roots of all items, handed over as the covers of random ranges.
+struct Played {
+  Played(TreeKind kind, std::uint64_t leaves, unsigned seed)
+      : workload(kind, Leaves::random(leaves, 5, 2), 2), geometry(workload.geometry()), roots(geometry.items) {
+    workload.begin_sample();
+    const auto item = [&](Items i) { return workload.leaves().bytes(geometry.first_leaf(i), geometry.first_leaf(i + 1)); };
+    for (Items i = 0; i < geometry.items; ++i) roots[i] = reference_root(kind, item(i), 1);
+    std::mt19937 random(seed);
+    std::vector<TreeNode> nodes;
+    for (Items at = 0, end; at < geometry.items; at = end) {
+      end = std::min<Items>(geometry.items, at + 1 + random() % 200);
+      for (const TreeNode& node : cover(at, end, geometry.items)) nodes.push_back(node);
+    }
+    std::shuffle(nodes.begin(), nodes.end(), random);
+    for (const TreeNode& node : nodes) {
+      const std::span all(roots);
+      const Partial partial{node, reference_top(kind, all.subspan(node.begin(), node.end(geometry.items) - node.begin()))};
+      workload.add_partials({&partial, 1});
+    }
+  }
+  MerkleWorkload workload;
+  Geometry geometry;
+  std::vector<Digest> roots;
+};
+
+SuiteParams params(std::uint64_t size, const std::string& tree) {
+  SuiteParams p;
+  p.size = size;
+  p.options["tree"] = tree;
+  return p;
+}
+
+struct TemporaryFile {
+  explicit TemporaryFile(const std::string& content) {
+    path = std::filesystem::temp_directory_path() / ("merkle_test_" + std::to_string(std::random_device{}()));
+    write(content);
+  }
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  void write(const std::string& content) const { std::ofstream(path, std::ios::binary) << content; }
+  std::filesystem::path path;
+};
+
+}  // namespace
+
+namespace mgpu {
+SuiteInfo merkle_suite();
+}
+
+TEST_CASE("the reference gives the published RFC 6962 roots of sizes 0 to 8") {
+  std::vector<Digest> leaves;
+  for (std::size_t n = 0; n <= 8; ++n) {
+    CHECK(hex(reference_root(TreeKind::rfc6962_digests, std::as_bytes(std::span(leaves)), 1)) == published_roots[n]);
+    if (n < 8) leaves.push_back(from_hex(published_leaf_hashes[n]));
+  }
+}
+
+TEST_CASE(
+    "the reference agrees with the recursion of RFC 6962 for every small size, odd promotions included, and across its chunks") {
+  std::vector<std::uint64_t> sizes(71);
+  std::iota(sizes.begin(), sizes.end(), 0);
+  for (const std::uint64_t n : {4095, 4096, 4097, 8193, 12289}) sizes.push_back(n);
+  for (const TreeKind kind : kinds) {
+    for (const std::uint64_t n : sizes) {
+      const Leaves leaves = Leaves::random(n, 3, 1);
+      CHECK(reference_root(kind, leaves.bytes(), 3) == testing::recursive_root(kind, testing::split_leaves(leaves.bytes())));
+    }
+  }
+}
+
+TEST_CASE("the three trees over the same leaves have three roots") {
+  const Leaves leaves = Leaves::random(100, 1, 1);
+  const Digest plain = reference_root(kinds[0], leaves.bytes(), 1), rfc = reference_root(kinds[1], leaves.bytes(), 1),
+               digests = reference_root(kinds[2], leaves.bytes(), 1);
+  CHECK(plain != rfc);
+  CHECK(rfc != digests);
+  CHECK(plain != digests);
+}
+
+TEST_CASE("the host's SHA-256 is OpenSSL's for messages of every length up to three blocks") {
+  std::mt19937 random(1);
+  for (std::size_t n = 0; n <= 200; ++n) {
+    std::vector<std::uint8_t> message(n);
+    for (auto& byte : message) byte = static_cast<std::uint8_t>(random());
+    CHECK(sha256(message) == testing::openssl_sha256(message));
+  }
+}
+
+TEST_CASE("the host's node hash is the tree of two leaves, and words and digests convert both ways") {
+  for (const TreeKind kind : {TreeKind::plain, TreeKind::rfc6962_digests}) {
+    const auto leaves = testing::split_leaves(Leaves::random(2, 9, 1).bytes());
+    CHECK(hash_node(kind, leaves[0], leaves[1]) == testing::recursive_root(kind, leaves));
+    CHECK(from_words(to_words(leaves[0])) == leaves[0]);
+  }
+  CHECK(to_words(from_hex(published_roots[0]))[0] == 0xe3b0c442);
+}
+
+TEST_CASE("items are aligned subtrees: at most 1024, at least 32 leaves each, and they cover the leaves") {
+  for (const std::uint64_t n :
+       {1ull, 31ull, 32ull, 33ull, 100000ull, 1ull << 15, (1ull << 15) + 1, 1ull << 26, (1ull << 26) + 1, 1ull << 40}) {
+    const Geometry g = Geometry::of(n);
+    CHECK(g.items >= 1);
+    CHECK(g.items <= Geometry::max_items);
+    CHECK(g.height >= 5);
+    CHECK(g.first_leaf(0) == 0);
+    CHECK(g.first_leaf(g.items - 1) < n);
+    CHECK(g.first_leaf(g.items) == n);
+    CHECK((g.items << g.height) >= n);
+    if (g.height > 5) CHECK(g.items > Geometry::max_items / 2);
+  }
+  CHECK(Geometry::of(32).items == 1);
+  CHECK(Geometry::of(33).items == 2);
+  CHECK(Geometry::of(0).items == 1);
+}
+
+TEST_CASE("a cover tiles its range in order with nodes of the tree, and no two of them are the halves of a third") {
+  for (Items items = 1; items <= 40; ++items) {
+    for (Items begin = 0; begin < items; ++begin) {
+      for (Items end = begin; end <= items; ++end) {
+        const auto nodes = cover(begin, end, items);
+        Items at = begin;
+        for (const TreeNode& node : nodes) {
+          REQUIRE(node.begin() == at);
+          REQUIRE(node.end(items) > at);
+          at = node.end(items);
+        }
+        REQUIRE(at == end);
+        for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
+          const bool siblings =
+              nodes[i].level == nodes[i + 1].level && nodes[i].index % 2 == 0 && nodes[i + 1].index == nodes[i].index + 1;
+          REQUIRE_FALSE(siblings);
+        }
+      }
+    }
+    CHECK(cover(0, items, items).size() == 1);
+  }
+  CHECK(cover(5, 5, 9).empty());
+}
+
+TEST_CASE("ranges coalesce whatever their order") {
+  CHECK(coalesce({{4, 6}, {0, 2}, {2, 4}, {8, 9}}) == std::vector<Range>{{0, 6}, {8, 9}});
+  CHECK(coalesce({}).empty());
+}
+
+TEST_CASE("a partial tree with a hole is refused, and one with overlapping nodes is not") {
+  const Digest any{};
+  PartialTree tree(5);
+  tree.set({1, 0}, any);
+  tree.set({0, 2}, any);
+  tree.set({0, 4}, any);
+  CHECK(kind_of_error([&] { (void)tree.frontier(); }) == ErrorKind::internal);
+  tree.set({0, 3}, any);
+  tree.set({0, 1}, any);  // under {1, 0}
+  CHECK(tree.frontier() == std::vector<TreeNode>{{1, 0}, {0, 2}, {0, 3}, {0, 4}});
+  tree.clear();
+  CHECK(kind_of_error([&] { (void)tree.frontier(); }) == ErrorKind::internal);
+}
+
+TEST_CASE("merging gives the reference's root for any partition of the items, ragged trees included") {
+  for (const TreeKind kind : kinds) {
+    for (const std::uint64_t n : {1ull, 2ull, 32ull, 33ull, 65ull, 1000ull, 32768ull, 32769ull, 70001ull}) {
+      Played played(kind, n, static_cast<unsigned>(n));
+      played.workload.merge();
+      CHECK(played.workload.digest() == hex(reference_root(kind, played.workload.leaves().bytes(), 2)));
+      played.workload.add_item_roots(0, played.roots);
+      CHECK(played.workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
+      CHECK(played.workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::passed);
+      CHECK(played.workload.verify(VerifyLevel::off, 1).status == Verdict::Status::off);
+    }
+  }
+}
+
+TEST_CASE("verification finds a wrong root, a wrong item, and a root that does not follow from the items") {
+  Played played(TreeKind::plain, 500, 1);  // 16 items: each is likely to be among the 16 checks
+  MerkleWorkload& workload = played.workload;
+  workload.merge();
+  const std::string right = workload.digest();
+
+  workload.set_root(Digest{});
+  const Verdict full = workload.verify(VerifyLevel::full, 1);
+  CHECK(full.status == Verdict::Status::failed);
+  CHECK(full.message.find(right) != std::string::npos);
+  workload.add_item_roots(0, played.roots);
+  CHECK(workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::failed);
+
+  workload.merge();
+  played.roots[3][0] ^= 1;
+  workload.add_item_roots(0, played.roots);
+  for (std::uint64_t seed = 0; seed < 8; ++seed)
+    CHECK(workload.verify(VerifyLevel::sample, seed).status == Verdict::Status::failed);
+}
+
+TEST_CASE("items that were not published are computed by the reference") {
+  Played played(TreeKind::rfc6962, 500, 1);
+  played.workload.merge();
+  played.workload.add_item_roots(4, std::span(played.roots).subspan(4, 3));
+  CHECK(played.workload.verify(VerifyLevel::sample, 3).status == Verdict::Status::passed);
+}
+
+TEST_CASE("a new sample forgets the root and the partials") {
+  Played played(TreeKind::plain, 500, 1);
+  played.workload.merge();
+  played.workload.begin_sample();
+  CHECK(kind_of_error([&] { (void)played.workload.digest(); }) == ErrorKind::internal);
+  CHECK(kind_of_error([&] { played.workload.merge(); }) == ErrorKind::internal);
+}
+
+TEST_CASE("many scattered partials are merged on a GPU, few or those of a CPU on the host") {
+  DeviceTraits gpu, cpu;
+  cpu.cpu = true;
+  MerkleWorkload workload(TreeKind::plain, Leaves::random(1 << 15, 1, 1), 1);
+  const Digest any{};
+  for (const Items half : {0, 1}) {
+    const Partial partial{{9, half}, any};
+    workload.add_partials({&partial, 1});
+  }
+  CHECK_FALSE(workload.merge_on_device(gpu));
+  workload.begin_sample();
+  for (Items i = 0; i < 1024; ++i) {
+    const Partial partial{{0, i}, any};
+    workload.add_partials({&partial, 1});
+  }
+  CHECK(workload.merge_on_device(gpu));
+  CHECK_FALSE(workload.merge_on_device(cpu));
+}
+
+TEST_CASE("random leaves depend on the seed and their index only") {
+  const auto bytes = [](const Leaves& leaves) { return std::vector(leaves.bytes().begin(), leaves.bytes().end()); };
+  const auto one = bytes(Leaves::random(200001, 7, 1));
+  CHECK(one == bytes(Leaves::random(200001, 7, 4)));
+  const auto fewer = bytes(Leaves::random(1000, 7, 3));
+  CHECK(std::equal(fewer.begin(), fewer.end(), one.begin()));
+  CHECK(fewer != bytes(Leaves::random(1000, 8, 3)));
+  // SplitMix64 from 1234567: the first output of the published reference implementation is 6457827717110365317
+  // (0x599ed017fb08fc85).
+  const Leaves known = Leaves::random(1, 1234567, 1);
+  CHECK(std::to_integer<int>(known.bytes()[0]) == 0x85);
+  CHECK(std::to_integer<int>(known.bytes()[7]) == 0x59);
+}
+
+TEST_CASE("a file's leaves are its bytes, the last one filled up with zeros") {
+  const TemporaryFile file(std::string(64, 'a') + "bcd");
+  CHECK(count_in_file(file.path) == 3);
+  const auto leaves = testing::split_leaves(Leaves::from_file(file.path, 3).bytes());
+  CHECK(leaves[1] == leaves[0]);
+  CHECK(leaves[0][31] == 'a');
+  CHECK(leaves[2][2] == 'd');
+  CHECK(std::all_of(leaves[2].begin() + 3, leaves[2].end(), [](auto byte) { return byte == 0; }));
+
+  file.write(std::string(64, 'a'));
+  CHECK(count_in_file(file.path) == 2);
+  CHECK(kind_of_error([&] { Leaves::from_file(file.path, 3); }) == ErrorKind::input);
+  file.write("");
+  CHECK(count_in_file(file.path) == 0);
+  CHECK(Leaves::from_file(file.path, 0).bytes().empty());
+}
+
+TEST_CASE("a directory or a missing file is an input error") {
+  CHECK(kind_of_error([] { count_in_file(std::filesystem::temp_directory_path()); }) == ErrorKind::input);
+  CHECK(kind_of_error([] { count_in_file("no such file"); }) == ErrorKind::input);
+  SuiteParams gone = params(3, "plain");
+  gone.input = "no such file";
+  CHECK(kind_of_error([&] { merkle_suite().make(gone); }) == ErrorKind::input);
+}
+
+TEST_CASE("the suite refuses an empty plain tree, unknown trees and sizes beyond the address space") {
+  const SuiteInfo suite = merkle_suite();
+  CHECK(kind_of_error([&] { suite.make(params(0, "plain")); }) == ErrorKind::usage);
+  CHECK(kind_of_error([&] { suite.make(params(8, "binary")); }) == ErrorKind::usage);
+  CHECK(kind_of_error([&] { suite.make(params(~0ull, "plain")); }) == ErrorKind::usage);
+  CHECK(kind_of_error([&] { suite.host_bytes(params(1ull << 60, "plain")); }) == ErrorKind::usage);
+  CHECK(suite.host_bytes(params(1 << 20, "plain")) >= (32u << 20));
+  for (const std::string& tree : suite.options.at(0).values) CHECK(suite.make(params(40, tree))->shape().items == 2);
+}
+
+TEST_CASE("an empty RFC 6962 tree is the hash of nothing") {
+  const auto workload = merkle_suite().make(params(0, "rfc6962"));
+  CHECK(workload->shape().items == 1);
+  CHECK(workload->shape().ops == 0);
+  CHECK(workload->transfer_memory().empty());
+  workload->begin_sample();
+  workload->merge();
+  CHECK(workload->digest() == published_roots[0]);
+  CHECK(workload->verify(VerifyLevel::sample, 1).status == Verdict::Status::passed);
+}
+
+TEST_CASE("the rate counts interior nodes") {
+  CHECK(merkle_suite().make(params(1000, "plain"))->shape().ops == 999);
+  CHECK(merkle_suite().make(params(1000, "rfc6962"))->shape().ops == 999);
+  CHECK(merkle_suite().make(params(1, "plain"))->shape().ops == 0);
+}
+
+TEST_CASE("the root is written as a line of hex, and an impossible place is an output error") {
+  Played played(TreeKind::plain, 100, 1);
+  played.workload.merge();
+  const TemporaryFile file("old");
+  played.workload.write_result(file.path);
+  std::ifstream stream(file.path);
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  CHECK(text == played.workload.digest() + "\n");
+  CHECK(kind_of_error([&] { played.workload.write_result("no such folder/root"); }) == ErrorKind::output);
+}
