@@ -143,6 +143,7 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
     for (const std::uint64_t size : own) {
       params.size = size;
       check_memory(*suite, params, from, memory);
+      if (suite->check != nullptr) suite->check(params);
       all.push_back({suite, params});
     }
   }

@@ -110,10 +110,10 @@ void Group::prepare_device(std::size_t index) {
     }
     mine.before = device.probe_clock(kClockProbes);
   } catch (const Error& error) {
-    mine.program.reset();
+    if (error.kind() != ErrorKind::out_of_memory) lose(index, error.what(), error.kind() == ErrorKind::timeout);
+    mine.program.reset();  // after lose(), which keeps the buffers of a device that hangs
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();
-    if (error.kind() != ErrorKind::out_of_memory) lose(index, error.what(), error.kind() == ErrorKind::timeout);
   }
 }
 
@@ -137,6 +137,7 @@ void Group::lose(std::size_t index, const std::string& why, bool hung) {
   SessionDevice& device = devices_[index];
   if (device.lost) return;
   device.lost = true;
+  device.hung = hung;
   device.lost_why = why;
   observer_.warning("device " + device.facts.id + " " + device.facts.name + " is out: " + why);
   if (!hung) return;

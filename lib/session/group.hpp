@@ -17,6 +17,7 @@ struct SessionDevice {
   Device facts;
   std::unique_ptr<OpenDevice> open;
   bool lost = false;
+  bool hung = false;  // lost without an answer: it may still read and write what it was given
   std::string lost_why;
 };
 

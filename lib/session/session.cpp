@@ -69,13 +69,13 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
 
   bool interrupted = false;
   for (const Problem& problem : options.problems) {
-    const std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
+    std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
     std::vector<OpenDevice*> open;
     for (const SessionDevice& device : devices) {
       if (!device.lost) open.push_back(device.open.get());
     }
     const Nanos begin = backend.now();
-    const std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
+    std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
     std::string digest;  // of this problem, in whatever mode
@@ -88,6 +88,11 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       interrupted |= group.interrupted;
       observer.recorded(report);
       if (interrupted) break;
+    }
+    if (std::any_of(devices.begin(), devices.end(), [](const SessionDevice& device) { return device.hung; })) {
+      // Its transfers may still be under way: like its handles, the memory they use is leaked.
+      (void)pinned.release();
+      (void)workload.release();
     }
     if (interrupted) break;
   }
