@@ -1,5 +1,5 @@
-// SHA-256 Merkle trees: many nodes down to few, several levels a launch. An odd node at the end of a level is promoted unchanged.
-// OpenCL C 1.2. What is reduced by which launch is the host's matter (suites/merkle/passes.hpp).
+// SHA-256 Merkle trees: many nodes down to few, several levels a launch. An odd node at the end of a level is promoted
+// unchanged. OpenCL C 1.2. What is reduced by which launch is the host's matter (suites/merkle/passes.hpp).
 //
 // -D options:
 //   LANES    nodes a work-item hashes at once: 1 (GPUs) or 16 (CPUs: uint16 vectors, one work-item a work-group)
@@ -7,15 +7,15 @@
 //   UNROLL   how many of the four 16-round steps of a compression are unrolled
 //   MULTIPLY_ADDS  most additions run as multiply-adds, see ROUND
 //
-// Kernel argument `one` is 1. A digest is 8 native words. A row is one digest after another; leaves are rows of big-endian bytes; with 16 lanes a block is 16
-// digests transposed (word w of digest i at w * 16 + i), what lies between two passes, so that only leaves need a transpose.
+// Kernel argument `one` is 1. A digest is 8 native words. A row is one digest after another; leaves are rows of big-endian
+// bytes; with 16 lanes a block is 16 digests transposed (word w of digest i at w * 16 + i): what lies between two passes, so
+// that only leaves need a transpose.
 
 #if LANES == 16
 typedef uint16 word;
 #else
 typedef uint word;
 #endif
-
 #define IN_LEAVES 1u    // the input is leaves (big-endian bytes), not native words
 #define HASH_LEAVES 2u  // RFC 6962 leaf hashes are still to be computed
 #define IN_BLOCKS 4u    // 16 lanes: the input is blocks, not rows
@@ -24,60 +24,67 @@ typedef uint word;
 #define COVERED 32u     // reduce_group: some rows are nodes of a higher level already
 
 __constant uint K[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
-    0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa,
-    0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85,
-    0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
-    0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
-    0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
+    0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
+    0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+    0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
+    0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+    0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 // K plus the message schedule of the second block of a 64-byte message: 0x80, zeros, the length 512 bits. A constant.
 __constant uint K_PADDING[64] = {
-    0xc28a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
-    0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf374, 0x649b69c1, 0xf0fe4786, 0x0fe1edc6, 0x240cf254, 0x4fe9346f, 0x6cc984be,
-    0x61b9411e, 0x16f988fa, 0xf2c65152, 0xa88e5a6d, 0xb019fc65, 0xb9d99ec7, 0x9a1231c3, 0xe70eeaa0, 0xfdb1232b, 0xc7353eb0, 0x3069bad5,
-    0xcb976d5f, 0x5a0f118f, 0xdc1eeefd, 0x0a35b689, 0xde0b7a04, 0x58f4ca9d, 0xe15d5b16, 0x007f3e86, 0x37088980, 0xa507ea32, 0x6fab9537,
-    0x17406110, 0x0d8cd6f1, 0xcdaa3b6d, 0xc0bbbe37, 0x83613bda, 0xdb48a363, 0x0b02e931, 0x6fd15ca7, 0x521afaca, 0x31338431, 0x6ed41a95,
-    0x6d437890, 0xc39c91f2, 0x9eccabbd, 0xb5c9a0e6, 0x532fb63c, 0xd2c741c6, 0x07237ea3, 0xa4954b68, 0x4c191d76};
+    0xc28a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
+    0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf374, 0x649b69c1, 0xf0fe4786, 0x0fe1edc6, 0x240cf254,
+    0x4fe9346f, 0x6cc984be, 0x61b9411e, 0x16f988fa, 0xf2c65152, 0xa88e5a6d, 0xb019fc65, 0xb9d99ec7, 0x9a1231c3, 0xe70eeaa0,
+    0xfdb1232b, 0xc7353eb0, 0x3069bad5, 0xcb976d5f, 0x5a0f118f, 0xdc1eeefd, 0x0a35b689, 0xde0b7a04, 0x58f4ca9d, 0xe15d5b16,
+    0x007f3e86, 0x37088980, 0xa507ea32, 0x6fab9537, 0x17406110, 0x0d8cd6f1, 0xcdaa3b6d, 0xc0bbbe37, 0x83613bda, 0xdb48a363,
+    0x0b02e931, 0x6fd15ca7, 0x521afaca, 0x31338431, 0x6ed41a95, 0x6d437890, 0xc39c91f2, 0x9eccabbd, 0xb5c9a0e6, 0x532fb63c,
+    0xd2c741c6, 0x07237ea3, 0xa4954b68, 0x4c191d76};
 
 #define ROTR(x, n) rotate((x), (word)(32 - (n)))
 #define BIG_SIGMA0(x) (ROTR(x, 2) ^ ROTR(x, 13) ^ ROTR(x, 22))
 #define BIG_SIGMA1(x) (ROTR(x, 6) ^ ROTR(x, 11) ^ ROTR(x, 25))
 #define SMALL_SIGMA0(x) (ROTR(x, 7) ^ ROTR(x, 18) ^ ((x) >> 3))
 #define SMALL_SIGMA1(x) (ROTR(x, 17) ^ ROTR(x, 19) ^ ((x) >> 10))
+#if LANES == 16
+// AVX-512, PoCL 3.1 (LLVM 14): of a bitselect, the `or` became an addition and choose three instructions; so written it is one, and
+// a ^ b of a round is b ^ c of the next. Predicted 758 instead of 822 instructions for 16 rounds, 8 %; measured (CPU time) 24.3
+// instead of 22.7 M nodes/s a core. UNROLL 1, 2 or 4: no clear difference.
+#define CHOOSE(e, f, g) ((g) ^ ((e) & ((f) ^ (g))))
+#define MAJORITY(a, b, c) ((b) ^ (((a) ^ (b)) & ((b) ^ (c))))
+#else
 #define CHOOSE(e, f, g) bitselect((g), (f), (e))
 #define MAJORITY(a, b, c) bitselect((a), (b), (a) ^ (c))
-
-// On NVIDIA's Hopper, shifts, logic and additions share a pipe of 64 lanes a clock and SM; multiplications have their own beside it. So
-// additions go there as x * one + y, with `one` a kernel argument that no compiler can see through. Predicted: 2,136 instructions of
-// the first pipe a node become about 1,750, 7.7 -> 9.5 G nodes/s. Measured on an H200, 2^24 leaves, 8 to 1 (G nodes/s): none 7.65, all
-// 8.20, all but the sum h + K + w + choose 8.59 (two IADD3, whose three operands would be two multiplications each). With all four
-// 16-round steps unrolled: 7.77, 7.82, 8.31. The shifts of the schedule by mul_hi: no change.
+#endif
+// NVIDIA's Hopper has one pipe for shifts, logic and additions, 64 lanes a clock and SM, and beside it one for multiplications. So
+// additions go there as x * one + y, with `one` a kernel argument that no compiler can see through. Plain, a node is 2,187
+// instructions of the first pipe: predicted 7.65 G nodes/s on an H200 (132 SMs, 1.98 GHz), measured 7.65 (2^24 leaves, 8 to 1). All
+// additions moved: 1,728, predicted 9.7, measured 8.20. All but the sum h + K + w + choose, two IADD3 whose three operands would be
+// two multiplications each: 8.59. With the 16-round steps unrolled 7.77, 7.82, 8.31. Shifts by mul_hi besides: no change.
 #ifdef MULTIPLY_ADDS
 #define ADD(x, y) ((x) * one + (y))
 #else
 #define ADD(x, y) ((x) + (y))
 #endif
-
 #define ROUND(a, b, c, d, e, f, g, h, kw)                                      \
   {                                                                            \
     const word t = ADD(h + (kw) + CHOOSE(e, f, g), BIG_SIGMA1(e));             \
     d = ADD(d, t);                                                             \
     h = ADD(ADD(t, MAJORITY(a, b, c)), BIG_SIGMA0(a));                         \
   }
-#define ROUNDS8(KW, i)                          \
-  ROUND(a, b, c, d, e, f, g, h, KW((i)))        \
-  ROUND(h, a, b, c, d, e, f, g, KW((i) + 1))    \
-  ROUND(g, h, a, b, c, d, e, f, KW((i) + 2))    \
-  ROUND(f, g, h, a, b, c, d, e, KW((i) + 3))    \
-  ROUND(e, f, g, h, a, b, c, d, KW((i) + 4))    \
-  ROUND(d, e, f, g, h, a, b, c, KW((i) + 5))    \
-  ROUND(c, d, e, f, g, h, a, b, KW((i) + 6))    \
-  ROUND(b, c, d, e, f, g, h, a, KW((i) + 7))
+#define ROUNDS4(KW, i, a, b, c, d, e, f, g, h)                                      \
+  ROUND(a, b, c, d, e, f, g, h, KW(i)) ROUND(h, a, b, c, d, e, f, g, KW((i) + 1))    \
+  ROUND(g, h, a, b, c, d, e, f, KW((i) + 2)) ROUND(f, g, h, a, b, c, d, e, KW((i) + 3))
+#define ROUNDS8(KW, i) ROUNDS4(KW, i, a, b, c, d, e, f, g, h) ROUNDS4(KW, (i) + 4, e, f, g, h, a, b, c, d)
 #define ROUNDS16(KW) ROUNDS8(KW, 0) ROUNDS8(KW, 8)
-
 #define LOAD_STATE word a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];
 #define ADD_STATE s[0] += a, s[1] += b, s[2] += c, s[3] += d, s[4] += e, s[5] += f, s[6] += g, s[7] += h;
+
+void copy8(word* to, const word* from) {
+#pragma unroll
+  for (uint i = 0; i < 8; ++i) to[i] = from[i];
+}
 
 void initial_state(word* s) {
   s[0] = 0x6a09e667, s[1] = 0xbb67ae85, s[2] = 0x3c6ef372, s[3] = 0xa54ff53a;
@@ -119,14 +126,13 @@ void shifted_block(word* w, uint prefix, const word* d) {
   w[8] = d[7] << 24;
 }
 #endif
-
-// s = the node above left and right; `lone`: there is no right, s = left. With RFC 6962 and `hash_leaves`, left and right are leaves,
-// and become leaf hashes first. One instance of compress() for up to four blocks: a kernel is compiled in a fraction of the time, and stays in the caches.
+// s = the node above left and right; `lone`: there is no right, s = left. With RFC 6962 and `hash_leaves`, left and right are
+// leaves, and become leaf hashes first. One instance of compress() for up to four blocks: a kernel is compiled in a fraction of
+// the time, and stays in the caches.
 void hash_pair(word* s, word* left, word* right, bool hash_leaves, bool lone, uint one) {
   word w[16];
   if (lone && !hash_leaves) {
-#pragma unroll
-    for (uint i = 0; i < 8; ++i) s[i] = left[i];
+    copy8(s, left);
     return;
   }
 #if RFC6962
@@ -154,19 +160,14 @@ void hash_pair(word* s, word* left, word* right, bool hash_leaves, bool lone, ui
     }
     compress(s, w, one);
     if (step == 0) {
-#pragma unroll
-      for (uint i = 0; i < 8; ++i) left[i] = s[i];
+      copy8(left, s);
     } else if (step == 1) {
-#pragma unroll
-      for (uint i = 0; i < 8; ++i) right[i] = s[i];
+      copy8(right, s);
     }
   }
 #else
-#pragma unroll
-  for (uint i = 0; i < 8; ++i) {
-    w[i] = left[i];
-    w[8 + i] = right[i];
-  }
+  copy8(w, left);
+  copy8(w + 8, right);
   initial_state(s);
   compress(s, w, one);
   compress_padding(s, one);
@@ -184,21 +185,14 @@ word swap_bytes(word x) { return as_uint(as_uchar4(x).wzyx); }  // one instructi
 #else
 word swap_bytes(word x) { return bitselect(rotate(x, (word)24), rotate(x, (word)8), (word)0x00ff00ffu); }
 #endif
-
 #if LANES == 16
 
 // Interleaving the first half of the 16 rows with the second is a rotation of the 8 bits (row, column) of an index; four of them
-// swap row and column. 64 two-source permutes for 16 nodes; gathers instead took 1.5 times the time of the hashing.
-uint16 interleave_low(uint16 x, uint16 y) {
+// swap row and column. 64 two-source permutes for 16 nodes; a version with gathers reached 28.8 M nodes/s on 2 cores, this 46.7.
+uint16 interleave(uint8 x, uint8 y) {
   uint16 r;
-  r.even = x.lo;
-  r.odd = y.lo;
-  return r;
-}
-uint16 interleave_high(uint16 x, uint16 y) {
-  uint16 r;
-  r.even = x.hi;
-  r.odd = y.hi;
+  r.even = x;
+  r.odd = y;
   return r;
 }
 void transpose(word* r) {
@@ -207,8 +201,8 @@ void transpose(word* r) {
     word t[16];
 #pragma unroll
     for (uint i = 0; i < 8; ++i) {
-      t[2 * i] = interleave_low(r[i], r[i + 8]);
-      t[2 * i + 1] = interleave_high(r[i], r[i + 8]);
+      t[2 * i] = interleave(r[i].lo, r[i + 8].lo);
+      t[2 * i + 1] = interleave(r[i].hi, r[i + 8].hi);
     }
 #pragma unroll
     for (uint i = 0; i < 16; ++i) r[i] = t[i];
@@ -219,10 +213,8 @@ void transpose(word* r) {
 void split_pairs(word* left, word* right, const word* x, const word* y) {
 #pragma unroll
   for (uint i = 0; i < 8; ++i) {
-    const word even = (word)(x[i].even, y[i].even);
-    const word odd = (word)(x[i].odd, y[i].odd);
-    left[i] = even;
-    right[i] = odd;
+    left[i] = (word)(x[i].even, y[i].even);
+    right[i] = (word)(x[i].odd, y[i].odd);
   }
 }
 
@@ -250,11 +242,8 @@ void load_pairs(word* left, word* right, __global const uint* in, uint p, uint c
 #pragma unroll
     for (uint i = 0; i < 16; ++i) rows[i] = swap_bytes(rows[i]);
   }
-#pragma unroll
-  for (uint i = 0; i < 8; ++i) {
-    left[i] = rows[i];
-    right[i] = rows[8 + i];
-  }
+  copy8(left, rows);
+  copy8(right, rows + 8);
 }
 
 void promote(word* s, const word* left, uint lane) {
@@ -279,7 +268,6 @@ void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
 #define REDUCE_ATTRIBUTES __attribute__((reqd_work_group_size(1, 1, 1)))
 #define STACK 6
 #else
-
 void unpack(word* d, uint4 x, uint4 y) {
   d[0] = x.s0, d[1] = x.s1, d[2] = x.s2, d[3] = x.s3;
   d[4] = y.s0, d[5] = y.s1, d[6] = y.s2, d[7] = y.s3;
@@ -300,11 +288,8 @@ void load_pairs(word* left, word* right, __global const uint* in, uint p, uint c
 }
 
 void split_pairs(word* left, word* right, const word* x, const word* y) {
-#pragma unroll
-  for (uint i = 0; i < 8; ++i) {
-    left[i] = x[i];
-    right[i] = y[i];
-  }
+  copy8(left, x);
+  copy8(right, y);
 }
 
 void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
@@ -316,10 +301,9 @@ void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
 #define REDUCE_ATTRIBUTES
 #define STACK 3
 #endif
-
-// Work-item g reduces LANES << levels nodes to LANES, from node g * (LANES << levels) of the `count` after node in_first on; the last
-// may have fewer. 1 <= levels <= STACK. Depth first: vectors of LANES nodes, one digest a level in private memory.
-// With TASKS (16 lanes only): up to 1024 rows to one.
+// Work-item g reduces LANES << levels nodes to LANES, from node g * (LANES << levels) of the `count` after node in_first on; the
+// last may have fewer. 1 <= levels <= STACK. Depth first: vectors of LANES nodes, one digest a level in private memory. With
+// TASKS (16 lanes only): up to 1024 rows to one.
 __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* out, __global const uint2* tasks, ulong in_first,
                                        ulong count, ulong out_first, uint levels, uint flags, uint one) {
   const ulong group = get_global_id(0);
@@ -352,8 +336,7 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
       }
       if (level < levels) {
         if (!(j & 1)) {
-#pragma unroll
-          for (uint i = 0; i < 8; ++i) stack[level - 1][i] = s[i];
+          copy8(stack[level - 1], s);
           break;
         }
         split_pairs(left, right, stack[level - 1], s);
@@ -369,10 +352,9 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
 }
 
 #if LANES == 1
-
-// Work-group g reduces up to 1 << levels rows to one, in local memory (half as many digests as there are rows): rows g << levels on of
-// the `count` rows, or task g. COVERED: `in` holds the pieces of one tree of `count` rows; after the rows comes, for each, the level of
-// the node that lies there, or a high one inside such a node.
+// Work-group g reduces up to 1 << levels rows to one, in local memory (half as many digests as there are rows): rows g << levels
+// on of the `count` rows, or task g. COVERED: `in` holds the pieces of one tree of `count` rows; after the rows comes, for each,
+// the level of the node that lies there, or a high one inside such a node.
 __kernel void reduce_group(__global const uint* in, __global uint* out, __global const uint2* tasks, ulong count, ulong out_first,
                            uint levels, uint flags, uint one, __local uint4* digests) {
   const uint lane = get_local_id(0), lanes = get_local_size(0);
@@ -413,5 +395,4 @@ __kernel void reduce_group(__global const uint* in, __global uint* out, __global
   }
   if (lane == 0) store(out, s, out_first + group, 1, 0);
 }
-
 #endif

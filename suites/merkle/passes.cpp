@@ -57,7 +57,7 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
 }
 
 std::string kernel_options(const DeviceTraits& device, TreeKind kind) {
-  return std::string(device.cpu ? "-DLANES=16 -DUNROLL=2" : "-DLANES=1 -DUNROLL=1") + (device.nvidia ? " -DMULTIPLY_ADDS" : "") +
+  return std::string(device.cpu ? "-DLANES=16" : "-DLANES=1") + " -DUNROLL=1" + (device.nvidia ? " -DMULTIPLY_ADDS" : "") +
          (kind == TreeKind::plain ? " -DRFC6962=0" : " -DRFC6962=1");
 }
 
