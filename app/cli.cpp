@@ -178,10 +178,10 @@ void offer_config(Settings& settings, std::span<const OptionSpec> options, const
     const bool in_run = item.parents.empty() || item.parents == std::vector<std::string>{"run"};
     if (!in_run || !known.contains(item.name)) {
       throw Error(ErrorKind::usage, fmt::format("--config {}: unknown key {}; accepted: the long option names of run: {}", file,
-                                                mgpu::quoted(item.fullname()), fmt::join(known, ", ")));
+                                                in_quotes(item.fullname()), fmt::join(known, ", ")));
     }
     if (!seen.insert(item.name).second)
-      throw Error(ErrorKind::usage, fmt::format("--config {}: {} is set twice", file, mgpu::quoted(item.name)));
+      throw Error(ErrorKind::usage, fmt::format("--config {}: {} is set twice", file, in_quotes(item.name)));
     settings.offer(item.name, {fmt::format("{}", fmt::join(item.inputs, ",")), file + ": " + item.name, Given::Layer::config});
   }
 }
@@ -201,11 +201,11 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span
   const std::string name = what.substr(0, what.find(':'));
   const bool no_command = app.get_subcommands().empty();
   if (no_command && argv.size() > 1 && !argv[1].starts_with('-')) {
-    return fmt::format("there is no command {}; accepted: {}", mgpu::quoted(argv[1]), kCommands);
+    return fmt::format("there is no command {}; accepted: {}", in_quotes(argv[1]), kCommands);
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::vector<std::string> extra = app.remaining(true);
-    return fmt::format("there is no option {}", mgpu::quoted(extra.empty() ? what : extra.front()));
+    return fmt::format("there is no option {}", in_quotes(extra.empty() ? what : extra.front()));
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && no_command) {
     return fmt::format("a command is required; accepted: {}", kCommands);

@@ -101,7 +101,7 @@ ExitCode cmd_list(const Context& context) {
   const std::string what = context.invocation.arguments.at(0);
   const bool suites = what == "suites", strategies = what == "strategies";
   if (!suites && !strategies && what != "metrics") {
-    throw Error(ErrorKind::usage, fmt::format("list: {} is unknown; accepted: suites, strategies, metrics", mgpu::quoted(what)));
+    throw Error(ErrorKind::usage, fmt::format("list: {} is unknown; accepted: suites, strategies, metrics", in_quotes(what)));
   }
   if (context.invocation.settings.is_on("json")) {
     const Json list = suites ? suites_json(context.suites) : strategies ? strategies_json() : metrics_json();

@@ -75,7 +75,7 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
   const std::vector<Device> list = names_parts ? with_cpus_split(backend, found.devices, parts, parts_from) : found.devices;
   const Selector::Result result = Selector::parse(selector.value).apply(list);
   for (const std::string& term : result.unmatched) {
-    const std::string what = fmt::format("{}: {} matches no device", selector.from, mgpu::quoted(term));
+    const std::string what = fmt::format("{}: {} matches no device", selector.from, in_quotes(term));
     if (strict) throw Error(ErrorKind::usage, what + ", which --strict does not accept; `mgpu-bench devices` lists them");
     set.warnings.push_back(what);
   }
@@ -92,7 +92,7 @@ std::uint64_t count_setting(const Settings& settings, std::string_view name, std
   const std::uint64_t count = parse_count(given->from, given->value);
   if (count < least) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is too small; accepted: {} or more", given->from, mgpu::quoted(given->value), least));
+                fmt::format("{}: {} is too small; accepted: {} or more", given->from, in_quotes(given->value), least));
   }
   return count;
 }

@@ -18,13 +18,14 @@
 namespace mgpu {
 namespace {
 
-std::vector<std::uint64_t> counts(const Settings& settings, std::string_view name) {
+std::vector<std::uint64_t> counts(const Settings& settings, std::string_view name, std::uint64_t least) {
   std::vector<std::uint64_t> values;
   const Given* given = settings.find(name);
   if (given == nullptr) return values;
   for (const std::string& text : split_commas(given->value)) {
     const std::uint64_t value = parse_count(given->from, text);
-    if (value == 0) throw Error(ErrorKind::usage, fmt::format("{}: \"0\" is too small; accepted: 1 or more", given->from));
+    if (value < least)
+      throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is too small; accepted: {} or more", given->from, value, least));
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   return values;
@@ -35,7 +36,7 @@ std::optional<Nanos> duration(const Settings& settings, std::string_view name) {
   if (given == nullptr) return std::nullopt;
   const Nanos value = parse_duration(given->from, given->value);
   if (value == Nanos{0})
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given->from, mgpu::quoted(given->value)));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given->from, in_quotes(given->value)));
   return value;
 }
 
@@ -47,7 +48,7 @@ std::vector<const SuiteInfo*> choose_suites(std::span<const std::string> names, 
       if (found == suites.end()) {
         std::vector<std::string> known;
         for (const SuiteInfo& suite : suites) known.push_back(suite.name);
-        throw Error(ErrorKind::usage, fmt::format("run: there is no suite {}; accepted: {}", mgpu::quoted(name), joined(known)));
+        throw Error(ErrorKind::usage, fmt::format("run: there is no suite {}; accepted: {}", in_quotes(name), joined(known)));
       }
       if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
     }
@@ -65,7 +66,7 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
     options[option.name] = given != nullptr ? given->value : option.values.at(0);
     if (std::find(option.values.begin(), option.values.end(), options[option.name]) == option.values.end()) {
       throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from,
-                                                mgpu::quoted(given->value), suite.name, joined(option.values)));
+                                                in_quotes(given->value), suite.name, joined(option.values)));
     }
   }
   return options;
@@ -101,11 +102,11 @@ std::optional<std::filesystem::path> input_file(const Settings& settings, std::s
   std::error_code ignored;
   if (std::filesystem::is_directory(given->value, ignored)) {
     throw Error(ErrorKind::input,
-                fmt::format("{}: {} is a directory; accepted: a readable file", given->from, mgpu::quoted(given->value)));
+                fmt::format("{}: {} is a directory; accepted: a readable file", given->from, in_quotes(given->value)));
   }
   if (!std::ifstream(given->value)) {
     throw Error(ErrorKind::input,
-                fmt::format("{}: {} cannot be read; accepted: a readable file", given->from, mgpu::quoted(given->value)));
+                fmt::format("{}: {} cannot be read; accepted: a readable file", given->from, in_quotes(given->value)));
   }
   return given->value;
 }
@@ -122,7 +123,7 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
                               Bytes memory) {
   const std::optional<std::filesystem::path> input = input_file(settings, chosen);
   const bool quick = settings.is_on("quick");
-  const std::vector<std::uint64_t> sizes = input ? std::vector<std::uint64_t>{} : counts(settings, "size");
+  const std::vector<std::uint64_t> sizes = input ? std::vector<std::uint64_t>{} : counts(settings, "size", 0);
   std::vector<Problem> all;
   for (const SuiteInfo* suite : chosen) {
     SuiteParams params;
@@ -135,8 +136,6 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
     if (input) {
       own = {suite->size_of_input(*input)};
       from = settings.find("input")->from;
-      if (own.front() == 0)
-        throw Error(ErrorKind::input, fmt::format("{}: {} holds no {}", from, input->string(), suite->size_name));
     } else if (sizes.empty()) {
       own = {quick ? suite->quick_size : suite->default_size};
     }
@@ -174,7 +173,7 @@ void read_files(const Settings& settings, RunRequest& request) {
   const Given* json = settings.find("json");
   if (json != nullptr && json->value != "-") {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is unknown; accepted: - (a file is named with -o)", json->from, mgpu::quoted(json->value)));
+                fmt::format("{}: {} is unknown; accepted: - (a file is named with -o)", json->from, in_quotes(json->value)));
   }
   request.json = json != nullptr;
   std::set<std::filesystem::path> taken;
@@ -184,7 +183,7 @@ void read_files(const Settings& settings, RunRequest& request) {
     if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
     if (!taken.insert(std::filesystem::absolute(given->value).lexically_normal()).second) {
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is already the file of another output", given->from, mgpu::quoted(given->value)));
+                  fmt::format("{}: {} is already the file of another output", given->from, in_quotes(given->value)));
     }
     return given->value;
   };
@@ -227,7 +226,7 @@ RunRequest read_run_request(const Settings& settings, std::span<const std::strin
   request.strict = settings.is_on("strict");
   request.quiet = settings.is_on("quiet");
   request.require_devices = count_setting(settings, "require-devices", 1, 0);
-  request.device_counts = counts(settings, "device-counts");
+  request.device_counts = counts(settings, "device-counts", 1);
 
   SessionOptions& session = request.session;
   session.seed = count_setting(settings, "seed", 0, session.seed);

@@ -101,7 +101,7 @@ bool Settings::is_on(std::string_view name) const {
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (value == "true" || value == "on" || value == "yes" || value == "1") return true;
   if (value == "false" || value == "off" || value == "no" || value == "0") return false;
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is no switch; accepted: true, false", given->from, mgpu::quoted(given->value)));
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is no switch; accepted: true, false", given->from, in_quotes(given->value)));
 }
 
 std::string choose(const Settings& settings, std::string_view name, std::initializer_list<std::string_view> accepted) {
@@ -109,7 +109,7 @@ std::string choose(const Settings& settings, std::string_view name, std::initial
   if (given == nullptr) return std::string(*accepted.begin());
   if (std::find(accepted.begin(), accepted.end(), given->value) == accepted.end()) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is unknown; accepted: {}", given->from, mgpu::quoted(given->value), fmt::join(accepted, ", ")));
+                fmt::format("{}: {} is unknown; accepted: {}", given->from, in_quotes(given->value), fmt::join(accepted, ", ")));
   }
   return given->value;
 }

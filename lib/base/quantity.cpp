@@ -37,7 +37,7 @@ struct Quantity {
   std::string_view option, text, kind, accepted;
 
   [[noreturn]] void refuse(std::string_view why) const {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is not {} ({}); accepted: {}", option, quoted(text), kind, why, accepted));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is not {} ({}); accepted: {}", option, in_quotes(text), kind, why, accepted));
   }
 };
 
@@ -87,7 +87,7 @@ std::uint64_t parse(const Quantity& quantity, std::span<const Unit> units, std::
   for (const Unit& candidate : units) {
     if (candidate.suffix == rest) unit = &candidate;
   }
-  if (unit == nullptr) quantity.refuse(rest.empty() ? "a unit is required" : fmt::format("unknown unit {}", quoted(rest)));
+  if (unit == nullptr) quantity.refuse(rest.empty() ? "a unit is required" : fmt::format("unknown unit {}", in_quotes(rest)));
 
   const std::optional<std::uint64_t> whole = to_integer(digits);
   if (!whole || *whole > most / unit->factor) quantity.refuse("too large");

@@ -5,7 +5,7 @@
 
 namespace mgpu {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t shown = 48;
   std::string out = "\"";
   for (const char c : text.substr(0, shown)) {

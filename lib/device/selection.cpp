@@ -20,7 +20,7 @@ constexpr std::string_view kAccepted =
     "pci=PREFIX, !TERM, separated by commas";
 
 [[noreturn]] void refuse(std::string_view written, std::string_view why) {
-  throw Error(ErrorKind::usage, fmt::format("--devices: bad term {}: {}; accepted: {}", quoted(written), why, kAccepted));
+  throw Error(ErrorKind::usage, fmt::format("--devices: bad term {}: {}; accepted: {}", in_quotes(written), why, kAccepted));
 }
 
 std::string lower(std::string_view text) {
@@ -214,7 +214,7 @@ std::string no_device_message(std::string_view selector, std::span<const Device>
   for (const Device& device : devices) seen.push_back(fmt::format("{} {} ({})", device.id, device.name, to_string(device.type)));
   if (seen.empty()) return fmt::format("no OpenCL device was found; platforms looked at: {}", fmt::join(platforms, ", "));
   if (selector.empty()) return fmt::format("no GPU and no CPU to use by default; looked at: {}", fmt::join(seen, ", "));
-  return fmt::format("--devices {} leaves no device; looked at: {}", quoted(selector), fmt::join(seen, ", "));
+  return fmt::format("--devices {} leaves no device; looked at: {}", in_quotes(selector), fmt::join(seen, ", "));
 }
 
 }  // namespace mgpu

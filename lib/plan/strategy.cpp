@@ -27,7 +27,7 @@ const StrategyInfo& find_strategy(std::string_view name) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  refuse(fmt::format("unknown strategy {}; accepted: all, {}", quoted(name), fmt::join(names, ", ")));
+  refuse(fmt::format("unknown strategy {}; accepted: all, {}", in_quotes(name), fmt::join(names, ", ")));
 }
 
 // "chunks=32", in `asked` what was set before it in the same term.
@@ -40,7 +40,7 @@ void set_param(StrategyChoice& choice, std::string_view text, std::vector<std::s
   if (param == params.end()) {
     std::vector<std::string_view> names;
     for (const StrategyParam& p : params) names.push_back(p.name);
-    refuse(fmt::format("{} has no parameter {}; accepted: {}", strategy, quoted(name),
+    refuse(fmt::format("{} has no parameter {}; accepted: {}", strategy, in_quotes(name),
                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
   if (std::find(asked.begin(), asked.end(), name) != asked.end()) refuse(fmt::format("{}: {} is given twice", strategy, name));
@@ -52,7 +52,7 @@ void set_param(StrategyChoice& choice, std::string_view text, std::vector<std::s
   const bool is_number = !written.empty() && error == std::errc{} && end == written.data() + written.size();
   const bool in_range = is_number && value >= param->least && value <= param->most;  // false for NaN
   if (!in_range || (param->whole && value != std::floor(value))) {
-    refuse(fmt::format("{}: {} cannot be {}; accepted: a {}number from {} to {}", strategy, name, quoted(written),
+    refuse(fmt::format("{}: {} cannot be {}; accepted: a {}number from {} to {}", strategy, name, in_quotes(written),
                        param->whole ? "whole " : "", param->least, param->most));
   }
   choice.params[name] = value;

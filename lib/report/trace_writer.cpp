@@ -17,7 +17,7 @@ namespace mgpu {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
@@ -56,12 +56,12 @@ class TraceText {
   }
 
   void name_process(std::uint32_t pid, std::uint32_t tid, std::string_view name, std::uint32_t order) {
-    event(R"({{"ph":"M","name":"process_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid, quoted(name));
+    event(R"({{"ph":"M","name":"process_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid, in_quotes(name));
     event(R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid, order);
   }
 
   void name_thread(std::uint32_t pid, std::uint32_t tid, std::string_view name) {
-    event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid, quoted(name));
+    event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, tid, in_quotes(name));
     event(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid, tid);
   }
 
@@ -81,7 +81,7 @@ class TraceText {
   void slice(std::uint32_t pid, std::uint32_t tid, std::string_view name, std::string_view category, Drawn at,
              std::string_view args) {
     event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})", pid, tid, us(base_ + at.begin),
-          us(at.length), quoted(name), category, args);
+          us(at.length), in_quotes(name), category, args);
   }
 
   void run(std::size_t r) {
@@ -95,7 +95,7 @@ class TraceText {
     if (t.merge_end > t.merge_begin) {
       const Nanos begin = std::clamp(t.merge_begin, Nanos{}, whole.length), end = std::clamp(t.merge_end, begin, whole.length);
       slice(TraceLayout::kRunPid, TraceLayout::kRunTid, "merge", "merge", drawn(begin, end),
-            fmt::format(R"("on":{})", quoted(t.merged_on ? run.devices.at(t.merged_on->value) : "host")));
+            fmt::format(R"("on":{})", in_quotes(t.merged_on ? run.devices.at(t.merged_on->value) : "host")));
     }
     length_ = whole.length;
     spans(r);
@@ -198,18 +198,18 @@ class TraceText {
       const TraceDevice& d = layout_.devices[where.first];
       value += change;  // every device's steps add up to 0
       event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"slices in flight","args":{{{}:{}}}}})", d.pid, d.first_tid[0],
-            us(base_ + where.second), quoted("slices " + d.id), value);
+            us(base_ + where.second), in_quotes("slices " + d.id), value);
     }
   }
 
   void metadata() {
-    out_ += fmt::format(R"({{"tool":"mgpu-bench","version":{},"git":{},"clocks":{{)", quoted(report_.tool.version),
-                        quoted(report_.tool.git));
+    out_ += fmt::format(R"({{"tool":"mgpu-bench","version":{},"git":{},"clocks":{{)", in_quotes(report_.tool.version),
+                        in_quotes(report_.tool.git));
     bool first = true;
     for (const DeviceRecord& d : report_.devices) {
       const std::string drift = std::isfinite(d.clock.drift_ppb) ? fmt::format("{}", d.clock.drift_ppb) : "null";
       out_ += fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})", first ? "" : ",",
-                          quoted(d.device.id), quoted(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
+                          in_quotes(d.device.id), in_quotes(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
       first = false;
     }
     out_ += "}}";

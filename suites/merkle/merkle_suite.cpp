@@ -1,5 +1,6 @@
 // The merkle suite as the tool knows it: name, options, sizes.
 #include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/suites.hpp"
 
@@ -15,11 +16,16 @@ Bytes host_bytes(const SuiteParams& params) {
   return bytes_of_leaves(params.size) + Geometry::max_items * 4 * digest_bytes;  // leaves; item roots, partials and their transfers
 }
 
-std::unique_ptr<Workload> make(const SuiteParams& params) {
-  const TreeKind kind = tree_kind(params.options.at("tree"));
+void check(const SuiteParams& params) {
   bytes_of_leaves(params.size);
-  if (params.size == 0 && kind == TreeKind::plain)
-    throw Error(ErrorKind::usage, "--tree plain: a tree without leaves has no root; give at least one leaf, or --tree rfc6962");
+  if (params.size > 0 || tree_kind(params.options.at("tree")) != TreeKind::plain) return;
+  const std::string what = params.input ? "--input: " + in_quotes(params.input->string()) + " is empty" : "--size: \"0\" is too small";
+  throw Error(ErrorKind::usage, what + ": a plain tree without leaves has no root; accepted: one leaf or more, or --tree rfc6962");
+}
+
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  check(params);
+  const TreeKind kind = tree_kind(params.options.at("tree"));
   Leaves leaves =
       params.input ? Leaves::from_file(*params.input, params.size) : Leaves::random(params.size, params.seed, params.host_threads);
   return std::make_unique<MerkleWorkload>(kind, std::move(leaves), params.host_threads);
@@ -42,6 +48,7 @@ SuiteInfo merkle_suite() {
   info.modes = {Mode::resident, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = count_in_file;
+  info.check = check;
   info.make = make;
   return info;
 }

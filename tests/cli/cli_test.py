@@ -169,7 +169,7 @@ class RefusesWhatItDoesNotUnderstand(Case):
         self.refused(["run", "merkle", "--input", self.folder], 2, "--input", "directory")
         self.refused(["run", "merkle", "--input", file, "--size", 1], 2, "--input", "--size")
         (self.folder / "empty").touch()
-        self.refused(["run", "merkle", "--input", self.folder / "empty"], 2, "--input", "empty")
+        self.refused(["run", "merkle", "--input", self.folder / "empty"], 2, "--input", "empty", "accepted")
 
     def test_one_output_cannot_hold_several_problems_nor_two_outputs_one_file(self):
         self.refused(["run", "merkle", "--size", "4,8", "--output", self.folder / "root"], 2, "--output", "2 problems")

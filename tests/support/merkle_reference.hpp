@@ -4,6 +4,7 @@
 
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,16 +28,17 @@ inline Bytes32 recursive_root(merkle::TreeKind kind, std::span<const Bytes32> le
   if (leaves.empty()) return openssl_sha256(message);
   if (leaves.size() == 1) {
     if (kind != merkle::TreeKind::rfc6962) return leaves[0];
-    message.push_back(0x00);
-    message.insert(message.end(), leaves[0].begin(), leaves[0].end());
+    message.assign(1 + leaves[0].size(), 0x00);
+    std::copy(leaves[0].begin(), leaves[0].end(), message.begin() + 1);
     return openssl_sha256(message);
   }
   std::size_t k = 1;
   while (k * 2 < leaves.size()) k *= 2;
   const Bytes32 left = recursive_root(kind, leaves.first(k)), right = recursive_root(kind, leaves.subspan(k));
-  if (kind != merkle::TreeKind::plain) message.push_back(0x01);
-  message.insert(message.end(), left.begin(), left.end());
-  message.insert(message.end(), right.begin(), right.end());
+  const std::size_t prefix = kind == merkle::TreeKind::plain ? 0 : 1;
+  message.assign(prefix + left.size() + right.size(), 0x01);
+  const auto middle = std::copy(left.begin(), left.end(), message.begin() + static_cast<std::ptrdiff_t>(prefix));
+  std::copy(right.begin(), right.end(), middle);
   return openssl_sha256(message);
 }
 

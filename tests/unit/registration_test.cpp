@@ -38,9 +38,9 @@ TEST_CASE("every suite says what the command line needs to know of it") {
     CHECK(info.default_size > 0);
     CHECK(info.quick_size > 0);
     CHECK_FALSE(info.modes.empty());
-    CHECK(info.host_bytes != nullptr);
-    CHECK(info.size_of_input != nullptr);
-    CHECK(info.check != nullptr);
-    CHECK(info.make != nullptr);
+    CHECK((info.host_bytes != nullptr));
+    CHECK((info.size_of_input != nullptr));
+    CHECK((info.check != nullptr));
+    CHECK((info.make != nullptr));
   }
 }

@@ -77,7 +77,7 @@ TEST_CASE("what is no quantity is refused, with the option, the text and what is
   for (const std::string_view text : kNever) {
     CAPTURE(text);
     for (const std::string& message : {refusal(parse_count, text), refusal(parse_bytes, text), refusal(parse_duration, text)}) {
-      CHECK(has(message, "--option: " + quoted(text)));
+      CHECK(has(message, "--option: " + in_quotes(text)));
       CHECK(has(message, "accepted: "));
       CHECK_FALSE(has(message, "\n"));
     }
@@ -160,7 +160,7 @@ TEST_CASE("sizes and numbers are printed with three significant digits") {
 }
 
 TEST_CASE("quoted text is one short printable line") {
-  CHECK(quoted("gpu") == "\"gpu\"");
-  CHECK(quoted("a\nb\xff") == "\"a\\x0ab\\xff\"");
-  CHECK(quoted(std::string(49, 'x')) == "\"" + std::string(48, 'x') + "...\"");
+  CHECK(in_quotes("gpu") == "\"gpu\"");
+  CHECK(in_quotes("a\nb\xff") == "\"a\\x0ab\\xff\"");
+  CHECK(in_quotes(std::string(49, 'x')) == "\"" + std::string(48, 'x') + "...\"");
 }
