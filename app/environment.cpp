@@ -1,10 +1,12 @@
 // Reads /proc, /etc/os-release, uname and the process environment. A fact that cannot be read is left out, never guessed.
 #include "app/environment.hpp"
 
+#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string_view>
 
@@ -45,6 +47,16 @@ std::string cpu_model() {
 }
 
 }  // namespace
+
+void pin_pocl_threads() {
+  cpu_set_t allowed;
+  const long cores = sysconf(_SC_NPROCESSORS_CONF);
+  if (cores < 1 || cores > CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (int core = 0; core < cores; ++core) {
+    if (!CPU_ISSET(core, &allowed)) return;
+  }
+  setenv("POCL_AFFINITY", "1", 0);
+}
 
 Environment Environment::of_process() {
   std::map<std::string, std::string> variables;

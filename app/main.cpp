@@ -29,6 +29,7 @@ ExitCode dispatch(const Context& context) {
 }
 
 ExitCode run_main(const std::vector<std::string>& argv) {
+  pin_pocl_threads();
   const Environment environment = Environment::of_process();
   const std::string git = mgpu_git_version();
   const std::string version =

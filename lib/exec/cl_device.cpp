@@ -112,7 +112,19 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   }
 }
 
-const cl::Program& ClDevice::program(std::string_view file, const std::string& options) {
+// PoCL (3.1 to 5.0 at least) counts the users of a loaded kernel by its program and work-group size, but loads it anew for a wider
+// grid: two devices that run one program at once with different grids take each other's counts, and an assertion ends the process
+// (pocl_release_dlhandle_cache). A definition of its own makes each device's program another one.
+std::string ClDevice::own_options(const std::string& options) const {
+  if (facts_.platform.find("Portable Computing Language") == std::string::npos) return options;
+  std::string own = facts_.id;
+  std::replace_if(
+      own.begin(), own.end(), [](char c) { return c == ':' || c == '.'; }, '_');
+  return options + " -DMGPU_DEVICE_" + own;
+}
+
+const cl::Program& ClDevice::program(std::string_view file, const std::string& given) {
+  const std::string options = own_options(given);
   const std::string key = std::string(file) + ' ' + options;
   for (const auto& built : programs_) {
     if (built.key == key) return built.program;

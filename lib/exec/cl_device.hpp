@@ -57,6 +57,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override;
 
   const cl::Program& program(std::string_view file, const std::string& options);
+  std::string own_options(const std::string& options) const;
   void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes);
   // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete.
   const std::vector<cl::Event>* dependency(CommandKind kind);

@@ -8,10 +8,7 @@
 namespace mgpu {
 namespace {
 
-// A thread that spins on a device's events takes a core. GPUs get that, for 4-10 us a launch are worth it; a CPU device needs its
-// cores itself, so its worker sleeps. 1 us of timer slack instead of Linux's 50 keeps those sleeps short.
-constexpr auto kPoliteSleep = std::chrono::microseconds(25);
-
+// 1 us of timer slack instead of Linux's 50: a worker that sleeps between polls wakes when it asked to.
 void make_sleeps_precise() {
 #ifdef __linux__
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
@@ -110,8 +107,8 @@ void Executor::worker_main(std::size_t index) {
     worker->start();
     while (!worker->left()) {
       if (worker->step()) continue;
-      if (worker->polite()) {
-        std::this_thread::sleep_for(kPoliteSleep);
+      if (const Nanos pause = worker->patience(); pause > Nanos{}) {
+        std::this_thread::sleep_for(pause);
       } else {
         std::this_thread::yield();
       }

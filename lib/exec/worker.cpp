@@ -83,6 +83,13 @@ bool DeviceWorker::advance() {
   return progress;
 }
 
+Nanos DeviceWorker::patience() {
+  if (!member().device->resources().traits().cpu) return Nanos{};
+  constexpr Nanos least = std::chrono::microseconds(10), most = std::chrono::microseconds(100);
+  if (in_flight_.empty()) return most;
+  return std::clamp((run_.backend.now() - std::max(in_flight_.front().enqueued, last_sign_)) / 32, least, most);
+}
+
 std::optional<Nanos> DeviceWorker::gives_up_at() const {
   if (in_flight_.empty() || !run_.timeout) return std::nullopt;
   return std::max(in_flight_.front().enqueued, last_sign_) + *run_.timeout;

@@ -42,8 +42,9 @@ class DeviceWorker {
   DeviceWorker(SampleRun& run, DeviceIndex self);
 
   void start() { state_since_ = run_.sample.begin; }  // the sample has begun
-  // Should the thread that drives it sleep between polls? A CPU device needs its cores for kernels.
-  bool polite() { return member().device->resources().traits().cpu; }
+  // How long the thread that drives it should sleep between two polls: not at all for a GPU, where 4-10 us a launch are worth a
+  // core; a CPU device needs its cores for kernels, so a share of the time since the last completion, at most 100 us.
+  Nanos patience();
   // Does what can be done now. False: nothing until a device completes something or another worker acts.
   bool step();
   // When it will count its device as hung if nothing completes; none: nothing is in flight, or there is no timeout.

@@ -19,7 +19,8 @@ Bytes host_bytes(const SuiteParams& params) {
 void check(const SuiteParams& params) {
   bytes_of_leaves(params.size);
   if (params.size > 0 || tree_kind(params.options.at("tree")) != TreeKind::plain) return;
-  const std::string what = params.input ? "--input: " + in_quotes(params.input->string()) + " is empty" : "--size: \"0\" is too small";
+  const std::string what =
+      params.input ? "--input: " + in_quotes(params.input->string()) + " is empty" : "--size: \"0\" is too small";
   throw Error(ErrorKind::usage, what + ": a plain tree without leaves has no root; accepted: one leaf or more, or --tree rfc6962");
 }
 

@@ -57,7 +57,7 @@ Report run(std::vector<FakeDevice> fakes, SessionOptions options, Silent& observ
   return run_session(backend, options, {}, observer);
 }
 
-const RunRecord& find(const Report& report, const std::string& strategy, Mode mode) {
+const RunRecord& find(const Report& report, std::string_view strategy, Mode mode) {
   for (const RunRecord& run : report.runs) {
     if (run.strategy == strategy && run.mode == mode) return run;
   }
