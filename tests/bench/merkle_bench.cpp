@@ -1,5 +1,7 @@
-// Merkle nodes on the host: OpenSSL's routes to the SHA-256 of 64-byte nodes, on one core and on all. items_per_second is nodes/s.
-// What the kernels are compared with is the fastest of them.
+// Merkle nodes: OpenSSL's routes to the SHA-256 of 64-byte nodes, on one core and on all, and whole trees by the OpenCL kernels on
+// the same cores. items_per_second is nodes/s. What the kernels are compared with is the fastest route; side by side, so that a
+// shared machine hits all alike: --benchmark_filter='BM_node|BM_kernel' --benchmark_repetitions=9
+// --benchmark_enable_random_interleaving=true
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <benchmark/benchmark.h>
 #include <openssl/evp.h>
@@ -11,12 +13,18 @@
 #include <thread>
 #include <vector>
 
+#include "lib/base/embedded.hpp"
+#include "lib/exec/cl_backend.hpp"
+#include "lib/exec/executor.hpp"
+#include "lib/plan/strategy.hpp"
 #include "suites/merkle/leaves.hpp"
+#include "suites/merkle/merkle_workload.hpp"
 #include "suites/merkle/reference.hpp"
 #include "suites/merkle/sha256.hpp"
 
 namespace {
 
+using namespace mgpu;
 using namespace mgpu::merkle;
 
 constexpr std::uint64_t leaves_per_thread = std::uint64_t{1} << 14;  // 512 KiB: the level stays in the caches
@@ -102,6 +110,60 @@ void BM_reference_tree(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * (state.range(0) - 1));
 }
 
+// A resident tree of 2^20 leaves on one device, launches and collecting included.
+class KernelTree {
+ public:
+  KernelTree(Backend& backend, const Device& device)
+      : open_(backend.open(device)), executor_(backend, 1), workload_(TreeKind::plain, Leaves::random(1 << 20, 1, 2), 2) {
+    const Capacity capacity = workload_.capacity(open_->resources().traits(), Mode::resident);
+    program_ = workload_.program(open_->resources(), DeviceIndex{0}, Mode::resident, capacity);
+    program_->load(open_->stream());
+    const BatchId batch = open_->submit();
+    while (!open_->complete(batch)) std::this_thread::yield();
+    open_->take(batch);
+    estimate_.fits = capacity.fits;
+    estimate_.pipeline = capacity.pipeline;
+  }
+
+  Nanos sample() {
+    const Shape& shape = workload_.shape();
+    const PlanRequest plan{shape.items, shape.granularity, Mode::resident, shape.cost, {&estimate_, 1}, 0, 0};
+    const auto source = parse_strategies("single").front().info->make({})->begin(plan, {});
+    SampleRequest request;
+    request.workload = &workload_;
+    request.source = source.get();
+    request.members = {{open_.get(), program_.get()}};
+    const RawSample raw = executor_.run(request);
+    if (raw.failure) throw *raw.failure;
+    return raw.makespan();
+  }
+
+  bool right() { return workload_.verify(VerifyLevel::full, 1).status == Verdict::Status::passed; }
+  double nodes() const { return workload_.shape().ops; }
+
+ private:
+  std::unique_ptr<OpenDevice> open_;
+  Executor executor_;
+  MerkleWorkload workload_;
+  std::unique_ptr<DeviceProgram> program_;
+  DeviceEstimate estimate_;
+};
+
+// cores 0: the whole first CPU device; 1: a sub-device of one core.
+void BM_kernel(benchmark::State& state) {
+  const auto backend = make_cl_backend({embedded_kernels(), {}});
+  for (const Device& device : backend->enumerate().devices) {
+    if (!device.is_cpu()) continue;
+    KernelTree tree(*backend, state.range(0) == 0 ? device : backend->split(device, device.compute_units).front());
+    tree.sample();
+    if (!tree.right()) return state.SkipWithError("wrong root");
+    for (auto _ : state) state.SetIterationTime(seconds(tree.sample()));
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tree.nodes()));
+    return;
+  }
+  state.SkipWithError("no OpenCL CPU device");
+}
+
 void one_core_and_all(benchmark::internal::Benchmark* bench) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   bench->Threads(1)->UseRealTime();
@@ -113,6 +175,7 @@ BENCHMARK_TEMPLATE(BM_node, Evp)->Apply(one_core_and_all);
 BENCHMARK_TEMPLATE(BM_node, InitUpdateFinal)->Apply(one_core_and_all);
 BENCHMARK_TEMPLATE(BM_node, Transform)->Apply(one_core_and_all);
 BENCHMARK_TEMPLATE(BM_node, Ours)->Apply(one_core_and_all);
+BENCHMARK(BM_kernel)->ArgName("cores")->Arg(0)->Arg(1)->UseManualTime();
 BENCHMARK(BM_reference_tree)->Arg(1 << 20)->UseRealTime();
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The OpenCL backend on whatever devices there are: PoCL is enough, its sub-devices make several.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,6 @@
 // Merkle trees on the devices there are, against the recursion of RFC 6962 on OpenSSL: every size and shape, both kernel paths.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "lib/plan/strategy.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/suites.hpp"
+#include "tests/support/ct_vectors.hpp"
 #include "tests/support/merkle_reference.hpp"
 
 using namespace mgpu;
@@ -120,12 +122,14 @@ TEST_CASE("trees of every small size and around powers of two have the reference
       check_size(kind, leaves, "equal", leaves % 2 ? Mode::resident : Mode::end_to_end, Path::own);
     }
     for (const std::uint64_t power : {128, 1024, 4096}) {
-      for (const std::uint64_t leaves : {power - 1, power, power + 1}) check_size(kind, leaves, "dynamic", Mode::end_to_end, Path::own);
+      for (const std::uint64_t leaves : {power - 1, power, power + 1})
+        check_size(kind, leaves, "dynamic", Mode::end_to_end, Path::own);
     }
   }
 }
 
-TEST_CASE("trees of random sizes up to 10,000 have the reference's root under every strategy, slicing and mode, on both kernel paths") {
+TEST_CASE(
+    "trees of random sizes up to 10,000 have the reference's root under every strategy, slicing and mode, on both kernel paths") {
   std::mt19937_64 random(20260601);
   for (const Path path : {Path::own, Path::gpu}) {
     for (int n = 0; n < 16; ++n) {
@@ -139,10 +143,30 @@ TEST_CASE("trees of random sizes up to 10,000 have the reference's root under ev
 
 TEST_CASE("the kernels for GPUs give the reference's roots for small and ragged trees") {
   for (const TreeKind kind : {TreeKind::plain, TreeKind::rfc6962, TreeKind::rfc6962_digests}) {
-    for (const std::uint64_t leaves : {1, 2, 3, 31, 32, 33, 100, 1023, 1025, 70'001}) check_size(kind, leaves, "equal", Mode::resident, Path::gpu);
+    for (const std::uint64_t leaves : {1, 2, 3, 31, 32, 33, 100, 1023, 1025, 70'001})
+      check_size(kind, leaves, "equal", Mode::resident, Path::gpu);
   }
 }
 
 TEST_CASE("a larger ragged tree has the reference's root under every strategy") {
   for (const StrategyInfo& info : all_strategies()) check_size(TreeKind::plain, 100'000, info.name, Mode::end_to_end, Path::own);
+}
+
+TEST_CASE("fed the published leaf hashes, devices give the published RFC 6962 roots of sizes 0 to 8, on both kernel paths") {
+  const auto file = std::filesystem::temp_directory_path() / ("mgpu-ct-" + std::to_string(::getpid()));
+  for (const Path path : {Path::own, Path::gpu}) {
+    for (std::size_t size = 0; size <= 8; ++size) {
+      CAPTURE(size);
+      {
+        std::ofstream out(file, std::ios::binary);
+        for (std::size_t i = 0; i < size; ++i) {
+          const std::string hex = testing::published_leaf_hashes[i];
+          for (std::size_t byte = 0; byte < 32; ++byte) out.put(static_cast<char>(std::stoi(hex.substr(2 * byte, 2), nullptr, 16)));
+        }
+      }
+      merkle::MerkleWorkload workload(TreeKind::rfc6962_digests, merkle::Leaves::from_file(file, size), 1);
+      CHECK(root_of(workload, "equal", Mode::end_to_end, path) == testing::published_roots[size]);
+    }
+  }
+  std::filesystem::remove(file);
 }
