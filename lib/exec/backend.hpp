@@ -23,6 +23,11 @@ struct RawCommand {
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
 };
 
+// From the first start to the last end of a batch's commands, in device nanoseconds; zero without commands.
+struct DeviceSpan {
+  std::uint64_t started = 0, ended = 0;
+};
+
 // Commands enqueued between two calls of OpenDevice::submit.
 struct BatchId {
   std::uint64_t value = 0;
@@ -50,7 +55,8 @@ class OpenDevice {
   virtual BatchId submit() = 0;  // closes the batch and flushes the queues
   // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the device is then lost.
   virtual bool complete(BatchId batch) = 0;
-  virtual std::vector<RawCommand> take(BatchId batch) = 0;          // of a complete batch, once; in order of enqueueing
+  virtual DeviceSpan span(BatchId batch) = 0;               // of a complete batch, before it is taken; cheaper than all its times
+  virtual std::vector<RawCommand> take(BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
   virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;  // blocks for about 10 us each
   virtual SetupCost take_setup_cost() = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace mgpu {
 namespace {
@@ -84,6 +85,7 @@ ClDevice::ClDevice(const Device& facts, cl::Device device, std::span<const Embed
     context_ = cl::Context(device_);
     for (auto& queue : queues_) queue = cl::CommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE);
     probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
+    if (!facts_.is_cpu() && !facts_.host_unified_memory) staging_ = ClStaging(context_, queues_[0]);
   } catch (const cl::Error& error) {
     throw cl_failure("cannot open " + facts_.id + " " + facts_.name, error.err());
   }
@@ -172,6 +174,10 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
   if (from.empty()) return;
   try {
     cl::Event event;
+    if (const auto staged = staging_.take(from.size()); !staged.empty()) {
+      std::copy(from.begin(), from.end(), staged.begin());
+      from = staged;
+    }
     queues_[0].enqueueWriteBuffer(memory_of(to), CL_FALSE, offset, from.size(), from.data(), nullptr, &event);
     record(CommandKind::upload, std::move(event), {}, from.size());
   } catch (const cl::Error& error) {
@@ -199,6 +205,10 @@ void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   if (to.empty()) return;
   try {
     cl::Event event;
+    if (const auto staged = staging_.take(to.size()); !staged.empty()) {
+      batches_.back().staged.push_back({staged.data(), to});
+      to = staged;
+    }
     queues_[2].enqueueReadBuffer(memory_of(from), CL_FALSE, offset, to.size(), to.data(), dependency(CommandKind::download),
                                  &event);
     record(CommandKind::download, std::move(event), {}, to.size());
@@ -237,10 +247,40 @@ bool ClDevice::complete(BatchId batch) {
     for (std::size_t queue = 0; queue < last.size(); ++queue) {
       if (latest_[queue]() == last[queue]()) latest_[queue] = cl::Event();
     }
+    arrive(find(batch));
     return true;
   } catch (const cl::Error& error) {
     throw cl_failure("asking " + facts_.id + " for an event", error.err());
   }
+}
+
+// Known to be complete for the first time: small downloads go where they are wanted, and when no other batch is under way their
+// staging memory is free again.
+void ClDevice::arrive(Batch& batch) {
+  if (batch.arrived) return;
+  batch.arrived = true;
+  for (const Staged& staged : batch.staged) std::copy_n(staged.arrived, staged.wanted.size(), staged.wanted.begin());
+  const auto under_way = [](const Batch& other) { return !other.arrived && !other.commands.empty(); };
+  if (std::none_of(batches_.begin(), batches_.end(), under_way)) staging_.release();
+}
+
+DeviceSpan ClDevice::span(BatchId batch) {
+  DeviceSpan span;
+  try {
+    // In each in-order queue the first command starts first and the last ends last.
+    std::array<bool, 3> seen{};
+    for (const Pending& pending : find(batch).commands) {
+      if (std::exchange(seen[static_cast<std::size_t>(pending.command.kind)], true)) continue;
+      const std::uint64_t started = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+      span.started = span.started == 0 ? started : std::min(span.started, started);
+    }
+    for (const cl::Event& event : find(batch).last) {
+      if (event() != nullptr) span.ended = std::max<std::uint64_t>(span.ended, event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
+    }
+  } catch (const cl::Error& error) {
+    throw cl_failure("profiling times of " + facts_.id, error.err());
+  }
+  return span;
 }
 
 std::vector<RawCommand> ClDevice::take(BatchId batch) {

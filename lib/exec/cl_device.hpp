@@ -9,6 +9,7 @@
 #include "lib/exec/backend.hpp"
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_program_cache.hpp"
+#include "lib/exec/cl_staging.hpp"
 
 namespace mgpu {
 
@@ -28,6 +29,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   Stream& stream() override { return *this; }
   BatchId submit() override;
   bool complete(BatchId batch) override;
+  DeviceSpan span(BatchId batch) override;
   std::vector<RawCommand> take(BatchId batch) override;
   std::vector<ClockProbe> probe_clock(unsigned count) override;
   SetupCost take_setup_cost() override;
@@ -41,8 +43,14 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     cl::Event event;
     RawCommand command;
   };
+  struct Staged {  // a small download: where it arrives, and where it is wanted
+    const std::byte* arrived = nullptr;
+    std::span<std::byte> wanted;
+  };
   struct Batch {
     std::uint64_t id = 0;
+    std::vector<Staged> staged;
+    bool arrived = false;  // known to be complete
     std::vector<Pending> commands;
     std::array<cl::Event, 3> last;  // of each queue; null where it has none
   };
@@ -62,6 +70,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete.
   const std::vector<cl::Event>* dependency(CommandKind kind);
   Batch& find(BatchId batch);
+  void arrive(Batch& batch);
 
   Device facts_;
   DeviceTraits traits_;
@@ -76,6 +85,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<cl::Event> wait_list_;
   std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
   SetupCost setup_;
+  ClStaging staging_;
   cl::Buffer probe_buffer_;
 };
 

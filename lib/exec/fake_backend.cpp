@@ -88,6 +88,15 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
     return true;
   }
 
+  DeviceSpan span(BatchId batch) override {
+    DeviceSpan span;
+    for (const RawCommand& command : find(batch).commands) {
+      span.started = span.ended == 0 ? command.started : std::min(span.started, command.started);
+      span.ended = std::max(span.ended, command.ended);
+    }
+    return span;
+  }
+
   std::vector<RawCommand> take(BatchId batch) override {
     std::vector<RawCommand> commands = std::move(find(batch).commands);
     std::erase_if(closed_, [&](const Batch& b) { return b.id == batch.value; });

@@ -138,7 +138,7 @@ Answer Ledger::nothing_now() const {
         ErrorKind::unsupported,
         fmt::format("{} of {} items can be placed on no device: each is lost or has too little memory", unfinished(), items_));
   }
-  return Wait{};
+  return Wait{shared() == 0};
 }
 
 bool Ledger::holds_back(DeviceIndex device, Items piece) const {

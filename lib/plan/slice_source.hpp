@@ -50,6 +50,7 @@ struct PlanRequest {
 };
 
 struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined
+  bool likely_last = false;  // nothing more will come unless work is lost or rejected: a device may collect behind what it has in flight
   constexpr bool operator==(const Wait&) const = default;
 };
 struct Done {  // every item is finished; only then

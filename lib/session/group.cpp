@@ -5,6 +5,8 @@
 #include <numeric>
 #include <thread>
 
+#include "lib/session/keep.hpp"
+
 namespace mgpu {
 namespace {
 
@@ -142,8 +144,8 @@ void Group::lose(std::size_t index, const std::string& why, bool hung) {
   observer_.warning("device " + device.facts.id + " " + device.facts.name + " is out: " + why);
   if (!hung) return;
   // Releasing handles of a device that hangs can block for ever: they are leaked, and the process leaves by _Exit.
-  (void)device.open.release();
-  (void)result_.prepared[index].program.release();
+  keep_for_ever(std::move(device.open));
+  keep_for_ever(std::move(result_.prepared[index].program));
 }
 
 // Cells whose devices cannot do this: unsupported when the problem does not fit, skipped when a device is lost.

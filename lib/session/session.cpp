@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/session/group.hpp"
+#include "lib/session/keep.hpp"
 #include "lib/session/recorder.hpp"
 
 namespace mgpu {
@@ -91,8 +92,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     }
     if (std::any_of(devices.begin(), devices.end(), [](const SessionDevice& device) { return device.hung; })) {
       // Its transfers may still be under way: like its handles, the memory they use is leaked.
-      (void)pinned.release();
-      (void)workload.release();
+      keep_for_ever(std::move(pinned));
+      keep_for_ever(std::move(workload));
     }
     if (interrupted) break;
   }

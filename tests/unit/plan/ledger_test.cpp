@@ -103,7 +103,7 @@ TEST_CASE("work is done only when all of it is finished, and can be undone by a 
   CHECK(ledger.issue_own(d0, 10) == MaybeSlice({0, 10}));
   CHECK(ledger.issue_shared(d1, 10) == MaybeSlice({10, 20}));
   ledger.finished(d0, {0, 10});
-  CHECK(ledger.nothing_now() == Answer(Wait{}));
+  CHECK(ledger.nothing_now() == Answer(Wait{true}));
   ledger.finished(d1, {10, 20});
   CHECK(ledger.nothing_now() == Answer(Done{}));
   const Slice lost[] = {{2, 5}, {7, 9}};  // parts of what it had finished

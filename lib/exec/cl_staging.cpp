@@ -1,0 +1,38 @@
+// See the header.
+#include "lib/exec/cl_staging.hpp"
+
+#include <utility>
+
+namespace mgpu {
+
+ClStaging::ClStaging(const cl::Context& context, const cl::CommandQueue& queue) : queue_(queue) {
+  buffer_ = cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, kSize);
+  memory_ = static_cast<std::byte*>(queue_.enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, kSize));
+}
+
+ClStaging::ClStaging(ClStaging&& other) noexcept { *this = std::move(other); }
+
+ClStaging& ClStaging::operator=(ClStaging&& other) noexcept {
+  std::swap(queue_, other.queue_);
+  std::swap(buffer_, other.buffer_);
+  std::swap(memory_, other.memory_);
+  std::swap(used_, other.used_);
+  return *this;
+}
+
+ClStaging::~ClStaging() {
+  if (memory_ == nullptr) return;
+  clEnqueueUnmapMemObject(queue_(), buffer_(), memory_, 0, nullptr, nullptr);
+  clFinish(queue_());
+}
+
+std::span<std::byte> ClStaging::take(std::size_t size) {
+  constexpr std::size_t line = 64;
+  const std::size_t rounded = (size + line - 1) / line * line;
+  if (memory_ == nullptr || size > largest || used_ + rounded > kSize) return {};
+  const std::span<std::byte> taken(memory_ + used_, size);
+  used_ += rounded;
+  return taken;
+}
+
+}  // namespace mgpu
