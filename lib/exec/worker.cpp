@@ -206,9 +206,10 @@ void DeviceWorker::start_collect() {
 }
 
 bool DeviceWorker::settle() {
+  if (settled_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
   {
     const std::lock_guard lock(run_.mutex);
-    run_.settled[self_.value] = run_.version;
+    run_.settled[self_.value] = settled_at_ = run_.version;
     if (run_.over) return false;
     for (std::size_t i = 0; i < run_.members.size(); ++i) {
       if (run_.alive[i] && run_.settled[i] != run_.version) return false;

@@ -83,6 +83,7 @@ class DeviceWorker {
   std::vector<Slice> not_on_host_;  // enqueued or finished, and not collected
   bool collecting_ = false, prepared_ = false, gone_ = false, left_ = false, done_ = false, last_ = false;
   std::uint64_t asked_at_ = 0;  // version of the last Wait or Done
+  std::uint64_t settled_at_ = 0;  // version at which it last had nothing left to do
   std::int32_t next_number_ = 0;
   std::uint64_t previous_end_ = 0;  // device stamp: end of the last finished slice
   Nanos last_sign_{};               // host time of the last completion
