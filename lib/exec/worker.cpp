@@ -34,22 +34,31 @@ void merge_on_device(SampleRun& run) {
   run.sample.merged_on = run.merge_device;
 }
 
+// On the fastest device when the workload wants one; on the host otherwise, and when that device fails.
+void merge(SampleRun& run) {
+  const std::size_t best = run.merge_device.value;
+  if (run.alive[best] && run.workload.merge_on_device(run.members[best].device->resources().traits())) {
+    try {
+      merge_on_device(run);
+      return;
+    } catch (const Error& error) {
+      run.alive[best] = false;
+      run.sample.faults.push_back({run.merge_device, error.what(), 0, error.kind() == ErrorKind::timeout});
+    }
+  }
+  run.workload.merge();
+}
+
 // All partials are on the host and every worker is at rest: the last one to settle merges, which spares waking a thread.
 void finish_sample(SampleRun& run) {
   RawSample& sample = run.sample;
   sample.merge_begin = run.backend.now();
-  const bool on_device = run.alive[run.merge_device.value] &&
-                         run.workload.merge_on_device(run.members[run.merge_device.value].device->resources().traits());
   try {
-    if (on_device) {
-      merge_on_device(run);
-    } else {
-      run.workload.merge();
-    }
+    merge(run);
   } catch (const Error& error) {
-    const bool hung = error.kind() == ErrorKind::timeout;
-    if (on_device) sample.faults.push_back({run.merge_device, error.what(), 0, hung});
     sample.failure = error;
+  } catch (const std::exception& error) {
+    sample.failure = Error(ErrorKind::internal, error.what());
   }
   sample.merge_end = sample.end = run.backend.now();
   run.over = true;
@@ -65,8 +74,10 @@ bool DeviceWorker::step() {
     return advance();
   } catch (const Error& error) {
     fail(error);
-    return true;
+  } catch (const std::exception& error) {  // out of host memory, say: this device's part is lost, the thread lives
+    fail(Error(ErrorKind::internal, error.what()));
   }
+  return true;
 }
 
 bool DeviceWorker::advance() {
@@ -150,6 +161,7 @@ bool DeviceWorker::top_up() {
     if (!answer) break;
     progress = true;
     if (const auto* slice = std::get_if<Slice>(&*answer)) {
+      last_ = false;
       enqueue(*slice);
       continue;
     }

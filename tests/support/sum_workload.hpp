@@ -45,6 +45,7 @@ inline FakeKernels sum_kernels() {
 struct SumFaults {
   std::optional<DeviceIndex> corrupts;  // this device's partial sums come out wrong
   Items too_many = ~Items{0};           // enqueue of a larger slice runs out of memory
+  bool merge_fails = false;             // the device that merges fails
 };
 
 class SumWorkload final : public Workload {
@@ -74,7 +75,7 @@ class SumWorkload final : public Workload {
 
   std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
   void begin_sample() override { sum_ = 0, merged_ = false; }
-  bool merge_on_device(const DeviceTraits&) const override { return false; }
+  bool merge_on_device(const DeviceTraits&) const override { return faults_.merge_fails; }
   void merge() override { merged_ = true; }
   std::string digest() const override { return merged_ ? std::to_string(sum_) : std::string(); }
 
@@ -134,7 +135,7 @@ class SumWorkload final : public Workload {
 
     void publish(Stream&) override {}
     void published() override {}
-    void merge(Stream&) override {}
+    void merge(Stream&) override { throw Error(ErrorKind::device, "fails at the merge"); }
     void merged() override {}
 
    private:

@@ -181,6 +181,17 @@ TEST_CASE("work that fits nobody in any size fails instead of waiting for ever")
   CHECK(setup.run("dynamic").failure);
 }
 
+TEST_CASE("when the device that merges fails, the host merges") {
+  SumFaults faults;
+  faults.merge_fails = true;
+  Setup setup({fake_device("0:0"), fake_device("0:1")}, 1000, faults);
+  const RawSample sample = setup.run("equal");
+  REQUIRE_FALSE(sample.failure);
+  CHECK(setup.right());
+  REQUIRE(sample.faults.size() == 1);
+  CHECK(sample.faults[0].what.find("merge") != std::string::npos);
+}
+
 TEST_CASE("no items at all is a sample without slices") {
   Setup setup({fake_device("0:0"), fake_device("0:1")}, 0);
   const RawSample sample = setup.run("equal");
