@@ -18,7 +18,8 @@ struct ClockProbe {
 
 // host = reference_host + (device - reference_device) * (1 + drift_ppb * 1e-9), within +-uncertainty at the probes.
 struct ClockMap {
-  std::string method = "none";  // "bounds": probes bracket the offset; "identity": the device stamps with the host's clock; "virtual"
+  std::string method =
+      "none";  // "bounds": probes bracket the offset; "identity": the device stamps with the host's clock; "virtual"
   std::uint64_t reference_device = 0;
   Nanos reference_host{};
   double drift_ppb = 0;
@@ -29,8 +30,8 @@ struct ClockMap {
   std::int64_t offset_ns() const;
 };
 
-// Each probe bounds the offset: host_before <= host(device_started) and host(device_ended) <= host_after. The tightest bounds of the
-// probes before and of those after the measured part give an offset each (their middle) and the drift between the two;
+// Each probe bounds the offset: host_before <= host(device_started) and host(device_ended) <= host_after. The tightest bounds of
+// the probes before and of those after the measured part give an offset each (their middle) and the drift between the two;
 // uncertainty is the larger half-width. With only one group the drift is 0. Probes that contradict each other (a clock that
 // jumped) widen the uncertainty to cover both. An empty `before` gives method "none".
 ClockMap fit_clock(std::span<const ClockProbe> before, std::span<const ClockProbe> after);

@@ -6,7 +6,7 @@
 
 namespace mgpu {
 
-IntervalSet::IntervalSet(std::vector<Interval> raw) {
+TimeSet::TimeSet(std::vector<Interval> raw) {
   std::erase_if(raw, [](const Interval& i) { return i.end <= i.begin; });
   std::sort(raw.begin(), raw.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   for (const Interval& i : raw) {
@@ -20,7 +20,7 @@ IntervalSet::IntervalSet(std::vector<Interval> raw) {
   for (const Interval& i : parts_) before_.push_back(before_.back() + (i.end - i.begin));
 }
 
-Nanos IntervalSet::length_until(Nanos t) const {
+Nanos TimeSet::length_until(Nanos t) const {
   if (parts_.empty()) return Nanos{};
   const auto after = std::upper_bound(parts_.begin(), parts_.end(), t, [](Nanos v, const Interval& i) { return v < i.begin; });
   if (after == parts_.begin()) return Nanos{};
@@ -28,12 +28,12 @@ Nanos IntervalSet::length_until(Nanos t) const {
   return before_[last] + (std::min(t, parts_[last].end) - parts_[last].begin);
 }
 
-Nanos IntervalSet::covered(const Interval& window) const {
+Nanos TimeSet::covered(const Interval& window) const {
   if (window.end <= window.begin) return Nanos{};
   return length_until(window.end) - length_until(window.begin);
 }
 
-Nanos IntervalSet::common(const IntervalSet& other) const {
+Nanos TimeSet::common(const TimeSet& other) const {
   Nanos sum{};
   for (const Interval& i : parts_) sum += other.covered(i);
   return sum;

@@ -13,14 +13,14 @@ struct Interval {  // [begin, end)
 };
 
 // The union of any intervals, kept as disjoint ones in order. Empty and reversed intervals vanish.
-class IntervalSet {
+class TimeSet {
  public:
-  IntervalSet() = default;
-  explicit IntervalSet(std::vector<Interval> raw);
+  TimeSet() = default;
+  explicit TimeSet(std::vector<Interval> raw);
 
   Nanos length() const { return before_.empty() ? Nanos{} : before_.back(); }
-  Nanos covered(const Interval& window) const;   // how much of the window the set covers
-  Nanos common(const IntervalSet& other) const;  // length of the intersection
+  Nanos covered(const Interval& window) const;  // how much of the window the set covers
+  Nanos common(const TimeSet& other) const;     // length of the intersection
   std::span<const Interval> parts() const { return parts_; }
 
  private:

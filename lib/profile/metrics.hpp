@@ -11,11 +11,12 @@ namespace mgpu {
 
 // The parts of T of one device, each measured on its own: upload, compute and download from its commands (time under several counts
 // once: compute first, then upload, then download); launch = in flight with nothing running; sync and idle by the host clock
-// (commands running during them count as commands). residue = T - the sum of all others: what the measurement missed or counted twice.
+// (commands running during them count as commands). residue = T - the sum of all others: what the measurement missed or counted
+// twice.
 struct DeviceParts {
   Nanos upload{}, compute{}, download{}, launch{}, sync{}, idle{}, residue{};
-  Nanos busy{};       // union of the device's commands
-  Nanos finish{};     // end of its last command before the merge; 0 if it had none
+  Nanos busy{};             // union of the device's commands
+  Nanos finish{};           // end of its last command before the merge; 0 if it had none
   Nanos transfer_hidden{};  // transfer time under compute
   Nanos transfer_total{};   // union of its transfers
   Items items = 0;
@@ -40,16 +41,16 @@ struct MetricsInput {
 Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> parts, const MetricsInput& input);
 
 // The pieces, for tests and other callers. Each is none where the definition divides by zero or needs two devices.
-std::optional<double> balance(std::span<const Nanos> finish);                   // min / max
-std::optional<double> imbalance_percent(std::span<const Nanos> busy);           // (max/mean - 1) * 100
-std::optional<double> imbalance_derose_percent(std::span<const Nanos> busy);    // (max-mean)/max * n/(n-1) * 100
-std::optional<double> s_max(std::span<const Nanos> alone);                      // min tau * sum 1/tau
+std::optional<double> balance(std::span<const Nanos> finish);                 // min / max
+std::optional<double> imbalance_percent(std::span<const Nanos> busy);         // (max/mean - 1) * 100
+std::optional<double> imbalance_derose_percent(std::span<const Nanos> busy);  // (max-mean)/max * n/(n-1) * 100
+std::optional<double> s_max(std::span<const Nanos> alone);                    // min tau * sum 1/tau
 std::optional<double> karp_flatt(double speedup, double s_max);
 
 // One line per metric: name, unit, direction and definition, for `list metrics` and for reports.
 struct MetricInfo {
   const char* name;
-  const char* unit;       // "x", "1", "%"
+  const char* unit;  // "x", "1", "%"
   bool higher_is_better;
   const char* definition;
 };

@@ -27,7 +27,7 @@ Interval inside(const Timeline& timeline, Nanos begin, Nanos end) {
 }
 
 // Fills what commands say, and returns the union of all commands of the device.
-IntervalSet add_commands(DeviceEvents events, DeviceParts& parts) {
+TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
   std::vector<Interval> transfers = events.upload;
   transfers.insert(transfers.end(), events.download.begin(), events.download.end());
   std::vector<Interval> all = transfers;
@@ -35,9 +35,9 @@ IntervalSet add_commands(DeviceEvents events, DeviceParts& parts) {
   std::vector<Interval> before_download = events.upload;
   before_download.insert(before_download.end(), events.compute.begin(), events.compute.end());
 
-  const IntervalSet upload(std::move(events.upload)), compute(std::move(events.compute)), download(std::move(events.download));
-  const IntervalSet transfer(std::move(transfers)), upload_or_compute(std::move(before_download));
-  IntervalSet busy(std::move(all));
+  const TimeSet upload(std::move(events.upload)), compute(std::move(events.compute)), download(std::move(events.download));
+  const TimeSet transfer(std::move(transfers)), upload_or_compute(std::move(before_download));
+  TimeSet busy(std::move(all));
   parts.compute = compute.length();
   parts.upload = upload.length() - upload.common(compute);
   parts.download = download.length() - download.common(upload_or_compute);
@@ -67,7 +67,7 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
     parts[s.device.value].items += s.end - s.begin;
     ++parts[s.device.value].slices;
   }
-  std::vector<IntervalSet> busy(timeline.devices);
+  std::vector<TimeSet> busy(timeline.devices);
   for (std::size_t i = 0; i < timeline.devices; ++i) busy[i] = add_commands(std::move(events[i]), parts[i]);
   // Spans are summed one by one, not united: if two overlap, the residue goes negative and tells.
   for (const HostSpan& span : timeline.spans) {

@@ -49,11 +49,11 @@ struct SliceRecord {  // who took what, in the order each device finished
 
 struct Timeline {
   std::size_t devices = 0;
-  Nanos makespan{};                   // first submit to merged result
-  Nanos merge_begin{}, merge_end{};   // the merge, on the host or on a device; equal when there was nothing to merge
+  Nanos makespan{};                      // first submit to merged result
+  Nanos merge_begin{}, merge_end{};      // the merge, on the host or on a device; equal when there was nothing to merge
   std::optional<DeviceIndex> merged_on;  // none: the host
-  std::vector<Command> commands;      // in order of start
-  std::vector<HostSpan> spans;        // per device: disjoint, in order
+  std::vector<Command> commands;         // in order of start
+  std::vector<HostSpan> spans;           // per device: disjoint, in order
   std::vector<SliceRecord> slices;
 };
 

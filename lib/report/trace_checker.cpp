@@ -14,7 +14,7 @@ namespace mgpu {
 
 namespace {
 
-using Json = nlohmann::json;
+using TraceJson = nlohmann::json;
 
 // Beyond 2^41 us a double steps by more than half a nanosecond: times were not counted from the beginning.
 constexpr double kLatest = 2199023255552.0;
@@ -40,7 +40,7 @@ using FlowId = std::tuple<std::string, std::string, std::string>;  // cat, name,
 
 class Checker {
  public:
-  std::vector<std::string> check(const Json& events) {
+  std::vector<std::string> check(const TraceJson& events) {
     for (index_ = 0; index_ < events.size(); ++index_) event(events[index_]);
     nesting();
     flows();
@@ -57,7 +57,7 @@ class Checker {
   }
   void breach(const std::string& what) { breach(index_, what); }
 
-  void event(const Json& e) {
+  void event(const TraceJson& e) {
     if (!e.is_object()) return breach("is not an object");
     const auto ph = e.find("ph");
     if (ph == e.end() || !ph->is_string() || ph->get_ref<const std::string&>().size() != 1)
@@ -82,13 +82,13 @@ class Checker {
     if (kind == 's' || kind == 'f') flow(e, kind, name, {*tid, *ts, index_});
   }
 
-  static std::string text(const Json& e, const char* key) {
+  static std::string text(const TraceJson& e, const char* key) {
     const auto found = e.find(key);
     return found != e.end() && found->is_string() ? found->get<std::string>() : std::string();
   }
 
   // pid and tid: JSON integers in 1 .. 2^32-1. Strings throw in Tracy, 0 and larger values lose their identity in Perfetto.
-  std::optional<std::uint32_t> id(const Json& e, const char* key) {
+  std::optional<std::uint32_t> id(const TraceJson& e, const char* key) {
     const auto found = e.find(key);
     if (found == e.end() && *key == 't' && e["ph"] == "C") return std::nullopt;  // counters belong to a process
     if (found == e.end() || !found->is_number_unsigned() || *found == 0u || found->get<std::uint64_t>() > 0xffffffffull) {
@@ -98,7 +98,7 @@ class Checker {
     return found->get<std::uint32_t>();
   }
 
-  std::optional<std::int64_t> time(const Json& e, const char* key) {
+  std::optional<std::int64_t> time(const TraceJson& e, const char* key) {
     const auto found = e.find(key);
     if (found == e.end() || !found->is_number()) return breach(std::string(key) + " is not a number"), std::nullopt;
     const double us = found->get<double>();
@@ -107,8 +107,8 @@ class Checker {
     return std::llround(us * 1000);
   }
 
-  void metadata(const Json& e, const std::string& name) {
-    const Json args = e.value("args", Json::object());
+  void metadata(const TraceJson& e, const std::string& name) {
+    const TraceJson args = e.value("args", TraceJson::object());
     if (name == "process_name" || name == "thread_name") {
       if (text(args, "name").empty()) breach(name + " is empty or not a string");
     } else if (name == "process_sort_index" || name == "thread_sort_index") {
@@ -117,13 +117,13 @@ class Checker {
     }
   }
 
-  void complete(const Json& e, std::uint32_t tid, std::int64_t ts) {
+  void complete(const TraceJson& e, std::uint32_t tid, std::int64_t ts) {
     const auto dur = time(e, "dur");
     if (dur) threads_[tid].spans.push_back({ts, ts + *dur, index_});
   }
 
-  void counter(const Json& e, std::uint32_t pid) {
-    const Json args = e.value("args", Json::object());
+  void counter(const TraceJson& e, std::uint32_t pid) {
+    const TraceJson args = e.value("args", TraceJson::object());
     if (args.empty()) breach("a counter without a series");
     for (const auto& [series, value] : args.items()) {
       if (!value.is_number()) breach("counter \"" + series + "\" is not a number");
@@ -132,7 +132,7 @@ class Checker {
     }
   }
 
-  void flow(const Json& e, char kind, const std::string& name, const FlowEnd& end) {
+  void flow(const TraceJson& e, char kind, const std::string& name, const FlowEnd& end) {
     const auto id = e.find("id");
     std::string key;
     if (id != e.end() && id->is_number_integer())
@@ -215,7 +215,7 @@ class Checker {
 }  // namespace
 
 std::vector<std::string> check_chrome_trace(std::string_view text) {
-  const Json trace = Json::parse(text, nullptr, false);
+  const TraceJson trace = TraceJson::parse(text, nullptr, false);
   if (trace.is_discarded()) return {"not JSON, or cut off"};
   if (trace.is_array()) return Checker().check(trace);
   if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array())

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace mgpu;
 
@@ -35,17 +36,9 @@ std::vector<Device> machine() {
 
 Indices chosen(std::string_view text) { return Selector::parse(text).apply(machine()).chosen; }
 
-std::string refusal(std::string_view text) {
-  try {
-    Selector::parse(text);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::usage);
-    return error.what();
-  }
-  return "";
+std::string refused_selector(std::string_view text) {
+  return test::refusal([&] { Selector::parse(text); });
 }
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 }  // namespace
 
@@ -135,15 +128,15 @@ TEST_CASE("a malformed term is an error that names it and says in one line what 
                                       "*",
                                       "gpu\ncpu"}) {
     CAPTURE(term);
-    const std::string message = refusal(term);
-    CHECK(has(message, "--devices: bad term"));
-    CHECK(has(message, "accepted: RANK"));
-    CHECK_FALSE(has(message, "\n"));
+    const std::string message = refused_selector(term);
+    CHECK(test::has(message, "--devices: bad term"));
+    CHECK(test::has(message, "accepted: RANK"));
+    CHECK_FALSE(test::has(message, "\n"));
   }
-  CHECK(has(refusal("gpu,gpus,cpu"), "\"gpus\""));
-  CHECK(has(refusal("gpu,"), "\"\""));
-  CHECK(has(refusal(",gpu"), "\"\""));
-  CHECK(has(refusal("gpu,,cpu"), "\"\""));
+  CHECK(test::has(refused_selector("gpu,gpus,cpu"), "\"gpus\""));
+  CHECK(test::has(refused_selector("gpu,"), "\"\""));
+  CHECK(test::has(refused_selector(",gpu"), "\"\""));
+  CHECK(test::has(refused_selector("gpu,,cpu"), "\"\""));
 }
 
 TEST_CASE("by default all graphics are used, else all processors, never both") {
@@ -187,11 +180,11 @@ TEST_CASE("parts of one GPU on one platform are all used, though they share its 
 
 TEST_CASE("when no device is left the message names what was looked at") {
   const std::vector<std::string> platforms{"NVIDIA CUDA", "Portable Computing Language"};
-  CHECK(has(no_device_message("", {}, {}), "no OpenCL platform"));
-  CHECK(has(no_device_message("gpu", {}, platforms), "NVIDIA CUDA, Portable Computing Language"));
+  CHECK(test::has(no_device_message("", {}, {}), "no OpenCL platform"));
+  CHECK(test::has(no_device_message("gpu", {}, platforms), "NVIDIA CUDA, Portable Computing Language"));
   const std::string message = no_device_message("cpu:1", machine(), platforms);
-  CHECK(has(message, "\"cpu:1\""));
-  CHECK(has(message, "0:0 NVIDIA H200 (gpu)"));
-  CHECK(has(message, "1:0.1 pthread-Xeon (cpu)"));
-  CHECK(has(no_device_message("", std::vector<Device>{machine()[3]}, platforms), "10:0 FPGA (accelerator)"));
+  CHECK(test::has(message, "\"cpu:1\""));
+  CHECK(test::has(message, "0:0 NVIDIA H200 (gpu)"));
+  CHECK(test::has(message, "1:0.1 pthread-Xeon (cpu)"));
+  CHECK(test::has(no_device_message("", std::vector<Device>{machine()[3]}, platforms), "10:0 FPGA (accelerator)"));
 }

@@ -3,6 +3,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/plan/strategy.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace mgpu;
 
@@ -14,17 +15,9 @@ std::vector<std::string> labels(std::string_view text) {
   return out;
 }
 
-std::string refusal(std::string_view text) {
-  try {
-    parse_strategies(text);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::usage);
-    return error.what();
-  }
-  return "";
+std::string refused_choice(std::string_view text) {
+  return test::refusal([&] { parse_strategies(text); });
 }
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 using Labels = std::vector<std::string>;
 
@@ -71,25 +64,25 @@ TEST_CASE("all is every strategy, and repeats are dropped") {
 TEST_CASE("an unknown strategy is an error that names it and all known ones") {
   for (const std::string_view text : {"", "fastest", "equal,", ",equal", "Equal", "equal dynamic", "all:chunks=2"}) {
     CAPTURE(text);
-    CHECK(has(refusal(text), "--strategy: unknown strategy "));
-    CHECK(has(refusal(text), "accepted: all, single, equal, proportional, dynamic"));
+    CHECK(test::has(refused_choice(text), "--strategy: unknown strategy "));
+    CHECK(test::has(refused_choice(text), "accepted: all, single, equal, proportional, dynamic"));
   }
-  CHECK(has(refusal("equal,fastest"), "\"fastest\""));
+  CHECK(test::has(refused_choice("equal,fastest"), "\"fastest\""));
 }
 
 TEST_CASE("an unknown parameter is an error that names those there are") {
-  CHECK(has(refusal("dynamic:chunk=3"), "dynamic has no parameter \"chunk\"; accepted: chunks"));
-  CHECK(has(refusal("dynamic:"), "dynamic has no parameter \"\""));
-  CHECK(has(refusal("equal:chunks=3"), "equal has no parameter \"chunks\"; accepted: none"));
+  CHECK(test::has(refused_choice("dynamic:chunk=3"), "dynamic has no parameter \"chunk\"; accepted: chunks"));
+  CHECK(test::has(refused_choice("dynamic:"), "dynamic has no parameter \"\""));
+  CHECK(test::has(refused_choice("equal:chunks=3"), "equal has no parameter \"chunks\"; accepted: none"));
 }
 
 TEST_CASE("a value that is no number, no whole number, out of range or given twice is an error that says the range") {
   for (const std::string_view value : {"", "x", "0", "4097", "-1", "2.5", "nan", "inf", "8x", " 8", "+8", "1e99", "0x10"}) {
     CAPTURE(value);
-    const std::string message = refusal("dynamic:chunks=" + std::string(value));
-    CHECK(has(message, "--strategy: dynamic: chunks cannot be "));
-    CHECK(has(message, "accepted: a whole number from 1 to 4096"));
+    const std::string message = refused_choice("dynamic:chunks=" + std::string(value));
+    CHECK(test::has(message, "--strategy: dynamic: chunks cannot be "));
+    CHECK(test::has(message, "accepted: a whole number from 1 to 4096"));
   }
-  CHECK(has(refusal("dynamic:chunks"), "chunks cannot be"));
-  CHECK(has(refusal("dynamic:chunks=2:chunks=3"), "given twice"));
+  CHECK(test::has(refused_choice("dynamic:chunks"), "chunks cannot be"));
+  CHECK(test::has(refused_choice("dynamic:chunks=2:chunks=3"), "given twice"));
 }

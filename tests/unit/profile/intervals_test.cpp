@@ -22,12 +22,12 @@ std::array<bool, kRange> marks(const std::vector<Interval>& raw) {
 }  // namespace
 
 TEST_CASE("intervals that touch or overlap become one; empty and reversed ones vanish") {
-  const IntervalSet set(
+  const TimeSet set(
       {{Nanos{10}, Nanos{20}}, {Nanos{20}, Nanos{25}}, {Nanos{5}, Nanos{5}}, {Nanos{40}, Nanos{30}}, {Nanos{12}, Nanos{14}}});
   REQUIRE(set.parts().size() == 1);
   CHECK(set.length() == Nanos{15});
-  CHECK(IntervalSet().length() == Nanos{0});
-  CHECK(IntervalSet().covered({Nanos{0}, Nanos{9}}) == Nanos{0});
+  CHECK(TimeSet().length() == Nanos{0});
+  CHECK(TimeSet().covered({Nanos{0}, Nanos{9}}) == Nanos{0});
 }
 
 TEST_CASE("length, window and intersection agree with counting on random sets") {
@@ -44,7 +44,7 @@ TEST_CASE("length, window and intersection agree with counting on random sets") 
   for (int round = 0; round < 200; ++round) {
     const auto raw_a = some(), raw_b = some();
     const auto a = marks(raw_a), b = marks(raw_b);
-    const IntervalSet set_a(raw_a), set_b(raw_b);
+    const TimeSet set_a(raw_a), set_b(raw_b);
     const std::int64_t from = point(random), to = point(random);
     std::int64_t length = 0, both = 0, window = 0;
     for (std::int64_t t = 0; t < kRange; ++t) {
