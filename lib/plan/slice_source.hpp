@@ -29,15 +29,24 @@ struct ItemCost {
   Bytes replicated = 0;                         // sent whole to every device that takes part
 };
 
-// What a strategy is told about one device.
+// What a strategy is told about one device. A slice of k items takes transfer + k * in_bytes / up in its upload queue, launch + k /
+// items_per_s in its compute queue and transfer + k * out_bytes / down in its download queue; resident samples only compute. Rates
+// are those of the device at work beside the others of the set. 0: not known.
 struct DeviceEstimate {
-  double items_per_s = 0;   // this workload on this device, alone, in this mode; 0 when not known
+  double items_per_s = 0;   // what one item more adds: kernels alone, transfers not counted
   double score = 0;         // the static score, 0-100
-  Nanos fixed{};            // per sample: first launch, collect
-  Nanos launch{};           // per slice
-  double up = 0, down = 0;  // bytes/s of its own link; 0 when not known
+  Nanos fixed{};            // per sample it takes part in: first submit, collect
+  Nanos launch{};           // per slice: what does not shrink with it
+  Nanos transfer{};         // per slice and direction, likewise
+  double up = 0, down = 0;  // bytes/s of its own link
   Items fits = 0;           // the largest slice it can take at once; a source never offers more
   Items pipeline = 0;       // the piece a static share is handed out in, so that transfers overlap compute; <= fits
+  Bytes free_memory = 0;    // of the device, before this problem's buffers
+  bool reserve = false;     // a fall-back: given work only when no other device is left
+};
+
+struct MergeEstimate {  // of combining the partials of all slices on the host
+  Nanos fixed{}, per_slice{};
 };
 
 struct PlanRequest {
@@ -47,10 +56,12 @@ struct PlanRequest {
   ItemCost cost;
   std::span<const DeviceEstimate> devices;  // at least one
   double link_up = 0, link_down = 0;        // bytes/s of the host link all devices share; 0 when not known
+  MergeEstimate merge;
 };
 
 struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined
-  bool likely_last = false;  // nothing more will come unless work is lost or rejected: a device may collect behind what it has in flight
+  bool likely_last =
+      false;  // nothing more will come unless work is lost or rejected: a device may collect behind what it has in flight
   constexpr bool operator==(const Wait&) const = default;
 };
 struct Done {  // every item is finished; only then

@@ -1,0 +1,28 @@
+// Capability: what a device was measured to do, and what a set of devices does when all of it is at work. `calibrate` measures
+// both.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+// Of one device, alone. 0: not measured (no fp64, say).
+struct Capability {
+  double fp32_flops = 0, fp64_flops = 0;                                      // multiply-adds counted as two
+  double int32_ops = 0;                                                       // multiply-adds of 32-bit integers, counted as two
+  double memory_bytes_per_s = 0;                                              // read + write of a large device copy
+  double pinned_up = 0, pinned_down = 0, pageable_up = 0, pageable_down = 0;  // bytes/s, host to device and back
+  Nanos launch{};                                                             // a launch and the wait for it
+  Nanos next_launch{};                                                        // one of many launches enqueued together
+};
+
+// Of several devices at once: what they carry together.
+struct LinkCapability {
+  std::vector<std::string> devices;  // ids, in the order of the set
+  double up = 0, down = 0;           // bytes/s in all, pinned
+};
+
+}  // namespace mgpu

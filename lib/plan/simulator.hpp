@@ -1,0 +1,30 @@
+// Simulator: a SliceSource driven with the estimates of its own request, on a clock of its own. Every prediction is made here, by
+// the same source that will run. Pure and fast: `auto` asks it for many candidates.
+#pragma once
+
+#include <vector>
+
+#include "lib/plan/slice_source.hpp"
+
+namespace mgpu {
+
+struct SimulatedDevice {
+  Items items = 0;
+  std::size_t slices = 0;
+  Nanos busy{};    // union of its commands
+  Nanos finish{};  // end of its collect; 0 when it was given nothing
+};
+
+struct Simulation {
+  Nanos makespan{};  // merge included
+  Nanos merge{};
+  std::vector<SimulatedDevice> devices;
+};
+
+// The model: as the executor does it, two slices in flight per device; three in-order queues (upload, compute, download) whose
+// times are those of DeviceEstimate; uploads of all devices share `link_up` (each at most its own `up`, the rest shared fairly at
+// every moment), downloads `link_down`; a device that took part pays `fixed`; the merge follows the last one. Every device's
+// `items_per_s` must be known: Error(usage) otherwise. Error(internal) when the source never ends.
+Simulation simulate(const PlanRequest& request, SliceSource& source);
+
+}  // namespace mgpu
