@@ -56,7 +56,7 @@ struct PlanRequest {
   ItemCost cost;
   std::span<const DeviceEstimate> devices;  // at least one
   double link_up = 0, link_down = 0;        // bytes/s of the host link all devices share; 0 when not known
-  MergeEstimate merge;
+  MergeEstimate merge{};
 };
 
 struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined
