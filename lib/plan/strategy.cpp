@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/plan/choose.hpp"
 
 namespace mgpu {
 namespace {
@@ -22,12 +23,13 @@ StrategyChoice with_defaults(const StrategyInfo& info) {
 }
 
 const StrategyInfo& find_strategy(std::string_view name) {
+  if (name == "auto") return auto_strategy();
   std::vector<std::string_view> names;
   for (const StrategyInfo& info : all_strategies()) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  refuse(fmt::format("unknown strategy {}; accepted: all, {}", in_quotes(name), fmt::join(names, ", ")));
+  refuse(fmt::format("unknown strategy {}; accepted: all, auto, {}", in_quotes(name), fmt::join(names, ", ")));
 }
 
 // "chunks=32", in `asked` what was set before it in the same term.

@@ -55,9 +55,15 @@ struct WorkRecord {
   Bytes bytes_in = 0, bytes_out = 0;
 };
 
+struct PlanChosen {                   // what `auto` settled on
+  std::string strategy;
+  std::vector<std::string> devices, reasons;
+};
+
 struct PlanRecord {
   Nanos decision{};                   // begin and every call of next, of the sample shown
-  std::optional<Nanos> predicted;
+  std::optional<Nanos> predicted;     // T, before the case's first sample
+  std::optional<PlanChosen> chosen{};
 };
 
 struct VerifyRecord {

@@ -131,7 +131,10 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
   run.rate = rate.at("value").number();
   run.rate_unit = rate.at("unit").string();
   run.merge = j.at("merge_ns").nanos();
-  run.plan = {plan.at("decision_ns").nanos(), plan.at("predicted_ns").optional(read_nanos)};
+  run.plan = {plan.at("decision_ns").nanos(), plan.at("predicted_ns").optional(read_nanos), {}};
+  if (!plan.has("chosen")) return;
+  const JsonReader chosen = plan.at("chosen");
+  run.plan.chosen = {chosen.at("strategy").string(), read_strings(chosen.at("devices")), read_strings(chosen.at("reasons"))};
 }
 
 void read_results(const JsonReader& j, RunRecord& run) {

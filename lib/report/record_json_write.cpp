@@ -151,6 +151,8 @@ Json run_json(const RunRecord& run) {
   j["rate"] = {{"value", number(run.rate)}, {"unit", run.rate_unit}};
   j["merge_ns"] = ns(run.merge);
   j["plan"] = {{"decision_ns", ns(run.plan.decision)}, {"predicted_ns", ns(run.plan.predicted)}};
+  if (const auto& chosen = run.plan.chosen)
+    j["plan"]["chosen"] = {{"strategy", chosen->strategy}, {"devices", chosen->devices}, {"reasons", chosen->reasons}};
   j.update(results(run));
   return j;
 }

@@ -102,6 +102,7 @@ std::vector<TextColumn> run_columns(const GroupScales& scales) {
           {"imbalance", "%", true, 40, false},
           {"overlap", "%", true, 30, false},
           {"comm", "%", true, 35, false},
+          {"predicted", scales.time.prefix, true, 65, false},
           {"residue", "%", true, 10, false},
           {"bottleneck", "", false, 70, false},
           {"verified", "", false, 75, false}};
@@ -119,7 +120,8 @@ TextRow run_row(const RunRecord& run, const std::string& label, bool best, const
   const Metrics& m = run.metrics;
   return {{mark, label, devices, time, run.rate > 0 ? scales.rate.format(run.rate) : "-", figure(m.speedup, 2),
            figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(m.imbalance_percent, 1), figure(m.overlap, 1, 100),
-           figure(m.comm_share, 1, 100), largest_residue(run), short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
+           figure(m.comm_share, 1, 100),
+           run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run), short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
           best ? kBest : ""};
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("an unknown strategy is an error that names it and all known ones") {
   for (const std::string_view text : {"", "fastest", "equal,", ",equal", "Equal", "equal dynamic", "all:chunks=2"}) {
     CAPTURE(text);
     CHECK(test::has(refused_choice(text), "--strategy: unknown strategy "));
-    CHECK(test::has(refused_choice(text), "accepted: all, single, equal, proportional, dynamic"));
+    CHECK(test::has(refused_choice(text), "accepted: all, auto, single, equal, proportional, dynamic"));
   }
   CHECK(test::has(refused_choice("equal,fastest"), "\"fastest\""));
 }

@@ -133,9 +133,11 @@ TEST_CASE("what does not fit is unsupported resident and runs in pieces end to e
 TEST_CASE("a device that fails is out for the rest: its case says what it cost, the next ones are skipped") {
   FakeDevice bad = fake_device("0:1");
   bad.failure = FakeDevice::Failure::error;
-  bad.fails_at_launch = 40;
+  bad.fails_at_launch = 1500;  // after warming up and probing: some 1100
+  SessionOptions options = options_for(2, 1 << 16);
+  options.stop.exactly = 200;
   Silent observer;
-  const Report report = run({fake_device("0:0"), bad}, options_for(2, 1 << 16), observer);
+  const Report report = run({fake_device("0:0"), bad}, options, observer);
   CHECK_FALSE(observer.warnings.empty());
   std::size_t faulty = 0, skipped = 0;
   for (const RunRecord& run : report.runs) {
