@@ -28,7 +28,19 @@ bool SharedLink::is_limited(std::size_t flow_class) const {
   return std::isfinite(capacity_) || std::isfinite(classes_[flow_class].own);
 }
 
+// Rates have not changed since the last time.
+void SharedLink::settle() {
+  if (settled_ == now_) return;
+  const auto passed = static_cast<double>((now_ - settled_).count());
+  settled_ = now_;
+  if (active_ == 0) return;
+  for (Class& each : classes_) {
+    if (!each.flows.empty()) each.carried += each.rate * passed;
+  }
+}
+
 void SharedLink::start(std::size_t flow_class, double bytes, std::uint32_t id) {
+  settle();
   Class& mine = classes_[flow_class];
   if (mine.flows.empty()) mine.carried = 0;  // small numbers keep their digits
   mine.flows.push_back({mine.carried + bytes, id});
@@ -62,14 +74,12 @@ Nanos SharedLink::next_end() {
 }
 
 void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
-  if (stale_) refresh();
-  const auto passed = static_cast<double>((now - now_).count());
+  const bool ends = now >= next_end();
   now_ = now;
-  if (active_ == 0) return;
+  if (!ends) return;
+  settle();
   for (const std::size_t index : by_own_) {
     Class& each = classes_[index];
-    if (each.flows.empty()) continue;
-    each.carried += each.rate * passed;
     while (!each.flows.empty() && each.rest() == Nanos{}) {
       ended.push_back(each.flows.front().id);
       std::pop_heap(each.flows.begin(), each.flows.end(), [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });

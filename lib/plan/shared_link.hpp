@@ -42,10 +42,13 @@ class SharedLink {
     Nanos rest() const;       // until the first ends
   };
 
+  void settle();
   void refresh();
 
   double capacity_;  // bytes/ns
-  Nanos now_{}, next_{};
+  Nanos now_{};
+  Nanos settled_{};  // `carried` is as of then: only when a flow starts or ends does it matter
+  Nanos next_{};
   std::size_t active_ = 0;  // flows
   bool stale_ = true;       // rates and next_
   std::vector<Class> classes_;
