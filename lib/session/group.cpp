@@ -168,11 +168,13 @@ void Group::close_impossible_cells() {
 std::vector<DeviceEstimate> Group::estimates(const Cell& cell) const {
   std::vector<DeviceEstimate> all;
   for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+    const Capacity& capacity = result_.prepared[i].capacity;
     DeviceEstimate estimate;
     estimate.items_per_s = result_.prepared[i].items_per_s;
     estimate.score = devices_[i].facts.score;
-    estimate.fits = result_.prepared[i].capacity.fits;
-    estimate.pipeline = result_.prepared[i].capacity.pipeline;
+    if (options_.stated) estimate = options_.stated->estimates.at(i);
+    estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, capacity.fits) : capacity.fits;
+    estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : capacity.pipeline);
     all.push_back(estimate);
   }
   return all;
@@ -223,7 +225,12 @@ void Group::take_sample(Cell& cell, bool counts) {
   request.workload = &workload_;
   request.timeout = options_.case_timeout;
   const Shape& shape = workload_.shape();
-  const PlanRequest plan{shape.items, shape.granularity, mode_, shape.cost, estimated, 0, 0};
+  PlanRequest plan{shape.items, shape.granularity, mode_, shape.cost, estimated, 0, 0};
+  if (options_.stated) {
+    plan.link_up = options_.stated->link_up;
+    plan.link_down = options_.stated->link_down;
+    plan.merge = options_.stated->merge;
+  }
   static const StrategyChoice alone = parse_strategies("single").front();
   const StrategyChoice& choice = cell.alone() ? alone : *cell.choice;
   std::unique_ptr<SliceSource> source;
