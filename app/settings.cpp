@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -86,6 +87,18 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
 std::vector<OptionSpec> device_options() {
   std::vector<OptionSpec> options = own_run_options();
   std::erase_if(options, [](const OptionSpec& o) { return o.name != "devices" && o.name != "sub-devices"; });
+  return options;
+}
+
+std::vector<OptionSpec> simulate_options() {
+  static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",  "samples", "warmup",
+                                          "result", "json",          "trace",    "quiet", "color"};
+  std::vector<OptionSpec> options = own_run_options();
+  std::erase_if(options, [](const OptionSpec& o) { return !kept.contains(o.name); });
+  for (OptionSpec& option : options) {
+    if (option.name == "samples")
+      option.help = "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
+  }
   return options;
 }
 

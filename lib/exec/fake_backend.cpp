@@ -1,23 +1,74 @@
-// See the header. Data moves when a command is enqueued, time when it would complete: the order of commands in their queues makes
-// the two indistinguishable to a program that keeps the Stream's rules.
+// See the header. Data moves when a command is enqueued, time when it ends: the order of commands in their queues makes the two
+// indistinguishable to a program that keeps the Stream's rules. When it ends is found out as time passes, since transfers that
+// begin later may slow down those under way.
 #include "lib/exec/fake_backend.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <set>
+#include <mutex>
+#include <unordered_map>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/queue_model.hpp"
 
 namespace mgpu {
 
-struct FakeBackend::Timer {
-  std::multiset<Nanos> completions;
+// Shared by the open devices, whose worker threads all come here in real time.
+struct FakeBackend::Machine {
+  struct Times {
+    Nanos started{}, ended{};
+  };
+
+  explicit Machine(const FakeLink& link) : model(link.up, link.down) {}
+
+  DeviceIndex add_device(const FakeDevice& device) {
+    const std::lock_guard lock(mutex);
+    known.emplace_back();
+    return model.add_device(device.up, device.down);
+  }
+
+  void enqueue(DeviceIndex device, CommandKind kind, Nanos duration, Bytes bytes, std::uint64_t tag, Nanos now) {
+    const std::lock_guard lock(mutex);
+    advance(now);
+    model.enqueue(device, static_cast<QueueModel::Queue>(kind), duration, static_cast<double>(bytes), tag);
+  }
+
+  // Of a command that has ended by now, once.
+  std::optional<Times> take(DeviceIndex device, std::uint64_t tag, Nanos now) {
+    const std::lock_guard lock(mutex);
+    advance(now);
+    const auto found = known[device.value].find(tag);
+    if (found == known[device.value].end()) return std::nullopt;
+    const Times times = found->second;
+    known[device.value].erase(found);
+    return times;
+  }
+
+  // To the end of the next command; none: nothing will end.
+  std::optional<Nanos> advance_to_next_end() {
+    const std::lock_guard lock(mutex);
+    for (;;) {
+      const Nanos at = model.next();
+      if (at == Nanos::max()) return std::nullopt;
+      if (advance(at) > 0) return at;
+    }
+  }
+
+ private:
+  // In real time the threads' looks at the clock may arrive here in another order than they were taken.
+  std::size_t advance(Nanos now) {
+    ended.clear();
+    model.advance(std::max(now, model.now()), ended);
+    for (const QueueModel::Ended& command : ended) known[command.device.value][command.tag] = {command.started, command.ended};
+    return ended.size();
+  }
+
+  std::mutex mutex;
+  QueueModel model;
+  std::vector<std::unordered_map<std::uint64_t, Times>> known;  // by device and tag: ended, and not taken
+  std::vector<QueueModel::Ended> ended;                         // scratch
 };
 
 namespace {
-
-constexpr Nanos kNever{std::numeric_limits<std::int64_t>::max()};
 
 class FakeBuffer final : public Buffer {
  public:
@@ -56,10 +107,20 @@ FakeArg fake_arg(const KernelArg& arg) {
       arg);
 }
 
-class OpenFake final : public OpenDevice, private DeviceResources, private Stream {
+class FakeStream : public Stream {
  public:
-  OpenFake(const FakeDevice& spec, const FakeKernels& kernels, FakeBackend& backend, std::shared_ptr<FakeBackend::Timer> timer)
-      : spec_(spec), kernels_(kernels), backend_(backend), timer_(std::move(timer)), allocated_(std::make_shared<Bytes>(0)) {
+  virtual void pretend(CommandKind kind, Bytes bytes) = 0;
+};
+
+class OpenFake final : public OpenDevice, private DeviceResources, private FakeStream {
+ public:
+  OpenFake(const FakeDevice& spec, const FakeKernels& kernels, FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine)
+      : spec_(spec),
+        kernels_(kernels),
+        backend_(backend),
+        machine_(std::move(machine)),
+        index_(machine_->add_device(spec)),
+        allocated_(std::make_shared<Bytes>(0)) {
     traits_.cpu = spec.facts.is_cpu();
     traits_.compute_units = spec.facts.compute_units;
     traits_.float_width = spec.facts.native_float_width;
@@ -74,16 +135,22 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   Stream& stream() override { return *this; }
 
   BatchId submit() override {
-    closed_.push_back({next_batch_, std::move(open_), open_end_, open_failed_});
-    open_.clear();
-    open_end_ = Nanos{};
-    open_failed_ = false;
-    return {next_batch_++};
+    open_.id = next_batch_++;
+    closed_.push_back(std::move(open_));
+    open_ = Batch{};
+    open_.first_tag = next_tag_;
+    return {closed_.back().id};
   }
 
   bool complete(BatchId batch) override {
-    const Batch& found = find(batch);
-    if (found.end > backend_.now()) return false;
+    Batch& found = find(batch);
+    const Nanos now = backend_.now();
+    for (; found.ended < found.commands.size(); ++found.ended) {
+      const auto times = machine_->take(index_, found.first_tag + found.ended, now);
+      if (!times) return false;
+      found.commands[found.ended].started = device_clock(times->started);
+      found.commands[found.ended].ended = device_clock(times->ended);
+    }
     if (found.failed) throw Error(ErrorKind::device, "device " + spec_.facts.id + " failed, as its script says");
     return true;
   }
@@ -115,7 +182,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   struct Batch {
     std::uint64_t id = 0;
     std::vector<RawCommand> commands;
-    Nanos end{};
+    std::uint64_t first_tag = 0;  // of its commands in the machine; the others follow
+    std::size_t ended = 0;        // of its commands, from the first, known to have ended
     bool failed = false;
   };
 
@@ -136,7 +204,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
 
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
     std::copy(from.begin(), from.end(), data_of(to).subspan(offset, from.size()).begin());
-    add(CommandKind::upload, {}, from.size(), from_seconds(static_cast<double>(from.size()) / spec_.up));
+    add(CommandKind::upload, {}, from.size(), spec_.transfer);
   }
 
   void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
@@ -145,10 +213,11 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
     const bool fails = spec_.failure != FakeDevice::Failure::none && launches_++ >= spec_.fails_at_launch;
     if (!fails) fake.code().run(grid, values);
-    Nanos duration = spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s);
+    Nanos duration =
+        fake.code().time ? fake.code().time(values) : spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s);
     if (fails) {
-      open_failed_ = true;
-      if (spec_.failure == FakeDevice::Failure::hang) duration = kNever;
+      open_.failed = true;
+      if (spec_.failure == FakeDevice::Failure::hang) duration = QueueModel::kForever;
     }
     add(CommandKind::compute, fake.name(), 0, duration);
   }
@@ -156,24 +225,20 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
     const auto source = data_of(from).subspan(offset, to.size());
     std::copy(source.begin(), source.end(), to.begin());
-    add(CommandKind::download, {}, to.size(), from_seconds(static_cast<double>(to.size()) / spec_.down));
+    add(CommandKind::download, {}, to.size(), spec_.transfer);
   }
 
+  void pretend(CommandKind kind, Bytes bytes) override { add(kind, {}, bytes, spec_.transfer); }
+
+  // `duration`: what it takes beside moving its bytes.
   void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration) {
-    const auto stage = static_cast<std::size_t>(kind);
-    Nanos start = std::max(backend_.now(), queue_end_[stage]);
-    if (stage > 0) start = std::max(start, queue_end_[stage - 1]);
-    if (stage > 1) start = std::max(start, queue_end_[stage - 2]);
-    const Nanos end = duration == kNever || start == kNever ? kNever : start + duration;
-    queue_end_[stage] = end;
-    open_end_ = std::max(open_end_, end);
-    if (end != kNever && backend_.is_virtual()) timer_->completions.insert(end);
-    const std::uint64_t now = device_clock(backend_.now());
-    open_.push_back({kind, std::move(label), bytes, now, now, device_clock(start), device_clock(end)});
+    const Nanos now = backend_.now();
+    const std::uint64_t stamp = device_clock(now);
+    open_.commands.push_back({kind, std::move(label), bytes, stamp, stamp, 0, 0});
+    machine_->enqueue(index_, kind, duration, bytes, next_tag_++, now);
   }
 
   std::uint64_t device_clock(Nanos host) const {
-    if (host == kNever) return std::numeric_limits<std::uint64_t>::max();
     const auto ns = static_cast<double>(host.count());
     return static_cast<std::uint64_t>(host.count() + spec_.clock_offset_ns +
                                       static_cast<std::int64_t>(ns * spec_.clock_drift_ppb * 1e-9));
@@ -188,21 +253,19 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   FakeDevice spec_;
   const FakeKernels& kernels_;
   FakeBackend& backend_;
-  std::shared_ptr<FakeBackend::Timer> timer_;
+  std::shared_ptr<FakeBackend::Machine> machine_;
+  DeviceIndex index_;  // in the machine
   std::shared_ptr<Bytes> allocated_;
   DeviceTraits traits_;
-  std::array<Nanos, 3> queue_end_{};  // by CommandKind
-  std::vector<RawCommand> open_;
-  Nanos open_end_{};
-  bool open_failed_ = false;
-  std::uint64_t next_batch_ = 0, launches_ = 0;
+  Batch open_;
+  std::uint64_t next_batch_ = 0, next_tag_ = 0, launches_ = 0;
   std::vector<Batch> closed_;
 };
 
 }  // namespace
 
-FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time)
-    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), timer_(std::make_shared<Timer>()) {}
+FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time, FakeLink link)
+    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), machine_(std::make_shared<Machine>(link)) {}
 
 FakeBackend::~FakeBackend() = default;
 
@@ -221,7 +284,7 @@ std::vector<Device> FakeBackend::split(const Device& device, unsigned parts) {
 std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device) {
   const auto at = std::find_if(devices_.begin(), devices_.end(), [&](const FakeDevice& d) { return d.facts.id == device.id; });
   if (at == devices_.end()) throw Error(ErrorKind::internal, "device " + device.id + " was not enumerated");
-  return std::make_unique<OpenFake>(*at, kernels_, *this, timer_);
+  return std::make_unique<OpenFake>(*at, kernels_, *this, machine_);
 }
 
 std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::span<OpenDevice* const>) { return nullptr; }
@@ -233,15 +296,19 @@ Nanos FakeBackend::now() {
 
 bool FakeBackend::advance(std::optional<Nanos> limit) {
   if (!is_virtual()) return false;
-  auto& completions = timer_->completions;
-  completions.erase(completions.begin(), completions.upper_bound(now_));
-  if (!completions.empty()) {
-    now_ = *completions.begin();
+  if (const auto end = machine_->advance_to_next_end()) {
+    now_ = std::max(now_, *end);
     return true;
   }
   if (!limit || *limit <= now_) return false;
   now_ = *limit;
   return true;
 }
+
+void FakeBackend::spend(Nanos time) { now_ += time; }
+
+void fake_transfer(Stream& stream, CommandKind kind, Bytes bytes) { dynamic_cast<FakeStream&>(stream).pretend(kind, bytes); }
+
+std::span<std::byte> fake_data(Buffer& buffer) { return data_of(buffer); }
 
 }  // namespace mgpu

@@ -60,10 +60,20 @@ struct PlanChosen {                   // what `auto` settled on
   std::vector<std::string> devices, reasons;
 };
 
+struct PlanRequestRecord {            // of the PlanRequest, what is not elsewhere in the record
+  Items items = 0, granularity = 1;
+  double in_bytes = 0, out_bytes = 0; // per item
+  Bytes replicated = 0;
+  double link_up = 0, link_down = 0;
+  MergeEstimate merge;
+};
+
 struct PlanRecord {
   Nanos decision{};                   // begin and every call of next, of the sample shown
-  std::optional<Nanos> predicted;     // T, before the case's first sample
+  std::optional<Nanos> predicted{};         // T, before the case's first sample
   std::optional<PlanChosen> chosen{};
+  std::vector<DeviceEstimate> estimates{};  // what the strategy was told, per device of the set; empty when not kept
+  std::optional<PlanRequestRecord> request{};
 };
 
 struct VerifyRecord {

@@ -128,6 +128,36 @@ Json results(const RunRecord& run) {
   return j;
 }
 
+Json estimate(const DeviceEstimate& e) {
+  return {{"items_per_s", number(e.items_per_s)},
+          {"fixed_ns", ns(e.fixed)},
+          {"launch_ns", ns(e.launch)},
+          {"transfer_ns", ns(e.transfer)},
+          {"up", number(e.up)},
+          {"down", number(e.down)},
+          {"fits", e.fits},
+          {"pipeline", e.pipeline},
+          {"free_memory", e.free_memory}};
+}
+
+Json plan(const PlanRecord& p) {
+  Json j = {{"decision_ns", ns(p.decision)}, {"predicted_ns", ns(p.predicted)}};
+  if (p.chosen) j["chosen"] = {{"strategy", p.chosen->strategy}, {"devices", p.chosen->devices}, {"reasons", p.chosen->reasons}};
+  if (!p.estimates.empty()) j["estimates"] = Json::array();
+  for (const DeviceEstimate& e : p.estimates) j["estimates"].push_back(estimate(e));
+  if (!p.request) return j;
+  j["request"] = {{"items", p.request->items},
+                  {"granularity", p.request->granularity},
+                  {"in_bytes", number(p.request->in_bytes)},
+                  {"out_bytes", number(p.request->out_bytes)},
+                  {"replicated", p.request->replicated},
+                  {"link_up", number(p.request->link_up)},
+                  {"link_down", number(p.request->link_down)},
+                  {"merge_fixed_ns", ns(p.request->merge.fixed)},
+                  {"merge_per_slice_ns", ns(p.request->merge.per_slice)}};
+  return j;
+}
+
 Json run_json(const RunRecord& run) {
   Json samples = Json::array();
   for (const Nanos s : run.samples) samples.push_back(ns(s));
@@ -150,9 +180,7 @@ Json run_json(const RunRecord& run) {
       {"items", run.work.items}, {"ops", number(run.work.ops)}, {"bytes_in", run.work.bytes_in}, {"bytes_out", run.work.bytes_out}};
   j["rate"] = {{"value", number(run.rate)}, {"unit", run.rate_unit}};
   j["merge_ns"] = ns(run.merge);
-  j["plan"] = {{"decision_ns", ns(run.plan.decision)}, {"predicted_ns", ns(run.plan.predicted)}};
-  if (const auto& chosen = run.plan.chosen)
-    j["plan"]["chosen"] = {{"strategy", chosen->strategy}, {"devices", chosen->devices}, {"reasons", chosen->reasons}};
+  j["plan"] = plan(run.plan);
   j.update(results(run));
   return j;
 }

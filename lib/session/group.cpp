@@ -219,11 +219,15 @@ void Group::estimate(Cell& cell, const Probe& together) {
     estimate.up = alone.up;
     estimate.down = alone.down;
     estimate.score = devices_[i].facts.score;
-    estimate.fits = mine.capacity.fits;
-    estimate.pipeline = mine.capacity.pipeline;
     estimate.free_memory = devices_[i].facts.global_memory / 10 * 8;
+    if (options_.stated) estimate = options_.stated->estimates.at(i);
+    estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
+    estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
     cell.estimates.push_back(estimate);
   }
+  if (!options_.stated) return;
+  cell.link_up = options_.stated->link_up;
+  cell.link_down = options_.stated->link_down;
 }
 
 PlanRequest Group::request_of(const Cell& cell) const {

@@ -32,6 +32,14 @@ struct Problem {
   SuiteParams params;
 };
 
+// What strategies are told where it need not be measured. `fits` and `pipeline` are what the workload says, at most these; 0: as it
+// says.
+struct StatedPlan {
+  std::vector<DeviceEstimate> estimates;  // of each device of the session
+  double link_up = 0, link_down = 0;
+  MergeEstimate merge;
+};
+
 struct SessionOptions {
   std::vector<Problem> problems;
   std::vector<Mode> modes;
@@ -43,6 +51,7 @@ struct SessionOptions {
   std::uint64_t seed = 1;
   std::optional<Nanos> case_timeout;  // a device that completes nothing for this long is lost; its work goes to the others
   std::optional<Nanos> time_limit;    // of the session: cases not begun by then are skipped
+  std::optional<StatedPlan> stated;   // none: estimates come from what is measured
   std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
 };
 

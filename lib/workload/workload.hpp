@@ -108,7 +108,7 @@ struct SuiteInfo {
   // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
   void (*check)(const SuiteParams&) = nullptr;
   // Throws Error(input) for a file it cannot read, and what `check` throws.
-  std::unique_ptr<Workload> (*make)(const SuiteParams&) = nullptr;
+  std::function<std::unique_ptr<Workload>(const SuiteParams&)> make;
 };
 
 }  // namespace mgpu
