@@ -69,12 +69,13 @@ double pieces_worth(double overhead, double time, double share, double most) {
 }
 
 Items memory_holds(const PlanRequest& request, const DeviceEstimate& device) {
-  const Items fits = slice_limit(request, device.fits);
+  Items holds = slice_limit(request, device.fits);
   const double per_item = request.cost.in_bytes + request.cost.out_bytes;
-  if (device.free_memory == 0 || !(per_item > 0)) return fits;
-  const double free = static_cast<double>(device.free_memory) - static_cast<double>(request.cost.replicated);
-  const double items = std::max(0.0, free / per_item);
-  const Items holds = items < static_cast<double>(fits) ? static_cast<Items>(items) : fits;
+  if (device.free_memory > 0 && per_item > 0) {
+    const double free = static_cast<double>(device.free_memory) - static_cast<double>(request.cost.replicated);
+    const double items = std::max(0.0, free / per_item);
+    if (items < static_cast<double>(holds)) holds = static_cast<Items>(items);
+  }
   return holds >= request.items ? holds : round_down(holds, request.granularity);
 }
 

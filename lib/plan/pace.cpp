@@ -9,7 +9,7 @@ namespace mgpu {
 
 Pace::Pace(const PlanRequest& request) {
   const Speeds speeds = estimated_speeds(request);
-  timed_ = speeds.timed;
+  timed_ = measured_before_ = speeds.timed;
   double slowest = std::numeric_limits<double>::infinity();
   for (const double rate : speeds.rates) slowest = rate > 0 ? std::min(slowest, rate) : slowest;
   for (std::size_t i = 0; i < request.devices.size(); ++i) {
@@ -65,7 +65,7 @@ double Pace::shown(const DevicePace& pace) const {
 
 double Pace::rate(DeviceIndex device) const {
   const DevicePace& pace = paces_[device.value];
-  if (pace.seen > 1) return shown(pace);
+  if (pace.seen > 1 || (pace.seen == 1 && !measured_before_)) return shown(pace);
   const double others_shown = shown_sum_ - (pace.seen == 1 ? shown(pace) : 0);
   const double others_estimate = estimate_sum_ - (pace.seen == 1 ? pace.estimate : 0);
   const bool others = others_estimate > estimate_sum_ * 1e-9 && others_shown > shown_sum_ * 1e-9;

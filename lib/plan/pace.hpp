@@ -22,8 +22,8 @@ class Pace {
   void joined(DeviceIndex device);
 
   // Items/s; relative only while `timed` is false. From the last three slices, so that a device that changes is known after two,
-  // and one slice that took long for reasons of its own (the first one, say) is not believed. A device that has shown nothing yet
-  // is as far off its estimate as the others are off theirs.
+  // and one slice that took long for reasons of its own (the first one, say) is not believed against an estimate that was measured.
+  // A device that has shown nothing yet is as far off its estimate as the others are off theirs.
   double rate(DeviceIndex device) const;  // > 0
   bool timed() const { return timed_; }
   double overhead(DeviceIndex device) const { return paces_[device.value].overhead; }  // seconds one more slice costs; 0: not known
@@ -44,7 +44,7 @@ class Pace {
   double shown(const DevicePace& pace) const;
 
   std::vector<DevicePace> paces_;
-  bool timed_ = false;
+  bool timed_ = false, measured_before_ = false;  // rates are known; they were from the beginning
   double now_ = 0;
   double shown_sum_ = 0, estimate_sum_ = 0;  // over the devices that have shown something
 };

@@ -17,20 +17,27 @@ constexpr double kShrink = 8;            // a piece is this part of what is left
 }  // namespace
 
 QueueSource::QueueSource(const PlanRequest& request, std::span<const Items> shares, double most_pieces)
-    : ledger_(request), pace_(request) {
+    : ledger_(request), pace_(request), items_(static_cast<double>(request.items)), most_pieces_(most_pieces) {
   if (shares.size() != request.devices.size()) throw Error(ErrorKind::internal, "a plan with queues needs one share per device");
-  double rates = 0;
-  for (std::uint32_t i = 0; i < shares.size(); ++i) rates += ledger_.is_able({i}) ? pace_.rate({i}) : 0;
-  const double time = rates > 0 ? static_cast<double>(request.items) / rates : 0;  // of a perfect split
   Items begin = 0;
   for (std::uint32_t i = 0; i < shares.size(); ++i) {
     ledger_.assign({i}, {begin, begin + shares[i]});
     begin += shares[i];
     const DeviceEstimate& device = request.devices[i];
-    const double pieces = pace_.timed() ? pieces_worth(pace_.overhead({i}), time, kOverheadShare, most_pieces) : most_pieces;
-    least_.push_back(pace_.rate({i}) * time / pieces);
     const Nanos transfers = request.mode == Mode::resident ? Nanos{} : 2 * device.transfer;
     move_costs_.push_back(std::max(0.0, seconds(device.launch + transfers)));
+  }
+  set_least_pieces();
+}
+
+void QueueSource::set_least_pieces() {
+  double rates = 0;
+  for (std::uint32_t i = 0; i < ledger_.size(); ++i) rates += ledger_.is_able({i}) ? pace_.rate({i}) : 0;
+  const double time = rates > 0 ? items_ / rates : 0;  // of a perfect split
+  least_.resize(ledger_.size());
+  for (std::uint32_t i = 0; i < least_.size(); ++i) {
+    const double pieces = pace_.timed() ? pieces_worth(pace_.overhead({i}), time, kOverheadShare, most_pieces_) : most_pieces_;
+    least_[i] = pace_.rate({i}) * time / pieces;
   }
 }
 
@@ -49,8 +56,10 @@ Answer QueueSource::next(DeviceIndex device) {
 }
 
 void QueueSource::finished(DeviceIndex device, const Slice& slice, Nanos busy) {
+  const bool first = !pace_.timed();
   ledger_.finished(device, slice);
   pace_.finished(device, slice, busy);
+  if (first) set_least_pieces();  // only now is it known what a launch is beside them
 }
 
 void QueueSource::rejected(DeviceIndex device, const Slice& slice, Items at_most) { ledger_.rejected(device, slice, at_most); }
@@ -60,9 +69,9 @@ void QueueSource::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
 void QueueSource::joined(DeviceIndex device) {
   ledger_.joined(device);
   pace_.joined(device);
-  if (device.value < least_.size()) return;
-  least_.push_back(*std::min_element(least_.begin(), least_.end()));
+  if (device.value < move_costs_.size()) return;
   move_costs_.push_back(*std::max_element(move_costs_.begin(), move_costs_.end()));
+  set_least_pieces();
 }
 
 double QueueSource::queue_end(DeviceIndex device) const {

@@ -36,11 +36,13 @@ class QueueSource : public SliceSource {
   double queue_end(DeviceIndex device) const;
 
  private:
+  void set_least_pieces();
   Items own_piece(DeviceIndex device) const;
   bool ends_late(DeviceIndex device, Items piece) const;
 
   Ledger ledger_;
   Pace pace_;
+  double items_, most_pieces_;
   std::vector<double> least_;  // items a piece has at least, per device
   std::vector<double> move_costs_;
 };

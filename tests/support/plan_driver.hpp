@@ -17,10 +17,10 @@
 namespace mgpu::test {
 
 struct DrivenDevice {
-  double rate = 1;  // items per second, really
-  Items fits = 0;   // what it really takes at once: larger slices are rejected; at most the estimate's `fits`
-  double launch = 0;                                          // seconds a slice takes beyond its items
-  double slow = 1;                                            // its items take this many times as long ...
+  double rate = 1;    // items per second, really
+  Items fits = 0;     // what it really takes at once: larger slices are rejected; at most the estimate's `fits`
+  double launch = 0;  // seconds a slice takes beyond its items
+  double slow = 1;    // its items take this many times as long ...
   double slow_at = std::numeric_limits<double>::infinity();  // ... from this time on
 };
 

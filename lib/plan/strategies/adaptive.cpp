@@ -58,15 +58,16 @@ class AdaptiveSource final : public QueueSource {
     const WaterLevel level = pace().common_end(ledger(), owned + static_cast<double>(ledger().shared()));
     const double gain = last - level.end;
     const bool uneven = last - first > kGap * (last - now);
-    if ((uneven || gain > kWorthwhile * last) && gain > 2 * cost && gain > last * 1e-9) move_to(level.amounts, cost);
+    if ((uneven || gain > kWorthwhile * last) && gain > std::max(cost, last * 1e-9)) move_to(level.amounts);
   }
 
   // From the tails of those with too much to those with too little, and no more than the difference.
-  void move_to(const std::vector<double>& amounts, double cost) {
+  void move_to(const std::vector<double>& amounts) {
     std::uint32_t donor = 0;
     for (std::uint32_t taker = 0; taker < ledger().size(); ++taker) {
       while (donor < ledger().size()) {
-        const double least = std::max(static_cast<double>(ledger().granularity()), 2 * cost * pace().rate({taker}));
+        const double worth = 2 * move_cost({taker}) * pace().rate({taker});  // a piece that takes less is not worth its launch
+        const double least = std::max(static_cast<double>(ledger().granularity()) / 2, worth);
         const double wanted = ledger().is_able({taker}) ? amounts[taker] - owned(taker) : 0;
         if (wanted < least) break;
         const double spare = owned(donor) - amounts[donor];

@@ -103,8 +103,23 @@ class GuidedSource final : public SliceSource {
     }
     // At most what lets it end with all others; and all of that, where only a crumb would be left of it.
     const auto most = static_cast<Items>(std::round(level.amounts[device.value] / static_cast<double>(ledger_.granularity())));
-    if (most == 0) return ledger_.any_in_flight() ? 0 : size;
+    if (most == 0) return is_better_left(device, level) ? 0 : 1;
     return most < size + least ? std::min(most, left) : size;
+  }
+
+  // Less than half a granule would be right: a device that is busy leaves it, an idle one takes a granule unless a busy one would
+  // have finished everything that is left before.
+  bool is_better_left(DeviceIndex device, const WaterLevel& level) const {
+    if (!ledger_.any_in_flight()) return false;
+    if (ledger_.flights(device) > 0 || !(level.amounts[device.value] > 0)) return true;
+    const double granule = static_cast<double>(ledger_.granularity());
+    const double end = pace_.now() + pace_.overhead(device) + granule / pace_.rate(device);
+    for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
+      if (ledger_.flights({i}) == 0 || !ledger_.is_able({i})) continue;
+      const double takes = pace_.overhead({i}) + static_cast<double>(ledger_.shared()) / pace_.rate({i});
+      if (pace_.end(ledger_, {i}) + takes < end) return true;
+    }
+    return false;
   }
 
   Ledger ledger_;
