@@ -81,6 +81,33 @@ double QueueSource::queue_end(DeviceIndex device) const {
   return end + static_cast<double>(own) / pace_.rate(device) + (pace_.timed() ? pace_.overhead(device) : 0);
 }
 
+void QueueSource::steal_if_idle(DeviceIndex thief) {
+  if (ledger_.owned(thief) > 0 || ledger_.shared() > 0 || !ledger_.is_able(thief)) return;
+  // Largest estimated remaining time, not largest count: a slow device with little left is the one to help.
+  DeviceIndex victim = thief;
+  double last = 0;
+  for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
+    if (ledger_.owned({i}) == 0) continue;
+    const double end = queue_end({i});
+    if (victim != thief && end <= last) continue;
+    victim = {i};
+    last = end;
+  }
+  if (victim != thief) steal(thief, victim, last);
+}
+
+// As much as lets both end together: a share r_thief / (r_thief + r_victim) of what the victim has left when both are free now,
+// less by what the thief still has in flight and the launch it pays.
+void QueueSource::steal(DeviceIndex thief, DeviceIndex victim, double before) {
+  const double mine = pace_.rate(thief), theirs = pace_.rate(victim), cost = move_cost(thief);
+  const double start = pace_.end(ledger_, thief) + cost;
+  const double granule = static_cast<double>(ledger_.granularity());
+  const double items = std::round((before - start) * mine * theirs / (mine + theirs) / granule) * granule;
+  if (!(items >= granule)) return;
+  const double after = std::max(start + items / mine, before - items / theirs);
+  if (before - after > std::max(cost, before * 1e-9)) ledger_.move_tail(victim, thief, static_cast<Items>(items));
+}
+
 Items QueueSource::own_piece(DeviceIndex device) const {
   const auto left = static_cast<double>(ledger_.owned(device));
   if (left == 0) return 0;

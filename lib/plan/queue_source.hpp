@@ -34,8 +34,11 @@ class QueueSource : public SliceSource {
   double move_cost(DeviceIndex device) const { return pace_.timed() ? move_costs_[device.value] : 0; }
   // When it would finish its queue, with nothing moved.
   double queue_end(DeviceIndex device) const;
+  // A device that has run out takes from the tail of the queue that would end last, where that pays.
+  void steal_if_idle(DeviceIndex thief);
 
  private:
+  void steal(DeviceIndex thief, DeviceIndex victim, double before);
   void set_least_pieces();
   Items own_piece(DeviceIndex device) const;
   bool ends_late(DeviceIndex device, Items piece) const;

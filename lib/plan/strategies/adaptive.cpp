@@ -41,9 +41,13 @@ class AdaptiveSource final : public QueueSource {
  private:
   // Re-plans what is not issued, when that gains enough: the thresholds keep it from following noise to and fro, the cost of a move
   // from moving crumbs.
-  void balance(DeviceIndex) override {
-    if (!changed_) return;
+  void balance(DeviceIndex asking) override {
+    if (changed_) plan_anew();
     changed_ = false;
+    steal_if_idle(asking);  // a single granule, which is more than any part of a new plan
+  }
+
+  void plan_anew() {
     const double now = pace().now();
     double owned = 0, last = 0, first = std::numeric_limits<double>::infinity(), cost = 0;
     for (std::uint32_t i = 0; i < ledger().size(); ++i) {
