@@ -65,10 +65,11 @@ class DynamicSource final : public SliceSource {
     double rate() const { return items > 0 && busy > 0 ? items / busy : estimate; }  // items/s; 0: not known
   };
 
-  // What is left in chunks all alike, so that the last is no crumb: whole granules nearest to left / number of chunks.
+  // What is left in chunks all alike, so that the last is no crumb: whole granules nearest to left / number of chunks. The nearest
+  // number of chunks, too: rounded up, granules that do not divide would make one chunk more than equal devices take together.
   Items piece_for(DeviceIndex device) const {
     const double left = static_cast<double>(ceil_div(ledger_.shared(), ledger_.granularity()));
-    const double chunks = std::max(1.0, std::ceil(left / chunk_ - 1e-9));
+    const double chunks = std::max(1.0, std::round(left / chunk_));
     const auto granules = static_cast<Items>(std::max(1.0, std::round(left / chunks)));
     return std::min(granules * ledger_.granularity(), ledger_.piece(device));
   }

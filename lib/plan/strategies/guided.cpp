@@ -33,7 +33,7 @@ std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions&
   for (std::size_t i = 0; i < least.size(); ++i) {
     const double pieces = pieces_worth(seconds(slice_overhead(request, request.devices[i])), time, kOverheadShare, kMostPieces);
     const double items = speeds.rates[i] * time / pieces;
-    least[i] = std::max<Items>(static_cast<Items>(items / static_cast<double>(request.granularity)), 1);
+    least[i] = std::max<Items>(static_cast<Items>(std::ceil(items / static_cast<double>(request.granularity))), 1);
   }
   return least;
 }
@@ -101,14 +101,20 @@ class GuidedSource final : public SliceSource {
       const bool late = pace_.end(ledger_, device) + items / pace_.rate(device) > level.end * (1 + 1e-9);
       return second && (late || ledger_.holds_back(device, static_cast<Items>(items))) ? 0 : size;
     }
-    // At most what lets it end with all others; and all of that, where only a crumb would be left of it.
-    const auto most = static_cast<Items>(std::round(level.amounts[device.value] / static_cast<double>(ledger_.granularity())));
-    if (most == 0) return is_better_left(device, level) ? 0 : 1;
-    return most < size + least ? std::min(most, left) : size;
+    // At most what lets it end with all others, and all of that where only a crumb would be left of it. What takes less than a
+    // launch is not worth one; a launch more or less is no difference, as all will pay some.
+    const double granule = static_cast<double>(ledger_.granularity());
+    const double most = std::round(level.amounts[device.value] / granule);
+    const double launch = pace_.overhead(device) * pace_.rate(device) / granule;
+    if (most < std::max(1.0, launch)) return is_better_left(device, level) ? 0 : std::max<Items>(static_cast<Items>(most), 1);
+    const double rule = static_cast<double>(size);
+    Items chunk = size;
+    if (std::abs(most - rule) > launch && most < rule + 0.75 * static_cast<double>(least)) chunk = static_cast<Items>(most);
+    return static_cast<double>(left - std::min(chunk, left)) <= launch ? left : chunk;
   }
 
-  // Less than half a granule would be right: a device that is busy leaves it, an idle one takes a granule unless a busy one would
-  // have finished everything that is left before.
+  // Hardly anything would be right for it: a device that is busy leaves it, an idle one takes it unless a busy one would have
+  // finished everything that is left before.
   bool is_better_left(DeviceIndex device, const WaterLevel& level) const {
     if (!ledger_.any_in_flight()) return false;
     if (ledger_.flights(device) > 0 || !(level.amounts[device.value] > 0)) return true;
