@@ -65,4 +65,36 @@ std::vector<Items> apportion(Items items, Items granularity, std::span<const dou
   return shares;
 }
 
+std::vector<Items> apportion_within(Items items, Items granularity, std::span<const double> weights, std::span<const Items> caps) {
+  // In granules, of which the last may be a short one: then nobody is above a cap whoever gets it.
+  const Items granules = items / granularity + (items % granularity != 0 ? 1 : 0);
+  std::vector<Items> room;
+  for (const Items cap : caps) room.push_back(cap >= items ? granules : cap / granularity);
+  std::vector<Items> shares(weights.size(), 0);
+  std::vector<double> open(weights.begin(), weights.end());
+  Items left = granules;
+  while (left > 0) {
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (room[i] == 0) open[i] = 0;
+    }
+    if (std::none_of(open.begin(), open.end(), [](double w) { return w > 0; })) {
+      for (std::size_t i = 0; i < open.size(); ++i) open[i] = static_cast<double>(room[i]);
+    }
+    const std::vector<Items> wanted = apportion(left, 1, open);
+    // Those that would be above their caps are filled first: what they leave over changes everybody else's share.
+    const bool over = !std::equal(wanted.begin(), wanted.end(), room.begin(), [](Items want, Items most) { return want <= most; });
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (over && wanted[i] <= room[i]) continue;
+      const Items given = std::min(wanted[i], room[i]);
+      shares[i] += given;
+      room[i] -= given;
+      left -= given;
+    }
+  }
+  for (Items& share : shares) share *= granularity;
+  const auto last = std::find_if(shares.rbegin(), shares.rend(), [](Items share) { return share > 0; });
+  if (last != shares.rend()) *last -= granules * granularity - items;
+  return shares;
+}
+
 }  // namespace mgpu

@@ -50,6 +50,11 @@ std::optional<Slice> IntervalSet::first() const {
   return Slice{ranges_.begin()->first, ranges_.begin()->second};
 }
 
+std::optional<Slice> IntervalSet::last() const {
+  if (ranges_.empty()) return std::nullopt;
+  return Slice{ranges_.rbegin()->first, ranges_.rbegin()->second};
+}
+
 std::optional<Slice> IntervalSet::take_first(Items at_most) {
   std::optional<Slice> slice = first();
   if (!slice || at_most == 0) return std::nullopt;

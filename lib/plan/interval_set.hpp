@@ -20,6 +20,7 @@ class IntervalSet {
   void absorb(IntervalSet& other);
 
   std::optional<Slice> first() const;  // the first range
+  std::optional<Slice> last() const;   // the last range
   Items total() const { return total_; }
   bool empty() const { return ranges_.empty(); }
 

@@ -90,7 +90,7 @@ struct RunRecord {
   std::string suite;
   ParamMap params;
   std::string strategy;
-  std::map<std::string, double> strategy_params;
+  ParamMap strategy_params;
   std::vector<std::string> devices;   // ids of the set given
   Mode mode = Mode::resident;
   Status status = Status::ok;

@@ -194,7 +194,7 @@ RunRecord read_run(const JsonReader& j) {
   run.suite = j.at("suite").string();
   run.params = read_params(j.at("params"));
   run.strategy = j.at("strategy").string();
-  j.at("strategy_params").members([&](const std::string& name, const JsonReader& v) { run.strategy_params[name] = v.number(); });
+  run.strategy_params = read_params(j.at("strategy_params"));
   run.devices = read_strings(j.at("devices"));
   run.mode = read_word(j.at("mode"), {Mode::resident, Mode::end_to_end});
   run.status = read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});

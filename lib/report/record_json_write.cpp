@@ -161,12 +161,10 @@ Json plan(const PlanRecord& p) {
 Json run_json(const RunRecord& run) {
   Json samples = Json::array();
   for (const Nanos s : run.samples) samples.push_back(ns(s));
-  Json strategy_params = Json::object();
-  for (const auto& [name, value] : run.strategy_params) strategy_params[name] = number(value);
   Json j = {{"suite", run.suite},
             {"params", params(run.params)},
             {"strategy", run.strategy},
-            {"strategy_params", std::move(strategy_params)},
+            {"strategy_params", params(run.strategy_params)},
             {"devices", run.devices},
             {"mode", to_string(run.mode)},
             {"status", to_string(run.status)},

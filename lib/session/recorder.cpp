@@ -59,7 +59,10 @@ class Recorder {
       run.params["seed"] = static_cast<std::int64_t>(problem_.params.seed);
     }
     run.strategy = choice.info->name;
-    run.strategy_params = choice.params;
+    for (const StrategyParam& param : choice.info->params) {
+      const double value = choice.params.at(param.name);
+      run.strategy_params[param.name] = param.choices.empty() ? ParamValue(value) : ParamValue(param.text(value));
+    }
     for (std::size_t i = 0; i < count; ++i) run.devices.push_back(devices_[i].facts.id);
     run.mode = mode_;
     run.status = cell.status;
