@@ -18,7 +18,7 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kCommands = "devices, list, run, report, trace, schema";
+constexpr const char* kCommands = "devices, calibrate, list, run, report, trace, schema";
 
 constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
@@ -52,13 +52,15 @@ std::string wrapped(const std::string& text) {
 // CLI11 binds options to variables; these live as long as one parse.
 class Tree {
  public:
-  explicit Tree(std::span<const SuiteInfo> suites) : run_specs_(run_options(suites)), device_specs_(device_options()) {
+  explicit Tree(std::span<const SuiteInfo> suites)
+      : run_specs_(run_options(suites)), device_specs_(device_options()), calibrate_specs_(calibrate_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
     app_.add_flag("--version", version_, "Print the version of the tool and of its result file");
     app_.footer(kFooter);
     app_.get_formatter()->column_width(32);
     add_devices();
+    add_calibrate();
     add_list();
     add_run();
     add_report();
@@ -71,6 +73,7 @@ class Tree {
   std::span<const OptionSpec> specs(const std::string& command) const {
     if (command == "run") return run_specs_;
     if (command == "devices") return device_specs_;
+    if (command == "calibrate") return calibrate_specs_;
     return {};
   }
 
@@ -108,6 +111,16 @@ class Tree {
     add(sub, color_option());
   }
 
+  void add_calibrate() {
+    CLI::App* sub =
+        command("calibrate", "Measure what the devices can do, alone and together, and keep it",
+                "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate -d cpu --sub-devices 2 --recalibrate\n"
+                "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
+    for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON", ""});
+    add(sub, color_option());
+  }
+
   void add_list() {
     CLI::App* sub = command("list", "List what there is: suites, strategies or metrics",
                             "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n");
@@ -142,7 +155,7 @@ class Tree {
     add_arguments(sub, "NAME", "result or trace", true);
   }
 
-  std::vector<OptionSpec> run_specs_, device_specs_;
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and measures\n"
       "speed-up, efficiency and imbalance.",
