@@ -16,13 +16,15 @@ namespace mgpu {
 namespace {
 
 constexpr Nanos kPatience = std::chrono::seconds(20);
-constexpr Nanos kLongEnough = std::chrono::milliseconds(4);      // of a kernel: a launch is a thousandth of it
-constexpr Nanos kWorthSampling = std::chrono::milliseconds(20);  // tries go on for this long ...
-constexpr unsigned kLeastTries = 5;                              // ... and are never fewer
-constexpr Nanos kWakeUp = std::chrono::milliseconds(60);         // a GPU that idled needs some milliseconds to reach its clock
-constexpr Bytes kLargestPiece = Bytes{64} << 20;                 // of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency
+constexpr Nanos kLongEnough = std::chrono::milliseconds(2);  // of a kernel: a launch is 0.3 % of it, a time slice of Linux 4 ms
+// Tries go on for this long, and are never fewer. Cores are shared with other processes, and longer with them.
+constexpr Nanos kSampled = std::chrono::milliseconds(20), kSampledCpu = std::chrono::milliseconds(120);
+constexpr unsigned kLeastTries = 5;
+constexpr Nanos kWakeUp = std::chrono::milliseconds(60);  // a GPU that idled needs some milliseconds to reach its clock
 constexpr unsigned kLaunches = 50, kTogether = 200;
 
+// Of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency. On CPUs 6 ms at 5 GB/s, not much more than a time slice.
+Bytes piece_for(const DeviceTraits& traits) { return std::min(Bytes{traits.cpu ? 32u : 64u} << 20, traits.max_allocation); }
 // Polls until the batch is complete. `gently`: with pauses, as a CPU device needs its cores for its kernels.
 void wait_for(Backend& backend, OpenDevice& device, BatchId batch, bool gently) {
   const Nanos begin = backend.now();
@@ -145,10 +147,9 @@ class DeviceCalibration {
 
   // The least of several tries of `seconds_of`, in seconds.
   double best(const std::function<double()>& seconds_of) {
-    const Nanos begin = backend_.now();
+    const Nanos begin = backend_.now(), enough = traits_.cpu ? kSampledCpu : kSampled;
     double least = seconds_of();
-    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < kWorthSampling; ++tries)
-      least = std::min(least, seconds_of());
+    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries) least = std::min(least, seconds_of());
     return std::max(least, 1e-9);
   }
 
@@ -189,9 +190,10 @@ class DeviceCalibration {
     holdings_.clear();
   }
 
-  // Bytes read and written per second. Far more than caches hold: 2 x 256 MiB, or an eighth of the memory there is.
+  // Bytes read and written per second. Far more than caches hold: 2 x 64 MiB, on GPUs 2 x 1 GiB (half a millisecond at 4 TB/s); or
+  // an eighth of the memory there is.
   double copy() {
-    const Bytes least = Bytes{1} << 20, most = Bytes{256} << 20;
+    const Bytes least = Bytes{1} << 20, most = Bytes{traits_.cpu ? 64u : 1024u} << 20;
     const Bytes room = std::clamp(std::min(traits_.max_allocation, device_.free_memory() / 8), least, most);
     const Bytes element = traits_.cpu ? lanes_ * sizeof(std::uint32_t) : 16;
     const Bytes items = traits_.cpu ? groups_ : Bytes{1} << 18;  // an H200 holds 2^18 at once
@@ -226,7 +228,7 @@ class DeviceCalibration {
   }
 
   void transfers(Capability& measured) {
-    const Bytes piece = std::min(kLargestPiece, traits_.max_allocation);
+    const Bytes piece = piece_for(traits_);
     Buffer& there = buffer(piece);
     OpenDevice* const mine[] = {&device_};
     HostMemory& pageable = holdings_.add(std::make_unique<HostMemory>(backend_, piece, mine, false));
@@ -270,7 +272,8 @@ class LinkCalibration {
   LinkCalibration(Backend& backend, std::span<OpenDevice* const> devices) : backend_(backend), devices_(devices) {}
 
   LinkCapability measure() {
-    for (OpenDevice* device : devices_) piece_ = std::min(piece_, device->resources().traits().max_allocation);
+    piece_ = piece_for(devices_.front()->resources().traits());
+    for (OpenDevice* device : devices_) piece_ = std::min(piece_, piece_for(device->resources().traits()));
     for (OpenDevice* device : devices_) buffers_.push_back(&holdings_.add(device->resources().allocate(piece_)));
     memory_ = &holdings_.add(std::make_unique<HostMemory>(backend_, piece_ * devices_.size(), devices_, true));
     try {
@@ -291,8 +294,10 @@ class LinkCalibration {
 
   double rate(bool up) {
     together(up);  // first uses allocate and map
+    const bool cpu = std::any_of(devices_.begin(), devices_.end(), [](OpenDevice* d) { return d->resources().traits().cpu; });
+    const Nanos begin = backend_.now(), enough = cpu ? 2 * kSampledCpu : kSampled;  // several cores are disturbed more often
     Nanos least = together(up);
-    for (unsigned tries = 1; tries < kLeastTries; ++tries) least = std::min(least, together(up));
+    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries) least = std::min(least, together(up));
     return static_cast<double>(piece_ * kPieces * devices_.size()) / std::max(seconds(least), 1e-9);
   }
 
@@ -359,7 +364,7 @@ class LinkCalibration {
 
   Backend& backend_;
   std::span<OpenDevice* const> devices_;
-  Bytes piece_ = kLargestPiece;
+  Bytes piece_ = 0;  // the same for all
   Holdings holdings_;
   std::vector<Buffer*> buffers_;
   HostMemory* memory_ = nullptr;

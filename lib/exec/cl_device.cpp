@@ -340,6 +340,9 @@ SetupCost ClDevice::take_setup_cost() {
   return cost;
 }
 
-Bytes ClDevice::free_memory() { return free_device_memory(device_, facts_, *pool_.pool()); }
+Bytes ClDevice::free_memory() {
+  const Bytes held = std::min(*allocated_, facts_.global_memory);  // allocate() goes no further than the total
+  return std::min(free_device_memory(device_, facts_, *pool_.pool()), facts_.global_memory - held);
+}
 
 }  // namespace mgpu

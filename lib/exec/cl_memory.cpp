@@ -32,8 +32,7 @@ Bytes free_device_memory(const cl::Device& device, const Device& facts, const Cl
   const Bytes allocated = pool.allocated;
   const auto usable = static_cast<Bytes>(kUsable * static_cast<double>(facts.global_memory));
   const Bytes assumed = usable > allocated ? usable - allocated : 0;
-  const Bytes left = std::min(told_by_vendor(device, facts).value_or(assumed), facts.global_memory);
-  return left / std::max(1u, pool.devices.load());
+  return told_by_vendor(device, facts).value_or(assumed) / std::max(1u, pool.devices.load());
 }
 
 }  // namespace mgpu

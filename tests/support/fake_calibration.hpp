@@ -9,7 +9,7 @@
 
 namespace mgpu::test {
 
-inline constexpr double kFakeOps = 1e12, kFakeMemory = 5e11;  // 32-bit operations/s; bytes/s read and written
+inline constexpr double kFakeOps = 1e12, kFakeMemory = 5e9;  // 32-bit operations/s; bytes/s read and written
 
 inline FakeDevice calibration_device(const std::string& id, DeviceType type = DeviceType::gpu) {
   FakeDevice device;
