@@ -18,7 +18,7 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kCommands = "devices, list, run, simulate, report, trace, schema";
+constexpr const char* kCommands = "devices, calibrate, list, run, simulate, report, trace, schema";
 
 constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
@@ -61,13 +61,17 @@ std::string wrapped(const std::string& text) {
 class Tree {
  public:
   explicit Tree(std::span<const SuiteInfo> suites)
-      : run_specs_(run_options(suites)), device_specs_(device_options()), simulate_specs_(simulate_options()) {
+      : run_specs_(run_options(suites)),
+        device_specs_(device_options()),
+        calibrate_specs_(calibrate_options()),
+        simulate_specs_(simulate_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
     app_.add_flag("--version", version_, "Print the version of the tool and of its result file");
     app_.footer(kFooter);
     app_.get_formatter()->column_width(32);
     add_devices();
+    add_calibrate();
     add_list();
     add_run();
     add_simulate();
@@ -82,6 +86,7 @@ class Tree {
     if (command == "run") return run_specs_;
     if (command == "devices") return device_specs_;
     if (command == "simulate") return simulate_specs_;
+    if (command == "calibrate") return calibrate_specs_;
     return {};
   }
 
@@ -116,6 +121,16 @@ class Tree {
                             "Examples:\n  mgpu-bench devices\n  mgpu-bench devices -d gpu --json | jq -r '.devices[].uuid'\n");
     for (const OptionSpec& spec : device_specs_) add(sub, spec);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print everything known about them as JSON", ""});
+    add(sub, color_option());
+  }
+
+  void add_calibrate() {
+    CLI::App* sub =
+        command("calibrate", "Measure what the devices can do, alone and together, and keep it",
+                "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate -d cpu --sub-devices 2 --recalibrate\n"
+                "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
+    for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON", ""});
     add(sub, color_option());
   }
 
@@ -162,7 +177,7 @@ class Tree {
     add_arguments(sub, "NAME", "result, scenario or trace", true);
   }
 
-  std::vector<OptionSpec> run_specs_, device_specs_, simulate_specs_;
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, simulate_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and measures\n"
       "speed-up, efficiency and imbalance.",

@@ -1,6 +1,7 @@
 // `mgpu-bench run`: from options to a session. What becomes of its report is app/conclude.hpp's matter.
 #include <fmt/format.h>
 
+#include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/conclude.hpp"
 #include "app/device_set.hpp"
@@ -37,6 +38,9 @@ ExitCode cmd_run(const Context& context) {
   }
   if (set.devices.size() < request.require_devices) return too_few(set.devices.size(), request.require_devices);
   request.session.device_counts = device_counts(request, set.devices.size(), set.warnings);
+  CalibrationResult calibrated = calibration_for_run(context, *backend, set.devices);
+  set.warnings.insert(set.warnings.end(), calibrated.warnings.begin(), calibrated.warnings.end());
+  request.session.calibration = std::move(calibrated.calibration);
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) observer.warning(warning);
 

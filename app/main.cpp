@@ -20,6 +20,7 @@ namespace {
 ExitCode dispatch(const Context& context) {
   const std::string& command = context.invocation.command;
   if (command == "devices") return cmd_devices(context);
+  if (command == "calibrate") return cmd_calibrate(context);
   if (command == "list") return cmd_list(context);
   if (command == "run") return cmd_run(context);
   if (command == "simulate") return cmd_simulate(context);

@@ -31,6 +31,8 @@ std::vector<OptionSpec> own_run_options() {
       {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices},
       {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices},
       {"strict", 0, Kind::flag, "", "Terms that match nothing and skipped cases are errors", kDevices},
+      {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using what is kept", kDevices},
+      {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices},
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices},
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, or all; parameters after a colon, dynamic:chunks=32 (default: all)", kWork},
@@ -99,6 +101,14 @@ std::vector<OptionSpec> simulate_options() {
     if (option.name == "samples")
       option.help = "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
   }
+  return options;
+}
+
+std::vector<OptionSpec> calibrate_options() {
+  constexpr std::string_view names[] = {"devices", "sub-devices", "max-devices", "strict", "recalibrate", "no-cache"};
+  std::vector<OptionSpec> options = own_run_options();
+  std::erase_if(options,
+                [&](const OptionSpec& o) { return std::find(std::begin(names), std::end(names), o.name) == std::end(names); });
   return options;
 }
 

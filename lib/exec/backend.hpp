@@ -59,6 +59,8 @@ class OpenDevice {
   virtual std::vector<RawCommand> take(BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
   virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;  // blocks for about 10 us each
   virtual SetupCost take_setup_cost() = 0;
+  // What can still be allocated, as far as anybody tells: another process may take it. Devices that share memory are told equal shares.
+  virtual Bytes free_memory() = 0;
 };
 
 class Backend {

@@ -82,7 +82,7 @@ class ClBackend final : public Backend {
   }
 
   std::unique_ptr<OpenDevice> open(const Device& device) override {
-    return std::make_unique<ClDevice>(device, handle(device), kernels_, cache_);
+    return std::make_unique<ClDevice>(device, handle(device), kernels_, cache_, pool_of(device));
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {
@@ -132,8 +132,15 @@ class ClBackend final : public Backend {
     return at->second;
   }
 
+  std::shared_ptr<ClMemoryPool> pool_of(const Device& device) {
+    auto& pool = pools_[device.is_cpu() ? "host" : device.id.substr(0, device.id.find('.'))];
+    if (!pool) pool = std::make_shared<ClMemoryPool>();
+    return pool;
+  }
+
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
+  std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;
 };
 

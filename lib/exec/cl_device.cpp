@@ -14,11 +14,15 @@ Nanos host_now() { return std::chrono::duration_cast<Nanos>(Clock::now().time_si
 
 class ClBuffer final : public Buffer {
  public:
-  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated)
-      : memory_(std::move(memory)), size_(size), allocated_(std::move(allocated)) {
+  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated, std::shared_ptr<ClMemoryPool> pool)
+      : memory_(std::move(memory)), size_(size), allocated_(std::move(allocated)), pool_(std::move(pool)) {
     *allocated_ += size_;
+    pool_->allocated += size_;
   }
-  ~ClBuffer() override { *allocated_ -= size_; }
+  ~ClBuffer() override {
+    *allocated_ -= size_;
+    pool_->allocated -= size_;
+  }
   Bytes size() const override { return size_; }
   const cl::Buffer& memory() const { return memory_; }
 
@@ -26,6 +30,7 @@ class ClBuffer final : public Buffer {
   cl::Buffer memory_;
   Bytes size_;
   std::shared_ptr<Bytes> allocated_;
+  std::shared_ptr<ClMemoryPool> pool_;
 };
 
 class ClKernel final : public Kernel {
@@ -74,13 +79,15 @@ cl_int status_of(const cl::Event& event) { return event.getInfo<CL_EVENT_COMMAND
 
 }  // namespace
 
-ClDevice::ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache)
+ClDevice::ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache,
+                   std::shared_ptr<ClMemoryPool> pool)
     : facts_(facts),
       traits_(traits_of(facts)),
       device_(std::move(device)),
       kernels_(kernels),
       cache_(cache),
-      allocated_(std::make_shared<Bytes>(0)) {
+      allocated_(std::make_shared<Bytes>(0)),
+      pool_(std::move(pool)) {
   try {
     context_ = cl::Context(device_);
     for (auto& queue : queues_) queue = cl::CommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE);
@@ -107,7 +114,7 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
     queues_[1].enqueueFillBuffer(memory, cl_uchar{0}, 0, std::min<Bytes>(size, 4));
     queues_[1].finish();
     setup_.alloc += host_now() - begin;
-    return std::make_unique<ClBuffer>(std::move(memory), size, allocated_);
+    return std::make_unique<ClBuffer>(std::move(memory), size, allocated_, pool_.pool());
   } catch (const cl::Error& error) {
     // NVIDIA reports a full device as out of resources here.
     throw cl_failure(what, error.err() == CL_OUT_OF_RESOURCES ? CL_MEM_OBJECT_ALLOCATION_FAILURE : error.err());
@@ -331,6 +338,11 @@ SetupCost ClDevice::take_setup_cost() {
   cost.allocated = *allocated_;
   setup_ = {};
   return cost;
+}
+
+Bytes ClDevice::free_memory() {
+  const Bytes held = std::min(*allocated_, facts_.global_memory);  // allocate() goes no further than the total
+  return std::min(free_device_memory(device_, facts_, *pool_.pool()), facts_.global_memory - held);
 }
 
 }  // namespace mgpu

@@ -8,6 +8,7 @@
 #include "lib/base/embedded.hpp"
 #include "lib/exec/backend.hpp"
 #include "lib/exec/cl_common.hpp"
+#include "lib/exec/cl_memory.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/exec/cl_staging.hpp"
 
@@ -22,7 +23,8 @@ struct ClBuiltProgram {
 class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
   // `kernels` and `cache` must outlive the device. Throws Error(device).
-  ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache);
+  ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache,
+           std::shared_ptr<ClMemoryPool> pool);
   ~ClDevice() override;
 
   DeviceResources& resources() override { return *this; }
@@ -33,6 +35,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<RawCommand> take(BatchId batch) override;
   std::vector<ClockProbe> probe_clock(unsigned count) override;
   SetupCost take_setup_cost() override;
+  Bytes free_memory() override;
 
   const cl::Context& context() const { return context_; }
   const cl::CommandQueue& upload_queue() const { return queues_[0]; }
@@ -84,6 +87,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;
   std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
+  ClPoolMember pool_;
   SetupCost setup_;
   ClStaging staging_;
   cl::Buffer probe_buffer_;

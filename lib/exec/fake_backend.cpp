@@ -177,6 +177,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   SetupCost take_setup_cost() override { return {{}, {}, *allocated_}; }
+  Bytes free_memory() override { return spec_.facts.global_memory - *allocated_; }
 
  private:
   struct Batch {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/stats.hpp"
+#include "lib/device/capability.hpp"
 #include "lib/device/device.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/profile/bottleneck.hpp"
@@ -34,6 +35,7 @@ struct DeviceRecord {
   Device device;
   std::size_t rank = 0;
   ClockMap clock;
+  std::optional<Capability> capability; // as it was known when the run began
 };
 
 struct PerDevice {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "lib/report/capability_json.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
@@ -82,6 +83,7 @@ DeviceRecord read_device(const JsonReader& j) {
   d.fp64 = j.at("fp64").boolean();
   d.virtualised = j.at("virtualised").boolean();
   d.extensions = read_strings(j.at("extensions"));
+  record.capability = read_capability(j.at("capability"));
   record.clock = read_clock(j.at("clock"));
   return record;
 }

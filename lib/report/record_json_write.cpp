@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "lib/report/capability_json.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/record_json.hpp"
 
@@ -61,7 +62,7 @@ Json device(const DeviceRecord& record) {
             {"fp64", d.fp64},
             {"virtualised", d.virtualised},
             {"extensions", d.extensions},
-            {"capability", Json::object()}};
+            {"capability", capability_json(record.capability)}};
   j["clock"] = {{"method", record.clock.method},
                 {"offset_ns", record.clock.offset_ns()},
                 {"drift_ppb", number(record.clock.drift_ppb)},

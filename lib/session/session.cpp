@@ -65,7 +65,10 @@ bool StopRule::satisfied(std::span<const Nanos> samples) const {
 
 Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
   std::vector<SessionDevice> devices = open_devices(backend, options, observer);
-  for (std::size_t i = 0; i < devices.size(); ++i) report.devices.push_back({devices[i].facts, i, {}});
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto& known = options.calibration.devices;
+    report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt});
+  }
   const auto give_up_at = options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
   Executor executor(backend, devices.size());
 
