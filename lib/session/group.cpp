@@ -114,6 +114,7 @@ void Group::prepare_device(std::size_t index) {
   Prepared& mine = result_.prepared[index];
   OpenDevice& device = *devices_[index].open;
   mine.capacity = workload_.capacity(device.resources().traits(), mode_);
+  mine.free_memory = device.free_memory();
   if (mine.capacity.fits == 0) return;
   device.take_setup_cost();
   try {
@@ -178,6 +179,10 @@ void Group::warm_up(bool alone) {
 
 // Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
 void Group::probe() {
+  if (options_.stated) {  // the rates are given
+    for (Cell& cell : result_.cells) estimate(cell, {});
+    return;
+  }
   std::map<std::size_t, Probe> together;
   for (std::size_t i = 0; i < devices_.size(); ++i) result_.prepared[i].probe = probe_together(i, 1);
   for (const std::size_t count : options_.device_counts) {
@@ -208,6 +213,7 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
 void Group::estimate(Cell& cell, const Probe& together) {
   cell.estimates.clear();
   cell.link_up = cell.link_down = 0;
+  cell.merge = options_.stated ? options_.stated->merge : workload_.merge_estimate();
   const ItemCost& cost = workload_.shape().cost;
   for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
     const Prepared& mine = result_.prepared[i];
@@ -219,7 +225,7 @@ void Group::estimate(Cell& cell, const Probe& together) {
     estimate.up = alone.up;
     estimate.down = alone.down;
     estimate.score = devices_[i].facts.score;
-    estimate.free_memory = devices_[i].facts.global_memory / 10 * 8;
+    estimate.free_memory = mine.free_memory;
     if (options_.stated) estimate = options_.stated->estimates.at(i);
     estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
     estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
@@ -232,8 +238,7 @@ void Group::estimate(Cell& cell, const Probe& together) {
 
 PlanRequest Group::request_of(const Cell& cell) const {
   const Shape& shape = workload_.shape();
-  return {shape.items,    shape.granularity, mode_,          shape.cost,
-          cell.estimates, cell.link_up,      cell.link_down, workload_.merge_estimate()};
+  return {shape.items, shape.granularity, mode_, shape.cost, cell.estimates, cell.link_up, cell.link_down, cell.merge};
 }
 
 // With the source that will run, before it does. Without a rate of every device there is no prediction.

@@ -38,6 +38,7 @@ struct Cell {
   History history;
   std::vector<DeviceEstimate> estimates;  // of its devices, from probes; rates are 0 where those failed
   double link_up = 0, link_down = 0;
+  MergeEstimate merge;
   std::optional<Simulation> predicted;  // before its first sample; none when a rate is not known
   std::optional<PlanChoice> chosen;     // of `auto`
   std::vector<Fault> faults;
@@ -54,7 +55,8 @@ struct Prepared {
   Nanos upload{};  // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
-  Probe probe;  // alone
+  Probe probe;            // alone
+  Bytes free_memory = 0;  // before the program took any
 };
 
 struct GroupResult {

@@ -110,6 +110,12 @@ class Recorder {
 
   void plan(RunRecord& run, const Cell& cell) const {
     if (cell.predicted) run.plan.predicted = cell.predicted->makespan;
+    const Shape& shape = workload_.shape();
+    if (cell.first == 0 && cell.count == run.devices.size()) {  // a device alone was told of itself only
+      run.plan.estimates = cell.estimates;
+      run.plan.request = {shape.items,           shape.granularity, shape.cost.in_bytes, shape.cost.out_bytes,
+                          shape.cost.replicated, cell.link_up,      cell.link_down,      cell.merge};
+    }
     if (!cell.chosen) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
     chosen.strategy = cell.chosen->chosen.strategy->name;

@@ -84,7 +84,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
-    measure_suite_rates(backend, executor, problem, devices, options.case_timeout, rates);
+    if (!options.stated) measure_suite_rates(backend, executor, problem, devices, options.case_timeout, rates);
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
       const GroupResult group =
