@@ -22,7 +22,7 @@ struct FakeKernelCode {
   std::function<void(const Grid&, std::span<const FakeArg>)> run;    // the result
   std::function<double(const Grid&, std::span<const FakeArg>)> ops;  // what it costs
   std::function<Nanos(std::span<const FakeArg>)>
-      time;  // if there: it takes this long on any device, launch and ops notwithstanding
+      time{};  // if there: it takes this long on any device, launch and ops notwithstanding
 };
 using FakeKernels = std::map<std::string, FakeKernelCode>;  // by entry name
 

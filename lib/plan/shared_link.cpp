@@ -78,6 +78,7 @@ void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
   now_ = now;
   if (!ends) return;
   settle();
+  stale_ = true;  // also when rounding leaves a flow a last nanosecond: its end is to be found again, or nobody would get on
   for (const std::size_t index : by_own_) {
     Class& each = classes_[index];
     while (!each.flows.empty() && each.rest() == Nanos{}) {
@@ -85,7 +86,6 @@ void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
       std::pop_heap(each.flows.begin(), each.flows.end(), [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });
       each.flows.pop_back();
       --active_;
-      stale_ = true;
     }
   }
 }
