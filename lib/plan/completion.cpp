@@ -12,7 +12,7 @@ namespace mgpu {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kAsGood = 0.005;     // more devices for less than this are not worth it
+constexpr double kAsGood = 0.01;      // more devices for less than this are not worth it: they only queue
 constexpr std::size_t kTryAll = 16;   // devices
 constexpr double kMostPieces = 4096;  // of a device
 
