@@ -136,15 +136,19 @@ CompletionPlan Completion::with(std::size_t count) const {
   WaterLevel water;
   std::vector<double> slices(count, 1);
   std::vector<WaterTerm> terms(count);
-  for (int round = 0; round < 3; ++round) {  // pieces from shares, shares from pieces: after two rounds nothing moves any more
+  bool changed = true;
+  for (int round = 0; round < 3 && changed; ++round) {  // pieces from shares, shares from pieces
+    changed = round == 0;
     for (std::size_t i = 0; i < count; ++i) {
       const Stages& s = costs[i];
       const double items = round == 0 ? work / s.per_slice / rates : water.amounts[i];
-      slices[i] = pieces(models_[i], s, items, s.slice + merge_slice * static_cast<double>(count));
-      const double further = slices[i] - 1;
-      terms[i] = {s.once + further * s.slice, (s.first + further * s.per_slice) / slices[i]};
+      const double more = pieces(models_[i], s, items, s.slice + merge_slice * static_cast<double>(count));
+      changed |= more != slices[i];
+      slices[i] = more;
+      const double further = more - 1;
+      terms[i] = {s.once + further * s.slice, (s.first + further * s.per_slice) / more};
     }
-    water = water_fill(work, terms);
+    if (changed) water = water_fill(work, terms);
   }
   CompletionPlan plan{std::vector<double>(request_.devices.size(), 0), std::vector<double>(request_.devices.size(), 0), water.end};
   for (std::size_t i = 0; i < count; ++i) {
@@ -178,9 +182,9 @@ CompletionPlan Completion::best() {
   std::size_t at = 0;
   while (plans[at].seconds > enough) ++at;
   CompletionPlan least = std::move(plans[at]);
-  // More devices than are tried one by one: the least number between that and the one before.
+  // More devices than are tried one by one: the least number between that and the one before, to a sixteenth.
   std::size_t high = counts[at], low = at == 0 ? 0 : counts[at - 1];
-  while (high - low > 1) {
+  while (high - low > std::max<std::size_t>(1, high / kTryAll)) {
     const std::size_t middle = low + (high - low) / 2;
     CompletionPlan plan = with(middle);
     if (plan.seconds > enough) {
