@@ -2,6 +2,7 @@
 #include "lib/plan/completion.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -12,7 +13,7 @@ namespace mgpu {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kAsGood = 0.005;     // more devices for less than this are not worth it
+constexpr double kAsGood = 0.01;      // more devices for less than this are not worth it: they only queue
 constexpr std::size_t kTryAll = 16;   // devices
 constexpr double kMostPieces = 4096;  // of a device
 
@@ -43,10 +44,12 @@ class Completion {
   template <typename Demand>
   double level(double link, std::size_t count, Demand demand) const;
   bool more_may_hurt() const;
+  double bound(std::size_t count) const;
 
   const PlanRequest& request_;
   double in_ = 0, out_ = 0;    // bytes per item that are moved
   std::vector<Model> models_;  // best first
+  std::vector<double> rates_;  // of that one and those before, together
 };
 
 Completion::Completion(const PlanRequest& request, const std::vector<double>& rates) : request_(request) {
@@ -73,6 +76,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
   const double share = static_cast<double>(request.items) / static_cast<double>(std::max<std::size_t>(models_.size(), 1));
   const auto alone = [&](const Model& m) { return m.fixed + m.launch + m.transfer_up + m.transfer_down + share / m.rate; };
   std::stable_sort(models_.begin(), models_.end(), [&](const Model& a, const Model& b) { return alone(a) < alone(b); });
+  for (const Model& model : models_) rates_.push_back(model.rate + (rates_.empty() ? 0 : rates_.back()));
 }
 
 // The fair part of a link that nobody gets more of while `count` devices ask for `demand(model)` bytes/s each; infinite while it
@@ -136,15 +140,19 @@ CompletionPlan Completion::with(std::size_t count) const {
   WaterLevel water;
   std::vector<double> slices(count, 1);
   std::vector<WaterTerm> terms(count);
-  for (int round = 0; round < 3; ++round) {  // pieces from shares, shares from pieces: after two rounds nothing moves any more
+  bool changed = true;
+  for (int round = 0; round < 3 && changed; ++round) {  // pieces from shares, shares from pieces
+    changed = round == 0;
     for (std::size_t i = 0; i < count; ++i) {
       const Stages& s = costs[i];
       const double items = round == 0 ? work / s.per_slice / rates : water.amounts[i];
-      slices[i] = pieces(models_[i], s, items, s.slice + merge_slice * static_cast<double>(count));
-      const double further = slices[i] - 1;
-      terms[i] = {s.once + further * s.slice, (s.first + further * s.per_slice) / slices[i]};
+      const double more = pieces(models_[i], s, items, s.slice + merge_slice * static_cast<double>(count));
+      changed |= more != slices[i];
+      slices[i] = more;
+      const double further = more - 1;
+      terms[i] = {s.once + further * s.slice, (s.first + further * s.per_slice) / more};
     }
-    water = water_fill(work, terms);
+    if (changed) water = water_fill(work, terms);
   }
   CompletionPlan plan{std::vector<double>(request_.devices.size(), 0), std::vector<double>(request_.devices.size(), 0), water.end};
   for (std::size_t i = 0; i < count; ++i) {
@@ -162,28 +170,38 @@ bool Completion::more_may_hurt() const {
   return request_.merge.per_slice > Nanos{} || (in_ > 0 && request_.link_up > 0) || (out_ > 0 && request_.link_down > 0);
 }
 
+// No plan for the first `count` devices ends sooner: each at its own rate all the time.
+double Completion::bound(std::size_t count) const { return static_cast<double>(request_.items) / rates_[count - 1]; }
+
 CompletionPlan Completion::best() {
   const std::size_t all = models_.size();
-  if (!more_may_hurt()) return with(all);
-  std::vector<std::size_t> counts;
-  for (std::size_t k = 1; k < all; k = all <= kTryAll ? k + 1 : 2 * k) counts.push_back(k);
-  counts.push_back(all);
-  std::vector<CompletionPlan> plans;
-  double best = kInfinite;
-  for (const std::size_t count : counts) {
-    plans.push_back(with(count));
-    best = std::min(best, plans.back().seconds);
+  CompletionPlan least = with(all);
+  if (!more_may_hurt()) return least;
+  // From all of them down; what cannot be as good is not worked out.
+  double best = least.seconds;
+  std::vector<std::pair<std::size_t, CompletionPlan>> tried;  // most devices first
+  tried.emplace_back(all, std::move(least));
+  std::size_t low = 0;  // the most devices known to be too few
+  for (std::size_t k = all; k > 1 && low == 0;) {
+    k = all <= kTryAll ? k - 1 : std::bit_floor(k - 1);
+    if (bound(k) > best * (1 + kAsGood)) {
+      low = k;
+    } else {
+      tried.emplace_back(k, with(k));
+      best = std::min(best, tried.back().second.seconds);
+    }
   }
   const double enough = best * (1 + kAsGood);
-  std::size_t at = 0;
-  while (plans[at].seconds > enough) ++at;
-  CompletionPlan least = std::move(plans[at]);
-  // More devices than are tried one by one: the least number between that and the one before.
-  std::size_t high = counts[at], low = at == 0 ? 0 : counts[at - 1];
-  while (high - low > 1) {
+  std::size_t at = tried.size() - 1;
+  for (; tried[at].second.seconds > enough; --at) low = tried[at].first;
+  // More devices than are tried one by one: the least number between that and the one before, to a sixteenth.
+  std::size_t high = tried[at].first;
+  least = std::move(tried[at].second);
+  while (high - low > std::max<std::size_t>(1, high / kTryAll)) {
     const std::size_t middle = low + (high - low) / 2;
-    CompletionPlan plan = with(middle);
-    if (plan.seconds > enough) {
+    CompletionPlan plan;
+    if (bound(middle) <= enough) plan = with(middle);
+    if (plan.items.empty() || plan.seconds > enough) {
       low = middle;
     } else {
       high = middle;

@@ -27,7 +27,7 @@ struct CompletionPlan {
 //   than the link, so that a device beyond what it feeds only queues.
 // - Replicated bytes are sent to every device that takes part; `fixed` follows its last slice, the merge the last device.
 // Every number of devices is tried, best first (more than 16: a search that takes the time to have one best number), and the least
-// number within 0.5 % of the best is taken.
+// number within 1 % of the best is taken.
 CompletionPlan least_completion(const PlanRequest& request, const std::vector<double>& rates);
 
 }  // namespace mgpu

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "lib/plan/cost_model.hpp"
 #include "lib/plan/ledger.hpp"
+#include "lib/plan/water_fill.hpp"
+#include "lib/plan/waves.hpp"
 #include "tests/support/plan_driver.hpp"
 
 using namespace mgpu;
@@ -83,15 +86,28 @@ struct Case {
   std::vector<DrivenDevice> real;
 };
 
+// With its standard parameters, and with every other name of a parameter that has names.
+std::vector<StrategyParams> parameters_of(const StrategyInfo& info) {
+  std::vector<StrategyParams> all(1);
+  for (const StrategyParam& param : info.params) {
+    for (std::size_t choice = 1; choice < param.choices.size(); ++choice)
+      all.push_back({{param.name, static_cast<double>(choice)}});
+  }
+  return all;
+}
+
 template <typename Check>
 void for_random_cases(Check check) {
   for (const StrategyInfo& info : all_strategies()) {
-    CAPTURE(info.name);
-    const auto strategy = test::make_strategy(info);
-    for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
-      CAPTURE(seed);
-      Case c(seed);
-      check(info, *strategy, c, seed);
+    for (const StrategyParams& params : parameters_of(info)) {
+      const auto strategy = test::make_strategy(info, params);
+      const std::string label = StrategyChoice{&info, test::complete(info, params)}.label();
+      CAPTURE(label);
+      for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+        CAPTURE(seed);
+        Case c(seed);
+        check(info, *strategy, c, seed);
+      }
     }
   }
 }
@@ -157,6 +173,65 @@ TEST_CASE("equal and proportional shares are within one granule of the ideal") {
       // One contiguous range each.
       const std::vector<Slice>& slices = result.slices[i];
       for (std::size_t k = 1; k < slices.size(); ++k) CHECK(slices[k].begin == slices[k - 1].end);
+    }
+  });
+}
+
+TEST_CASE("capability shares are within one granule of the ideal by estimated speed") {
+  for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
+    if (info.name != "capability" || c.request.items == 0) return;
+    const Driven result = drive(strategy, c.request, c.real);
+    const Speeds speeds = estimated_speeds(c.request);
+    const double sum = std::accumulate(speeds.rates.begin(), speeds.rates.end(), 0.0);
+    for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
+      const double ideal = static_cast<double>(c.request.items) * speeds.rates[i] / sum;
+      CHECK(std::abs(static_cast<double>(result.items[i]) - ideal) < static_cast<double>(c.request.granularity) + 1e-6);
+    }
+  });
+}
+
+TEST_CASE("memory and sequential give no device more than it holds in each wave, and waves only when they must") {
+  for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
+    if ((info.name != "memory" && info.name != "sequential") || c.request.items == 0) return;
+    const Driven result = drive(strategy, c.request, c.real);
+    const std::vector<Items> holds = held_by_each(c.request);
+    const Items together = std::accumulate(holds.begin(), holds.end(), Items{0});
+    const Items waves = ceil_div(c.request.items, together);
+    bool full = true;  // sequential: every device before this one is
+    for (std::size_t i = 0; i < holds.size(); ++i) {
+      CHECK(result.items[i] <= waves * holds[i]);
+      CHECK(result.items[i] + c.request.granularity > (waves - 1) * holds[i]);
+      if (info.name != "sequential" || waves > 1) continue;
+      if (!full) CHECK(result.items[i] == 0);
+      full = full && result.items[i] == holds[i];
+    }
+  });
+}
+
+// Against the lower bound of the model without transfers, in which devices pay `fixed` and a launch once: nobody ends later than
+// that, but for the granule that rounding may add.
+TEST_CASE("latency is within a granule of the least possible time when only fixed costs, launches and rates matter") {
+  for_random_cases([](const StrategyInfo& info, const Strategy& strategy, Case& c, std::uint64_t) {
+    if (info.name != "latency" || c.request.items == 0) return;
+    for (DeviceEstimate& e : c.estimates) {
+      e.items_per_s = std::max(e.items_per_s, 1.0);
+      e.fits = e.pipeline = c.request.items;
+    }
+    c.request.mode = Mode::resident;
+    c.request.merge = {};
+    const std::vector<bool> takes_part = taking_part(c.request);
+    std::vector<WaterTerm> terms;
+    for (std::size_t i = 0; i < c.estimates.size(); ++i) {
+      c.real[i] = {c.estimates[i].items_per_s, c.request.items, seconds(c.estimates[i].launch)};
+      if (takes_part[i]) terms.push_back({seconds(c.estimates[i].fixed + c.estimates[i].launch), 1 / c.real[i].rate});
+    }
+    const Driven result = drive(strategy, c.request, c.real);
+    const double least = water_fill(static_cast<double>(c.request.items), terms).end;
+    for (std::size_t i = 0; i < result.items.size(); ++i) {
+      if (result.items[i] == 0) continue;
+      const double start = seconds(c.estimates[i].fixed + c.estimates[i].launch);
+      const double end = start + static_cast<double>(result.items[i]) / c.real[i].rate;
+      CHECK(end <= least + static_cast<double>(c.request.granularity) / c.real[i].rate + 1e-6);
     }
   });
 }

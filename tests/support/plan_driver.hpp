@@ -237,9 +237,12 @@ inline Driven drive(const Strategy& strategy, const PlanRequest& request, std::v
 }
 
 // The strategy of that name with its standard parameters, or with these.
-inline std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, StrategyParams params = {}) {
+inline StrategyParams complete(const StrategyInfo& info, StrategyParams params) {
   for (const StrategyParam& param : info.params) params.emplace(param.name, param.standard);
-  return info.make(params);
+  return params;
+}
+inline std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, StrategyParams params = {}) {
+  return info.make(complete(info, std::move(params)));
 }
 inline std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyParams params = {}) {
   for (const StrategyInfo& info : all_strategies()) {

@@ -97,8 +97,8 @@ TEST_CASE("a parameter with names is read and written by name") {
   CHECK(variant.text(choice.params.at("variant")) == "trapezoid");
   for (const std::string_view value : {"", "fac", "1", "Factoring", "factoring "}) {
     CAPTURE(value);
-    CHECK(test::has(refused_choice("guided:variant=" + std::string(value)),
-                    "guided: variant cannot be \"" + std::string(value) +
-                        "\"; accepted: hguided, factoring, trapezoid, weighted-factoring"));
+    CHECK(test::has(
+        refused_choice("guided:variant=" + std::string(value)),
+        "guided: variant cannot be \"" + std::string(value) + "\"; accepted: hguided, factoring, trapezoid, weighted-factoring"));
   }
 }

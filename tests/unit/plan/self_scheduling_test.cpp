@@ -63,8 +63,7 @@ TEST_CASE("weighted factoring is factoring when all devices are alike, and follo
 }
 
 TEST_CASE("trapezoid goes down in even steps") {
-  CHECK(sequence(ChunkRule::trapezoid, 2, 1000, kFour) ==
-        Sizes{125, 116, 108, 100, 91, 83, 75, 67, 58, 50, 42, 34, 25, 17, 9});
+  CHECK(sequence(ChunkRule::trapezoid, 2, 1000, kFour) == Sizes{125, 116, 108, 100, 91, 83, 75, 67, 58, 50, 42, 34, 25, 17, 9});
 }
 
 TEST_CASE("rules begin anew with what is left when work comes back or devices leave") {
