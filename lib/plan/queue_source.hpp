@@ -13,8 +13,8 @@ namespace mgpu {
 
 class QueueSource : public SliceSource {
  public:
-  // One share per device, as for make_static_source; each in at most `most_pieces` of equal size, fewer where launches would cost
-  // over 2 % of the run, and never smaller ones near the end.
+  // One share per device, as for make_static_source. A piece is an eighth of what is left of a queue, but at least 1/most_pieces of
+  // a fair share, and more where launches would cost over 2 % of the run; pieces of that least size are all alike.
   QueueSource(const PlanRequest& request, std::span<const Items> shares, double most_pieces);
 
   Answer next(DeviceIndex device) override;

@@ -2,6 +2,7 @@
 // sample, moved between the queues of the devices as soon as one turns out faster or slower than was thought.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "lib/plan/cost_model.hpp"
@@ -39,14 +40,14 @@ class AdaptiveSource final : public QueueSource {
   }
 
  private:
-  // Re-plans what is not issued, when that gains enough: the thresholds keep it from following noise to and fro, the cost of a move
-  // from moving crumbs.
   void balance(DeviceIndex asking) override {
     if (changed_) plan_anew();
     changed_ = false;
     steal_if_idle(asking);  // a single granule, which is more than any part of a new plan
   }
 
+  // Re-plans what is not issued, when that gains enough: the thresholds keep it from following noise to and fro, the cost of a move
+  // from moving crumbs.
   void plan_anew() {
     const double now = pace().now();
     double owned = 0, last = 0, first = std::numeric_limits<double>::infinity(), cost = 0;
