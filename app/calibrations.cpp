@@ -26,10 +26,15 @@ CalibrationStore calibration_store(const Context& context) {
                           {context.tool.version + " " + context.tool.git, kernel_text()});
 }
 
-CalibrationResult calibration_for_run(const Context& context, Backend& backend, std::span<const Device> devices) {
+void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices, SessionOptions& session,
+                       std::vector<std::string>& warnings) {
   const CalibrationStore store = calibration_store(context);
-  if (context.invocation.settings.is_on("recalibrate")) return calibrate(backend, devices, store, true);
-  return kept_calibration(devices, store);
+  const bool afresh = context.invocation.settings.is_on("recalibrate");
+  CalibrationResult result = afresh ? calibrate(backend, devices, store, true) : kept_calibration(devices, store);
+  session.calibration = std::move(result.calibration);
+  warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+  if (afresh) return;  // the rates of suites are measured where they are needed
+  for (const Problem& problem : session.problems) add_kept_rates(problem, devices, store, session.suite_rates, warnings);
 }
 
 }  // namespace mgpu

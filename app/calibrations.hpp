@@ -12,6 +12,8 @@ namespace mgpu {
 CalibrationStore calibration_store(const Context& context);
 
 // What is kept, under --recalibrate measured anew: a run without it measures nothing but its workloads.
-CalibrationResult calibration_for_run(const Context& context, Backend& backend, std::span<const Device> devices);
+// Fills in what the session is to know of `devices`, and adds what is wrong with it to `warnings`.
+void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices, SessionOptions& session,
+                       std::vector<std::string>& warnings);
 
 }  // namespace mgpu

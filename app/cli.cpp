@@ -18,7 +18,7 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kCommands = "devices, calibrate, list, run, simulate, report, trace, schema";
+constexpr const char* kCommands = "devices, calibrate, list, run, plan, simulate, report, trace, schema";
 
 constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
@@ -64,6 +64,7 @@ class Tree {
       : run_specs_(run_options(suites)),
         device_specs_(device_options()),
         calibrate_specs_(calibrate_options()),
+        plan_specs_(plan_options(suites)),
         simulate_specs_(simulate_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
@@ -74,6 +75,7 @@ class Tree {
     add_calibrate();
     add_list();
     add_run();
+    add_plan();
     add_simulate();
     add_report();
     add_trace();
@@ -85,6 +87,7 @@ class Tree {
   std::span<const OptionSpec> specs(const std::string& command) const {
     if (command == "run") return run_specs_;
     if (command == "devices") return device_specs_;
+    if (command == "plan") return plan_specs_;
     if (command == "simulate") return simulate_specs_;
     if (command == "calibrate") return calibrate_specs_;
     return {};
@@ -157,6 +160,14 @@ class Tree {
     for (const OptionSpec& spec : simulate_specs_) add(sub, spec);
   }
 
+  void add_plan() {
+    CLI::App* sub = command("plan", "Say which strategy and devices a problem should have, and why, without running it",
+                            "Examples:\n  mgpu-bench calibrate -d gpu && mgpu-bench plan merkle -d gpu --size 2^26\n"
+                            "  mgpu-bench plan merkle --json - | jq -r '.plans[].strategy'\n");
+    add_arguments(sub, "SUITE", "The suite to plan", true);
+    for (const OptionSpec& spec : plan_specs_) add(sub, spec);
+  }
+
   void add_report() {
     CLI::App* sub = command("report", "Print the tables of a saved result", "Example:\n  mgpu-bench report r.json\n");
     add_arguments(sub, "FILE", "A file saved by run -o", true);
@@ -177,7 +188,7 @@ class Tree {
     add_arguments(sub, "NAME", "result, scenario or trace", true);
   }
 
-  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, simulate_specs_;
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, plan_specs_, simulate_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and measures\n"
       "speed-up, efficiency and imbalance.",

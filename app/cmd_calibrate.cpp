@@ -20,7 +20,8 @@ const char* word(CalibrationOrigin origin) {
   return origin == CalibrationOrigin::kept ? "kept" : origin == CalibrationOrigin::measured ? "measured" : "failed";
 }
 
-std::string as_text(std::span<const Device> devices, const CalibrationResult& result, const TableStyle& style) {
+std::string as_text(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites,
+                    const TableStyle& style) {
   std::vector<CalibrationRow> rows;
   for (std::size_t i = 0; i < devices.size(); ++i)
     rows.push_back({devices[i], result.calibration.devices[i], result.free_memory[i], word(result.origins[i])});
@@ -30,10 +31,25 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
     text += fmt::format("all {} at once: {}B/s up, {}B/s down ({})\n", devices.size(), format_si(link->up), format_si(link->down),
                         word(result.link_origin));
   }
+  for (const SuiteCalibration& suite : suites) {
+    if (!suite.rate) continue;
+    text += fmt::format("{} on {}: {}{}, {} a slice ({})\n", suite.work, suite.device, format_si(suite.rate->ops_per_s), suite.unit,
+                        format_duration(suite.rate->slice), word(suite.origin));
+  }
   return text;
 }
 
-std::string as_json(std::span<const Device> devices, const CalibrationResult& result) {
+Json suite_json(const SuiteCalibration& suite) {
+  return {{"work", suite.work},
+          {"device", suite.device},
+          {"ops_per_s", suite.rate ? Json(suite.rate->ops_per_s) : Json(nullptr)},
+          {"unit", suite.unit},
+          {"slice_ns", suite.rate ? Json(suite.rate->slice.count()) : Json(nullptr)},
+          {"fixed_ns", suite.rate ? Json(suite.rate->fixed.count()) : Json(nullptr)},
+          {"from", word(suite.origin)}};
+}
+
+std::string as_json(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites) {
   Json list = Json::array();
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Device& device = devices[i];
@@ -54,7 +70,9 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
             {"down_bytes_per_s", result.calibration.link->down},
             {"from", word(result.link_origin)}};
   }
-  const Json json{{"devices", list}, {"link", link}, {"warnings", result.warnings}};
+  Json rates = Json::array();
+  for (const SuiteCalibration& suite : suites) rates.push_back(suite_json(suite));
+  const Json json{{"devices", list}, {"link", link}, {"suites", rates}, {"warnings", result.warnings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -68,9 +86,10 @@ ExitCode cmd_calibrate(const Context& context) {
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = choose_devices(*backend, settings, context.environment);
   CalibrationResult result = calibrate(*backend, set.devices, store, afresh);
+  const auto suites = calibrate_suites(*backend, set.devices, context.suites, store, afresh, result.warnings);
   result.warnings.insert(result.warnings.begin(), set.warnings.begin(), set.warnings.end());
   for (const std::string& warning : result.warnings) print_error("warning: " + warning);
-  print(json ? as_json(set.devices, result) : as_text(set.devices, result, style));
+  print(json ? as_json(set.devices, result, suites) : as_text(set.devices, result, suites, style));
   return result.failed > 0 ? ExitCode::failed : ExitCode::ok;
 }
 

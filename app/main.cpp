@@ -23,6 +23,7 @@ ExitCode dispatch(const Context& context) {
   if (command == "calibrate") return cmd_calibrate(context);
   if (command == "list") return cmd_list(context);
   if (command == "run") return cmd_run(context);
+  if (command == "plan") return cmd_plan(context);
   if (command == "simulate") return cmd_simulate(context);
   if (command == "report") return cmd_report(context);
   if (command == "trace") return cmd_trace(context);

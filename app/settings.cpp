@@ -92,6 +92,14 @@ std::vector<OptionSpec> device_options() {
   return options;
 }
 
+std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
+  static const std::set<std::string> kept{"devices", "sub-devices", "max-devices", "strict",  "size", "mode",
+                                          "seed",    "input",       "json",        "no-cache"};
+  std::vector<OptionSpec> options = run_options(suites);
+  std::erase_if(options, [](const OptionSpec& o) { return o.group != "Options of suites" && !kept.contains(o.name); });
+  return options;
+}
+
 std::vector<OptionSpec> simulate_options() {
   static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",  "samples", "warmup",
                                           "result", "json",          "trace",    "quiet", "color"};

@@ -20,6 +20,13 @@ struct Capability {
   Nanos next_launch{};                                                        // one of many launches enqueued together
 };
 
+// What the kernels of a suite reach on one device, its data there already.
+struct SuiteRate {
+  double ops_per_s = 0;  // operations as the suite counts them: nodes, FLOP, terms
+  Nanos slice{};         // what one slice more costs
+  Nanos fixed{};         // what a sample costs besides
+};
+
 // Of several devices at once: what they carry together.
 struct LinkCapability {
   std::vector<std::string> devices;  // ids, in the order of the set

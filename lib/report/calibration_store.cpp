@@ -154,6 +154,34 @@ std::optional<LinkCapability> CalibrationStore::load_link(std::span<const Device
   }
 }
 
+std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, const std::string& work,
+                                                      std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return std::nullopt;
+  const Json of = {{"device", identity(device)}, {"work", work}};
+  const fs::path file = file_of(folder_, "suite", of);
+  try {
+    const Kept kept = read_kept(file, of, {{"driver", driver(device)}, {"tool", tool_}});
+    if (!kept.changed.empty()) warnings.push_back(outdated(work + " on " + device.name, kept.changed));
+    if (!kept.found || !kept.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(kept.document).at("rate");
+    const SuiteRate rate{read_rate(json.at("ops_per_s")), json.at("slice_ns").nanos(), json.at("fixed_ns").nanos()};
+    if (!(rate.ops_per_s > 0) || rate.slice < Nanos{} || rate.fixed < Nanos{}) json.fail("impossible figures");
+    return rate;
+  } catch (const Error& error) {
+    warnings.push_back(damaged(file, error.what()));
+    return std::nullopt;
+  }
+}
+
+void CalibrationStore::save_suite(const Device& device, const std::string& work, const SuiteRate& rate,
+                                  std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return;
+  const Json of = {{"device", identity(device)}, {"work", work}};
+  Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
+  json["rate"] = {{"ops_per_s", rate.ops_per_s}, {"slice_ns", rate.slice.count()}, {"fixed_ns", rate.fixed.count()}};
+  write(file_of(folder_, "suite", of), json, warnings);
+}
+
 void CalibrationStore::save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
   const Json of = identity(device);

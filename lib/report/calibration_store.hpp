@@ -28,9 +28,12 @@ class CalibrationStore {
   std::optional<Capability> load(const Device& device, std::vector<std::string>& warnings) const;
   // Of this set of devices, in whatever order.
   std::optional<LinkCapability> load_link(std::span<const Device> devices, std::vector<std::string>& warnings) const;
+  // Of a suite with its options (`work`) on a device.
+  std::optional<SuiteRate> load_suite(const Device& device, const std::string& work, std::vector<std::string>& warnings) const;
 
   // Atomically, over what was there. A folder that cannot be written adds a line to `warnings`: it costs a later run time, no more.
   void save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const;
+  void save_suite(const Device& device, const std::string& work, const SuiteRate& rate, std::vector<std::string>& warnings) const;
   void save_link(std::span<const Device> devices, const LinkCapability& link, std::vector<std::string>& warnings) const;
 
  private:

@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/exec/calibration.hpp"
 #include "lib/session/keep.hpp"
+#include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
 namespace {
@@ -125,6 +126,65 @@ CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, c
   if (devices.size() == 1) take_link_of_one(result, devices);
   drop_repeats(result.warnings);
   return result;
+}
+
+namespace {
+
+// Measures one suite on the devices that nothing is kept of.
+void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices, std::span<SuiteCalibration> rows,
+                   const Problem& problem, const CalibrationStore& store, std::vector<std::string>& warnings) {
+  const std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    rows[i].unit = workload->shape().rate_unit;
+    if (rows[i].rate) continue;
+    std::unique_ptr<OpenDevice> open;
+    try {
+      open = backend.open(devices[i]);
+      rows[i].rate = measure_suite_rate(backend, executor, *workload, *open, std::chrono::seconds(60));
+      if (!rows[i].rate) continue;
+      rows[i].origin = CalibrationOrigin::measured;
+      store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
+    } catch (const Error& error) {
+      warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " + error.what());
+      if (error.kind() == ErrorKind::timeout) keep_for_ever(std::move(open));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
+                                               const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings) {
+  std::vector<SuiteCalibration> all;
+  Executor executor(backend, 1);
+  for (const SuiteInfo& suite : suites) {
+    const Problem problem = usual_problem(suite);
+    const std::size_t first = all.size();
+    for (const Device& device : devices) {
+      SuiteCalibration& row = all.emplace_back();
+      row.work = work_of(problem);
+      row.device = device.id;
+      if (!afresh) row.rate = store.load_suite(device, row.work, warnings);
+      if (row.rate) row.origin = CalibrationOrigin::kept;
+    }
+    try {
+      measure_suite(backend, executor, devices, std::span(all).subspan(first), problem, store, warnings);
+    } catch (const Error& error) {  // its problem cannot be made here
+      warnings.push_back(work_of(problem) + " is not calibrated: " + error.what());
+    }
+  }
+  drop_repeats(warnings);
+  return all;
+}
+
+void add_kept_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
+                    std::vector<std::string>& warnings) {
+  const std::string work = work_of(problem);
+  for (const Device& device : devices) {
+    if (rates.contains({work, device.id})) continue;
+    if (const auto rate = store.load_suite(device, work, warnings)) rates[{work, device.id}] = *rate;
+  }
+  drop_repeats(warnings);
 }
 
 }  // namespace mgpu

@@ -9,6 +9,7 @@
 
 #include "lib/exec/backend.hpp"
 #include "lib/report/calibration_store.hpp"
+#include "lib/session/session.hpp"
 
 namespace mgpu {
 
@@ -29,5 +30,21 @@ CalibrationResult kept_calibration(std::span<const Device> devices, const Calibr
 // Opens every device, measures what is not kept (everything, if `afresh`) and keeps it. A device that fails is a warning, and then
 // the link is not measured. Blocks: see lib/exec/calibration.hpp.
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh);
+
+// A suite as it comes (first value of every option, usual size) on one device.
+struct SuiteCalibration {
+  std::string work, device;       // the suite with its options; the device's id
+  std::string unit;               // of its operations per second
+  std::optional<SuiteRate> rate;  // none: the device cannot do it
+  CalibrationOrigin origin = CalibrationOrigin::none;
+};
+
+// Of every suite on every device, alone: from the store, or measured and kept. A device or suite that fails adds to `warnings`.
+std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
+                                               const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
+
+// What is kept of a problem's suite; measures nothing.
+void add_kept_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
+                    std::vector<std::string>& warnings);
 
 }  // namespace mgpu

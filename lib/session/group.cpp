@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lib/session/keep.hpp"
+#include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
 namespace {
@@ -199,8 +200,8 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
     if (devices_[i].lost || !result_.prepared[i].program) return {};
     members.push_back({devices_[i].open.get(), result_.prepared[i].program.get()});
     size.most = std::min(size.most, result_.prepared[i].capacity.pipeline);
-    const double rate = rates_.find(problem_, devices_[i].facts.id);
-    size.full_per_item_s.push_back(rate > 0 ? workload_.shape().cost.ops / rate : 0);
+    const auto full = devices_[i].facts.is_cpu() ? rates_.end() : rates_.find({work_of(problem_), devices_[i].facts.id});
+    size.full_per_item_s.push_back(full == rates_.end() ? 0 : workload_.shape().cost.ops / full->second.ops_per_s);
   }
   if (stopped()) return {};
   Probe probe = run_probe(backend_, executor_, workload_, members, size, options_.case_timeout);

@@ -12,7 +12,6 @@
 #include "lib/plan/simulator.hpp"
 #include "lib/session/probe.hpp"
 #include "lib/session/session.hpp"
-#include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
 

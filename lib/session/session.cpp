@@ -73,7 +73,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   Executor executor(backend, devices.size());
 
   bool interrupted = false;
-  SuiteRates rates;
+  SuiteRates rates = options.suite_rates;
   for (const Problem& problem : options.problems) {
     std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
     std::vector<OpenDevice*> open;
@@ -84,7 +84,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
-    if (!options.stated) measure_suite_rates(backend, executor, problem, devices, options.case_timeout, rates);
+    if (!options.stated) measure_missing_rates(backend, executor, problem, devices, options.case_timeout, rates);
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
       const GroupResult group =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -41,12 +42,16 @@ struct StatedPlan {
   MergeEstimate merge;
 };
 
+// By suite with its options, and by device id.
+using SuiteRates = std::map<std::pair<std::string, std::string>, SuiteRate>;
+
 struct SessionOptions {
   std::vector<Problem> problems;
   std::vector<Mode> modes;
   std::vector<StrategyChoice> strategies;
   std::vector<Device> devices;             // the set, in the order of the selection
   Calibration calibration;                 // of that set, as far as it is known
+  SuiteRates suite_rates;                  // likewise
   std::vector<std::size_t> device_counts;  // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;

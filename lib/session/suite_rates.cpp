@@ -2,61 +2,63 @@
 #include "lib/session/suite_rates.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "lib/session/group.hpp"
 #include "lib/session/probe.hpp"
 
 namespace mgpu {
-namespace {
 
-// Whatever changes the work of an item; its size and its data do not.
-std::string key_of(const Problem& problem) {
-  std::string key = problem.suite->name;
-  for (const auto& [name, value] : problem.params.options) key += ' ' + name + '=' + value;
-  return key;
+std::string work_of(const Problem& problem) {
+  std::string work = problem.suite->name;
+  for (const auto& [name, value] : problem.params.options) work += ' ' + name + '=' + value;
+  return work;
 }
 
-bool needs_rate(const SessionDevice& device) { return !device.lost && !device.facts.is_cpu(); }
+Problem usual_problem(const SuiteInfo& suite) {
+  Problem problem{&suite, {}};
+  problem.params.size = suite.default_size;
+  problem.params.host_threads = std::max(1u, std::thread::hardware_concurrency());
+  for (const SuiteOption& option : suite.options) problem.params.options[option.name] = option.values.front();
+  return problem;
+}
 
-double rate_of(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device, std::optional<Nanos> timeout) {
+std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
+                                            std::optional<Nanos> timeout) {
   const Capacity capacity = workload.capacity(device.resources().traits(), Mode::resident);
-  if (capacity.fits < workload.shape().items) return 0;
+  if (capacity.fits < workload.shape().items) return std::nullopt;
   const auto program = workload.program(device.resources(), DeviceIndex{0}, Mode::resident, capacity);
   program->load(device.stream());
   settle(backend, device, device.submit(), timeout);
   const Member member{&device, program.get()};
-  const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {.share = 1, .most = capacity.fits}, timeout);
-  if (probe.devices.empty() || !(probe.devices.front().compute.per_item_s > 0)) return 0;
-  return workload.shape().cost.ops / probe.devices.front().compute.per_item_s;
+  const ProbeSize all{1, capacity.fits, {}};
+  run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}, timeout);  // warms up
+  const Probe probe = run_probe(backend, executor, workload, {&member, 1}, all, timeout);
+  if (probe.devices.empty()) return std::nullopt;
+  const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, false);
+  if (!(estimate.items_per_s > 0)) return std::nullopt;
+  return SuiteRate{workload.shape().cost.ops * estimate.items_per_s, estimate.launch, estimate.fixed};
 }
 
-}  // namespace
-
-double SuiteRates::find(const Problem& problem, const std::string& device) const {
-  const auto at = rates_.find({key_of(problem), device});
-  return at == rates_.end() ? 0 : at->second;
-}
-
-void SuiteRates::set(const Problem& problem, const std::string& device, double ops_per_s) {
-  rates_[{key_of(problem), device}] = ops_per_s;
-}
-
-void measure_suite_rates(Backend& backend, Executor& executor, const Problem& problem, std::span<SessionDevice> devices,
-                         std::optional<Nanos> timeout, SuiteRates& rates) {
+void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, std::span<SessionDevice> devices,
+                           std::optional<Nanos> timeout, SuiteRates& rates) {
+  const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
-    return needs_rate(device) && !(rates.find(problem, device.facts.id) > 0);
+    return !device.lost && !device.facts.is_cpu() && !rates.contains({work, device.facts.id});
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
-  SuiteParams params = problem.params;
-  params.size = problem.suite->default_size;
-  params.input.reset();
+  Problem usual = problem;
+  usual.params.size = problem.suite->default_size;
+  usual.params.input.reset();
   try {
-    const std::unique_ptr<Workload> workload = problem.suite->make(params);
+    const std::unique_ptr<Workload> workload = usual.suite->make(usual.params);
     for (SessionDevice& device : devices) {
-      if (missing(device)) rates.set(problem, device.facts.id, rate_of(backend, executor, *workload, *device.open, timeout));
+      if (!missing(device)) continue;
+      if (const auto rate = measure_suite_rate(backend, executor, *workload, *device.open, timeout))
+        rates[{work, device.facts.id}] = *rate;
     }
   } catch (const Error&) {
-    // Not this suite at this size, or not on this device: predictions do without.
+    // Not at this size, or a device fails: predictions do without, and the cases will say what is wrong.
   }
 }
 

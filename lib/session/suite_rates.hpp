@@ -1,32 +1,34 @@
 // What a suite's kernels reach on a device once it is full: a problem of the suite's usual size, executed on it alone. A short
-// probe of a small problem sees little but latency; this says what its work costs beyond that.
+// probe of a small problem sees little but latency; this says what its work costs beyond that. `calibrate` keeps these figures,
+// `plan` needs them.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lib/device/capability.hpp"
 #include "lib/exec/executor.hpp"
 #include "lib/session/session.hpp"
 
 namespace mgpu {
 
+// The suite with its options: whatever changes the work of an item. Size and data do not.
+std::string work_of(const Problem& problem);
+
+// The suite as it comes: first value of every option, its usual size.
+Problem usual_problem(const SuiteInfo& suite);
+
+// None where the device cannot do it. Throws Error(device), Error(timeout). Blocks, for a second at most.
+std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
+                                            std::optional<Nanos> timeout);
+
 struct SessionDevice;
 
-// Operations (as ItemCost counts them) per second, by suite with its options and by device id.
-class SuiteRates {
- public:
-  // 0: not known.
-  double find(const Problem& problem, const std::string& device) const;
-  void set(const Problem& problem, const std::string& device, double ops_per_s);
-
- private:
-  std::map<std::pair<std::string, std::string>, double> rates_;
-};
-
-// Fills in what is missing for the devices that need it: GPUs. CPUs are full at any size, and quick changes of their clocks make an
-// old figure worse than none. Devices that fail are left without a rate. Blocks for about a second per suite at first.
-void measure_suite_rates(Backend& backend, Executor& executor, const Problem& problem, std::span<SessionDevice> devices,
-                         std::optional<Nanos> timeout, SuiteRates& rates);
+// Adds to `rates` what is missing for the GPUs. CPUs are full at any size, and as others use them too, an old figure would be worse
+// than the probe's. Devices that fail are left without a rate.
+void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, std::span<SessionDevice> devices,
+                           std::optional<Nanos> timeout, SuiteRates& rates);
 
 }  // namespace mgpu

@@ -1,0 +1,92 @@
+// `mgpu-bench plan`: what the automatic choice would do with a problem, and why, from what calibrate kept. Runs nothing.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/calibrations.hpp"
+#include "app/commands.hpp"
+#include "app/device_set.hpp"
+#include "app/run_request.hpp"
+#include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/session/planning.hpp"
+
+namespace mgpu {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShown = 6;  // candidates
+
+std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<const Device> devices) {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (planned.choice.uses[i]) ids.push_back(devices[i].id);
+  }
+  return ids;
+}
+
+std::string title(const Problem& problem, Mode mode) {
+  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name, problem.params.size,
+                     mode == Mode::end_to_end ? "end to end" : to_string(mode));
+}
+
+std::string as_text(const SessionOptions& session, std::span<const PlannedCase> cases) {
+  std::string text;
+  for (const PlannedCase& planned : cases) {
+    const Candidate& chosen = planned.choice.chosen;
+    text += fmt::format("{}{}: {} on {}\n", text.empty() ? "" : "\n", title(session.problems.front(), planned.mode),
+                        chosen.strategy->name, fmt::join(chosen_devices(planned, session.devices), ", "));
+    for (const std::string& reason : planned.choice.reasons) text += "  " + reason + "\n";
+    text += "  considered:\n";
+    for (std::size_t i = 0; i < std::min(kShown, planned.choice.considered.size()); ++i) {
+      const Candidate& candidate = planned.choice.considered[i];
+      text += fmt::format("    {:<14}{:>3} device{} {:>10}\n", candidate.strategy->name, candidate.devices,
+                          candidate.devices == 1 ? " " : "s", format_duration(candidate.predicted));
+    }
+  }
+  return text;
+}
+
+std::string as_json(const SessionOptions& session, std::span<const PlannedCase> cases) {
+  Json list = Json::array();
+  const Problem& problem = session.problems.front();
+  for (const PlannedCase& planned : cases) {
+    Json considered = Json::array();
+    for (const Candidate& candidate : planned.choice.considered) {
+      considered.push_back(
+          {{"strategy", candidate.strategy->name}, {"devices", candidate.devices}, {"predicted_ns", candidate.predicted.count()}});
+    }
+    list.push_back({{"suite", problem.suite->name},
+                    {problem.suite->size_name, problem.params.size},
+                    {"mode", to_string(planned.mode)},
+                    {"strategy", planned.choice.chosen.strategy->name},
+                    {"devices", chosen_devices(planned, session.devices)},
+                    {"predicted_ns", planned.choice.chosen.predicted.count()},
+                    {"reasons", planned.choice.reasons},
+                    {"considered", considered}});
+  }
+  return Json{{"plans", list}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+ExitCode cmd_plan(const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  if (context.invocation.arguments.size() != 1) {
+    throw Error(ErrorKind::usage, "plan: accepted: the name of one suite; see mgpu-bench plan --help");
+  }
+  RunRequest request = read_run_request(settings, context.invocation.arguments, context.suites, host_memory());
+  if (request.session.problems.size() != 1) throw Error(ErrorKind::usage, "--size: plan takes one size");
+  const std::unique_ptr<Backend> backend = context.make_backend();
+  DeviceSet set = choose_devices(*backend, settings, context.environment);
+  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings);
+  request.session.devices = std::move(set.devices);
+  for (const std::string& warning : set.warnings) print_error("warning: " + warning);
+  const std::vector<PlannedCase> cases = plan_problem(*backend, request.session);
+  print(request.json ? as_json(request.session, cases) : as_text(request.session, cases));
+  return ExitCode::ok;
+}
+
+}  // namespace mgpu
