@@ -146,14 +146,11 @@ PlanRecord read_plan(const JsonReader& j) {
   if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
   if (!j.has("request")) return plan;
   const JsonReader r = j.at("request");
-  plan.request = PlanRequestRecord{r.at("items").integer<Items>(),
-                                   r.at("granularity").integer<Items>(),
-                                   r.at("in_bytes").number(),
-                                   r.at("out_bytes").number(),
-                                   r.at("replicated").integer<Bytes>(),
-                                   r.at("link_up").number(),
-                                   r.at("link_down").number(),
-                                   {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
+  plan.request =
+      PlanRequestRecord{r.at("items").integer<Items>(),      r.at("granularity").integer<Items>(),
+                        r.at("in_bytes").number(),           r.at("out_bytes").number(),
+                        r.at("replicated").integer<Bytes>(), r.at("link_up").number(),
+                        r.at("link_down").number(),          {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
   return plan;
 }
 

@@ -133,3 +133,16 @@ TEST_CASE("a thousand devices on one link end when the link has carried everythi
   for (const auto& [tag, span] : times(model)) last = std::max(last, span.second);
   CHECK(last == 10'000);  // a fair share is a tenth of a byte: nobody's own link matters
 }
+
+TEST_CASE("transfers that end on half a nanosecond end, rounded either way") {
+  for (std::int64_t bytes = 1; bytes < 20'000; bytes += 2) {
+    QueueModel model(2 * kByteAnNs, 0);
+    const DeviceIndex device = model.add_device(0, 0);
+    model.enqueue(device, QueueModel::upload, Nanos{0}, static_cast<double>(bytes), 1);
+    std::vector<QueueModel::Ended> ended;
+    for (int steps = 0; ended.empty() && steps < 4; ++steps) model.advance(model.next(), ended);
+    REQUIRE(ended.size() == 1);
+    const std::int64_t doubled = 2 * ended[0].ended.count();
+    CHECK((doubled == bytes - 1 || doubled == bytes + 1));
+  }
+}

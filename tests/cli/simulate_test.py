@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""`mgpu-bench simulate` as a user sees it. Usage: simulate_test.py BINARY [unittest arguments]. The helpers are those of cli_test.py.
+Time here is virtual, so that it can be asserted on."""
+
+import json
+from pathlib import Path
+
+import cli_test
+from cli_test import Case
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "data"
+NODE, CLUSTER = EXAMPLES / "node8.scenario.json", EXAMPLES / "cluster1024.scenario.json"
+NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
+
+
+class Scenarios(Case):
+    def scenario(self, **changes):
+        """Two devices of 1e9 items a second and 10 million items, changed; the file."""
+        text = {"devices": [{"count": 2, "items_per_s": 1e9}], "work": {"items": 10_000_000}, **changes}
+        file = self.folder / "s.json"
+        file.write_text(json.dumps(text))
+        return file
+
+    def simulated(self, file, *arguments):
+        out = self.folder / "out.json"
+        self.good("simulate", file, "-o", out, *arguments, env=NO_OPENCL)
+        self.assert_schema(out, "result")
+        return json.loads(out.read_text())
+
+    def times(self, report):
+        return {(run["strategy"], run["mode"], len(run["devices"])): run["time_ns"]["median"] for run in report["runs"]}
+
+
+class Simulates(Scenarios):
+    def test_every_strategy_runs_on_stated_devices_without_opencl_and_verifies(self):
+        report = self.simulated(NODE, "--device-counts", "1,2,4,8")
+        strategies = {s["name"] for s in json.loads(self.good("list", "strategies", "--json").out)["strategies"]}
+        self.assertEqual({run["strategy"].split(":")[0] for run in report["runs"]}, strategies)
+        self.assertEqual({run["mode"] for run in report["runs"]}, {"resident", "end_to_end"})
+        for run in report["runs"]:
+            self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run["strategy"])
+            self.assertEqual(run["suite"], "simulated merkle")
+            self.assertEqual(len(run["samples_ns"]), 3)
+        self.assertEqual(report["environment"]["simulated"], str(NODE))
+        self.assertEqual([d["name"] for d in report["devices"]], ["H200"] * 8)
+
+    def test_times_are_those_of_the_model(self):
+        times = self.times(self.simulated(self.scenario(), "-s", "single,equal", "--mode", "resident", "-n", 1))
+        self.assertEqual(times, {("single", "resident", 2): 10_000_000, ("equal", "resident", 2): 5_000_000})
+
+    def test_two_devices_on_one_link_that_feeds_one_gain_nothing_end_to_end(self):
+        file = self.scenario(devices=[{"count": 2, "items_per_s": 1e12, "up": 1e9}], link={"up": 1e9},
+                             work={"items": 1_000_000, "in_bytes": 10, "pipeline": 100_000})
+        times = self.times(self.simulated(file, "-s", "single,equal", "--mode", "end-to-end", "-n", 1))
+        alone, both = times["single", "end_to_end", 2], times["equal", "end_to_end", 2]
+        self.assertLess(abs(both - alone), alone / 100)
+
+    def test_a_slow_device_is_a_surprise_to_equal_shares_and_none_to_a_queue(self):
+        file = self.scenario(devices=[{"items_per_s": 1e9, "slow": 3}, {"items_per_s": 1e9}])
+        times = self.times(self.simulated(file, "-s", "equal,dynamic", "--mode", "resident", "-n", 1))
+        self.assertEqual(times["equal", "resident", 2], 15_000_000)
+        self.assertLess(times["dynamic", "resident", 2], 9_000_000)
+
+    def test_a_cluster_of_1024_is_simulated_and_its_trace_obeys_the_rules(self):
+        trace = self.folder / "t.json"
+        report = self.simulated(CLUSTER, "-s", "equal,dynamic", "--mode", "resident", "-n", 1, "--trace", trace)
+        self.assertEqual(len(report["devices"]), 1024)
+        times = self.times(report)
+        self.assertLess(times["dynamic", "resident", 1024], times["equal", "resident", 1024])
+        self.good("trace", "--check", trace)
+
+    def test_json_on_standard_output_is_alone_there_and_report_reads_it(self):
+        result = self.good("simulate", self.scenario(), "--json", "-", "-s", "equal", "-n", 1)
+        file = self.folder / "out.json"
+        file.write_text(result.out)
+        self.assertEqual(json.loads(result.out)["schema"], "mgpu-bench/result")
+        self.assertIn("simulated", self.good("report", file).out)
+
+    def test_what_does_not_fit_is_unsupported_resident_and_runs_end_to_end(self):
+        file = self.scenario(devices=[{"count": 2, "items_per_s": 1e9, "memory": 1_000_000}], work={"items": 1_000_000, "in_bytes": 8})
+        report = self.simulated(file, "-s", "equal", "-n", 1)
+        self.assertEqual({run["mode"]: run["status"] for run in report["runs"]}, {"resident": "unsupported", "end_to_end": "ok"})
+
+
+class SimulatesAResult(Scenarios):
+    def result(self, *estimated):
+        """A result of two devices and two strategies, whose cases of these numbers carry estimates."""
+        report = self.simulated(self.scenario(), "-s", "single,equal", "--mode", "resident", "-n", 1)
+        for number in estimated:
+            estimate = {"items_per_s": 5e8, "fixed_ns": 0, "launch_ns": 0, "transfer_ns": 0, "up": 0, "down": 0, "fits": 4_000_000,
+                        "pipeline": 4_000_000, "free_memory": 0}
+            report["runs"][number]["plan"]["estimates"] = [estimate, estimate]
+            report["runs"][number]["plan"]["request"] = {
+                "items": 4_000_000, "granularity": 1, "in_bytes": 0, "out_bytes": 0, "replicated": 0, "link_up": 0, "link_down": 0,
+                "merge_fixed_ns": 100, "merge_per_slice_ns": 10 * number}
+        file = self.folder / "r.json"
+        file.write_text(json.dumps(report))
+        return file
+
+    def again(self, *arguments):
+        out = self.folder / "again.json"
+        self.good("simulate", "--from", *arguments, "-s", "equal", "--mode", "resident", "-n", 1, "-o", out)
+        return json.loads(out.read_text())["runs"][0]["time_ns"]["median"]
+
+    def test_the_first_case_with_estimates_is_taken_or_the_one_that_is_named(self):
+        file = self.result(0, 1)
+        self.assert_schema(file, "result")
+        self.assertEqual(self.again(file), 4_000_000 + 100)
+        self.assertEqual(self.again(file, "--case", 1), 4_000_000 + 100 + 2 * 10)
+        self.assertEqual(self.again(self.result(1)), 4_000_000 + 100 + 2 * 10)
+
+    def test_a_result_without_estimates_or_without_that_case_is_refused(self):
+        self.refused(["simulate", "--from", self.result()], 2, "--from", "r.json", "plan.estimates")
+        file = self.result(1)
+        self.refused(["simulate", "--from", file, "--case", 0], 2, "--from", "r.json", "case 0", "plan.estimates")
+        self.refused(["simulate", "--from", file, "--case", 9], 2, "r.json", "2 cases", "9")
+        self.refused(["simulate", "--from", file, "--case", "one"], 2, "--case", '"one"', "accepted")
+        self.refused(["simulate", "--from", self.folder / "none.json"], 2, "none.json")
+        self.refused(["simulate", "--from", self.scenario()], 2, "s.json", "schema")
+
+
+class RefusesBadScenarios(Scenarios):
+    def refused_with(self, *names, **changes):
+        return self.refused(["simulate", self.scenario(**changes)], 2, "s.json", *names)
+
+    def test_keys_and_numbers_are_named_with_what_is_accepted(self):
+        device = {"items_per_s": 1e9}
+        self.refused_with("devices[0]", '"speed"', "accepted", "items_per_s", devices=[{"speed": 1}])
+        self.refused_with("devices[0].items_per_s", "missing", devices=[{}])
+        self.refused_with("devices[0].items_per_s", '"-1.0"', "above 0", devices=[{"items_per_s": -1.0}])
+        self.refused_with("devices[1].items_per_s", '"0"', "above 0", devices=[device, {"items_per_s": 0}])
+        self.refused_with("devices[0].count", '"100000000"', "4096", devices=[{**device, "count": 100_000_000}])
+        self.refused_with("devices[1].count", "4097", devices=[{**device, "count": 2}, {**device, "count": 4095}])
+        self.refused_with("devices[0].slow", '"0.5"', "from 1", devices=[{**device, "slow": 0.5}])
+        self.refused_with("devices", "at least one", devices=[])
+        self.refused_with("work.items", '"0"', "from 1", work={"items": 0})
+        self.refused_with("work.items", "missing", work={})
+        self.refused_with("work.granularity", '"-3"', work={"items": 1, "granularity": -3})
+        self.refused_with('"links"', "accepted", "link", links={})
+        self.refused_with("link.up", '"-5"', link={"up": -5})
+
+    def test_what_would_never_end_is_refused(self):
+        self.refused_with("device 0", "1e+07 s", devices=[{"items_per_s": 1e-9}])
+        self.refused_with("device 0", "slices", work={"items": 2**60, "pipeline": 1}, devices=[{"items_per_s": 1e17}])
+
+    def test_files_that_are_no_scenario_are_refused(self):
+        self.refused(["simulate", self.folder / "none.json"], 2, "none.json", "cannot be opened")
+        self.refused(["simulate", self.folder], 2, str(self.folder), "directory")
+        bad = self.folder / "bad.json"
+        for text in ("", "{", "[]", "5"):
+            bad.write_text(text)
+            with self.subTest(text=text):
+                self.refused(["simulate", bad], 2, "bad.json")
+
+    def test_the_command_line_is_checked_like_that_of_run(self):
+        file = self.scenario()
+        self.refused(["simulate"], 2, "simulate", "accepted", "--from")
+        self.refused(["simulate", file, "--from", file], 2, "simulate", "--from")
+        self.refused(["simulate", file, file], 2, "simulate")
+        self.refused(["simulate", file, "--case", 1], 2, "--case", "--from")
+        self.refused(["simulate", file, "-s", "bogus"], 2, "bogus", "dynamic")
+        self.refused(["simulate", file, "--mode", "bogus"], 2, "--mode", '"bogus"', "accepted")
+        self.refused(["simulate", file, "-n", "0"], 2, "--samples", '"0"', "accepted")
+        self.refused(["simulate", file, "--device-counts", "0"], 2, "--device-counts", '"0"', "accepted")
+        self.refused(["simulate", file, "--device-counts", "3", "--strict"], 2, "--device-counts", '"3"')
+        self.refused(["simulate", file, "--size", "3"], 2, '"--size"')
+        self.refused(["simulate", file, "-o", self.folder], 1, str(self.folder))
+
+    def test_help_and_schema_tell_what_a_scenario_is(self):
+        self.assertIn("Examples", self.good("simulate", "-h", env=NO_OPENCL).out)
+        for example in (NODE, CLUSTER, self.scenario()):
+            self.assert_schema(example, "scenario")
+
+
+if __name__ == "__main__":
+    cli_test.main()

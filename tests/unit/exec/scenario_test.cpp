@@ -1,0 +1,215 @@
+// Scenarios on the fake backend: what the simulator predicts is what the executor does, and what was not done does not verify.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "lib/base/error.hpp"
+#include "lib/exec/executor.hpp"
+#include "lib/exec/scenario_run.hpp"
+#include "lib/plan/simulator.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/session/session.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+Scenario scenario_of(std::size_t devices, Items items) {
+  Scenario scenario;
+  scenario.work.items = items;
+  scenario.devices.resize(devices);
+  for (ScenarioDevice& device : scenario.devices) device.estimate.items_per_s = 1e9;
+  return scenario;
+}
+
+// A scenario opened as a session would.
+struct Opened {
+  Opened(const Scenario& stated, Mode chosen)
+      : scenario(stated),
+        mode(chosen),
+        backend(make_scenario_backend(stated)),
+        workload(scenario_suite(stated, *backend).make({})),
+        executor(*backend, stated.devices.size()) {
+    for (const Device& facts : scenario_devices(scenario)) {
+      const DeviceIndex index{static_cast<std::uint32_t>(open.size())};
+      open.push_back(backend->open(facts));
+      const Capacity capacity = workload->capacity(open.back()->resources().traits(), mode);
+      REQUIRE(capacity.reason == "");
+      programs.push_back(workload->program(open.back()->resources(), index, mode, capacity));
+      DeviceEstimate estimate = scenario.devices[index.value].estimate;
+      estimate.fits = capacity.fits;
+      estimate.pipeline = capacity.pipeline;
+      estimates.push_back(estimate);
+    }
+    const Shape& shape = workload->shape();
+    request = PlanRequest{shape.items, shape.granularity, mode, shape.cost, estimates, scenario.link_up, scenario.link_down};
+    request.merge = scenario.work.merge;
+  }
+
+  std::unique_ptr<SliceSource> source(const StrategyInfo& info) const {
+    StrategyParams params;
+    for (const StrategyParam& param : info.params) params[param.name] = param.standard;
+    return info.make(params)->begin(request, {});
+  }
+  RawSample execute(SliceSource& source) {
+    SampleRequest sample;
+    sample.workload = workload.get();
+    sample.source = &source;
+    for (std::size_t i = 0; i < open.size(); ++i) sample.members.push_back({open[i].get(), programs[i].get()});
+    return executor.run(sample);
+  }
+
+  Scenario scenario;
+  Mode mode;
+  std::unique_ptr<FakeBackend> backend;
+  std::unique_ptr<Workload> workload;
+  Executor executor;
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<DeviceEstimate> estimates;
+  PlanRequest request;
+};
+
+Scenario random_scenario(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto between = [&](std::uint64_t low, std::uint64_t high) {
+    return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+  };
+  Scenario scenario = scenario_of(between(1, 8), between(100'000, 3'000'000));
+  scenario.work.granularity = between(1, 2) == 1 ? 1 : between(1, 500);
+  scenario.work.cost = {static_cast<double>(between(0, 16)), static_cast<double>(between(0, 4)), 1, between(0, 1) * 100'000};
+  scenario.work.merge = {Nanos{20'000}, Nanos{100}};
+  scenario.link_up = static_cast<double>(between(0, 3)) * 1e10;
+  scenario.link_down = static_cast<double>(between(0, 3)) * 1e10;
+  for (ScenarioDevice& device : scenario.devices) {
+    device.estimate.items_per_s = static_cast<double>(between(1, 9)) * 3e8;
+    device.estimate.launch = Nanos{static_cast<std::int64_t>(between(0, 9000))};
+    device.estimate.transfer = Nanos{static_cast<std::int64_t>(between(0, 9000))};
+    device.estimate.fixed = Nanos{static_cast<std::int64_t>(between(0, 30'000))};
+    device.estimate.up = static_cast<double>(between(0, 3)) * 5e9;
+    device.estimate.down = static_cast<double>(between(0, 3)) * 5e9;
+  }
+  return scenario;
+}
+
+class Silent final : public SessionObserver {
+ public:
+  void warning(std::string_view) override {}
+  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void recorded(const Report&) override {}
+  bool stop_requested() override { return false; }
+};
+
+}  // namespace
+
+TEST_CASE("what the simulator predicts is what the executor does, under every strategy") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+      Opened opened(random_scenario(seed), mode);
+      for (const StrategyInfo& info : all_strategies()) {
+        CAPTURE(info.name);
+        CAPTURE(seed);
+        CAPTURE(to_string(mode));
+        const Simulation predicted = simulate(opened.request, *opened.source(info));
+        const auto source = opened.source(info);
+        const RawSample done = opened.execute(*source);
+        REQUIRE_FALSE(done.failure);
+        CHECK(opened.workload->verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
+        CHECK(seconds(predicted.makespan) == doctest::Approx(seconds(done.makespan())).epsilon(0.01));
+        CHECK(predicted.merge == done.merge_end - done.merge_begin);
+        const SampleShare share = share_of(done, opened.open.size());
+        for (std::size_t i = 0; i < opened.open.size(); ++i) {
+          CHECK(static_cast<double>(predicted.devices[i].items) ==
+                doctest::Approx(static_cast<double>(share.items[i])).epsilon(0.01));
+          CHECK(seconds(predicted.devices[i].busy) == doctest::Approx(seconds(share.busy[i])).epsilon(0.01));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("devices on one link take as long as it takes the link, whoever sends") {
+  Scenario scenario = scenario_of(4, 4'000'000);
+  scenario.work.cost.in_bytes = 10;
+  scenario.link_up = 2e9;
+  for (ScenarioDevice& device : scenario.devices) {
+    device.estimate.items_per_s = 1e12;
+    device.estimate.up = 1e9;
+  }
+  Opened opened(scenario, Mode::end_to_end);
+  const auto equal = opened.source(*parse_strategies("equal").front().info);
+  CHECK(seconds(opened.execute(*equal).makespan()) == doctest::Approx(0.02).epsilon(0.001));  // 40 MB at 2 GB/s, not at 4
+  const auto single = opened.source(*parse_strategies("single").front().info);
+  CHECK(seconds(opened.execute(*single).makespan()) == doctest::Approx(0.04).epsilon(0.001));
+}
+
+TEST_CASE("work that is not done, or done twice, does not verify") {
+  for (const Items items : {Items{1}, Items{2}, Items{3}, Items{1000}, (Items{1} << 40) + 12345, Items{1} << 62}) {
+    CAPTURE(items);
+    Scenario scenario = scenario_of(1, items);
+    scenario.devices[0].estimate.items_per_s = 1e18;
+    Opened opened(scenario, Mode::resident);
+    const auto run = [&](std::initializer_list<Slice> slices) {
+      opened.workload->begin_sample();
+      DeviceProgram& program = *opened.programs[0];
+      Stream& stream = opened.open[0]->stream();
+      program.prepare(stream);
+      for (const Slice& slice : slices) program.enqueue(slice, 0, stream);
+      program.collect(stream);
+      program.collected();
+      opened.workload->merge();
+      return opened.workload->verify(VerifyLevel::full, 1).status == Verdict::Status::passed;
+    };
+    CHECK(run({{0, items}}));
+    CHECK_FALSE(run({}));
+    if (items == 1) continue;
+    const Items third = items / 3 + 1;
+    CHECK(run({{0, third}, {third, items}}));
+    CHECK_FALSE(run({{0, third}}));
+    CHECK_FALSE(run({{0, third}, {third, items}, {0, 1}}));
+    CHECK_FALSE(run({{0, third}, {0, items - third}}));
+  }
+}
+
+TEST_CASE("memory decides what is resident and how large slices are") {
+  Scenario scenario = scenario_of(1, 1000);
+  scenario.work.granularity = 10;
+  scenario.work.cost = {6, 2, 1, 100};
+  scenario.devices[0].memory = 1700;
+  const auto backend = make_scenario_backend(scenario);
+  const auto workload = scenario_suite(scenario, *backend).make({});
+  DeviceTraits traits;
+  traits.global_memory = 1700;
+  CHECK(workload->capacity(traits, Mode::resident).fits == 0);
+  CHECK(workload->capacity(traits, Mode::resident).reason.find("do not fit") != std::string::npos);
+  CHECK(workload->capacity(traits, Mode::end_to_end).fits == 100);  // two of 800 bytes beside the 100
+  traits.global_memory = 8100;
+  CHECK(workload->capacity(traits, Mode::resident).fits == 1000);
+  traits.global_memory = 250;
+  CHECK(workload->capacity(traits, Mode::end_to_end).fits == 0);
+}
+
+TEST_CASE("a session on a scenario tells strategies what is stated, and slow devices do otherwise") {
+  Scenario scenario = scenario_of(2, 10'000'000);
+  scenario.devices[0].slow = 3;
+  const auto backend = make_scenario_backend(scenario);
+  const SuiteInfo suite = scenario_suite(scenario, *backend);
+  SessionOptions options;
+  options.problems = {{&suite, {}}};
+  options.modes = {Mode::resident};
+  options.strategies = parse_strategies("equal,dynamic");
+  options.devices = scenario_devices(scenario);
+  options.device_counts = {2};
+  options.stop.exactly = 1;
+  options.stated = StatedPlan{{scenario.devices[0].estimate, scenario.devices[1].estimate}, 0, 0, {}};
+  Silent observer;
+  const Report report = run_session(*backend, options, {}, observer);
+  REQUIRE(report.runs.size() == 2);
+  for (const RunRecord& run : report.runs) {
+    CHECK(run.status == Status::ok);
+    CHECK(run.verify.status == VerifyStatus::passed);
+  }
+  CHECK(report.runs[0].samples == std::vector<Nanos>{std::chrono::milliseconds(15)});  // half of 10 ms, three times as slow
+  CHECK(*report.runs[1].metrics.efficiency > 0.9);
+  CHECK(*report.runs[1].per_device[0].alone == std::chrono::milliseconds(30));
+}

@@ -1,0 +1,258 @@
+// Scenario files: what is read, and what is refused with the key, the value and what is accepted.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/base/error.hpp"
+#include "lib/report/record_json.hpp"
+#include "lib/report/scenario_json.hpp"
+#include "tests/support/golden.hpp"
+#include "tests/support/sample_report.hpp"
+
+using namespace mgpu;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Scenario read(const std::string& text) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "s.json";
+  write_file_atomically(file, text);
+  return read_scenario(file);
+}
+
+// The message after the file's name; empty when it is accepted.
+std::string refusal(const std::string& text) {
+  try {
+    read(text);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    const std::string what = error.what();
+    CHECK(what.find('\n') == std::string::npos);
+    CHECK(what.find("s.json: ") != std::string::npos);
+    return what.substr(what.find("s.json: ") + 8);
+  }
+  return "";
+}
+
+Json small() { return {{"devices", {{{"items_per_s", 1e9}}}}, {"work", {{"items", 1000}}}}; }
+
+// After one change to the first device, or to the work.
+std::string with_device(const char* key, const Json& value) {
+  Json json = small();
+  json["devices"][0][key] = value;
+  return refusal(json.dump());
+}
+std::string with_work(const char* key, const Json& value) {
+  Json json = small();
+  json["work"][key] = value;
+  return refusal(json.dump());
+}
+
+bool has(const std::string& text, std::initializer_list<const char*> words) {
+  INFO(text);
+  bool all = true;
+  for (const char* word : words) all = all && text.find(word) != std::string::npos;
+  CHECK(all);
+  return all;
+}
+
+Report estimated_report() {
+  Report report = test::sample_report();
+  for (const std::size_t i : {1u, 2u}) {
+    DeviceEstimate estimate;
+    estimate.items_per_s = 5e8 * static_cast<double>(i);
+    estimate.fixed = Nanos{1000};
+    estimate.launch = Nanos{2000};
+    estimate.transfer = Nanos{3000};
+    estimate.up = 5e10;
+    estimate.down = 4e10;
+    estimate.fits = 90'000;
+    estimate.pipeline = 12'500;
+    estimate.free_memory = Bytes{1} << 37;
+    report.runs[i].plan.estimates = {estimate, estimate};
+    report.runs[i].plan.request = PlanRequestRecord{100'000, 8, 32, 0.5, 4096, 1e11, 9e10, {Nanos{70}, Nanos{7}}};
+  }
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("a scenario is read with its counts, and what is left out has its default") {
+  const Scenario scenario = read(R"({"schema": "mgpu-bench/scenario",
+    "devices": [{"name": "H200", "count": 3, "items_per_s": 2e9, "launch_ns": 5, "fixed_ns": 6, "transfer_ns": 7, "up": 1e10,
+                 "down": 2e10, "memory": 1000, "fits": 50, "pipeline": 20, "score": 90, "slow": 2.5, "type": "cpu", "reserve": true},
+                {"items_per_s": 1}],
+    "link": {"up": 3e10},
+    "work": {"name": "merkle", "unit": "nodes/s", "items": 4096, "granularity": 16, "ops": 2, "in_bytes": 32, "out_bytes": 0.25,
+             "replicated": 77, "pipeline": 64, "merge_fixed_ns": 8, "merge_per_slice_ns": 9}})");
+  REQUIRE(scenario.devices.size() == 4);
+  const ScenarioDevice &first = scenario.devices[2], &last = scenario.devices[3];
+  CHECK(first.name == "H200");
+  CHECK(first.type == DeviceType::cpu);
+  CHECK(first.slow == 2.5);
+  CHECK(first.memory == 1000);
+  CHECK(first.estimate.items_per_s == 2e9);
+  CHECK(first.estimate.launch == Nanos{5});
+  CHECK(first.estimate.fixed == Nanos{6});
+  CHECK(first.estimate.transfer == Nanos{7});
+  CHECK(first.estimate.up == 1e10);
+  CHECK(first.estimate.down == 2e10);
+  CHECK(first.estimate.fits == 50);
+  CHECK(first.estimate.pipeline == 20);
+  CHECK(first.estimate.score == 90);
+  CHECK(first.estimate.free_memory == 1000);
+  CHECK(first.estimate.reserve);
+  CHECK(last.type == DeviceType::gpu);
+  CHECK(last.slow == 1);
+  CHECK(last.memory == 0);
+  CHECK(last.estimate.up == 0);
+  CHECK(last.estimate.score == 100);
+  CHECK(scenario.link_up == 3e10);
+  CHECK(scenario.link_down == 0);
+  CHECK(scenario.work.items == 4096);
+  CHECK(scenario.work.granularity == 16);
+  CHECK(scenario.work.cost.ops == 2);
+  CHECK(scenario.work.cost.in_bytes == 32);
+  CHECK(scenario.work.cost.out_bytes == 0.25);
+  CHECK(scenario.work.cost.replicated == 77);
+  CHECK(scenario.work.pipeline == 64);
+  CHECK(scenario.work.merge.fixed == Nanos{8});
+  CHECK(scenario.work.merge.per_slice == Nanos{9});
+  CHECK(scenario.work.rate_unit == "nodes/s");
+  CHECK(refusal(small().dump()) == "");
+}
+
+TEST_CASE("unknown and missing keys are named with those that are accepted") {
+  has(with_device("items_per_sec", 1), {"devices[0]", "\"items_per_sec\"", "accepted", "items_per_s"});
+  has(with_work("itmes", 1), {"work", "\"itmes\"", "accepted", "items"});
+  Json json = small();
+  json["lnk"] = Json::object();
+  has(refusal(json.dump()), {"\"lnk\"", "accepted", "link"});
+  json = small();
+  json["link"]["upp"] = 1;
+  has(refusal(json.dump()), {"link", "\"upp\"", "accepted: up, down"});
+  json = small();
+  json["devices"][0].erase("items_per_s");
+  has(refusal(json.dump()), {"devices[0].items_per_s", "missing"});
+  json = small();
+  json["work"].erase("items");
+  has(refusal(json.dump()), {"work.items", "missing"});
+  json = small();
+  json.erase("work");
+  has(refusal(json.dump()), {"work", "missing"});
+  json = small();
+  json["devices"] = Json::array();
+  has(refusal(json.dump()), {"devices", "at least one"});
+  json["devices"] = 5;
+  has(refusal(json.dump()), {"devices", "a list"});
+  json = small();
+  json["schema"] = "mgpu-bench/result";
+  has(refusal(json.dump()), {"schema", "mgpu-bench/scenario"});
+}
+
+TEST_CASE("numbers out of range are refused with key, value and range") {
+  for (const Json& bad : {Json(0), Json(-1e9), Json("fast"), Json(nullptr), Json(1e19)}) {
+    has(with_device("items_per_s", bad), {"devices[0].items_per_s", bad.dump().substr(0, 3).c_str(), "above 0"});
+  }
+  has(with_device("count", 0), {"devices[0].count", "\"0\"", "from 1 to 4096"});
+  has(with_device("count", 2.5), {"devices[0].count", "\"2.5\"", "whole number"});
+  has(with_device("count", 5000), {"devices[0].count", "\"5000\"", "4096"});
+  has(with_device("count", 1e300), {"devices[0].count", "4096"});
+  has(with_device("launch_ns", -5), {"devices[0].launch_ns", "\"-5\"", "from 0"});
+  has(with_device("slow", 0.5), {"devices[0].slow", "\"0.5\"", "from 1"});
+  has(with_device("up", -1), {"devices[0].up", "\"-1\"", "from 0"});
+  has(with_device("score", 101), {"devices[0].score", "\"101\"", "at most 100"});
+  has(with_device("type", "tpu"), {"devices[0].type", "\"tpu\"", "gpu, cpu"});
+  has(with_device("memory", 0), {"devices[0].memory", "\"0\"", "from 1"});
+  has(with_device("reserve", 1), {"devices[0].reserve", "true or false"});
+  has(with_work("items", 0), {"work.items", "\"0\"", "from 1"});
+  has(with_work("items", 1.5), {"work.items", "\"1.5\""});
+  has(with_work("items", -4), {"work.items", "\"-4\""});
+  has(with_work("granularity", 0), {"work.granularity", "\"0\""});
+  has(with_work("in_bytes", -0.5), {"work.in_bytes", "\"-0.5\""});
+  Json json = small();
+  json["devices"].push_back({{"items_per_s", 1}, {"count", 4096}});
+  has(refusal(json.dump()), {"devices[1].count", "4097", "4096"});
+}
+
+TEST_CASE("what would take for ever is refused before it begins") {
+  Json json = small();
+  json["devices"][0]["items_per_s"] = 1e-6;
+  has(refusal(json.dump()), {"device 0", "alone", "accepted: up to 1e+07 s"});
+  json = small();
+  json["work"]["in_bytes"] = 1e15;
+  json["link"]["up"] = 1;
+  has(refusal(json.dump()), {"device 0", "alone"});
+  json = small();
+  json["work"]["items"] = 10'000'000;
+  json["work"]["pipeline"] = 1;
+  has(refusal(json.dump()), {"device 0", "10000000", "slices"});
+  json["work"].erase("pipeline");
+  json["devices"][0]["fits"] = 2;
+  has(refusal(json.dump()), {"device 0", "pieces of 2 items"});
+}
+
+TEST_CASE("what is no scenario at all is refused") {
+  has(refusal(""), {"not JSON"});
+  has(refusal("{"), {"not JSON"});
+  has(refusal("[]"), {"an object"});
+  has(refusal("{\"devices\": [1], \"work\": {\"items\": 1}}"), {"devices[0]", "an object"});
+  CHECK_THROWS_AS(read_scenario("/nonexistent/s.json"), Error);
+  CHECK_THROWS_AS(read_scenario("/"), Error);
+}
+
+TEST_CASE("the published examples are scenarios") {
+  const std::filesystem::path folder = std::filesystem::path(MGPU_SOURCE_DIR) / "tests/data";
+  CHECK(read_scenario(folder / "node8.scenario.json").devices.size() == 8);
+  CHECK(read_scenario(folder / "cluster1024.scenario.json").devices.size() == 1024);
+}
+
+TEST_CASE("estimates and request of a plan come back from JSON, and are absent when they were not kept") {
+  const Report report = estimated_report();
+  const Report back = report_from_json(Json::parse(to_json_text(report)));
+  CHECK(to_json_text(back) == to_json_text(report));
+  const PlanRecord& plan = back.runs[2].plan;
+  REQUIRE(plan.estimates.size() == 2);
+  CHECK(plan.estimates[1].items_per_s == 1e9);
+  CHECK(plan.estimates[1].fixed == Nanos{1000});
+  CHECK(plan.estimates[1].launch == Nanos{2000});
+  CHECK(plan.estimates[1].transfer == Nanos{3000});
+  CHECK(plan.estimates[1].up == 5e10);
+  CHECK(plan.estimates[1].down == 4e10);
+  CHECK(plan.estimates[1].fits == 90'000);
+  CHECK(plan.estimates[1].pipeline == 12'500);
+  CHECK(plan.estimates[1].free_memory == Bytes{1} << 37);
+  REQUIRE(plan.request);
+  CHECK(plan.request->items == 100'000);
+  CHECK(plan.request->granularity == 8);
+  CHECK(plan.request->in_bytes == 32);
+  CHECK(plan.request->out_bytes == 0.5);
+  CHECK(plan.request->replicated == 4096);
+  CHECK(plan.request->link_up == 1e11);
+  CHECK(plan.request->link_down == 9e10);
+  CHECK(plan.request->merge.fixed == Nanos{70});
+  CHECK(plan.request->merge.per_slice == Nanos{7});
+  CHECK_FALSE(to_json(report)["runs"][0]["plan"].contains("estimates"));
+  CHECK_FALSE(back.runs[0].plan.request);
+}
+
+TEST_CASE("a case that carries estimates becomes a scenario; another does not") {
+  const Report report = estimated_report();
+  CHECK(largest_estimated_run(report) == 1);
+  const Scenario scenario = scenario_of(report, 2);
+  REQUIRE(scenario.devices.size() == 2);
+  CHECK(scenario.devices[0].name == "NVIDIA H200");
+  CHECK(scenario.devices[1].estimate.items_per_s == 1e9);
+  CHECK(scenario.devices[1].estimate.score == 100);
+  CHECK(scenario.devices[1].estimate.pipeline == 12'500);
+  CHECK(scenario.link_down == 9e10);
+  CHECK(scenario.work.name == "merkle");
+  CHECK(scenario.work.rate_unit == "nodes/s");
+  CHECK(scenario.work.cost.ops == doctest::Approx(0.99999));
+  CHECK(scenario.work.cost.replicated == 4096);
+  CHECK(scenario.work.merge.per_slice == Nanos{7});
+  CHECK_THROWS_WITH_AS(scenario_of(report, 0), "case 0 carries no estimates of its devices (plan.estimates, plan.request)", Error);
+  CHECK_THROWS_WITH_AS(scenario_of(report, 99), "it has 7 cases, there is no number 99", Error);
+  CHECK_THROWS_AS(largest_estimated_run(test::sample_report()), Error);
+}
