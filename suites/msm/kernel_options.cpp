@@ -1,0 +1,42 @@
+// Constants of the kernels, computed from those of curve.hpp.
+#include "suites/msm/kernel_options.hpp"
+
+#include "suites/msm/field.hpp"
+
+namespace mgpu::msm {
+namespace {
+
+std::string word(std::uint32_t value) {
+  std::string text = "0x";
+  for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
+  return text + "u";
+}
+
+template <std::size_t N>
+void define(std::string& options, const char* prefix, const Limbs<N>& value) {
+  for (std::size_t i = 0; i < 2 * N; ++i) {
+    options +=
+        " -D" + std::string(prefix) + std::to_string(i) + "=" + word(static_cast<std::uint32_t>(value[i / 2] >> (i % 2 * 32)));
+  }
+}
+
+}  // namespace
+
+std::string kernel_options(Curve curve, bool fold, bool cpu, bool ptx) {
+  return with_curve(curve, [&](auto c) {
+    using C = decltype(c);
+    std::string options = "-DLIMBS=" + std::to_string(2 * C::limbs);
+    std::uint64_t carry = 0;
+    define(options, "P", C::modulus);
+    define(options, "D", add(C::modulus, C::modulus, carry));
+    define(options, "U", Fp<C>::one().montgomery());
+    define(options, "R", C::order);
+    options += " -DP_INVERSE=" + word(static_cast<std::uint32_t>(Fp<C>::minus_inverse()));
+    if (fold) options += " -DFOLD";
+    if (cpu) options += " -DMSM_ROLLED";
+    if (ptx) options += " -DMSM_PTX";
+    return options;
+  });
+}
+
+}  // namespace mgpu::msm
