@@ -19,15 +19,15 @@ typedef struct {
 #define SUM_QUADS (4 * FP_QUADS)
 #define AFFINE_QUADS (2 * FP_QUADS)
 
-bool is_infinity(Sum a) { return fp_is_blank(a.zz); }
+PART bool is_infinity(Sum a) { return fp_is_blank(a.zz); }
 
-Sum infinity(void) {
+PART Sum infinity(void) {
   Sum r;
   r.x = r.y = r.zz = r.zzz = fp_zero();
   return r;
 }
 
-Sum load_sum(__global const uint4* sums, ulong i) {
+PART Sum load_sum(__global const uint4* sums, ulong i) {
   __global const uint4* at = sums + i * SUM_QUADS;
   Sum r;
   r.x = fp_load(at);
@@ -37,7 +37,7 @@ Sum load_sum(__global const uint4* sums, ulong i) {
   return r;
 }
 
-void store_sum(__global uint4* sums, ulong i, Sum a) {
+PART void store_sum(__global uint4* sums, ulong i, Sum a) {
   __global uint4* at = sums + i * SUM_QUADS;
   fp_store(at, a.x);
   fp_store(at + FP_QUADS, a.y);
@@ -45,7 +45,7 @@ void store_sum(__global uint4* sums, ulong i, Sum a) {
   fp_store(at + 3 * FP_QUADS, a.zzz);
 }
 
-Affine load_affine(__global const uint4* points, ulong i) {
+PART Affine load_affine(__global const uint4* points, ulong i) {
   __global const uint4* at = points + i * AFFINE_QUADS;
   Affine r;
   r.x = fp_load(at);
@@ -55,7 +55,7 @@ Affine load_affine(__global const uint4* points, ulong i) {
 
 // Twice (x, y) scaled by zz, zzz, neither infinity nor of order two (there is none: b is not a cube's negative on these curves).
 // 6M + 3S with zz = zzz = 1 it would be 4M + 3S: too rare to matter.
-Sum doubled(Sum a) {
+PART Sum doubled(Sum a) {
   const Fp u = fp_add(a.y, a.y);
   const Fp v = fp_sqr(u);
   const Fp w = fp_mul(u, v);
@@ -72,7 +72,7 @@ Sum doubled(Sum a) {
 
 // What madd and add share: u, s are the second point's x and y over the common denominators, those of the result are the common
 // ones times the difference's square and cube.
-Sum chord(Sum a, Fp u, Fp s, Fp zz, Fp zzz) {
+PART Sum chord(Sum a, Fp u, Fp s, Fp zz, Fp zzz) {
   const Fp p = fp_sub(u, a.x);
   const Fp r = fp_sub(s, a.y);
   Sum sum;
@@ -95,7 +95,7 @@ Sum chord(Sum a, Fp u, Fp s, Fp zz, Fp zzz) {
 }
 
 // a + b: 8M + 2S.
-Sum madd(Sum a, Affine b) {
+PART Sum madd(Sum a, Affine b) {
   if (fp_is_blank(b.x) && fp_is_blank(b.y)) return a;
   if (is_infinity(a)) {
     a.x = b.x;
@@ -107,7 +107,7 @@ Sum madd(Sum a, Affine b) {
 }
 
 // a + b: 12M + 2S.
-Sum add(Sum a, Sum b) {
+PART Sum add(Sum a, Sum b) {
   if (is_infinity(b)) return a;
   if (is_infinity(a)) return b;
   const Fp u = fp_mul(b.x, a.zz);

@@ -5,7 +5,8 @@
 // is below 2p again without a final subtraction (4p^2/R + p < 2p), and a sum of two fits the limbs. Zero is therefore 0 or p.
 //
 // -D options: LIMBS; P0.. (the modulus p, one 32-bit word each), D0.. (2p), U0.. (R mod p, which is one); P_INVERSE (-1/p mod 2^32);
-// MSM_PTX: NVIDIA's carry chains instead of 64-bit C; MSM_ROLLED: loops stay loops (CPUs: compile time).
+// MSM_PTX: NVIDIA's carry chains instead of 64-bit C; MSM_ROLLED: loops stay loops and
+// products calls (CPUs: compile time).
 
 #if LIMBS == 8
 #define LIST_P P0, P1, P2, P3, P4, P5, P6, P7
@@ -21,9 +22,13 @@
 
 #ifdef MSM_ROLLED
 #define UNROLL
+#define CALLED __attribute__((noinline))
 #else
 #define UNROLL _Pragma("unroll")
+#define CALLED PART
 #endif
+// Part of its caller: where a value is passed in memory instead of registers, all is lost.
+#define PART static inline __attribute__((always_inline))
 
 typedef struct {
   uint v[LIMBS];
@@ -50,14 +55,14 @@ __constant uint ONE[LIMBS] = {LIST_U};
 #endif
 
 // x += y over all limbs; the sum fits.
-void add_limbs(uint* x, const uint* y) {
+PART void add_limbs(uint* x, const uint* y) {
 #if LIMBS == 8
-  asm("add.cc.u32 %0,%0,%8;addc.cc.u32 %1,%1,%9;addc.cc.u32 %2,%2,%10;addc.cc.u32 %3,%3,%11;"
+  __asm__("add.cc.u32 %0,%0,%8;addc.cc.u32 %1,%1,%9;addc.cc.u32 %2,%2,%10;addc.cc.u32 %3,%3,%11;"
       "addc.cc.u32 %4,%4,%12;addc.cc.u32 %5,%5,%13;addc.cc.u32 %6,%6,%14;addc.u32 %7,%7,%15;"
       : IN_OUT(x)
       : IN(y));
 #else
-  asm("add.cc.u32 %0,%0,%12;addc.cc.u32 %1,%1,%13;addc.cc.u32 %2,%2,%14;addc.cc.u32 %3,%3,%15;"
+  __asm__("add.cc.u32 %0,%0,%12;addc.cc.u32 %1,%1,%13;addc.cc.u32 %2,%2,%14;addc.cc.u32 %3,%3,%15;"
       "addc.cc.u32 %4,%4,%16;addc.cc.u32 %5,%5,%17;addc.cc.u32 %6,%6,%18;addc.cc.u32 %7,%7,%19;"
       "addc.cc.u32 %8,%8,%20;addc.cc.u32 %9,%9,%21;addc.cc.u32 %10,%10,%22;addc.u32 %11,%11,%23;"
       : IN_OUT(x)
@@ -66,15 +71,15 @@ void add_limbs(uint* x, const uint* y) {
 }
 
 // x -= y; returns all ones if that borrowed, else 0.
-uint subtract_limbs(uint* x, const uint* y) {
+PART uint subtract_limbs(uint* x, const uint* y) {
   uint borrow;
 #if LIMBS == 8
-  asm("sub.cc.u32 %0,%0,%9;subc.cc.u32 %1,%1,%10;subc.cc.u32 %2,%2,%11;subc.cc.u32 %3,%3,%12;"
+  __asm__("sub.cc.u32 %0,%0,%9;subc.cc.u32 %1,%1,%10;subc.cc.u32 %2,%2,%11;subc.cc.u32 %3,%3,%12;"
       "subc.cc.u32 %4,%4,%13;subc.cc.u32 %5,%5,%14;subc.cc.u32 %6,%6,%15;subc.cc.u32 %7,%7,%16;subc.u32 %8,0,0;"
       : IN_OUT(x), "=r"(borrow)
       : IN(y));
 #else
-  asm("sub.cc.u32 %0,%0,%13;subc.cc.u32 %1,%1,%14;subc.cc.u32 %2,%2,%15;subc.cc.u32 %3,%3,%16;"
+  __asm__("sub.cc.u32 %0,%0,%13;subc.cc.u32 %1,%1,%14;subc.cc.u32 %2,%2,%15;subc.cc.u32 %3,%3,%16;"
       "subc.cc.u32 %4,%4,%17;subc.cc.u32 %5,%5,%18;subc.cc.u32 %6,%6,%19;subc.cc.u32 %7,%7,%20;"
       "subc.cc.u32 %8,%8,%21;subc.cc.u32 %9,%9,%22;subc.cc.u32 %10,%10,%23;subc.cc.u32 %11,%11,%24;subc.u32 %12,0,0;"
       : IN_OUT(x), "=r"(borrow)
@@ -85,15 +90,15 @@ uint subtract_limbs(uint* x, const uint* y) {
 
 // The products of every second limb of y with m, each 64 bits wide on a pair of limbs of x: x += that, the carry goes to *top.
 // Of a mad.lo.cc and a madc.hi.cc with the same factors the assembler makes one wide multiply-add.
-void chain(uint* x, const uint* y, uint m, uint* top) {
+PART void chain(uint* x, const uint* y, uint m, uint* top) {
 #if LIMBS == 8
-  asm("mad.lo.cc.u32 %0,%9,%13,%0;madc.hi.cc.u32 %1,%9,%13,%1;madc.lo.cc.u32 %2,%10,%13,%2;madc.hi.cc.u32 %3,%10,%13,%3;"
+  __asm__("mad.lo.cc.u32 %0,%9,%13,%0;madc.hi.cc.u32 %1,%9,%13,%1;madc.lo.cc.u32 %2,%10,%13,%2;madc.hi.cc.u32 %3,%10,%13,%3;"
       "madc.lo.cc.u32 %4,%11,%13,%4;madc.hi.cc.u32 %5,%11,%13,%5;madc.lo.cc.u32 %6,%12,%13,%6;madc.hi.cc.u32 %7,%12,%13,%7;"
       "addc.u32 %8,%8,0;"
       : IN_OUT(x), "+r"(*top)
       : EVERY_SECOND(y), "r"(m));
 #else
-  asm("mad.lo.cc.u32 %0,%13,%19,%0;madc.hi.cc.u32 %1,%13,%19,%1;madc.lo.cc.u32 %2,%14,%19,%2;madc.hi.cc.u32 %3,%14,%19,%3;"
+  __asm__("mad.lo.cc.u32 %0,%13,%19,%0;madc.hi.cc.u32 %1,%13,%19,%1;madc.lo.cc.u32 %2,%14,%19,%2;madc.hi.cc.u32 %3,%14,%19,%3;"
       "madc.lo.cc.u32 %4,%15,%19,%4;madc.hi.cc.u32 %5,%15,%19,%5;madc.lo.cc.u32 %6,%16,%19,%6;madc.hi.cc.u32 %7,%16,%19,%7;"
       "madc.lo.cc.u32 %8,%17,%19,%8;madc.hi.cc.u32 %9,%17,%19,%9;madc.lo.cc.u32 %10,%18,%19,%10;madc.hi.cc.u32 %11,%18,%19,%11;"
       "addc.u32 %12,%12,0;"
@@ -103,16 +108,16 @@ void chain(uint* x, const uint* y, uint m, uint* top) {
 }
 
 // The same after moving x down by two limbs; the limb that x[1] becomes goes to *low, which is one below x.
-void chain_shifted(uint* x, const uint* y, uint m, uint* low) {
+PART void chain_shifted(uint* x, const uint* y, uint m, uint* low) {
   uint one_below = x[1];
 #if LIMBS == 8
-  asm("add.cc.u32 %8,%8,%14;"
+  __asm__("add.cc.u32 %8,%8,%14;"
       "madc.lo.cc.u32 %0,%9,%13,%2;madc.hi.cc.u32 %1,%9,%13,%3;madc.lo.cc.u32 %2,%10,%13,%4;madc.hi.cc.u32 %3,%10,%13,%5;"
       "madc.lo.cc.u32 %4,%11,%13,%6;madc.hi.cc.u32 %5,%11,%13,%7;madc.lo.cc.u32 %6,%12,%13,0;madc.hi.u32 %7,%12,%13,0;"
       : IN_OUT(x), "+r"(*low)
       : EVERY_SECOND(y), "r"(m), "r"(one_below));
 #else
-  asm("add.cc.u32 %12,%12,%20;"
+  __asm__("add.cc.u32 %12,%12,%20;"
       "madc.lo.cc.u32 %0,%13,%19,%2;madc.hi.cc.u32 %1,%13,%19,%3;madc.lo.cc.u32 %2,%14,%19,%4;madc.hi.cc.u32 %3,%14,%19,%5;"
       "madc.lo.cc.u32 %4,%15,%19,%6;madc.hi.cc.u32 %5,%15,%19,%7;madc.lo.cc.u32 %6,%16,%19,%8;madc.hi.cc.u32 %7,%16,%19,%9;"
       "madc.lo.cc.u32 %8,%17,%19,%10;madc.hi.cc.u32 %9,%17,%19,%11;madc.lo.cc.u32 %10,%18,%19,0;madc.hi.u32 %11,%18,%19,0;"
@@ -123,7 +128,7 @@ void chain_shifted(uint* x, const uint* y, uint m, uint* low) {
 
 // Montgomery product. Products with even limbs of a (and p) are summed in one row of limbs, those with odd limbs in another that
 // is one limb higher; dividing by 2^32 swaps the two, and what is left of the former lower row moves down two limbs.
-Fp fp_mul(Fp a, Fp b) {
+PART Fp fp_mul(Fp a, Fp b) {
   uint even[LIMBS], odd[LIMBS];
   const uint p[LIMBS] = {LIST_P};
   uint unused = 0;
@@ -151,7 +156,7 @@ Fp fp_mul(Fp a, Fp b) {
   return r;
 }
 #else
-void add_limbs(uint* x, const uint* y) {
+PART void add_limbs(uint* x, const uint* y) {
   ulong carry = 0;
   UNROLL for (int i = 0; i < LIMBS; ++i) {
     carry += (ulong)x[i] + y[i];
@@ -160,7 +165,7 @@ void add_limbs(uint* x, const uint* y) {
   }
 }
 
-uint subtract_limbs(uint* x, const uint* y) {
+PART uint subtract_limbs(uint* x, const uint* y) {
   ulong borrow = 0;
   UNROLL for (int i = 0; i < LIMBS; ++i) {
     borrow = (ulong)x[i] - y[i] - borrow;
@@ -172,7 +177,7 @@ uint subtract_limbs(uint* x, const uint* y) {
 
 // Montgomery product: multiply and reduce a limb at a time (CIOS: Koc, Acar, Kaliski, Analyzing and comparing Montgomery
 // multiplication algorithms, 1996). Every x * y + z + w below fits 64 bits; the running sum stays below 3p, so it needs no limb more.
-Fp fp_mul(Fp a, Fp b) {
+CALLED Fp fp_mul(Fp a, Fp b) {
   Fp r;
   UNROLL for (int i = 0; i < LIMBS; ++i) r.v[i] = 0;
   UNROLL for (int i = 0; i < LIMBS; ++i) {
@@ -190,21 +195,21 @@ Fp fp_mul(Fp a, Fp b) {
 }
 #endif
 
-Fp fp_sqr(Fp a) { return fp_mul(a, a); }
+PART Fp fp_sqr(Fp a) { return fp_mul(a, a); }
 
-Fp fp_zero(void) {
+PART Fp fp_zero(void) {
   Fp r;
   UNROLL for (int i = 0; i < LIMBS; ++i) r.v[i] = 0;
   return r;
 }
 
-Fp fp_one(void) {
+PART Fp fp_one(void) {
   Fp r;
   UNROLL for (int i = 0; i < LIMBS; ++i) r.v[i] = ONE[i];
   return r;
 }
 
-Fp fp_add(Fp a, Fp b) {
+PART Fp fp_add(Fp a, Fp b) {
   const uint twice[LIMBS] = {LIST_D};
   add_limbs(a.v, b.v);
   b = a;
@@ -213,7 +218,7 @@ Fp fp_add(Fp a, Fp b) {
   return a;
 }
 
-Fp fp_sub(Fp a, Fp b) {
+PART Fp fp_sub(Fp a, Fp b) {
   const uint twice[LIMBS] = {LIST_D};
   const uint negative = subtract_limbs(a.v, b.v);
   UNROLL for (int i = 0; i < LIMBS; ++i) b.v[i] = twice[i] & negative;
@@ -222,13 +227,13 @@ Fp fp_sub(Fp a, Fp b) {
 }
 
 // Are all limbs 0? Enough where a value is 0 by assignment or not at all.
-bool fp_is_blank(Fp a) {
+PART bool fp_is_blank(Fp a) {
   uint any = 0;
   UNROLL for (int i = 0; i < LIMBS; ++i) any |= a.v[i];
   return any == 0;
 }
 
-bool fp_is_zero(Fp a) {
+PART bool fp_is_zero(Fp a) {
   uint any = 0, other = 0;
   UNROLL for (int i = 0; i < LIMBS; ++i) {
     any |= a.v[i];
@@ -238,7 +243,7 @@ bool fp_is_zero(Fp a) {
 }
 
 // Memory holds values limb after limb; moved as uint4, since LIMBS is a multiple of four and buffers are aligned.
-Fp fp_load(__global const uint4* from) {
+PART Fp fp_load(__global const uint4* from) {
   Fp r;
   UNROLL for (int i = 0; i < LIMBS / 4; ++i) {
     const uint4 q = from[i];
@@ -250,6 +255,6 @@ Fp fp_load(__global const uint4* from) {
   return r;
 }
 
-void fp_store(__global uint4* to, Fp a) {
+PART void fp_store(__global uint4* to, Fp a) {
   UNROLL for (int i = 0; i < LIMBS / 4; ++i) to[i] = (uint4)(a.v[4 * i], a.v[4 * i + 1], a.v[4 * i + 2], a.v[4 * i + 3]);
 }
