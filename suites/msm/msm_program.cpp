@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/error.hpp"
 #include "suites/msm/kernel_options.hpp"
 
 namespace mgpu::msm {
@@ -28,18 +29,12 @@ MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode
       heavy_(traits_.cpu ? 1 : power_of_two_at_most(traits_.max_work_group, 128)),
       group_(power_of_two_at_most(traits_.max_work_group, 256)),
       windows_(workload.windows()) {
-  const Curve curve = workload.terms().curve();
-  const std::string options = kernel_options(curve, workload.fold(), traits_.cpu, traits_.nvidia);
-  clear_words_ = device.kernel(sort_file, "clear_words", options);
-  digits_ = device.kernel(sort_file, "digits", options);
-  scan_blocks_ = device.kernel(sort_file, "scan_blocks", options);
-  scan_sums_ = device.kernel(sort_file, "scan_sums", options);
-  make_tasks_ = device.kernel(sort_file, "make_tasks", options);
-  clear_sums_ = device.kernel(accumulate_file, "clear_sums", options);
-  accumulate_ = device.kernel(accumulate_file, "accumulate", options);
-  combine_ = device.kernel(accumulate_file, "combine", options);
-  halve_ = device.kernel(reduce_file, "halve", options);
-
+  try {
+    make_kernels(device, traits_.nvidia);
+  } catch (const Error& error) {
+    if (!traits_.nvidia || error.kind() == ErrorKind::out_of_memory) throw;
+    make_kernels(device, false);  // a compiler that refuses the inline assembly
+  }
   const Layout plan = layout(workload.problem(), mode, fits);
   const bool both = plan.slots == 2;
   points_[0] = device.allocate(plan.points);
@@ -56,6 +51,28 @@ MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode
   partials_ = device.allocate(plan.partials);
   buckets_ = device.allocate(plan.buckets);
   scratch_ = device.allocate(plan.scratch);
+}
+
+void MsmProgram::make_kernels(DeviceResources& device, bool ptx) {
+  const Curve curve = workload_.terms().curve();
+  const std::string options = kernel_options(curve, workload_.fold(), traits_.cpu, ptx);
+  self_test_ = std::make_unique<SelfTest>(curve, device, options);
+  clear_words_ = device.kernel(sort_file, "clear_words", options);
+  digits_ = device.kernel(sort_file, "digits", options);
+  scan_blocks_ = device.kernel(sort_file, "scan_blocks", options);
+  scan_sums_ = device.kernel(sort_file, "scan_sums", options);
+  make_tasks_ = device.kernel(sort_file, "make_tasks", options);
+  clear_sums_ = device.kernel(accumulate_file, "clear_sums", options);
+  accumulate_ = device.kernel(accumulate_file, "accumulate", options);
+  combine_ = device.kernel(accumulate_file, "combine", options);
+  halve_ = device.kernel(reduce_file, "halve", options);
+}
+
+void MsmProgram::self_test(Stream& stream) { self_test_->enqueue(stream); }
+
+void MsmProgram::self_tested() {
+  self_test_->check();
+  self_test_.reset();
 }
 
 void MsmProgram::load(Stream& stream) {

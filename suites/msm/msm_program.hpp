@@ -2,6 +2,7 @@
 #pragma once
 
 #include "suites/msm/msm_workload.hpp"
+#include "suites/msm/self_test.hpp"
 
 namespace mgpu::msm {
 
@@ -10,6 +11,8 @@ class MsmProgram : public DeviceProgram {
   // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory).
   MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
+  void self_test(Stream& stream) override;
+  void self_tested() override;
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -21,6 +24,7 @@ class MsmProgram : public DeviceProgram {
   void merged() override {}
 
  private:
+  void make_kernels(DeviceResources& device, bool ptx);
   struct Inputs {  // of a slice: where its points and scalars are
     Buffer* points;
     Buffer* scalars;
@@ -32,6 +36,7 @@ class MsmProgram : public DeviceProgram {
   void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args, Stream& stream);
 
   MsmWorkload& workload_;
+  std::unique_ptr<SelfTest> self_test_;  // until it is done
   const DeviceTraits traits_;
   const Mode mode_;
   const std::size_t light_, heavy_, group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
