@@ -55,7 +55,7 @@ PART Affine load_affine(__global const uint4* points, ulong i) {
 
 // Twice (x, y) scaled by zz, zzz, neither infinity nor of order two (there is none: b is not a cube's negative on these curves).
 // 6M + 3S with zz = zzz = 1 it would be 4M + 3S: too rare to matter.
-PART Sum doubled(Sum a) {
+CALLED Sum doubled(Sum a) {
   const Fp u = fp_add(a.y, a.y);
   const Fp v = fp_sqr(u);
   const Fp w = fp_mul(u, v);
@@ -64,7 +64,7 @@ PART Sum doubled(Sum a) {
   const Fp m = fp_add(fp_add(xx, xx), xx);
   Sum r;
   r.x = fp_sub(fp_sqr(m), fp_add(s, s));
-  r.y = fp_sub(fp_mul(m, fp_sub(s, r.x)), fp_mul(w, a.y));
+  r.y = fp_mul_add(m, fp_sub(s, r.x), fp_negated(w), a.y);
   r.zz = fp_mul(v, a.zz);
   r.zzz = fp_mul(w, a.zzz);
   return r;
@@ -72,7 +72,7 @@ PART Sum doubled(Sum a) {
 
 // What madd and add share: u, s are the second point's x and y over the common denominators, those of the result are the common
 // ones times the difference's square and cube.
-PART Sum chord(Sum a, Fp u, Fp s, Fp zz, Fp zzz) {
+CALLED Sum chord(Sum a, Fp u, Fp s, Fp zz, Fp zzz) {
   const Fp p = fp_sub(u, a.x);
   const Fp r = fp_sub(s, a.y);
   Sum sum;
@@ -84,17 +84,18 @@ PART Sum chord(Sum a, Fp u, Fp s, Fp zz, Fp zzz) {
     sum.zzz = zzz;
     return doubled(sum);
   }
+  // y last: then fewest values are alive during its two products.
   const Fp pp = fp_sqr(p);
-  const Fp ppp = fp_mul(p, pp);
   const Fp q = fp_mul(a.x, pp);
-  sum.x = fp_sub(fp_sub(fp_sqr(r), ppp), fp_add(q, q));
-  sum.y = fp_sub(fp_mul(r, fp_sub(q, sum.x)), fp_mul(a.y, ppp));
   sum.zz = fp_mul(zz, pp);
+  const Fp ppp = fp_mul(p, pp);
   sum.zzz = fp_mul(zzz, ppp);
+  sum.x = fp_sub(fp_sub(fp_sqr(r), ppp), fp_add(q, q));
+  sum.y = fp_mul_add(r, fp_sub(q, sum.x), fp_negated(a.y), ppp);
   return sum;
 }
 
-// a + b: 8M + 2S.
+// a + b: 8M + 2S, 9 reductions.
 PART Sum madd(Sum a, Affine b) {
   if (fp_is_blank(b.x) && fp_is_blank(b.y)) return a;
   if (is_infinity(a)) {
@@ -106,7 +107,7 @@ PART Sum madd(Sum a, Affine b) {
   return chord(a, fp_mul(b.x, a.zz), fp_mul(b.y, a.zzz), a.zz, a.zzz);
 }
 
-// a + b: 12M + 2S.
+// a + b: 12M + 2S, 13 reductions.
 PART Sum add(Sum a, Sum b) {
   if (is_infinity(b)) return a;
   if (is_infinity(a)) return b;

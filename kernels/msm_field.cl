@@ -40,33 +40,33 @@ __constant uint ONE[LIMBS] = {LIST_U};
 
 #ifdef MSM_PTX
 // Limbs as separate operands; a carry lives only inside one asm statement, since nothing keeps it between two.
-#if LIMBS == 8
-#define IN_OUT(x) "+r"(x[0]), "+r"(x[1]), "+r"(x[2]), "+r"(x[3]), "+r"(x[4]), "+r"(x[5]), "+r"(x[6]), "+r"(x[7])
-#define EVERY_SECOND(x) "r"((x)[0]), "r"((x)[2]), "r"((x)[4]), "r"((x)[6])
-#define IN(x) "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(x[4]), "r"(x[5]), "r"(x[6]), "r"(x[7])
-#else
-#define IN_OUT(x)                                                                                                              \
-  "+r"(x[0]), "+r"(x[1]), "+r"(x[2]), "+r"(x[3]), "+r"(x[4]), "+r"(x[5]), "+r"(x[6]), "+r"(x[7]), "+r"(x[8]), "+r"(x[9]), \
-      "+r"(x[10]), "+r"(x[11])
-#define EVERY_SECOND(x) "r"((x)[0]), "r"((x)[2]), "r"((x)[4]), "r"((x)[6]), "r"((x)[8]), "r"((x)[10])
-#define IN(x)                                                                                                              \
-  "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(x[4]), "r"(x[5]), "r"(x[6]), "r"(x[7]), "r"(x[8]), "r"(x[9]), "r"(x[10]), \
-      "r"(x[11])
-#endif
+#define IO2(x) "+r"((x)[0]), "+r"((x)[1])
+#define IO4(x) IO2(x), IO2((x) + 2)
+#define IO6(x) IO4(x), IO2((x) + 4)
+#define IO8(x) IO4(x), IO4((x) + 4)
+#define IO10(x) IO8(x), IO2((x) + 8)
+#define IO12(x) IO8(x), IO4((x) + 8)
+#define IN4(x) "r"((x)[0]), "r"((x)[1]), "r"((x)[2]), "r"((x)[3])
+#define EVEN1(y) "r"((y)[0])
+#define EVEN2(y) EVEN1(y), "r"((y)[2])
+#define EVEN3(y) EVEN2(y), "r"((y)[4])
+#define EVEN4(y) EVEN3(y), "r"((y)[6])
+#define EVEN5(y) EVEN4(y), "r"((y)[8])
+#define EVEN6(y) EVEN5(y), "r"((y)[10])
 
 // x += y over all limbs; the sum fits.
 PART void add_limbs(uint* x, const uint* y) {
 #if LIMBS == 8
   __asm__("add.cc.u32 %0,%0,%8;addc.cc.u32 %1,%1,%9;addc.cc.u32 %2,%2,%10;addc.cc.u32 %3,%3,%11;"
-      "addc.cc.u32 %4,%4,%12;addc.cc.u32 %5,%5,%13;addc.cc.u32 %6,%6,%14;addc.u32 %7,%7,%15;"
-      : IN_OUT(x)
-      : IN(y));
+          "addc.cc.u32 %4,%4,%12;addc.cc.u32 %5,%5,%13;addc.cc.u32 %6,%6,%14;addc.u32 %7,%7,%15;"
+          : IO8(x)
+          : IN4(y), IN4(y + 4));
 #else
   __asm__("add.cc.u32 %0,%0,%12;addc.cc.u32 %1,%1,%13;addc.cc.u32 %2,%2,%14;addc.cc.u32 %3,%3,%15;"
-      "addc.cc.u32 %4,%4,%16;addc.cc.u32 %5,%5,%17;addc.cc.u32 %6,%6,%18;addc.cc.u32 %7,%7,%19;"
-      "addc.cc.u32 %8,%8,%20;addc.cc.u32 %9,%9,%21;addc.cc.u32 %10,%10,%22;addc.u32 %11,%11,%23;"
-      : IN_OUT(x)
-      : IN(y));
+          "addc.cc.u32 %4,%4,%16;addc.cc.u32 %5,%5,%17;addc.cc.u32 %6,%6,%18;addc.cc.u32 %7,%7,%19;"
+          "addc.cc.u32 %8,%8,%20;addc.cc.u32 %9,%9,%21;addc.cc.u32 %10,%10,%22;addc.u32 %11,%11,%23;"
+          : IO12(x)
+          : IN4(y), IN4(y + 4), IN4(y + 8));
 #endif
 }
 
@@ -75,85 +75,17 @@ PART uint subtract_limbs(uint* x, const uint* y) {
   uint borrow;
 #if LIMBS == 8
   __asm__("sub.cc.u32 %0,%0,%9;subc.cc.u32 %1,%1,%10;subc.cc.u32 %2,%2,%11;subc.cc.u32 %3,%3,%12;"
-      "subc.cc.u32 %4,%4,%13;subc.cc.u32 %5,%5,%14;subc.cc.u32 %6,%6,%15;subc.cc.u32 %7,%7,%16;subc.u32 %8,0,0;"
-      : IN_OUT(x), "=r"(borrow)
-      : IN(y));
+          "subc.cc.u32 %4,%4,%13;subc.cc.u32 %5,%5,%14;subc.cc.u32 %6,%6,%15;subc.cc.u32 %7,%7,%16;subc.u32 %8,0,0;"
+          : IO8(x), "=r"(borrow)
+          : IN4(y), IN4(y + 4));
 #else
   __asm__("sub.cc.u32 %0,%0,%13;subc.cc.u32 %1,%1,%14;subc.cc.u32 %2,%2,%15;subc.cc.u32 %3,%3,%16;"
-      "subc.cc.u32 %4,%4,%17;subc.cc.u32 %5,%5,%18;subc.cc.u32 %6,%6,%19;subc.cc.u32 %7,%7,%20;"
-      "subc.cc.u32 %8,%8,%21;subc.cc.u32 %9,%9,%22;subc.cc.u32 %10,%10,%23;subc.cc.u32 %11,%11,%24;subc.u32 %12,0,0;"
-      : IN_OUT(x), "=r"(borrow)
-      : IN(y));
+          "subc.cc.u32 %4,%4,%17;subc.cc.u32 %5,%5,%18;subc.cc.u32 %6,%6,%19;subc.cc.u32 %7,%7,%20;"
+          "subc.cc.u32 %8,%8,%21;subc.cc.u32 %9,%9,%22;subc.cc.u32 %10,%10,%23;subc.cc.u32 %11,%11,%24;subc.u32 %12,0,0;"
+          : IO12(x), "=r"(borrow)
+          : IN4(y), IN4(y + 4), IN4(y + 8));
 #endif
   return borrow;
-}
-
-// The products of every second limb of y with m, each 64 bits wide on a pair of limbs of x: x += that, the carry goes to *top.
-// Of a mad.lo.cc and a madc.hi.cc with the same factors the assembler makes one wide multiply-add.
-PART void chain(uint* x, const uint* y, uint m, uint* top) {
-#if LIMBS == 8
-  __asm__("mad.lo.cc.u32 %0,%9,%13,%0;madc.hi.cc.u32 %1,%9,%13,%1;madc.lo.cc.u32 %2,%10,%13,%2;madc.hi.cc.u32 %3,%10,%13,%3;"
-      "madc.lo.cc.u32 %4,%11,%13,%4;madc.hi.cc.u32 %5,%11,%13,%5;madc.lo.cc.u32 %6,%12,%13,%6;madc.hi.cc.u32 %7,%12,%13,%7;"
-      "addc.u32 %8,%8,0;"
-      : IN_OUT(x), "+r"(*top)
-      : EVERY_SECOND(y), "r"(m));
-#else
-  __asm__("mad.lo.cc.u32 %0,%13,%19,%0;madc.hi.cc.u32 %1,%13,%19,%1;madc.lo.cc.u32 %2,%14,%19,%2;madc.hi.cc.u32 %3,%14,%19,%3;"
-      "madc.lo.cc.u32 %4,%15,%19,%4;madc.hi.cc.u32 %5,%15,%19,%5;madc.lo.cc.u32 %6,%16,%19,%6;madc.hi.cc.u32 %7,%16,%19,%7;"
-      "madc.lo.cc.u32 %8,%17,%19,%8;madc.hi.cc.u32 %9,%17,%19,%9;madc.lo.cc.u32 %10,%18,%19,%10;madc.hi.cc.u32 %11,%18,%19,%11;"
-      "addc.u32 %12,%12,0;"
-      : IN_OUT(x), "+r"(*top)
-      : EVERY_SECOND(y), "r"(m));
-#endif
-}
-
-// The same after moving x down by two limbs; the limb that x[1] becomes goes to *low, which is one below x.
-PART void chain_shifted(uint* x, const uint* y, uint m, uint* low) {
-  uint one_below = x[1];
-#if LIMBS == 8
-  __asm__("add.cc.u32 %8,%8,%14;"
-      "madc.lo.cc.u32 %0,%9,%13,%2;madc.hi.cc.u32 %1,%9,%13,%3;madc.lo.cc.u32 %2,%10,%13,%4;madc.hi.cc.u32 %3,%10,%13,%5;"
-      "madc.lo.cc.u32 %4,%11,%13,%6;madc.hi.cc.u32 %5,%11,%13,%7;madc.lo.cc.u32 %6,%12,%13,0;madc.hi.u32 %7,%12,%13,0;"
-      : IN_OUT(x), "+r"(*low)
-      : EVERY_SECOND(y), "r"(m), "r"(one_below));
-#else
-  __asm__("add.cc.u32 %12,%12,%20;"
-      "madc.lo.cc.u32 %0,%13,%19,%2;madc.hi.cc.u32 %1,%13,%19,%3;madc.lo.cc.u32 %2,%14,%19,%4;madc.hi.cc.u32 %3,%14,%19,%5;"
-      "madc.lo.cc.u32 %4,%15,%19,%6;madc.hi.cc.u32 %5,%15,%19,%7;madc.lo.cc.u32 %6,%16,%19,%8;madc.hi.cc.u32 %7,%16,%19,%9;"
-      "madc.lo.cc.u32 %8,%17,%19,%10;madc.hi.cc.u32 %9,%17,%19,%11;madc.lo.cc.u32 %10,%18,%19,0;madc.hi.u32 %11,%18,%19,0;"
-      : IN_OUT(x), "+r"(*low)
-      : EVERY_SECOND(y), "r"(m), "r"(one_below));
-#endif
-}
-
-// Montgomery product. Products with even limbs of a (and p) are summed in one row of limbs, those with odd limbs in another that
-// is one limb higher; dividing by 2^32 swaps the two, and what is left of the former lower row moves down two limbs.
-PART Fp fp_mul(Fp a, Fp b) {
-  uint even[LIMBS], odd[LIMBS];
-  const uint p[LIMBS] = {LIST_P};
-  uint unused = 0;
-  UNROLL for (int i = 0; i < LIMBS; ++i) even[i] = odd[i] = 0;
-  UNROLL for (int i = 0; i < LIMBS; i += 2) {
-    if (i == 0) {
-      chain(odd, a.v + 1, b.v[0], &unused);
-    } else {
-      chain_shifted(odd, a.v + 1, b.v[i], even);
-    }
-    chain(even, a.v, b.v[i], odd + LIMBS - 1);
-    uint m = even[0] * P_INVERSE;
-    chain(odd, p + 1, m, &unused);
-    chain(even, p, m, odd + LIMBS - 1);
-    chain_shifted(even, a.v + 1, b.v[i + 1], odd);
-    chain(odd, a.v, b.v[i + 1], even + LIMBS - 1);
-    m = odd[0] * P_INVERSE;
-    chain(even, p + 1, m, &unused);
-    chain(odd, p, m, even + LIMBS - 1);
-  }
-  Fp r;
-  UNROLL for (int i = 0; i < LIMBS - 1; ++i) r.v[i] = odd[i + 1];
-  r.v[LIMBS - 1] = 0;
-  add_limbs(r.v, even);
-  return r;
 }
 #else
 PART void add_limbs(uint* x, const uint* y) {
@@ -174,7 +106,174 @@ PART uint subtract_limbs(uint* x, const uint* y) {
   }
   return (uint)-(int)borrow;
 }
+#endif
 
+// Of a value below 4p.
+PART Fp fp_once_reduced(Fp a) {
+  const uint twice[LIMBS] = {LIST_D};
+  const Fp b = a;
+  const uint small = subtract_limbs(a.v, twice);
+  UNROLL for (int i = 0; i < LIMBS; ++i) a.v[i] = small ? b.v[i] : a.v[i];
+  return a;
+}
+
+#ifdef MSM_PTX
+// The products of y[0], y[2], .. (`pairs` of them) with m, each 64 bits wide on a pair of limbs of x: x += that, the carry goes to
+// *top. Of a mad.lo.cc and a madc.hi.cc with the same factors the assembler makes one wide multiply-add.
+PART void chain(uint* x, const uint* y, uint m, uint* top, int pairs) {
+  switch (pairs) {  // known when this is compiled
+    case 1:
+      __asm__("mad.lo.cc.u32 %0,%3,%4,%0;madc.hi.cc.u32 %1,%3,%4,%1;addc.u32 %2,%2,0;"
+              : IO2(x), "+r"(*top)
+              : EVEN1(y), "r"(m));
+      break;
+    case 2:
+      __asm__("mad.lo.cc.u32 %0,%5,%7,%0;madc.hi.cc.u32 %1,%5,%7,%1;madc.lo.cc.u32 %2,%6,%7,%2;madc.hi.cc.u32 %3,%6,%7,%3;"
+              "addc.u32 %4,%4,0;"
+              : IO4(x), "+r"(*top)
+              : EVEN2(y), "r"(m));
+      break;
+    case 3:
+      __asm__("mad.lo.cc.u32 %0,%7,%10,%0;madc.hi.cc.u32 %1,%7,%10,%1;madc.lo.cc.u32 %2,%8,%10,%2;madc.hi.cc.u32 %3,%8,%10,%3;"
+              "madc.lo.cc.u32 %4,%9,%10,%4;madc.hi.cc.u32 %5,%9,%10,%5;addc.u32 %6,%6,0;"
+              : IO6(x), "+r"(*top)
+              : EVEN3(y), "r"(m));
+      break;
+    case 4:
+      __asm__("mad.lo.cc.u32 %0,%9,%13,%0;madc.hi.cc.u32 %1,%9,%13,%1;madc.lo.cc.u32 %2,%10,%13,%2;madc.hi.cc.u32 %3,%10,%13,%3;"
+              "madc.lo.cc.u32 %4,%11,%13,%4;madc.hi.cc.u32 %5,%11,%13,%5;madc.lo.cc.u32 %6,%12,%13,%6;madc.hi.cc.u32 %7,%12,%13,%7;"
+              "addc.u32 %8,%8,0;"
+              : IO8(x), "+r"(*top)
+              : EVEN4(y), "r"(m));
+      break;
+#if LIMBS == 12
+    case 5:
+      __asm__("mad.lo.cc.u32 %0,%11,%16,%0;madc.hi.cc.u32 %1,%11,%16,%1;madc.lo.cc.u32 %2,%12,%16,%2;madc.hi.cc.u32 %3,%12,%16,%3;"
+              "madc.lo.cc.u32 %4,%13,%16,%4;madc.hi.cc.u32 %5,%13,%16,%5;madc.lo.cc.u32 %6,%14,%16,%6;madc.hi.cc.u32 %7,%14,%16,%7;"
+              "madc.lo.cc.u32 %8,%15,%16,%8;madc.hi.cc.u32 %9,%15,%16,%9;addc.u32 %10,%10,0;"
+              : IO10(x), "+r"(*top)
+              : EVEN5(y), "r"(m));
+      break;
+    case 6:
+      __asm__("mad.lo.cc.u32 %0,%13,%19,%0;madc.hi.cc.u32 %1,%13,%19,%1;madc.lo.cc.u32 %2,%14,%19,%2;madc.hi.cc.u32 %3,%14,%19,%3;"
+              "madc.lo.cc.u32 %4,%15,%19,%4;madc.hi.cc.u32 %5,%15,%19,%5;madc.lo.cc.u32 %6,%16,%19,%6;madc.hi.cc.u32 %7,%16,%19,%7;"
+              "madc.lo.cc.u32 %8,%17,%19,%8;madc.hi.cc.u32 %9,%17,%19,%9;madc.lo.cc.u32 %10,%18,%19,%10;madc.hi.cc.u32 %11,%18,%19,%11;"
+              "addc.u32 %12,%12,0;"
+              : IO12(x), "+r"(*top)
+              : EVEN6(y), "r"(m));
+      break;
+#endif
+  }
+}
+
+// The same with all pairs, after moving x down by two limbs; the limb that x[1] becomes goes to *low, which is one below x.
+PART void chain_shifted(uint* x, const uint* y, uint m, uint* low) {
+  const uint one_below = x[1];
+#if LIMBS == 8
+  __asm__("add.cc.u32 %8,%8,%14;"
+          "madc.lo.cc.u32 %0,%9,%13,%2;madc.hi.cc.u32 %1,%9,%13,%3;madc.lo.cc.u32 %2,%10,%13,%4;madc.hi.cc.u32 %3,%10,%13,%5;"
+          "madc.lo.cc.u32 %4,%11,%13,%6;madc.hi.cc.u32 %5,%11,%13,%7;madc.lo.cc.u32 %6,%12,%13,0;madc.hi.u32 %7,%12,%13,0;"
+          : IO8(x), "+r"(*low)
+          : EVEN4(y), "r"(m), "r"(one_below));
+#else
+  __asm__("add.cc.u32 %12,%12,%20;"
+          "madc.lo.cc.u32 %0,%13,%19,%2;madc.hi.cc.u32 %1,%13,%19,%3;madc.lo.cc.u32 %2,%14,%19,%4;madc.hi.cc.u32 %3,%14,%19,%5;"
+          "madc.lo.cc.u32 %4,%15,%19,%6;madc.hi.cc.u32 %5,%15,%19,%7;madc.lo.cc.u32 %6,%16,%19,%8;madc.hi.cc.u32 %7,%16,%19,%9;"
+          "madc.lo.cc.u32 %8,%17,%19,%10;madc.hi.cc.u32 %9,%17,%19,%11;madc.lo.cc.u32 %10,%18,%19,0;madc.hi.u32 %11,%18,%19,0;"
+          : IO12(x), "+r"(*low)
+          : EVEN6(y), "r"(m), "r"(one_below));
+#endif
+}
+
+// Sums of products are kept in two rows: those of even limbs of one factor in `low`, those of odd limbs in `high`, which is one limb
+// further up. Dividing by 2^32 swaps the two, and what is left of the former lower row moves down two limbs.
+
+// += y * m.
+PART void add_row(uint* low, uint* high, const uint* y, uint m) {
+  uint unused = 0;
+  chain(high, y + 1, m, &unused, LIMBS / 2);
+  chain(low, y, m, high + LIMBS - 1, LIMBS / 2);
+}
+
+// The rows swapped, then += y * m.
+PART void add_row_shifted(uint* low, uint* high, const uint* y, uint m) {
+  chain_shifted(high, y + 1, m, low);
+  chain(low, y, m, high + LIMBS - 1, LIMBS / 2);
+}
+
+// What is left when low[0] is 0: divided by 2^32 once more.
+PART Fp joined(const uint* low, const uint* high) {
+  Fp r;
+  UNROLL for (int i = 0; i < LIMBS - 1; ++i) r.v[i] = low[i + 1];
+  r.v[LIMBS - 1] = 0;
+  add_limbs(r.v, high);
+  return r;
+}
+
+// Montgomery product.
+PART Fp fp_mul(Fp a, Fp b) {
+  uint rows[2][LIMBS];
+  const uint p[LIMBS] = {LIST_P};
+  UNROLL for (int i = 0; i < LIMBS; ++i) rows[0][i] = rows[1][i] = 0;
+  UNROLL for (int i = 0; i < LIMBS; ++i) {
+    uint* low = rows[i % 2];
+    uint* high = rows[(i + 1) % 2];
+    if (i == 0) {
+      add_row(low, high, a.v, b.v[i]);
+    } else {
+      add_row_shifted(low, high, a.v, b.v[i]);
+    }
+    add_row(low, high, p, low[0] * P_INVERSE);
+  }
+  return joined(rows[1], rows[0]);
+}
+
+// a b + c d with one reduction, below 8 p^2 / R + p: below 2p for 381 bits of 384, but 2.6 p for 254 of 256.
+PART Fp fp_mul_add(Fp a, Fp b, Fp c, Fp d) {
+  uint rows[2][LIMBS];
+  const uint p[LIMBS] = {LIST_P};
+  UNROLL for (int i = 0; i < LIMBS; ++i) rows[0][i] = rows[1][i] = 0;
+  UNROLL for (int i = 0; i < LIMBS; ++i) {
+    uint* low = rows[i % 2];
+    uint* high = rows[(i + 1) % 2];
+    if (i == 0) {
+      add_row(low, high, a.v, b.v[i]);
+    } else {
+      add_row_shifted(low, high, a.v, b.v[i]);
+    }
+    add_row(low, high, c.v, d.v[i]);
+    add_row(low, high, p, low[0] * P_INVERSE);
+  }
+#if LIMBS == 8
+  return fp_once_reduced(joined(rows[1], rows[0]));
+#else
+  return joined(rows[1], rows[0]);
+#endif
+}
+
+// Montgomery square: in row i, a_i times a_i and twice the limbs above it; those below were counted twice in their own rows. That
+// row adds nothing to limb 0 from i = 1 on, so it can be reduced first, and the shift is the reduction's.
+PART Fp fp_sqr(Fp a) {
+  uint rows[2][LIMBS], twice[LIMBS], unused = 0;
+  const uint p[LIMBS] = {LIST_P};
+  UNROLL for (int i = 0; i < LIMBS; ++i) {
+    rows[0][i] = rows[1][i] = 0;
+    twice[i] = i == 0 ? a.v[0] << 1 : a.v[i] << 1 | a.v[i - 1] >> 31;
+  }
+  UNROLL for (int i = 0; i < LIMBS; ++i) {
+    uint* low = rows[i % 2];
+    uint* high = rows[(i + 1) % 2];
+    if (i > 0) add_row_shifted(low, high, p, (low[0] + high[1]) * P_INVERSE);
+    uint factor[LIMBS];
+    UNROLL for (int j = 0; j < LIMBS; ++j) factor[j] = j == i ? a.v[j] : j == i + 1 ? a.v[j] << 1 : twice[j];
+    const int odd = i | 1, even = (i + 1) & ~1;  // first limbs of either kind from i on
+    chain(high + odd - 1, factor + odd, a.v[i], &unused, (LIMBS - odd + 1) / 2);
+    if (even < LIMBS) chain(low + even, factor + even, a.v[i], high + LIMBS - 1, (LIMBS - even) / 2);
+    if (i == 0) add_row(low, high, p, low[0] * P_INVERSE);
+  }
+  return joined(rows[1], rows[0]);
+}
+#else
 // Montgomery product: multiply and reduce a limb at a time (CIOS: Koc, Acar, Kaliski, Analyzing and comparing Montgomery
 // multiplication algorithms, 1996). Every x * y + z + w below fits 64 bits; the running sum stays below 3p, so it needs no limb more.
 CALLED Fp fp_mul(Fp a, Fp b) {
@@ -193,9 +292,17 @@ CALLED Fp fp_mul(Fp a, Fp b) {
   }
   return r;
 }
-#endif
 
 PART Fp fp_sqr(Fp a) { return fp_mul(a, a); }
+
+// a b + c d.
+PART Fp fp_mul_add(Fp a, Fp b, Fp c, Fp d) {
+  a = fp_mul(a, b);
+  c = fp_mul(c, d);
+  add_limbs(a.v, c.v);
+  return fp_once_reduced(a);
+}
+#endif
 
 PART Fp fp_zero(void) {
   Fp r;
@@ -210,12 +317,17 @@ PART Fp fp_one(void) {
 }
 
 PART Fp fp_add(Fp a, Fp b) {
-  const uint twice[LIMBS] = {LIST_D};
   add_limbs(a.v, b.v);
-  b = a;
-  const uint small = subtract_limbs(a.v, twice);
-  UNROLL for (int i = 0; i < LIMBS; ++i) a.v[i] = small ? b.v[i] : a.v[i];
-  return a;
+  return fp_once_reduced(a);
+}
+
+// 2p - a: below 2p unless a is 0 by all limbs; what it is multiplied with next does not mind.
+PART Fp fp_negated(Fp a) {
+  Fp r;
+  const uint twice[LIMBS] = {LIST_D};
+  UNROLL for (int i = 0; i < LIMBS; ++i) r.v[i] = twice[i];
+  subtract_limbs(r.v, a.v);
+  return r;
 }
 
 PART Fp fp_sub(Fp a, Fp b) {

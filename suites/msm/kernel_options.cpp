@@ -22,7 +22,7 @@ void define(std::string& options, const char* prefix, const Limbs<N>& value) {
 
 }  // namespace
 
-std::string kernel_options(Curve curve, bool fold, bool cpu, bool ptx) {
+std::string field_options(Curve curve, bool cpu, bool ptx) {
   return with_curve(curve, [&](auto c) {
     using C = decltype(c);
     std::string options = "-DLIMBS=" + std::to_string(2 * C::limbs);
@@ -30,13 +30,22 @@ std::string kernel_options(Curve curve, bool fold, bool cpu, bool ptx) {
     define(options, "P", C::modulus);
     define(options, "D", add(C::modulus, C::modulus, carry));
     define(options, "U", Fp<C>::one().montgomery());
-    define(options, "R", C::order);
     options += " -DP_INVERSE=" + word(static_cast<std::uint32_t>(Fp<C>::minus_inverse()));
-    if (fold) options += " -DFOLD";
     if (cpu) options += " -DMSM_ROLLED";
     if (ptx) options += " -DMSM_PTX";
+    // Three work-groups of 128 on a multiprocessor instead of two, for 16 bytes spilled; 8 limbs need 118 registers as it is.
+    if (ptx && 2 * C::limbs == 12) options += " -cl-nv-maxrregcount=168";
     return options;
   });
+}
+
+std::string scalar_options(Curve curve, bool fold, bool cpu) {
+  std::string options = cpu ? "-DMSM_ROLLED" : "";
+  if (fold) {
+    options += " -DFOLD";
+    define(options, "R", order_of(curve));
+  }
+  return options;
 }
 
 }  // namespace mgpu::msm

@@ -8,7 +8,9 @@
 
 namespace mgpu::msm {
 
-// `fold`: see windows_of. `ptx`: NVIDIA's carry chains.
-std::string kernel_options(Curve curve, bool fold, bool cpu, bool ptx);
+// Of the files that include msm_field.cl. `ptx`: NVIDIA's carry chains.
+std::string field_options(Curve curve, bool cpu, bool ptx);
+// Of msm_sort.cl. `fold`: see windows_of.
+std::string scalar_options(Curve curve, bool fold, bool cpu);
 
 }  // namespace mgpu::msm

@@ -35,12 +35,13 @@ MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode
     if (!traits_.nvidia || error.kind() == ErrorKind::out_of_memory) throw;
     make_kernels(device, false);  // a compiler that refuses the inline assembly
   }
-  const Layout plan = layout(workload.problem(), mode, fits);
+  const Layout plan = layout(traits_, workload.problem(), mode, fits);
   const bool both = plan.slots == 2;
   points_[0] = device.allocate(plan.points);
   if (both && mode == Mode::end_to_end) points_[1] = device.allocate(plan.points);
   scalars_[0] = device.allocate(plan.scalars);
   if (both) scalars_[1] = device.allocate(plan.scalars);
+  codes_ = device.allocate(plan.codes);
   ranks_ = device.allocate(plan.ranks);
   entries_ = device.allocate(plan.entries);
   counts_ = device.allocate(plan.counts);
@@ -55,13 +56,16 @@ MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode
 
 void MsmProgram::make_kernels(DeviceResources& device, bool ptx) {
   const Curve curve = workload_.terms().curve();
-  const std::string options = kernel_options(curve, workload_.fold(), traits_.cpu, ptx);
+  const std::string options = field_options(curve, traits_.cpu, ptx),
+                    sort_options = scalar_options(curve, workload_.fold(), traits_.cpu);
   self_test_ = std::make_unique<SelfTest>(curve, device, options);
-  clear_words_ = device.kernel(sort_file, "clear_words", options);
-  digits_ = device.kernel(sort_file, "digits", options);
-  scan_blocks_ = device.kernel(sort_file, "scan_blocks", options);
-  scan_sums_ = device.kernel(sort_file, "scan_sums", options);
-  make_tasks_ = device.kernel(sort_file, "make_tasks", options);
+  clear_words_ = device.kernel(sort_file, "clear_words", sort_options);
+  digits_ = device.kernel(sort_file, "digits", sort_options);
+  count_digits_ = device.kernel(sort_file, "count_digits", sort_options);
+  place_ = device.kernel(sort_file, "place", sort_options);
+  scan_blocks_ = device.kernel(sort_file, "scan_blocks", sort_options);
+  scan_sums_ = device.kernel(sort_file, "scan_sums", sort_options);
+  make_tasks_ = device.kernel(sort_file, "make_tasks", sort_options);
   clear_sums_ = device.kernel(accumulate_file, "clear_sums", options);
   accumulate_ = device.kernel(accumulate_file, "accumulate", options);
   combine_ = device.kernel(accumulate_file, "combine", options);
@@ -91,9 +95,9 @@ void MsmProgram::prepare(Stream& stream) {
 }
 
 void MsmProgram::launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args,
-                        Stream& stream) {
+                        Stream& stream, std::size_t rows) {
   if (work_items == 0) return;
-  stream.launch(kernel, {{(work_items + local - 1) / local * local, 1, 1}, {local, 1, 1}}, args);
+  stream.launch(kernel, {{(work_items + local - 1) / local * local, rows, 1}, {local, 1, 1}}, args);
 }
 
 void MsmProgram::clear_buckets(Stream& stream) {
@@ -127,7 +131,7 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const bool by_points = workload_.problem().axis == Axis::points;
   const unsigned first_window = by_points ? 0 : static_cast<unsigned>(slice.begin);
   const unsigned windows = by_points ? windows_.count : static_cast<unsigned>(slice.size());
-  const Pass pass = pass_of(by_points ? slice.size() : all, windows, windows_.buckets());
+  const Pass pass = pass_of(traits_, by_points ? slice.size() : all, windows, windows_.buckets());
   const std::uint64_t first_bucket = std::uint64_t{first_window} * windows_.buckets();
 
   if (!open_) clear_buckets(stream);
@@ -137,7 +141,7 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
          {from.points, from.first_point, entries_.get(), tasks_.get(), plan_.get(), buckets_.get(), first_bucket, partials_.get()},
          stream);
   // Its groups take turns, as how many buckets are too long is known on the device alone.
-  const std::size_t size = power_of_two_at_most(traits_.max_work_group, traits_.cpu ? 4 : 64);
+  const std::size_t size = power_of_two_at_most(traits_.max_work_group, traits_.cpu ? 4 : 32);
   const std::uint64_t groups = std::min<std::uint64_t>(pass.entries() / pass.limit, 4 * traits_.compute_units);
   launch(*combine_, groups * size, size,
          {longs_.get(), plan_.get(), partials_.get(), buckets_.get(), first_bucket,
@@ -148,24 +152,19 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
 }
 
 void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_window, Stream& stream) {
-  const std::uint32_t points = narrow(pass.points), buckets = narrow(pass.buckets), limit = pass.limit, c = windows_.bits;
-  const std::uint32_t end_window = first_window + pass.windows, count = 0, place = 1;
+  const std::uint32_t points = narrow(pass.points), buckets = narrow(pass.buckets), limit = pass.limit;
+  const std::uint32_t bits = windows_.bits, each = windows_.buckets(), end_window = first_window + pass.windows;
   const std::uint32_t blocks = buckets / scan_block + 1, plan_words = plan_lengths + limit + 1;
   const LocalBytes scan{group_ * 4}, lengths{(limit + 1) * Bytes{4}};
-  launch(*clear_words_, buckets, light_, {counts_.get(), buckets}, stream);
-  launch(*clear_words_, plan_words, light_, {plan_.get(), plan_words}, stream);
-  launch(*digits_, points, light_,
-         {from.scalars, from.first_scalar, points, c, first_window, end_window, count, counts_.get(), bases_.get(), ranks_.get(),
-          entries_.get()},
-         stream);
+  launch(*clear_words_, std::max(buckets, plan_words), light_, {counts_.get(), buckets, plan_.get(), plan_words}, stream);
+  launch(*digits_, points, light_, {from.scalars, from.first_scalar, points, bits, first_window, end_window, codes_.get()}, stream);
+  launch(*count_digits_, points, light_, {codes_.get(), points, each, counts_.get(), ranks_.get()}, stream, pass.windows);
   launch(*scan_blocks_, blocks * group_, group_, {counts_.get(), buckets, limit, bases_.get(), plan_.get(), scan, lengths}, stream);
   launch(*scan_sums_, group_, group_, {bases_.get(), blocks, limit, plan_.get(), scan}, stream);
   launch(*make_tasks_, buckets, group_,
          {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(), lengths}, stream);
-  launch(*digits_, points, light_,
-         {from.scalars, from.first_scalar, points, c, first_window, end_window, place, counts_.get(), bases_.get(), ranks_.get(),
-          entries_.get()},
-         stream);
+  launch(*place_, points, light_, {codes_.get(), points, each, counts_.get(), bases_.get(), ranks_.get(), entries_.get()}, stream,
+         pass.windows);
 }
 
 // Of the windows from the first that has something to the last: those between are as a rule all of them.

@@ -33,16 +33,18 @@ class MsmProgram : public DeviceProgram {
   Inputs inputs(const Slice& slice, unsigned slot, Stream& stream);
   void clear_buckets(Stream& stream);
   void sort(const Pass& pass, const Inputs& inputs, unsigned first_window, Stream& stream);
-  void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args, Stream& stream);
+  void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args, Stream& stream,
+              std::size_t rows = 1);
 
   MsmWorkload& workload_;
   std::unique_ptr<SelfTest> self_test_;  // until it is done
   const DeviceTraits traits_;
   const Mode mode_;
   const std::size_t light_, heavy_, group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
-  std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, scan_blocks_, scan_sums_, make_tasks_, accumulate_, combine_, halve_;
-  std::unique_ptr<Buffer> points_[2], scalars_[2], ranks_, entries_, counts_, bases_, plan_, tasks_, longs_, partials_, buckets_,
-      scratch_;
+  std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_, scan_sums_, make_tasks_,
+      accumulate_, combine_, halve_;
+  std::unique_ptr<Buffer> points_[2], scalars_[2], codes_, ranks_, entries_, counts_, bases_, plan_, tasks_, longs_, partials_,
+      buckets_, scratch_;
 
   Windows windows_;                               // of the sample under way
   bool open_ = false;                             // buckets hold something

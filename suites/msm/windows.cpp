@@ -10,12 +10,12 @@
 namespace mgpu::msm {
 namespace {
 
-// Multiplications (a squaring counts as one) of a mixed and a full addition, kernels/msm_curve.cl. Halving does two full additions
-// a bucket, and its last levels are too small to fill a device: taken as three.
-constexpr double mixed = 10, full = 14, additions_a_bucket = 3;
+// In multiplications in the field, as measured on an H200 (BN254, 2^20 to 2^24 points): a mixed addition is ten of them, sorting
+// its entry takes as long as 2.7; a bucket takes two full additions, 14 each, and its share of counting and scanning.
+constexpr double entry_cost = 12.7, bucket_cost = 33;
 
 double cost(const Windows& windows, std::uint64_t points) {
-  return mixed * static_cast<double>(points) + additions_a_bucket * full * windows.buckets();
+  return entry_cost * static_cast<double>(points) + bucket_cost * windows.buckets();
 }
 
 template <class Cost>
@@ -49,25 +49,29 @@ Windows best_split_windows(Curve curve, bool fold, std::uint64_t points, std::si
 
 std::uint64_t Pass::tasks() const { return std::min(entries(), buckets) + entries() / limit; }
 
-Pass pass_of(std::uint64_t points, unsigned windows, std::uint32_t buckets_each) {
+Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned windows, std::uint32_t buckets_each) {
   Pass pass;
   pass.points = points;
   pass.windows = windows;
   pass.buckets = std::uint64_t{windows} * buckets_each;
-  // Uniform digits: lengths are Poisson, so hardly a bucket of the lower windows is longer than six deviations above the mean; what
-  // is longer (the narrow top window, skewed scalars) is cut and so spread over work-items.
+  // What is longer is cut, and so spread over work-items: the narrow top window, skewed scalars. Uniform digits have Poisson
+  // lengths, hardly one six deviations above the mean. And as the longest tasks start first, one that is no longer than the share
+  // of a work-item (512 of them on a compute unit, by registers) does not end last.
   const double mean = static_cast<double>(points) / buckets_each;
-  pass.limit = static_cast<std::uint32_t>(std::clamp<double>(mean + 6 * std::sqrt(mean) + 4, least_limit, largest_limit));
+  const double share = static_cast<double>(pass.entries()) / (device.cpu ? 1 : 512.0 * device.compute_units);
+  pass.limit =
+      static_cast<std::uint32_t>(std::clamp<double>(std::max(mean + 6 * std::sqrt(mean) + 4, share), least_limit, largest_limit));
   return pass;
 }
 
 Bytes Layout::total() const {
-  return slots * (points + scalars) + ranks + entries + counts + bases + plan + tasks + longs + partials + buckets + scratch;
+  return slots * (points + scalars) + codes + ranks + entries + counts + bases + plan + tasks + longs + partials + buckets +
+         scratch;
 }
 
 Bytes Layout::largest() const { return std::max({points, scalars, ranks, entries, tasks, partials, buckets, scratch}); }
 
-Layout layout(const Problem& problem, Mode mode, Items fits) {
+Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits) {
   const bool by_points = problem.axis == Axis::points;
   const Bytes sum = sum_bytes(problem.curve);
   const std::uint64_t slice = by_points ? std::min<std::uint64_t>(problem.points, fits) : problem.points;
@@ -77,8 +81,9 @@ Layout layout(const Problem& problem, Mode mode, Items fits) {
   plan.scalars = at_least_one(by_points && mode != Mode::resident ? slice : problem.points, sizeof(Scalar));
   for (const Windows& windows : problem.windows) {
     const auto at_once = by_points ? windows.count : static_cast<unsigned>(std::min<Items>(windows.count, fits));
-    const Pass pass = pass_of(slice, at_once, windows.buckets());
+    const Pass pass = pass_of(device, slice, at_once, windows.buckets());
     const auto grow = [](Bytes& bytes, std::uint64_t count, Bytes each) { bytes = std::max(bytes, at_least_one(count, each)); };
+    grow(plan.codes, pass.entries(), 4);
     grow(plan.ranks, pass.entries(), 4);
     grow(plan.entries, pass.entries(), 4);
     grow(plan.counts, pass.buckets + 1, 4);
@@ -108,8 +113,8 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode)
   if (problem.axis == Axis::windows) {
     capacity.fits = std::min<Items>(items, ~std::uint32_t{0} / std::max<std::uint64_t>(1, problem.points));
   }
-  while (capacity.fits > 1 && too_large(layout(problem, mode, capacity.fits))) capacity.fits /= 2;
-  const Layout plan = layout(problem, mode, capacity.fits);
+  while (capacity.fits > 1 && too_large(layout(device, problem, mode, capacity.fits))) capacity.fits /= 2;
+  const Layout plan = layout(device, problem, mode, capacity.fits);
   if (capacity.fits == 0 || too_large(plan)) {
     capacity.fits = 0;
     capacity.reason = std::to_string(problem.points) + " points with their buckets take " +

@@ -38,7 +38,7 @@ struct Pass {
   std::uint64_t entries() const { return points * windows; }
   std::uint64_t tasks() const;  // at most
 };
-Pass pass_of(std::uint64_t points, unsigned windows, std::uint32_t buckets_each);
+Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned windows, std::uint32_t buckets_each);
 
 constexpr std::uint32_t scan_block = 2048;                       // BLOCK_LOG of kernels/msm_sort.cl
 constexpr std::uint32_t plan_lengths = 4;                        // PLAN_LENGTHS of it
@@ -48,7 +48,7 @@ constexpr std::uint32_t least_limit = 16, largest_limit = 4096;  // counters of 
 struct Layout {
   unsigned slots = 1;             // of points and of scalars that are uploaded by slice
   Bytes points = 0, scalars = 0;  // each of them
-  Bytes ranks = 0, entries = 0, counts = 0, bases = 0, plan = 0, tasks = 0, longs = 0, partials = 0;
+  Bytes codes = 0, ranks = 0, entries = 0, counts = 0, bases = 0, plan = 0, tasks = 0, longs = 0, partials = 0;
   Bytes buckets = 0, scratch = 0;
   Bytes total() const;
   Bytes largest() const;
@@ -59,7 +59,7 @@ struct Problem {
   std::uint64_t points = 0;
   std::vector<Windows> windows;  // any of these may be chosen for a sample; one for Axis::windows
 };
-Layout layout(const Problem& problem, Mode mode, Items fits);
+Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits);
 Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode);
 
 }  // namespace mgpu::msm
