@@ -74,14 +74,15 @@ __kernel void count_digits(__global const uint* codes, uint count, uint buckets,
   if (digit != 0) ranks[slot] = atomic_inc(&counts[w * buckets + digit - 1]);
 }
 
-// Work-item (i, w): point i to its place among the entries, which are sorted by bucket.
-__kernel void place(__global const uint* codes, uint count, uint buckets, __global const uint* offsets, __global const uint* bases,
+// Work-item (i, w, part): point i to its place among the entries, which are sorted by bucket, if its bucket is in that part of the
+// window's buckets: parts so large that the entries of one fit a cache too.
+__kernel void place(__global const uint* codes, uint count, uint buckets, uint part_buckets, __global const uint* offsets, __global const uint* bases,
                     __global const uint* ranks, __global uint* entries) {
   const uint i = (uint)get_global_id(0), w = (uint)get_global_id(1);
   if (i >= count) return;
   const ulong slot = (ulong)w * count + i;
   const uint code = codes[slot];
-  if ((code & ~NEGATE) == 0) return;
+  if ((code & ~NEGATE) == 0 || ((code & ~NEGATE) - 1) / part_buckets != get_global_id(2)) return;
   const uint bucket = w * buckets + (code & ~NEGATE) - 1;
   entries[offsets[bucket] + bases[bucket >> BLOCK_LOG] + ranks[slot]] = i | (code & NEGATE);
 }

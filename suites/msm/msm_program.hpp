@@ -34,7 +34,7 @@ class MsmProgram : public DeviceProgram {
   void clear_buckets(Stream& stream);
   void sort(const Pass& pass, const Inputs& inputs, unsigned first_window, Stream& stream);
   void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args, Stream& stream,
-              std::size_t rows = 1);
+              std::size_t rows = 1, std::size_t layers = 1);
 
   MsmWorkload& workload_;
   std::unique_ptr<SelfTest> self_test_;  // until it is done
