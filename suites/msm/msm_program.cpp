@@ -163,10 +163,8 @@ void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_windo
   launch(*scan_sums_, group_, group_, {bases_.get(), blocks, limit, plan_.get(), scan}, stream);
   launch(*make_tasks_, buckets, group_,
          {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(), lengths}, stream);
-  // Parts of a window's entries that stay in a GPU's second-level cache (50 MB on an H200) while they are written in no order.
-  constexpr std::uint64_t cached_entries = std::uint64_t{1} << 23;
   std::uint32_t parts = 1;
-  while (!traits_.cpu && parts < each && pass.points / parts > cached_entries) parts *= 2;
+  while (!traits_.cpu && parts < each && pass.points / parts > workload_.options().cached_entries) parts *= 2;
   const std::uint32_t part_buckets = each / parts;
   launch(*place_, points, light_,
          {codes_.get(), points, each, part_buckets, counts_.get(), bases_.get(), ranks_.get(), entries_.get()}, stream,

@@ -15,6 +15,8 @@ struct MsmOptions {
   unsigned window_bits = 0;  // 0: the cheapest
   std::size_t devices = 1;
   unsigned host_threads = 1;
+  // Entries of a window that stay in a GPU's second-level cache (50 MB on an H200) while they are written in no order.
+  std::uint64_t cached_entries = std::uint64_t{1} << 23;
 };
 
 class MsmWorkload : public Workload {
@@ -36,6 +38,7 @@ class MsmWorkload : public Workload {
 
   // For the programs.
   const Terms& terms() const { return terms_; }
+  const MsmOptions& options() const { return options_; }
   const Problem& problem() const { return problem_; }
   const Windows& windows() const { return windows_; }  // of the sample under way
   bool fold() const { return fold_; }

@@ -25,6 +25,7 @@ struct Case {
   unsigned window_bits = 0;
   Items pipeline = 0;
   std::size_t devices = 0;
+  std::uint64_t cached_entries = 1 << 23;
 };
 
 MsmWorkload workload_of(Terms terms, const Case& how) {
@@ -32,6 +33,7 @@ MsmWorkload workload_of(Terms terms, const Case& how) {
   options.axis = how.axis;
   options.window_bits = how.window_bits;
   options.devices = testing::machine().open.size();
+  options.cached_entries = how.cached_entries;
   return MsmWorkload(std::move(terms), options);
 }
 
@@ -104,6 +106,13 @@ TEST_CASE("skewed scalars, which put thousands of points into one bucket, are cu
       how.window_bits = 6;
       digest_of(Terms::random(Curve::bn254, 20'000, scalars, 8, 2), how);
     }
+  }
+}
+
+TEST_CASE("entries written part by part, as where a window's exceed a cache, are all written") {
+  for (const std::uint64_t cached : {1, 100, 400}) {
+    digest_of(Terms::random(Curve::bn254, 900, Scalars::uniform, 8, 2),
+              {"equal", Mode::resident, Axis::points, Path::gpu, 7, 0, 0, cached});
   }
 }
 
