@@ -23,6 +23,7 @@ std::string with_includes(std::span<const EmbeddedText> texts, std::string_view 
     }
     const std::string_view name = text.substr(directive.size(), text.rfind('"') - directive.size());
     whole += "#line 1 \"" + std::string(name) + "\"\n" + with_includes(texts, name);
+    if (whole.back() != '\n') whole += '\n';
     whole += "#line " + std::to_string(line) + " \"" + std::string(file) + "\"\n";
   }
   return whole;

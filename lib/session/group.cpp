@@ -131,7 +131,8 @@ void Group::prepare_device(std::size_t index) {
     }
     mine.before = device.probe_clock(kClockProbes);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::unsupported) lose(index, error.what(), error.kind() == ErrorKind::timeout);
+    if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::unsupported)
+      lose(index, error.what(), error.kind() == ErrorKind::timeout);
     mine.program.reset();  // after lose(), which keeps the buffers of a device that hangs
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();

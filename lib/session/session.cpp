@@ -89,7 +89,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     if (!options.stated) measure_suite_rates(backend, executor, problem, devices, options.case_timeout, rates);
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
-      if (std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) == problem.suite->modes.end()) continue;
+      const std::vector<Mode>& can = problem.suite->modes;
+      if (!can.empty() && std::find(can.begin(), can.end(), mode) == can.end()) continue;
       const GroupResult group =
           run_group(backend, executor, options, problem, mode, *workload, devices, rates, digest, give_up_at, observer);
       note_clocks(report, group);

@@ -107,7 +107,7 @@ struct SuiteInfo {
   std::string size_name;  // what --size counts: "leaves"
   std::uint64_t default_size = 0, quick_size = 0;
   std::vector<SuiteOption> options;
-  std::vector<Mode> modes;
+  std::vector<Mode> modes;  // it can do; others asked for are left out. Empty: any
   // Host memory one problem of this size takes, for a check before anything is allocated.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
   // The size that --input gives. Throws Error(input).
