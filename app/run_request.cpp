@@ -157,11 +157,21 @@ StopRule stop_rule(const Settings& settings) {
 }
 
 std::vector<Mode> modes(const Settings& settings) {
-  const std::string mode = choose(settings, "mode", {"both", "resident", "end-to-end"});
-  std::vector<Mode> chosen;
-  if (mode != "end-to-end") chosen.push_back(Mode::resident);
-  if (mode != "resident") chosen.push_back(Mode::end_to_end);
-  return chosen;
+  const std::string mode = choose(settings, "mode", {"both", "resident", "scalars", "end-to-end", "all"});
+  if (mode == "all") return {Mode::resident, Mode::scalars, Mode::end_to_end};
+  if (mode == "both") return {Mode::resident, Mode::end_to_end};
+  return {mode == "resident" ? Mode::resident : mode == "scalars" ? Mode::scalars : Mode::end_to_end};
+}
+
+// A suite leaves out modes it does not have; one that no chosen suite has is a mistake.
+void refuse_foreign_mode(const Settings& settings, std::span<const Mode> asked, std::span<const SuiteInfo* const> chosen) {
+  const bool some = std::any_of(chosen.begin(), chosen.end(), [&](const SuiteInfo* suite) {
+    return std::find_first_of(suite->modes.begin(), suite->modes.end(), asked.begin(), asked.end()) != suite->modes.end();
+  });
+  if (some) return;
+  const Given& given = *settings.find("mode");
+  throw Error(ErrorKind::usage, fmt::format("{}: suite {} has no mode {}; accepted: resident, end-to-end, both, all", given.from,
+                                            chosen.front()->name, in_quotes(given.value)));
 }
 
 VerifyLevel verify_level(const Settings& settings) {
@@ -239,6 +249,7 @@ RunRequest read_run_request(const Settings& settings, std::span<const std::strin
   const std::vector<const SuiteInfo*> chosen = choose_suites(names, suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings);
+  refuse_foreign_mode(settings, request.session.modes, chosen);
   request.require_devices = count_setting(settings, "require-devices", 1, 0);
   request.session.seed = count_setting(settings, "seed", 0, request.session.seed);
   request.session.problems = problems(settings, chosen, request.session.seed, memory);

@@ -37,7 +37,7 @@ std::vector<OptionSpec> own_run_options() {
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, or all; parameters after a colon, dynamic:chunks=32 (default: all)", kWork},
       {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork},
-      {"mode", 0, Kind::value, "MODE", "resident, end-to-end or both (default: both)", kWork},
+      {"mode", 0, Kind::value, "MODE", "resident, scalars (msm: the points stay, scalars are uploaded), end-to-end, both (resident and end-to-end) or all (default: both)", kWork},
       {"seed", 0, Kind::value, "N", "Of random inputs (default: 1)", kWork},
       {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork},
       {"input", 0, Kind::value, "FILE", "Work on this file instead of random data (one suite)", kWork},

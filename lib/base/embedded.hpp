@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace mgpu {
@@ -13,5 +14,9 @@ struct EmbeddedText {
 
 std::span<const EmbeddedText> embedded_kernels();  // kernels/*.cl
 std::span<const EmbeddedText> embedded_schemas();  // lib/report/*.schema.json
+
+// The text of `file` with every line `#include "name"` replaced by that file of `texts`, and #line directives around it, so that a
+// compiler that sees one text names the right file and line. Throws Error(internal) for a file that is not there.
+std::string with_includes(std::span<const EmbeddedText> texts, std::string_view file);
 
 }  // namespace mgpu

@@ -138,9 +138,7 @@ const cl::Program& ClDevice::program(std::string_view file, const std::string& g
   for (const auto& built : programs_) {
     if (built.key == key) return built.program;
   }
-  const auto source = std::find_if(kernels_.begin(), kernels_.end(), [&](const EmbeddedText& text) { return text.file == file; });
-  if (source == kernels_.end()) throw Error(ErrorKind::internal, "no kernel file is called " + std::string(file));
-  programs_.push_back({key, cache_.build(context_, device_, file, source->text, options)});
+  programs_.push_back({key, cache_.build(context_, device_, file, with_includes(kernels_, file), options)});
   return programs_.back().program;
 }
 

@@ -42,6 +42,7 @@ RawSample Executor::run(const SampleRequest& request) {
                 .settled = std::vector<std::uint64_t>(request.members.size(), 0),
                 .alive = std::vector<bool>(request.members.size(), true),
                 .sample = {}};
+  request.workload->expect(request.members.size());
   request.workload->begin_sample();
   std::vector<DeviceWorker> workers;
   workers.reserve(request.members.size());

@@ -8,6 +8,8 @@ const char* to_string(Mode mode) {
   switch (mode) {
     case Mode::resident:
       return "resident";
+    case Mode::scalars:
+      return "scalars";
     case Mode::end_to_end:
       return "end_to_end";
   }

@@ -88,7 +88,7 @@ class Simulator {
     Nanos previous_end{};
   };
 
-  bool end_to_end() const { return request_.mode == Mode::end_to_end; }
+  bool transfers() const { return request_.mode != Mode::resident; }
 
   // Rounds, until nobody has anything to do at this moment.
   void act() {
@@ -184,15 +184,15 @@ class Simulator {
     const DeviceEstimate& device = request_.devices[i];
     if (!unit.prepared) {
       unit.prepared = true;
-      if (end_to_end() && request_.cost.replicated > 0) {
+      if (transfers() && request_.cost.replicated > 0) {
         transfer(i, begin_batch(i, Kind::prepare, {}), QueueModel::upload, static_cast<double>(request_.cost.replicated));
       }
     }
     const auto items = static_cast<double>(slice.size());
     const std::uint64_t tag = begin_batch(i, Kind::slice, slice);
-    if (end_to_end()) transfer(i, tag, QueueModel::upload, items * request_.cost.in_bytes);
+    if (transfers()) transfer(i, tag, QueueModel::upload, items * request_.cost.in_bytes);
     compute(i, tag, device.launch + from_seconds(items / device.items_per_s));
-    if (end_to_end()) transfer(i, tag, QueueModel::download, items * request_.cost.out_bytes);
+    if (transfers()) transfer(i, tag, QueueModel::download, items * request_.cost.out_bytes);
     unit.uncollected = true;
     result_.devices[i].items += slice.size();
     ++result_.devices[i].slices;

@@ -19,9 +19,10 @@ struct Slice {
   constexpr auto operator<=>(const Slice&) const = default;
 };
 
-// What a sample times. A suite may name a third (msm: scalars).
-enum class Mode { resident, end_to_end };
-const char* to_string(Mode mode);  // "resident", "end_to_end"
+// What a sample times: all inputs on the devices before it; those that change from run to run uploaded inside it (msm: the points stay,
+// scalars are uploaded); everything transferred inside it.
+enum class Mode { resident, scalars, end_to_end };
+const char* to_string(Mode mode);  // "resident", "scalars", "end_to_end"
 
 // What one item costs, for strategies that weigh transfers against compute.
 struct ItemCost {

@@ -195,7 +195,7 @@ RunRecord read_run(const JsonReader& j) {
   run.strategy = j.at("strategy").string();
   run.strategy_params = read_params(j.at("strategy_params"));
   run.devices = read_strings(j.at("devices"));
-  run.mode = read_word(j.at("mode"), {Mode::resident, Mode::end_to_end});
+  run.mode = read_word(j.at("mode"), {Mode::resident, Mode::scalars, Mode::end_to_end});
   run.status = read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});
   run.reason = j.at("reason").optional(read_string);
   read_measurement(j, run);

@@ -16,7 +16,7 @@ std::string text(const ParamValue& value) {
 std::string title_of(const RunRecord& run) {
   std::string title = run.suite;
   for (const auto& [name, value] : run.params) title += fmt::format(" {}={}", name, text(value));
-  return title + ", " + (run.mode == Mode::resident ? "resident" : "end to end");
+  return title + ", " + (run.mode == Mode::end_to_end ? "end to end" : to_string(run.mode));
 }
 
 // A parameter is shown where runs of the same strategy in the group differ in it.

@@ -121,7 +121,10 @@ void Group::prepare_device(std::size_t index) {
   try {
     mine.program = workload_.program(device.resources(), DeviceIndex{static_cast<std::uint32_t>(index)}, mode_, mine.capacity);
     mine.cost = device.take_setup_cost();
-    if (mode_ == Mode::resident) {
+    mine.program->self_test(device.stream());
+    settle(backend_, device, device.submit(), options_.case_timeout);
+    mine.program->self_tested();
+    if (mode_ != Mode::end_to_end) {
       const Nanos begin = backend_.now();
       mine.program->load(device.stream());
       settle(backend_, device, device.submit(), options_.case_timeout);
@@ -129,7 +132,8 @@ void Group::prepare_device(std::size_t index) {
     }
     mine.before = device.probe_clock(kClockProbes);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::out_of_memory) lose(index, error.what(), error.kind() == ErrorKind::timeout);
+    if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::unsupported)
+      lose(index, error.what(), error.kind() == ErrorKind::timeout);
     mine.program.reset();  // after lose(), which keeps the buffers of a device that hangs
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();
@@ -215,7 +219,7 @@ void Group::estimate(Cell& cell, const Probe& together) {
   cell.estimates.clear();
   cell.link_up = cell.link_down = 0;
   cell.merge = options_.stated ? options_.stated->merge : workload_.merge_estimate();
-  const ItemCost& cost = workload_.shape().cost;
+  const ItemCost cost = workload_.cost(mode_);
   for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
     const Prepared& mine = result_.prepared[i];
     const bool cpu = devices_[i].facts.is_cpu();
@@ -239,7 +243,7 @@ void Group::estimate(Cell& cell, const Probe& together) {
 
 PlanRequest Group::request_of(const Cell& cell) const {
   const Shape& shape = workload_.shape();
-  return {shape.items, shape.granularity, mode_, shape.cost, cell.estimates, cell.link_up, cell.link_down, cell.merge};
+  return {shape.items, shape.granularity, mode_, workload_.cost(mode_), cell.estimates, cell.link_up, cell.link_down, cell.merge};
 }
 
 // With the source that will run, before it does. Without a rate of every device there is no prediction.

@@ -113,8 +113,9 @@ class Recorder {
     const Shape& shape = workload_.shape();
     if (cell.first == 0 && cell.count == run.devices.size()) {  // a device alone was told of itself only
       run.plan.estimates = cell.estimates;
-      run.plan.request = {shape.items,           shape.granularity, shape.cost.in_bytes, shape.cost.out_bytes,
-                          shape.cost.replicated, cell.link_up,      cell.link_down,      cell.merge};
+      const ItemCost cost = workload_.cost(mode_);
+      run.plan.request = {shape.items,     shape.granularity, cost.in_bytes,  cost.out_bytes,
+                          cost.replicated, cell.link_up,      cell.link_down, cell.merge};
     }
     if (!cell.chosen) return;
     PlanChosen& chosen = run.plan.chosen.emplace();

@@ -75,7 +75,9 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   bool interrupted = false;
   SuiteRates rates = options.suite_rates;
   for (const Problem& problem : options.problems) {
-    std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
+    SuiteParams params = problem.params;
+    params.devices = devices.size();
+    std::unique_ptr<Workload> workload = problem.suite->make(params);
     std::vector<OpenDevice*> open;
     for (const SessionDevice& device : devices) {
       if (!device.lost) open.push_back(device.open.get());
@@ -87,6 +89,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     if (!options.stated) measure_missing_rates(backend, executor, problem, devices, options.case_timeout, rates);
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
+      const std::vector<Mode>& can = problem.suite->modes;
+      if (!can.empty() && std::find(can.begin(), can.end(), mode) == can.end()) continue;
       const GroupResult group =
           run_group(backend, executor, options, problem, mode, *workload, devices, rates, digest, give_up_at, observer);
       note_clocks(report, group);

@@ -38,7 +38,11 @@ struct Capacity {
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
-  virtual void load(Stream& stream) = 0;     // resident mode, before the samples: all inputs onto the device
+  // Before anything is measured: does the device compute what this program relies on? Compilers for integer code have failed at that.
+  // self_tested(), when those commands are complete, throws Error(unsupported): the device is then refused for this problem.
+  virtual void self_test(Stream&) {}
+  virtual void self_tested() {}
+  virtual void load(Stream& stream) = 0;     // before the samples, but for end to end: inputs that stay on the device
   virtual void prepare(Stream& stream) = 0;  // at the start of a sample: clear what was accumulated; end to end: replicated inputs
   virtual void enqueue(const Slice& slice, unsigned slot, Stream& stream) = 0;
   virtual void collect(Stream& stream) = 0;  // after the device's last slice: reduce what it accumulated and bring it to the host
@@ -62,6 +66,7 @@ class Workload {
  public:
   virtual ~Workload() = default;
   virtual const Shape& shape() const = 0;
+  virtual ItemCost cost(Mode) const { return shape().cost; }  // where a mode sends less than all inputs
   virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
   virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
@@ -69,7 +74,8 @@ class Workload {
   // Host memory that transfers read from: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
 
-  virtual void begin_sample() = 0;  // forget the partials of the sample before
+  virtual void expect(std::size_t) {}  // before begin_sample: so many devices share the sample, where that decides how it is computed
+  virtual void begin_sample() = 0;     // forget the partials of the sample before
   virtual bool merge_on_device(
       const DeviceTraits& best) const = 0;  // all partials are here: would the device be faster than the host?
   virtual void merge() = 0;                 // combine the partials on the host; the result is complete
@@ -93,6 +99,7 @@ struct SuiteParams {
   std::map<std::string, std::string> options;
   std::optional<std::filesystem::path> input;
   unsigned host_threads = 1;
+  std::size_t devices = 1;  // of the set: most that will share the problem
 };
 
 struct SuiteInfo {
@@ -100,7 +107,7 @@ struct SuiteInfo {
   std::string size_name;  // what --size counts: "leaves"
   std::uint64_t default_size = 0, quick_size = 0;
   std::vector<SuiteOption> options;
-  std::vector<Mode> modes;
+  std::vector<Mode> modes;  // it can do; others asked for are left out. Empty: any
   // Host memory one problem of this size takes, for a check before anything is allocated.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
   // The size that --input gives. Throws Error(input).

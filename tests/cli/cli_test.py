@@ -49,6 +49,24 @@ def python_with_jsonschema():
     raise RuntimeError("no python3 here has the module jsonschema (package python3-jsonschema)")
 
 
+def bn254_multiple(p, n):
+    """n times (1, 2) on y^2 = x^3 + 3, n > 0: the schoolbook's chord and tangent."""
+    def add(a, b):
+        if a is None or b is None:
+            return a or b
+        if a[0] == b[0] and (a[1] + b[1]) % p == 0:
+            return None
+        slope = 3 * a[0] * a[0] * pow(2 * a[1], -1, p) if a == b else (b[1] - a[1]) * pow(b[0] - a[0], -1, p)
+        x = (slope * slope - a[0] - b[0]) % p
+        return x, (slope * (a[0] - x) - a[1]) % p
+
+    total, power = None, (1, 2)
+    while n:
+        total = add(total, power) if n & 1 else total
+        power, n = add(power, power), n >> 1
+    return total
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(dir=SCRATCH)
@@ -282,6 +300,31 @@ class Runs(Case):
             strategies = {s["name"] for s in json.loads(self.good("list", "strategies", "--json").out)["strategies"]}
             self.assertEqual({run["strategy"].split(":")[0] for run in report["runs"]}, strategies)
             self.assertEqual({run["mode"] for run in report["runs"]}, {"resident", "end_to_end"})
+
+    def test_a_file_of_terms_is_summed_alike_under_every_strategy_axis_and_mode_and_written(self):
+        p = 21888242871839275222246405745257275088696311157297823662689037894645226208583
+        terms = [(2, (1, 2)), (2**256 - 1, (1, 2)), (7, (1, p - 2)), (9, (0, 0))]
+        order = 21888242871839275222246405745257275088548364400416034343698204186575808495617
+        expected = bn254_multiple(p, (2 + (2**256 - 1) - 7) % order)
+        file = self.folder / "terms.json"
+        file.write_text(json.dumps({"curve": "bn254", "terms": [{"scalar": hex(s), "x": hex(x), "y": hex(y)} for s, (x, y) in terms]}))
+        result, output = self.folder / "r.json", self.folder / "sum.json"
+        modes = set()
+        for axis in ("points", "windows"):
+            self.good("run", "msm", *DEVICES, "-n", 1, "--warmup", 0, "-s", "all", "--mode", "all", "--axis", axis, "--input", file,
+                      "--output", output, "-o", result)
+            point = json.loads(output.read_text())
+            self.assertEqual((point["curve"], int(point["x"], 16), int(point["y"], 16)), ("bn254", *expected))
+            for run in json.loads(result.read_text())["runs"]:
+                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+                self.assertEqual(run["verify"]["digest"], "%064x%064x" % expected)
+                modes.add(run["mode"])
+        self.assertEqual(modes, {"resident", "scalars", "end_to_end"})
+        file.write_text(file.read_text().replace('"0x1"', '"0x3"', 1))
+        self.refused(["run", "msm", *DEVICES, "--input", file], 2, "--input", "term 0", "not on bn254")
+
+    def test_a_mode_that_a_suite_does_not_have_is_refused(self):
+        self.refused(["run", "merkle", "--mode", "scalars"], 2, "--mode", "merkle", "accepted")
 
     def test_the_result_file_obeys_its_schema_and_says_what_was_asked(self):
         file = self.folder / "r.json"

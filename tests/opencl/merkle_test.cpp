@@ -6,12 +6,10 @@
 #include <fstream>
 #include <random>
 
-#include "lib/exec/cl_backend.hpp"
-#include "lib/exec/executor.hpp"
-#include "lib/plan/strategy.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/suites.hpp"
 #include "tests/support/ct_vectors.hpp"
+#include "tests/support/machine.hpp"
 #include "tests/support/merkle_reference.hpp"
 
 using namespace mgpu;
@@ -19,90 +17,17 @@ using mgpu::merkle::TreeKind;
 
 namespace {
 
-// Resources that claim not to be a CPU's, so that the kernels for GPUs are run where there is none.
-class AsGpu final : public DeviceResources {
- public:
-  explicit AsGpu(DeviceResources& real) : real_(real), traits_(real.traits()) { traits_.cpu = false; }
-  const DeviceTraits& traits() const override { return traits_; }
-  std::unique_ptr<Buffer> allocate(Bytes size) override { return real_.allocate(size); }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
-    return real_.kernel(file, entry, options);
-  }
-
- private:
-  DeviceResources& real_;
-  DeviceTraits traits_;
-};
-
-// The devices of a machine, opened once for all tests: two parts of the first CPU if it can be split, else all there are.
-struct Machine {
-  Machine() : backend(make_cl_backend({embedded_kernels(), std::filesystem::temp_directory_path() / "mgpu-bench-test-kernels"})) {
-    auto devices = backend->enumerate().devices;
-    REQUIRE_FALSE(devices.empty());
-    for (const Device& device : devices) {
-      if (!device.is_cpu() || device.compute_units < 2) continue;
-      devices = backend->split(device, 2);
-      break;
-    }
-    for (const Device& device : devices) open.push_back(backend->open(device));
-    executor = std::make_unique<Executor>(*backend, open.size());
-  }
-
-  std::unique_ptr<Backend> backend;
-  std::vector<std::unique_ptr<OpenDevice>> open;
-  std::unique_ptr<Executor> executor;
-};
-
-Machine& machine() {
-  static Machine made;
-  return made;
-}
-
-enum class Path { own, gpu };
+using testing::Path;
 
 // The root, and with VerifyLevel::sample what verification says of it.
 std::string root_of(merkle::MerkleWorkload& workload, const std::string& strategy, Mode mode, Path path, Items pipeline = 0) {
-  Machine& here = machine();
-  std::vector<std::unique_ptr<DeviceProgram>> programs;
-  std::vector<DeviceEstimate> estimates;
-  SampleRequest request;
-  for (std::uint32_t i = 0; i < here.open.size(); ++i) {
-    OpenDevice& device = *here.open[i];
-    AsGpu disguised(device.resources());
-    DeviceResources& resources = path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
-    Capacity capacity = workload.capacity(resources.traits(), mode);
-    REQUIRE(capacity.fits > 0);
-    if (pipeline > 0) capacity.pipeline = std::min(pipeline, capacity.fits);
-    programs.push_back(workload.program(resources, DeviceIndex{i}, mode, capacity));
-    if (mode == Mode::resident) {
-      programs.back()->load(device.stream());
-      const BatchId batch = device.submit();
-      while (!device.complete(batch)) {
-      }
-      device.take(batch);
-    }
-    DeviceEstimate& estimate = estimates.emplace_back();
-    estimate.items_per_s = 1;
-    estimate.score = 10;
-    estimate.fits = capacity.fits;
-    estimate.pipeline = capacity.pipeline;
-    request.members.push_back({&device, programs.back().get()});
-  }
-  const Shape& shape = workload.shape();
-  const PlanRequest plan{shape.items, shape.granularity, mode, shape.cost, estimates, 0, 0};
-  const StrategyChoice choice = parse_strategies(strategy).front();
-  const auto source = choice.info->make(choice.params)->begin(plan, {});
-  request.workload = &workload;
-  request.source = source.get();
-  const RawSample sample = here.executor->run(request);
-  REQUIRE_MESSAGE(!sample.failure, (sample.failure ? sample.failure->what() : ""));
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    programs[i]->publish(here.open[i]->stream());
-    const BatchId batch = here.open[i]->submit();
-    while (!here.open[i]->complete(batch)) {
-    }
-    here.open[i]->take(batch);
-    programs[i]->published();
+  testing::Programs made = testing::make_programs(workload, mode, path, pipeline);
+  testing::take_sample(workload, made, strategy, mode);
+  for (std::size_t i = 0; i < made.programs.size(); ++i) {
+    OpenDevice& device = *testing::machine().open[i];
+    made.programs[i]->publish(device.stream());
+    testing::wait_for(device);
+    made.programs[i]->published();
   }
   CHECK(workload.verify(VerifyLevel::sample, 7).status == Verdict::Status::passed);
   return workload.digest();

@@ -25,6 +25,7 @@ ErrorKind refusal(Problem problem, std::string_view strategy) {
 
 TEST_CASE("modes have the names that files use") {
   CHECK(std::string_view(to_string(Mode::resident)) == "resident");
+  CHECK(std::string_view(to_string(Mode::scalars)) == "scalars");
   CHECK(std::string_view(to_string(Mode::end_to_end)) == "end_to_end");
 }
 

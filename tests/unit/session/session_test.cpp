@@ -17,6 +17,7 @@ SumFaults g_faults;  // of the workloads that sum_suite makes: a plain function 
 const SuiteInfo& sum_suite() {
   static SuiteInfo info = [] {
     SuiteInfo made;
+    made.modes = {Mode::resident, Mode::end_to_end};
     made.name = "sum";
     made.size_name = "items";
     made.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
@@ -85,6 +86,16 @@ TEST_CASE("all strategies in both modes are recorded, verified, and have one dig
   CHECK(*find(report, "single", Mode::resident).metrics.speedup == doctest::Approx(1.0));
   CHECK(*find(report, "equal", Mode::resident).metrics.speedup > 1.9);
   CHECK(*find(report, "equal", Mode::resident).metrics.efficiency > 0.95);
+}
+
+TEST_CASE("a mode that the suite does not have is left out") {
+  Silent observer;
+  SessionOptions options = options_for(2, 1 << 18);
+  options.modes = {Mode::scalars, Mode::resident};
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, std::move(options), observer);
+  CHECK(report.complete);
+  CHECK(report.runs.size() == all_strategies().size());
+  for (const RunRecord& record : report.runs) CHECK(record.mode == Mode::resident);
 }
 
 TEST_CASE("single is the faster device and says so though it is not the first") {

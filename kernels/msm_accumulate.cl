@@ -1,0 +1,78 @@
+// From sorted lists of points to buckets: the mixed additions of an MSM, nearly all of its work, and the few full additions for
+// buckets that were too long for one work-item. What is summed where is the host's and msm_sort.cl's matter; they count buckets from
+// the slice's first, `first_bucket` of the device's. OpenCL C 1.2.
+#include "msm_curve.cl"
+
+#define NEGATE 0x80000000u   // of an entry: subtract the point
+#define PARTIAL 0x80000000u  // of a task: the sum goes to partials, not to a bucket
+
+// Makes `count` sums infinity: only ZZ is read of those.
+__kernel void clear_sums(__global uint4* sums, uint count) {
+  const uint i = (uint)get_global_id(0);
+  if (i < count) fp_store(sums + (ulong)i * SUM_QUADS + 2 * FP_QUADS, fp_zero());
+}
+
+// Task t = (first entry, entries, target): a work-item adds the points of its entries. A bucket's sum goes on from what it holds.
+// Tasks come longest first, so the work-items of a wavefront have equal work. plan[0] is the number of tasks.
+__kernel void accumulate(__global const uint4* points, ulong first_point, __global const uint* entries, __global const uint4* tasks,
+                         __global const uint* plan, __global uint4* buckets, ulong first_bucket, __global uint4* partials) {
+  const uint t = (uint)get_global_id(0);
+  if (t >= plan[0]) return;
+  const uint4 task = tasks[t];
+  const bool partial = (task.z & PARTIAL) != 0;
+  const ulong target = (task.z & ~PARTIAL) + (partial ? 0 : first_bucket);
+  Sum sum = infinity();
+  if (!partial) sum = load_sum(buckets, target);
+  for (uint i = 0; i < task.y; ++i) {
+    const uint entry = entries[task.x + i];
+    Affine point = load_affine(points, first_point + (entry & ~NEGATE));
+    // An unreduced 0 - y is 2p - y; of a blank y, and so of infinity, 0.
+    if (entry & NEGATE) point.y = fp_sub(fp_zero(), point.y);
+    sum = madd(sum, point);
+  }
+  store_sum(partial ? partials : buckets, target, sum);
+}
+
+// Long bucket l = (bucket, first partial, partials): a work-group adds its partials to the bucket. plan[1] is the number of long
+// buckets; groups take turns. `shared` holds a sum per work-item.
+__kernel void combine(__global const uint4* longs, __global const uint* plan, __global const uint4* partials,
+                      __global uint4* buckets, ulong first_bucket, __local uint4* shared) {
+  const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
+  for (uint l = (uint)get_group_id(0); l < plan[1]; l += (uint)get_num_groups(0)) {
+    const uint4 task = longs[l];
+    Sum sum = infinity();
+    if (me == 0) sum = load_sum(buckets, first_bucket + task.x);
+    const uint rounds = (task.z + size - 1) / size;
+    // One addition in the code: first own partials in turn, then those of the other half, halving each time.
+    uint half_size = size;
+    for (uint round = 0; half_size > 1 || round < rounds; ++round) {
+      Sum other = infinity();
+      if (round < rounds) {
+        const uint i = round * size + me;
+        if (i < task.z) other = load_sum(partials, (ulong)task.y + i);
+      } else {
+        __local uint* mine = (__local uint*)(shared + me * SUM_QUADS);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        UNROLL for (int k = 0; k < LIMBS; ++k) {
+          mine[k] = sum.x.v[k];
+          mine[LIMBS + k] = sum.y.v[k];
+          mine[2 * LIMBS + k] = sum.zz.v[k];
+          mine[3 * LIMBS + k] = sum.zzz.v[k];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        half_size /= 2;
+        if (me < half_size) {
+          __local const uint* theirs = (__local const uint*)(shared + (me + half_size) * SUM_QUADS);
+          UNROLL for (int k = 0; k < LIMBS; ++k) {
+            other.x.v[k] = theirs[k];
+            other.y.v[k] = theirs[LIMBS + k];
+            other.zz.v[k] = theirs[2 * LIMBS + k];
+            other.zzz.v[k] = theirs[3 * LIMBS + k];
+          }
+        }
+      }
+      sum = add(sum, other);
+    }
+    if (me == 0) store_sum(buckets, first_bucket + task.x, sum);
+  }
+}

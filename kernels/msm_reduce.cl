@@ -1,0 +1,38 @@
+// From buckets to one sum per bit: the weighted sum of a window's buckets, sum of (k + 1) B_k over k < 2^m, as
+//   A + O_0 + 2 O_1 + 4 O_2 + ...,  A = sum of all B_k, O_l = sum of those B_k whose k has bit l,
+// by halving: adding neighbours gives the next level's row, whose odd elements are those of the next bit; the odd elements of every
+// level are summed in rows of their own, which halve with it. So m launches, each one addition deep, do 2^(m+1) additions; running
+// sums would do as many, but one after the other. OpenCL C 1.2.
+#include "msm_curve.cl"
+
+// Level `level` of a window is a row of n = 2^log_n sums and `level` rows of n / 2 (at least one element): here each becomes half
+// as long, and one more starts. Input starts at sum `first`;
+// `count` sums in all are written, out_size of each window.
+__kernel void halve(__global const uint4* in, ulong first, __global uint4* out, uint log_n, uint level, uint count) {
+  const uint g = (uint)get_global_id(0);
+  if (g >= count) return;
+  const uint n = 1u << log_n, half_n = n >> 1;
+  const uint row = log_n >= 2 ? n >> 2 : 1;  // of the others, after this
+  const uint in_size = n + level * half_n, out_size = half_n + (level + 1) * row;
+  const uint window = g / out_size, k = g % out_size;
+  uint left, right;
+  bool single = false;
+  if (k < half_n) {
+    left = 2 * k;
+    right = left + 1;
+  } else {
+    const uint l = (k - half_n) / row, j = (k - half_n) % row;
+    single = log_n < 2;  // one element each: nothing to add
+    if (l < level) {
+      left = n + l * half_n + (single ? j : 2 * j);
+      right = left + 1;
+    } else {
+      left = single ? 1 : 4 * j + 1;
+      right = left + 2;
+    }
+  }
+  in += (first + (ulong)window * in_size) * SUM_QUADS;
+  Sum other = infinity();
+  if (!single) other = load_sum(in, right);
+  store_sum(out, g, add(load_sum(in, left), other));
+}

@@ -1,0 +1,189 @@
+// Which points go into which bucket: signed digits of the scalars, a counting sort of the points by bucket, and the list of tasks
+// for msm_accumulate.cl, longest first. Integers only. OpenCL C 1.2.
+//
+// A scalar s is cut into windows of c bits from below; a digit above 2^(c-1) becomes negative and carries one up, so that a window has
+// 2^(c-1) buckets: bucket k holds the points whose digit is k + 1, or -(k + 1) and then negated.
+//
+// -D options: MSM_ROLLED as in msm_field.cl; FOLD: r - s and the opposite point for s > r / 2, which saves a bit; only where r times the point is infinity;
+// R0..R7: the group order r.
+
+#ifdef MSM_ROLLED
+#define UNROLL
+#else
+#define UNROLL _Pragma("unroll")
+#endif
+#define NEGATE 0x80000000u   // as in msm_accumulate.cl
+#define PARTIAL 0x80000000u  // likewise
+#define BLOCK_LOG 11         // counters in a block of the scan: 2^11
+
+// plan: what the kernels below tell one another. After it come the counters of the lengths, limit + 1 of them.
+#define PLAN_TASKS 0u
+#define PLAN_LONGS 1u
+#define PLAN_PARTIALS 2u
+#define PLAN_LENGTHS 4u
+
+__kernel void clear_words(__global uint* words, uint count, __global uint* more, uint more_count) {
+  const uint i = (uint)get_global_id(0);
+  if (i < count) words[i] = 0;
+  if (i < more_count) more[i] = 0;
+}
+
+// Digits of scalars first .. first + count - 1 in windows window .. end_window - 1, window after window: |digit|, and NEGATE.
+__kernel void digits(__global const uint4* scalars, ulong first, uint count, uint c, uint window, uint end_window,
+                     __global uint* codes) {
+  const uint i = (uint)get_global_id(0);
+  if (i >= count) return;
+  const uint4 low = scalars[(first + i) * 2], high = scalars[(first + i) * 2 + 1];
+  uint s[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  uint flip = 0;
+#ifdef FOLD
+  const uint r[8] = {R0, R1, R2, R3, R4, R5, R6, R7};
+  uint t[8];
+  ulong borrow = 0;
+  UNROLL for (int k = 0; k < 8; ++k) {
+    borrow = (ulong)r[k] - s[k] - borrow;
+    t[k] = (uint)borrow;
+    borrow >>= 63;
+  }
+  // Is r - s smaller?
+  borrow = 0;
+  UNROLL for (int k = 0; k < 8; ++k) borrow = ((ulong)t[k] - s[k] - borrow) >> 63;
+  flip = (uint)borrow;
+  UNROLL for (int k = 0; k < 8; ++k) s[k] = flip ? t[k] : s[k];
+#endif
+  const uint buckets = 1u << (c - 1), mask = 2 * buckets - 1;
+  uint carry = 0;
+  for (uint w = 0; w < end_window; ++w) {
+    uint digit = (s[0] & mask) + carry;
+    UNROLL for (int k = 0; k < 7; ++k) s[k] = s[k] >> c | s[k + 1] << (32 - c);
+    s[7] >>= c;
+    carry = digit > buckets;
+    if (carry) digit = 2 * buckets - digit;
+    if (w >= window) codes[(ulong)(w - window) * count + i] = digit != 0 && (flip ^ carry) ? digit | NEGATE : digit;
+  }
+}
+
+// Work-item (i, w): counts the digit of point i in window w, and notes its rank within its bucket. Window after window, here and in
+// `place`, so that the counters and the entries in use at a time stay in a cache: of 2^24 points, all windows at once took 86 ps an
+// entry on an H200, pieces that fit its second-level cache 39.
+__kernel void count_digits(__global const uint* codes, uint count, uint buckets, __global uint* counts, __global uint* ranks) {
+  const uint i = (uint)get_global_id(0), w = (uint)get_global_id(1);
+  if (i >= count) return;
+  const ulong slot = (ulong)w * count + i;
+  const uint digit = codes[slot] & ~NEGATE;
+  if (digit != 0) ranks[slot] = atomic_inc(&counts[w * buckets + digit - 1]);
+}
+
+// Work-item (i, w, part): point i to its place among the entries, which are sorted by bucket, if its bucket is in that part of the
+// window's buckets: parts so large that the entries of one fit a cache too.
+__kernel void place(__global const uint* codes, uint count, uint buckets, uint part_buckets, __global const uint* offsets, __global const uint* bases,
+                    __global const uint* ranks, __global uint* entries) {
+  const uint i = (uint)get_global_id(0), w = (uint)get_global_id(1);
+  if (i >= count) return;
+  const ulong slot = (ulong)w * count + i;
+  const uint code = codes[slot];
+  if ((code & ~NEGATE) == 0 || ((code & ~NEGATE) - 1) / part_buckets != get_global_id(2)) return;
+  const uint bucket = w * buckets + (code & ~NEGATE) - 1;
+  entries[offsets[bucket] + bases[bucket >> BLOCK_LOG] + ranks[slot]] = i | (code & NEGATE);
+}
+
+// Exclusive prefix sums of `mine` over the work-group; *total is the sum of all. Hillis and Steele, Data parallel algorithms, 1986.
+uint scan_group(uint mine, __local uint* shared, uint* total) {
+  const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
+  uint sum = mine;
+  for (uint step = 1; step < size; step *= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shared[me] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me >= step) sum += shared[me - step];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  shared[me] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  *total = shared[size - 1];
+  return sum - mine;
+}
+
+// A work-group turns a block of counts into prefix sums within the block (a further one at the very end, so that every bucket has
+// a next), and writes the block's sum; and counts how many buckets have which length, those above `limit` cut into such pieces.
+__kernel void scan_blocks(__global uint* counts, uint count, uint limit, __global uint* sums, __global uint* plan,
+                          __local uint* shared, __local uint* lengths) {
+  const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0), each = (1u << BLOCK_LOG) / size;
+  const uint begin = ((uint)get_group_id(0) << BLOCK_LOG) + me * each;
+  for (uint k = me; k <= limit; k += size) lengths[k] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint sum = 0;
+  for (uint k = begin; k < begin + each && k < count; ++k) {
+    const uint length = counts[k];
+    sum += length;
+    if (length >= limit) atomic_add(&lengths[limit], length / limit);
+    if (length % limit) atomic_inc(&lengths[length % limit]);
+  }
+  uint total;
+  uint before = scan_group(sum, shared, &total);
+  for (uint k = begin; k < begin + each && k <= count; ++k) {
+    const uint length = k < count ? counts[k] : 0;
+    counts[k] = before;
+    before += length;
+  }
+  if (me == 0) sums[get_group_id(0)] = total;
+  for (uint k = me; k <= limit; k += size) {
+    if (lengths[k]) atomic_add(&plan[PLAN_LENGTHS + k], lengths[k]);
+  }
+}
+
+// One work-group: the sums of blocks become prefix sums, and the numbers of lengths the first task of each, longest first.
+__kernel void scan_sums(__global uint* sums, uint count, uint limit, __global uint* plan, __local uint* shared) {
+  const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
+  uint before = 0, total;
+  for (uint k = me; k - me < count; k += size) {
+    const uint sum = k < count ? sums[k] : 0;
+    const uint place = before + scan_group(sum, shared, &total);
+    if (k < count) sums[k] = place;
+    before += total;
+  }
+  before = 0;
+  for (uint k = me; k - me <= limit; k += size) {
+    const uint number = k <= limit ? plan[PLAN_LENGTHS + limit - k] : 0;
+    const uint place = before + scan_group(number, shared, &total);
+    if (k <= limit) plan[PLAN_LENGTHS + limit - k] = place;
+    before += total;
+  }
+  if (me == 0) plan[PLAN_TASKS] = before;
+}
+
+// The tasks of every bucket: (first entry, entries, target, 0). A bucket longer than `limit` gets several, which sum to partials,
+// and an entry in longs: (bucket, first partial, partials, 0). A work-group takes its places in each length at once.
+__kernel void make_tasks(__global const uint* offsets, __global const uint* bases, uint count, uint limit, __global uint* plan,
+                         __global uint4* tasks, __global uint4* longs, __local uint* lengths) {
+  const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
+  const uint bucket = (uint)get_global_id(0);
+  for (uint k = me; k <= limit; k += size) lengths[k] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint begin = 0, length = 0, full_rank = 0, rest_rank = 0;
+  if (bucket < count) {
+    begin = offsets[bucket] + bases[bucket >> BLOCK_LOG];
+    length = offsets[bucket + 1] + bases[(bucket + 1) >> BLOCK_LOG] - begin;
+    if (length >= limit) full_rank = atomic_add(&lengths[limit], length / limit);
+    if (length % limit) rest_rank = atomic_inc(&lengths[length % limit]);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint k = me; k <= limit; k += size) {
+    if (lengths[k]) lengths[k] = atomic_add(&plan[PLAN_LENGTHS + k], lengths[k]);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (length == 0) return;
+  const uint pieces = (length + limit - 1) / limit;
+  uint target = bucket;
+  if (pieces > 1) {
+    target = atomic_add(&plan[PLAN_PARTIALS], pieces);
+    longs[atomic_inc(&plan[PLAN_LONGS])] = (uint4)(bucket, target, pieces, 0);
+    target |= PARTIAL;
+  }
+  for (uint k = 0; k < length / limit; ++k) {
+    tasks[lengths[limit] + full_rank + k] = (uint4)(begin + k * limit, limit, target + k, 0);
+  }
+  if (length % limit) {
+    tasks[lengths[length % limit] + rest_rank] = (uint4)(begin + length / limit * limit, length % limit, target + length / limit, 0);
+  }
+}

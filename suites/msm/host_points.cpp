@@ -1,0 +1,165 @@
+// HostPoints of each curve.
+#include "suites/msm/host_points.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/base/quote.hpp"
+#include "lib/workload/parallel_for.hpp"
+#include "suites/msm/point.hpp"
+
+namespace mgpu::msm {
+namespace {
+
+// Batched inversion (Montgomery's trick): zeros stay. `scratch` is as long as `values`.
+template <class C>
+void invert_all(std::span<Fp<C>> values, std::vector<Fp<C>>& scratch) {
+  Fp<C> product = Fp<C>::one();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    scratch[i] = product;
+    if (!values[i].zero()) product = product * values[i];
+  }
+  Fp<C> inverse = product.inverse();
+  for (std::size_t i = values.size(); i-- > 0;) {
+    if (values[i].zero()) continue;
+    const Fp<C> next = inverse * values[i];
+    values[i] = inverse * scratch[i];
+    inverse = next;
+  }
+}
+
+template <class C>
+class CurvePoints final : public HostPoints {
+ public:
+  Curve curve() const override { return C::curve; }
+
+  // Blocks of points on independent walks: each starts at its own multiple and then adds step times the generator, the sums made
+  // affine together.
+  void multiples(std::span<std::byte> points, const Scalar& first, const Scalar& step, unsigned threads) const override {
+    constexpr std::uint64_t block = 1024;
+    const std::uint64_t count = points.size() / affine_size;
+    const Affine<C> stride = to_affine(times(generator<C>(), step));
+    const Affine<C> origin = to_affine(times(generator<C>(), first));
+    parallel_for((count + block - 1) / block, threads, [&](std::uint64_t b) {
+      const std::uint64_t begin = b * block, end = std::min(count, begin + block);
+      Sum<C> sum = times(stride, Scalar{begin, 0, 0, 0}) + origin;
+      std::vector<Sum<C>> sums;
+      std::vector<Fp<C>> inverses, scratch(end - begin);
+      for (std::uint64_t i = begin; i < end; ++i) {
+        sums.push_back(sum);
+        inverses.push_back(sum.zzz);
+        sum = sum + stride;
+      }
+      invert_all<C>(inverses, scratch);
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const Sum<C>& s = sums[i - begin];
+        const Fp<C> z = inverses[i - begin] * s.zz;
+        store({s.x * z * z, s.y * inverses[i - begin]}, points.subspan(i * affine_size));
+      }
+    });
+  }
+
+  std::optional<std::string> parse(std::string_view x, std::string_view y, std::span<std::byte> point) const override {
+    const std::pair<const char*, std::string_view> texts[] = {{"x", x}, {"y", y}};
+    std::array<Fp<C>, 2> values;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto value = parse_hex<C::limbs>(texts[i].second);
+      if (!value) return std::string(texts[i].first) + " " + in_quotes(texts[i].second) + " is no hexadecimal number of the field";
+      if (!less(*value, C::modulus))
+        return std::string(texts[i].first) + " " + in_quotes(texts[i].second) + " is not below the field's modulus 0x" +
+               to_hex(C::modulus);
+      values[i] = Fp<C>::from_plain(*value);
+    }
+    const Affine<C> p{values[0], values[1]};
+    if (!on_curve(p)) return "the point is not on " + std::string(curve_names[static_cast<std::size_t>(C::curve)]);
+    store(p, point);
+    return std::nullopt;
+  }
+
+  PlainPoint plain(std::span<const std::byte> affine) const override { return text(load_affine(affine)); }
+
+  SumBytes weighted(std::span<const std::byte> sums, const Windows& windows, unsigned first) const override {
+    const std::size_t of_a_window = windows.bits * sum_size;
+    const auto at = [&](std::size_t window, unsigned i) { return load(sums.subspan(window * of_a_window + i * sum_size)); };
+    Sum<C> sum;
+    for (std::size_t w = sums.size() / of_a_window; w-- > 0;) {
+      for (unsigned bit = windows.bits; bit-- > 0;) {
+        sum = sum.doubled();
+        if (bit + 1 < windows.bits) sum = sum + at(w, bit + 1);
+        if (bit == 0) sum = sum + at(w, 0);
+      }
+    }
+    for (unsigned i = 0; i < first * windows.bits; ++i) sum = sum.doubled();
+    return store(sum);
+  }
+
+  SumBytes infinity() const override { return store(Sum<C>{}); }
+  SumBytes add(const SumBytes& a, const SumBytes& b) const override { return store(load(a) + load(b)); }
+  PlainPoint affine(const SumBytes& sum) const override { return text(to_affine(load(sum))); }
+
+  PlainPoint multiply(std::span<const std::byte> points, std::span<const Scalar> scalars, unsigned threads) const override {
+    unsigned bits = 1;  // near ln n: the buckets' two additions against the points' one
+    while (bits < 16 && std::uint64_t{4} << bits << (bits / 4) < scalars.size()) ++bits;
+    const unsigned windows = (256 + bits - 1) / bits;
+    std::vector<Sum<C>> window_sums(windows);
+    parallel_for(windows, threads, [&](std::uint64_t w) {
+      std::vector<Sum<C>> buckets(std::size_t{1} << bits);
+      for (std::size_t i = 0; i < scalars.size(); ++i) {
+        std::size_t digit = 0;
+        for (unsigned b = bits; b-- > 0;) {
+          const std::size_t place = w * bits + b;
+          digit = digit * 2 + (place < 256 && bit(scalars[i], place) ? 1 : 0);
+        }
+        if (digit != 0) buckets[digit] = buckets[digit] + load_affine(points.subspan(i * affine_size));
+      }
+      Sum<C> running;
+      for (std::size_t digit = buckets.size(); digit-- > 1;) {
+        running = running + buckets[digit];
+        window_sums[w] = window_sums[w] + running;
+      }
+    });
+    Sum<C> sum;
+    for (unsigned w = windows; w-- > 0;) {
+      for (unsigned b = 0; b < bits; ++b) sum = sum.doubled();
+      sum = sum + window_sums[w];
+    }
+    return text(to_affine(sum));
+  }
+
+ private:
+  static constexpr std::size_t field_size = C::limbs * 8, affine_size = 2 * field_size, sum_size = 4 * field_size;
+
+  static Fp<C> load_field(std::span<const std::byte> from) {
+    typename Fp<C>::Plain limbs;
+    std::memcpy(limbs.data(), from.data(), field_size);
+    return Fp<C>::from_montgomery(Fp<C>::below_modulus(limbs));
+  }
+  static Affine<C> load_affine(std::span<const std::byte> from) { return {load_field(from), load_field(from.subspan(field_size))}; }
+  static void store(const Affine<C>& p, std::span<std::byte> to) {
+    std::memcpy(to.data(), p.x.montgomery().data(), field_size);
+    std::memcpy(to.data() + field_size, p.y.montgomery().data(), field_size);
+  }
+  static Sum<C> load(std::span<const std::byte> from) {
+    const auto coordinate = [&](std::size_t i) { return load_field(from.subspan(i * field_size)); };
+    // Where a device says infinity, the other coordinates are whatever they were.
+    return coordinate(2).zero() ? Sum<C>{} : Sum<C>{coordinate(0), coordinate(1), coordinate(2), coordinate(3)};
+  }
+  static SumBytes store(const Sum<C>& s) {
+    SumBytes bytes(sum_size);
+    const Fp<C>* coordinates[] = {&s.x, &s.y, &s.zz, &s.zzz};
+    for (std::size_t i = 0; i < 4; ++i) std::memcpy(bytes.data() + i * field_size, coordinates[i]->montgomery().data(), field_size);
+    return bytes;
+  }
+  static PlainPoint text(const Affine<C>& p) { return {to_hex(p.x.plain()), to_hex(p.y.plain())}; }
+};
+
+}  // namespace
+
+const HostPoints& host_points(Curve curve) {
+  static const CurvePoints<Bn254> bn254;
+  static const CurvePoints<Bls12381> bls12_381;
+  if (curve == Curve::bn254) return bn254;
+  return bls12_381;
+}
+
+}  // namespace mgpu::msm

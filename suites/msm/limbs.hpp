@@ -1,0 +1,100 @@
+// Whole numbers of a fixed number of 64-bit limbs, least significant first: what host arithmetic and parsing stand on. Pure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mgpu::msm {
+
+template <std::size_t N>
+using Limbs = std::array<std::uint64_t, N>;
+using Scalar = Limbs<4>;
+
+__extension__ typedef unsigned __int128 Wide;
+
+// a + b modulo 2^(64 N); the carry is 0 or 1.
+template <std::size_t N>
+constexpr Limbs<N> add(const Limbs<N>& a, const Limbs<N>& b, std::uint64_t& carry) {
+  Limbs<N> sum{};
+  Wide t = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    t += static_cast<Wide>(a[i]) + b[i];
+    sum[i] = static_cast<std::uint64_t>(t);
+    t >>= 64;
+  }
+  carry = static_cast<std::uint64_t>(t);
+  return sum;
+}
+
+// a - b modulo 2^(64 N); borrow is 1 if a < b.
+template <std::size_t N>
+constexpr Limbs<N> subtract(const Limbs<N>& a, const Limbs<N>& b, std::uint64_t& borrow) {
+  Limbs<N> difference{};
+  borrow = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    const Wide t = static_cast<Wide>(a[i]) - b[i] - borrow;
+    difference[i] = static_cast<std::uint64_t>(t);
+    borrow = static_cast<std::uint64_t>(t >> 64) & 1;
+  }
+  return difference;
+}
+
+template <std::size_t N>
+constexpr bool less(const Limbs<N>& a, const Limbs<N>& b) {
+  std::uint64_t borrow = 0;
+  subtract(a, b, borrow);
+  return borrow != 0;
+}
+
+template <std::size_t N>
+constexpr bool is_zero(const Limbs<N>& a) {
+  std::uint64_t any = 0;
+  for (const std::uint64_t limb : a) any |= limb;
+  return any == 0;
+}
+
+template <std::size_t N>
+constexpr bool bit(const Limbs<N>& a, std::size_t i) {
+  return (a[i / 64] >> (i % 64) & 1) != 0;
+}
+
+constexpr int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// "0x1f" or "1f", either case; nothing else, and at least one digit. Empty when it is no such text or does not fit.
+template <std::size_t N>
+constexpr std::optional<Limbs<N>> parse_hex(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  if (text.empty()) return std::nullopt;
+  Limbs<N> value{};
+  for (const char c : text) {
+    const int digit = hex_digit(c);
+    if (digit < 0 || value[N - 1] >> 60 != 0) return std::nullopt;
+    for (std::size_t i = N; i-- > 1;) value[i] = value[i] << 4 | value[i - 1] >> 60;
+    value[0] = value[0] << 4 | static_cast<std::uint64_t>(digit);
+  }
+  return value;
+}
+
+// Lower case, all 16 N digits, without 0x.
+template <std::size_t N>
+std::string to_hex(const Limbs<N>& value) {
+  std::string text;
+  for (std::size_t nibble = 16 * N; nibble-- > 0;) text += "0123456789abcdef"[value[nibble / 16] >> (nibble % 16 * 4) & 15];
+  return text;
+}
+
+// The constants of curve.hpp; no constant if the text is no number.
+template <std::size_t N>
+consteval Limbs<N> number(std::string_view hex) {
+  return parse_hex<N>(hex).value();
+}
+
+}  // namespace mgpu::msm

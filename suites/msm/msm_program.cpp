@@ -1,0 +1,201 @@
+// Launches of kernels/msm_*.cl.
+#include "suites/msm/msm_program.hpp"
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "suites/msm/kernel_options.hpp"
+
+namespace mgpu::msm {
+namespace {
+
+constexpr char sort_file[] = "msm_sort.cl", accumulate_file[] = "msm_accumulate.cl", reduce_file[] = "msm_reduce.cl";
+
+std::size_t power_of_two_at_most(std::size_t limit, std::size_t wanted) {
+  while (wanted > limit) wanted /= 2;
+  return wanted;
+}
+
+std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+}  // namespace
+
+// A CPU gains nothing from work-groups where work-items do a thousand instructions each.
+MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode, Items fits)
+    : workload_(workload),
+      traits_(device.traits()),
+      mode_(mode),
+      light_(power_of_two_at_most(traits_.max_work_group, 256)),
+      heavy_(traits_.cpu ? 1 : power_of_two_at_most(traits_.max_work_group, 128)),
+      group_(power_of_two_at_most(traits_.max_work_group, 256)),
+      windows_(workload.windows()) {
+  try {
+    make_kernels(device, traits_.nvidia);
+  } catch (const Error& error) {
+    if (!traits_.nvidia || error.kind() == ErrorKind::out_of_memory) throw;
+    make_kernels(device, false);  // a compiler that refuses the inline assembly
+  }
+  const Layout plan = layout(traits_, workload.problem(), mode, fits);
+  const bool both = plan.slots == 2;
+  points_[0] = device.allocate(plan.points);
+  if (both && mode == Mode::end_to_end) points_[1] = device.allocate(plan.points);
+  scalars_[0] = device.allocate(plan.scalars);
+  if (both) scalars_[1] = device.allocate(plan.scalars);
+  codes_ = device.allocate(plan.codes);
+  ranks_ = device.allocate(plan.ranks);
+  entries_ = device.allocate(plan.entries);
+  counts_ = device.allocate(plan.counts);
+  bases_ = device.allocate(plan.bases);
+  plan_ = device.allocate(plan.plan);
+  tasks_ = device.allocate(plan.tasks);
+  longs_ = device.allocate(plan.longs);
+  partials_ = device.allocate(plan.partials);
+  buckets_ = device.allocate(plan.buckets);
+  scratch_ = device.allocate(plan.scratch);
+}
+
+void MsmProgram::make_kernels(DeviceResources& device, bool ptx) {
+  const Curve curve = workload_.terms().curve();
+  const std::string options = field_options(curve, traits_.cpu, ptx),
+                    sort_options = scalar_options(curve, workload_.fold(), traits_.cpu);
+  self_test_ = std::make_unique<SelfTest>(curve, device, options);
+  clear_words_ = device.kernel(sort_file, "clear_words", sort_options);
+  digits_ = device.kernel(sort_file, "digits", sort_options);
+  count_digits_ = device.kernel(sort_file, "count_digits", sort_options);
+  place_ = device.kernel(sort_file, "place", sort_options);
+  scan_blocks_ = device.kernel(sort_file, "scan_blocks", sort_options);
+  scan_sums_ = device.kernel(sort_file, "scan_sums", sort_options);
+  make_tasks_ = device.kernel(sort_file, "make_tasks", sort_options);
+  clear_sums_ = device.kernel(accumulate_file, "clear_sums", options);
+  accumulate_ = device.kernel(accumulate_file, "accumulate", options);
+  combine_ = device.kernel(accumulate_file, "combine", options);
+  halve_ = device.kernel(reduce_file, "halve", options);
+}
+
+void MsmProgram::self_test(Stream& stream) { self_test_->enqueue(stream); }
+
+void MsmProgram::self_tested() {
+  self_test_->check();
+  self_test_.reset();
+}
+
+void MsmProgram::load(Stream& stream) {
+  const Terms& terms = workload_.terms();
+  stream.upload(*points_[0], 0, terms.point_bytes(0, terms.count()));
+  if (mode_ == Mode::resident) stream.upload(*scalars_[0], 0, terms.scalar_bytes(0, terms.count()));
+}
+
+void MsmProgram::prepare(Stream& stream) {
+  windows_ = workload_.windows();
+  open_ = false;
+  const Terms& terms = workload_.terms();
+  if (workload_.problem().axis == Axis::points) return;
+  if (mode_ == Mode::end_to_end) stream.upload(*points_[0], 0, terms.point_bytes(0, terms.count()));
+  if (mode_ != Mode::resident) stream.upload(*scalars_[0], 0, terms.scalar_bytes(0, terms.count()));
+}
+
+void MsmProgram::launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args,
+                        Stream& stream, std::size_t rows, std::size_t layers) {
+  if (work_items == 0) return;
+  stream.launch(kernel, {{(work_items + local - 1) / local * local, rows, layers}, {local, 1, 1}}, args);
+}
+
+void MsmProgram::clear_buckets(Stream& stream) {
+  launch(*clear_sums_, windows_.all_buckets(), light_, {buckets_.get(), narrow(windows_.all_buckets())}, stream);
+  open_ = true;
+  touched_begin_ = windows_.count;
+  touched_end_ = 0;
+}
+
+MsmProgram::Inputs MsmProgram::inputs(const Slice& slice, unsigned slot, Stream& stream) {
+  Inputs inputs{points_[0].get(), scalars_[0].get(), 0, 0};
+  if (workload_.problem().axis == Axis::windows) return inputs;
+  const Terms& terms = workload_.terms();
+  inputs.first_point = inputs.first_scalar = slice.begin;
+  if (mode_ != Mode::resident) {
+    inputs.scalars = scalars_[slot].get();
+    inputs.first_scalar = 0;
+    stream.upload(*inputs.scalars, 0, terms.scalar_bytes(slice.begin, slice.end));
+  }
+  if (mode_ == Mode::end_to_end) {
+    inputs.points = points_[slot].get();
+    inputs.first_point = 0;
+    stream.upload(*inputs.points, 0, terms.point_bytes(slice.begin, slice.end));
+  }
+  return inputs;
+}
+
+void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
+  const std::uint64_t all = workload_.terms().count();
+  if (all == 0) return;
+  const bool by_points = workload_.problem().axis == Axis::points;
+  const unsigned first_window = by_points ? 0 : static_cast<unsigned>(slice.begin);
+  const unsigned windows = by_points ? windows_.count : static_cast<unsigned>(slice.size());
+  const Pass pass = pass_of(traits_, by_points ? slice.size() : all, windows, windows_.buckets());
+  const std::uint64_t first_bucket = std::uint64_t{first_window} * windows_.buckets();
+
+  if (!open_) clear_buckets(stream);
+  const Inputs from = inputs(slice, slot, stream);
+  sort(pass, from, first_window, stream);
+  launch(*accumulate_, pass.tasks(), heavy_,
+         {from.points, from.first_point, entries_.get(), tasks_.get(), plan_.get(), buckets_.get(), first_bucket, partials_.get()},
+         stream);
+  // Its groups take turns, as how many buckets are too long is known on the device alone.
+  const std::size_t size = power_of_two_at_most(traits_.max_work_group, traits_.cpu ? 4 : 32);
+  const std::uint64_t groups = std::min<std::uint64_t>(pass.entries() / pass.limit, 4 * traits_.compute_units);
+  launch(*combine_, groups * size, size,
+         {longs_.get(), plan_.get(), partials_.get(), buckets_.get(), first_bucket,
+          LocalBytes{size * sum_bytes(workload_.terms().curve())}},
+         stream);
+  touched_begin_ = std::min(touched_begin_, first_window);
+  touched_end_ = std::max(touched_end_, first_window + windows);
+}
+
+void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_window, Stream& stream) {
+  const std::uint32_t points = narrow(pass.points), buckets = narrow(pass.buckets), limit = pass.limit;
+  const std::uint32_t bits = windows_.bits, each = windows_.buckets(), end_window = first_window + pass.windows;
+  const std::uint32_t blocks = buckets / scan_block + 1, plan_words = plan_lengths + limit + 1;
+  const LocalBytes scan{group_ * 4}, lengths{(limit + 1) * Bytes{4}};
+  launch(*clear_words_, std::max(buckets, plan_words), light_, {counts_.get(), buckets, plan_.get(), plan_words}, stream);
+  launch(*digits_, points, light_, {from.scalars, from.first_scalar, points, bits, first_window, end_window, codes_.get()}, stream);
+  launch(*count_digits_, points, light_, {codes_.get(), points, each, counts_.get(), ranks_.get()}, stream, pass.windows);
+  launch(*scan_blocks_, blocks * group_, group_, {counts_.get(), buckets, limit, bases_.get(), plan_.get(), scan, lengths}, stream);
+  launch(*scan_sums_, group_, group_, {bases_.get(), blocks, limit, plan_.get(), scan}, stream);
+  launch(*make_tasks_, buckets, group_,
+         {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(), lengths}, stream);
+  std::uint32_t parts = 1;
+  while (!traits_.cpu && parts < each && pass.points / parts > workload_.options().cached_entries) parts *= 2;
+  const std::uint32_t part_buckets = each / parts;
+  launch(*place_, points, light_,
+         {codes_.get(), points, each, part_buckets, counts_.get(), bases_.get(), ranks_.get(), entries_.get()}, stream,
+         pass.windows, parts);
+}
+
+// Of the windows from the first that has something to the last: those between are as a rule all of them.
+void MsmProgram::collect(Stream& stream) {
+  sums_.clear();
+  if (!open_) return;
+  open_ = false;
+  const unsigned windows = touched_end_ - touched_begin_, levels = windows_.bits - 1;
+  collected_first_ = touched_begin_;
+  Buffer* in = buckets_.get();
+  Buffer* out = scratch_.get();
+  std::uint64_t first = std::uint64_t{touched_begin_} * windows_.buckets();
+  for (std::uint32_t level = 0; level < levels; ++level) {
+    const std::uint32_t log_n = levels - level;
+    const std::uint64_t row = log_n >= 2 ? std::uint64_t{1} << (log_n - 2) : 1;
+    const std::uint64_t count = windows * ((std::uint64_t{1} << (log_n - 1)) + (level + 1) * row);
+    launch(*halve_, count, heavy_, {in, first, out, log_n, level, narrow(count)}, stream);
+    std::swap(in, out);
+    first = 0;
+  }
+  sums_.resize(windows * windows_.bits * sum_bytes(workload_.terms().curve()));
+  stream.download(*in, 0, sums_);
+}
+
+void MsmProgram::collected() {
+  if (sums_.empty()) return;
+  workload_.add_partial(host_points(workload_.terms().curve()).weighted(sums_, windows_, collected_first_));
+}
+
+}  // namespace mgpu::msm

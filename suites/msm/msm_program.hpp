@@ -1,0 +1,56 @@
+// One device's part of an MSM: slices into buckets, buckets into a few sums per window, those to the host.
+#pragma once
+
+#include "suites/msm/msm_workload.hpp"
+#include "suites/msm/self_test.hpp"
+
+namespace mgpu::msm {
+
+class MsmProgram : public DeviceProgram {
+ public:
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory).
+  MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode, Items fits);
+
+  void self_test(Stream& stream) override;
+  void self_tested() override;
+  void load(Stream& stream) override;
+  void prepare(Stream& stream) override;
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  void collect(Stream& stream) override;
+  void collected() override;
+  void publish(Stream&) override {}  // a few sums are the whole result
+  void published() override {}
+  void merge(Stream&) override {}  // never asked: MsmWorkload::merge_on_device
+  void merged() override {}
+
+ private:
+  void make_kernels(DeviceResources& device, bool ptx);
+  struct Inputs {  // of a slice: where its points and scalars are
+    Buffer* points;
+    Buffer* scalars;
+    std::uint64_t first_point, first_scalar;
+  };
+  Inputs inputs(const Slice& slice, unsigned slot, Stream& stream);
+  void clear_buckets(Stream& stream);
+  void sort(const Pass& pass, const Inputs& inputs, unsigned first_window, Stream& stream);
+  void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args, Stream& stream,
+              std::size_t rows = 1, std::size_t layers = 1);
+
+  MsmWorkload& workload_;
+  std::unique_ptr<SelfTest> self_test_;  // until it is done
+  const DeviceTraits traits_;
+  const Mode mode_;
+  const std::size_t light_, heavy_, group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
+  std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_, scan_sums_, make_tasks_,
+      accumulate_, combine_, halve_;
+  std::unique_ptr<Buffer> points_[2], scalars_[2], codes_, ranks_, entries_, counts_, bases_, plan_, tasks_, longs_, partials_,
+      buckets_, scratch_;
+
+  Windows windows_;                               // of the sample under way
+  bool open_ = false;                             // buckets hold something
+  unsigned touched_begin_ = 0, touched_end_ = 0;  // windows with something in them
+  unsigned collected_first_ = 0;
+  std::vector<std::byte> sums_;  // host memory of the download under way
+};
+
+}  // namespace mgpu::msm

@@ -1,0 +1,75 @@
+// The msm suite as the tool knows it: name, options, sizes.
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "suites/msm/msm_workload.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo msm_suite();
+
+namespace {
+
+using namespace msm;
+
+template <class Names>
+std::size_t index_of(const Names& names, const std::string& name) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+Curve curve_of(const SuiteParams& params) { return static_cast<Curve>(index_of(curve_names, params.options.at("curve"))); }
+
+Bytes host_bytes(const SuiteParams& params) {
+  constexpr Bytes parsing = 512;  // a term of a file as text, and as it is read
+  return bytes_of_terms(curve_of(params), params.size) + (params.input ? params.size * parsing : 0);
+}
+
+void check(const SuiteParams& params) { bytes_of_terms(curve_of(params), params.size); }
+
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  check(params);
+  MsmOptions options;
+  options.axis = params.options.at("axis") == "windows" ? Axis::windows : Axis::points;
+  const std::string& window = params.options.at("window");
+  options.window_bits = window == "auto" ? 0 : static_cast<unsigned>(std::stoul(window));
+  options.devices = params.devices;
+  options.host_threads = params.host_threads;
+  const auto scalars = static_cast<Scalars>(index_of(scalar_names, params.options.at("scalars")));
+  return std::make_unique<MsmWorkload>(
+      params.input ? terms_from_file(*params.input, curve_of(params))
+                   : Terms::random(curve_of(params), params.size, scalars, params.seed, params.host_threads),
+      options);
+}
+
+std::vector<std::string> window_values() {
+  std::vector<std::string> values{"auto"};
+  for (unsigned bits = least_window; bits <= largest_window; ++bits) values.push_back(std::to_string(bits));
+  return values;
+}
+
+}  // namespace
+
+SuiteInfo msm_suite() {
+  SuiteInfo info;
+  info.name = "msm";
+  info.summary = "multi-scalar multiplication on an elliptic curve, Pippenger's algorithm";
+  info.size_name = "terms";
+  info.default_size = std::uint64_t{1} << 20;
+  info.quick_size = std::uint64_t{1} << 12;
+  info.options = {
+      {"curve", "the curve; with --input, the file's", {curve_names.begin(), curve_names.end()}},
+      {"axis", "what is split: points, or the windows of the scalars, each device with all points", {"points", "windows"}},
+      {"scalars",
+       "uniform below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; equal: all the same",
+       {scalar_names.begin(), scalar_names.end()}},
+      {"window", "bits of a window; auto: the cheapest for the points of a device", window_values()}};
+  info.modes = {Mode::resident, Mode::scalars, Mode::end_to_end};
+  info.host_bytes = host_bytes;
+  info.size_of_input = count_in_file;
+  info.check = check;
+  info.make = make;
+  return info;
+}
+
+}  // namespace mgpu

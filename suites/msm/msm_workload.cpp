@@ -1,0 +1,138 @@
+// Cutting, merging and verifying an MSM on the host.
+#include "suites/msm/msm_workload.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+
+#include "lib/base/error.hpp"
+#include "suites/msm/msm_program.hpp"
+#include "suites/msm/reference.hpp"
+
+namespace mgpu::msm {
+namespace {
+
+Problem problem_of(const Terms& terms, const MsmOptions& options, bool fold) {
+  Problem problem{terms.curve(), options.axis, terms.count(), {}};
+  if (options.window_bits != 0) {
+    problem.windows = {windows_of(terms.curve(), fold, options.window_bits)};
+  } else if (options.axis == Axis::windows) {
+    problem.windows = {best_split_windows(terms.curve(), fold, terms.count(), options.devices)};
+  } else {
+    for (std::size_t devices = 1; devices <= options.devices; ++devices) {
+      problem.windows.push_back(best_windows(terms.curve(), fold, terms.count() / devices));
+    }
+  }
+  return problem;
+}
+
+Shape shape_of(const Problem& problem) {
+  Shape shape;
+  const auto points = static_cast<double>(problem.points), each = static_cast<double>(affine_bytes(problem.curve) + sizeof(Scalar));
+  // No terms at all are one item, so that every problem has work to hand out.
+  shape.items = problem.axis == Axis::points ? std::max<Items>(1, problem.points) : problem.windows.at(0).count;
+  shape.ops = points;
+  shape.rate_unit = "terms/s";
+  shape.bytes_in = bytes_of_terms(problem.curve, problem.points);
+  shape.bytes_out = affine_bytes(problem.curve);
+  shape.cost.ops = points / static_cast<double>(shape.items);
+  if (problem.axis == Axis::points) {
+    shape.cost.in_bytes = each;
+  } else {
+    shape.cost.replicated = shape.bytes_in;
+  }
+  return shape;
+}
+
+}  // namespace
+
+// r times a point of BLS12-381 outside the subgroup is not infinity: scalars are folded only where all points are known multiples
+// of the generator, or where there is no outside.
+MsmWorkload::MsmWorkload(Terms terms, const MsmOptions& options)
+    : terms_(std::move(terms)),
+      options_(options),
+      points_(host_points(terms_.curve())),
+      fold_(terms_.curve() == Curve::bn254 || terms_.logs()),
+      problem_(problem_of(terms_, options, fold_)),
+      shape_(shape_of(problem_)),
+      windows_(problem_.windows.front()),
+      partial_(points_.infinity()) {}
+
+ItemCost MsmWorkload::cost(Mode mode) const {
+  ItemCost cost = shape_.cost;
+  if (mode != Mode::scalars) return cost;
+  if (problem_.axis == Axis::points) {
+    cost.in_bytes = sizeof(Scalar);
+  } else {
+    cost.replicated = problem_.points * sizeof(Scalar);
+  }
+  return cost;
+}
+
+Capacity MsmWorkload::capacity(const DeviceTraits& device, Mode mode) const { return msm::capacity(device, problem_, mode); }
+
+std::unique_ptr<DeviceProgram> MsmWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+  return std::make_unique<MsmProgram>(*this, device, mode, capacity.fits);
+}
+
+void MsmWorkload::expect(std::size_t devices) {
+  windows_ = problem_.windows[std::min(std::max<std::size_t>(devices, 1), problem_.windows.size()) - 1];
+}
+
+void MsmWorkload::begin_sample() {
+  const std::scoped_lock lock(mutex_);
+  partial_ = points_.infinity();
+  result_.reset();
+}
+
+void MsmWorkload::add_partial(const SumBytes& sum) {
+  const std::scoped_lock lock(mutex_);
+  partial_ = points_.add(partial_, sum);
+}
+
+void MsmWorkload::merge() {
+  const std::scoped_lock lock(mutex_);
+  result_ = points_.affine(partial_);
+}
+
+std::string MsmWorkload::digest() const {
+  if (!result_) throw Error(ErrorKind::internal, "msm: no result before merge()");
+  return result_->x + result_->y;
+}
+
+// Either reference covers every term, so `sample` is no weaker than `full`.
+Verdict MsmWorkload::verify(VerifyLevel level, std::uint64_t) {
+  if (level == VerifyLevel::off) return {};
+  if (!result_) throw Error(ErrorKind::internal, "msm: no result before merge()");
+  if (!reference_) {
+    reference_ = terms_.logs() ? reference_sum(terms_.curve(), terms_.scalars(), *terms_.logs())
+                               : points_.multiply(terms_.point_bytes(0, terms_.count()), terms_.scalars(), options_.host_threads);
+  }
+  Verdict verdict{Verdict::Status::passed, "", ""};
+  verdict.method =
+      terms_.logs() ? "known discrete logarithms, one scalar multiplication by OpenSSL" : "Pippenger's algorithm on the host";
+  if (*result_ != *reference_) {
+    verdict.status = Verdict::Status::failed;
+    verdict.message = "the sum is (0x" + result_->x + ", 0x" + result_->y + "), the reference says (0x" + reference_->x + ", 0x" +
+                      reference_->y + ")";
+  }
+  return verdict;
+}
+
+void MsmWorkload::write_result(const std::filesystem::path& file) const {
+  if (!result_) throw Error(ErrorKind::internal, "msm: no result before merge()");
+  std::filesystem::path temporary = file;
+  temporary += ".tmp";
+  std::ofstream stream(temporary, std::ios::binary);
+  stream << "{\"curve\": \"" << curve_names[static_cast<std::size_t>(terms_.curve())] << "\", \"x\": \"0x" << result_->x
+         << "\", \"y\": \"0x" << result_->y << "\"}\n";
+  stream.close();
+  std::error_code error;
+  if (stream) std::filesystem::rename(temporary, file, error);
+  if (stream && !error) return;
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  throw Error(ErrorKind::output, "--output " + file.string() + ": cannot be written" + (error ? ": " + error.message() : ""));
+}
+
+}  // namespace mgpu::msm

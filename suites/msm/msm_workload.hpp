@@ -1,0 +1,60 @@
+// One multi-scalar multiplication as a Workload: how it is cut, what devices hand over, how it is merged and verified. What runs on
+// a device is in msm_program.hpp.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "suites/msm/terms.hpp"
+#include "suites/msm/windows.hpp"
+
+namespace mgpu::msm {
+
+struct MsmOptions {
+  Axis axis = Axis::points;
+  unsigned window_bits = 0;  // 0: the cheapest
+  std::size_t devices = 1;
+  unsigned host_threads = 1;
+  // Entries of a window that stay in a GPU's second-level cache (50 MB on an H200) while they are written in no order.
+  std::uint64_t cached_entries = std::uint64_t{1} << 23;
+};
+
+class MsmWorkload : public Workload {
+ public:
+  MsmWorkload(Terms terms, const MsmOptions& options);
+
+  const Shape& shape() const override { return shape_; }
+  ItemCost cost(Mode mode) const override;
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override { return terms_.memory(); }
+  void expect(std::size_t devices) override;
+  void begin_sample() override;
+  bool merge_on_device(const DeviceTraits&) const override { return false; }  // a handful of additions
+  void merge() override;
+  std::string digest() const override;  // x and y
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  void write_result(const std::filesystem::path& file) const override;
+
+  // For the programs.
+  const Terms& terms() const { return terms_; }
+  const MsmOptions& options() const { return options_; }
+  const Problem& problem() const { return problem_; }
+  const Windows& windows() const { return windows_; }  // of the sample under way
+  bool fold() const { return fold_; }
+  void add_partial(const SumBytes& sum);  // from any thread, in any order
+
+ private:
+  Terms terms_;
+  MsmOptions options_;
+  const HostPoints& points_;
+  bool fold_;
+  Problem problem_;
+  Shape shape_;
+  Windows windows_;
+  std::mutex mutex_;  // over partial_
+  SumBytes partial_;
+  std::optional<PlainPoint> result_, reference_;
+};
+
+}  // namespace mgpu::msm

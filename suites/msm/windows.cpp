@@ -1,0 +1,135 @@
+// Window sizes, passes and memory.
+#include "suites/msm/windows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "lib/base/quantity.hpp"
+
+namespace mgpu::msm {
+namespace {
+
+// In multiplications in the field, as measured on an H200 (BN254, 2^20 to 2^24 points): a mixed addition is ten of them, sorting
+// its entry takes as long as 2.7; a bucket takes two full additions, 14 each, and its share of counting and scanning.
+constexpr double entry_cost = 12.7, bucket_cost = 33;
+
+double cost(const Windows& windows, std::uint64_t points) {
+  return entry_cost * static_cast<double>(points) + bucket_cost * windows.buckets();
+}
+
+template <class Cost>
+Windows cheapest(Curve curve, bool fold, const Cost& cost_of) {
+  Windows best = windows_of(curve, fold, least_window);
+  for (unsigned bits = least_window + 1; bits <= largest_window; ++bits) {
+    const Windows candidate = windows_of(curve, fold, bits);
+    if (cost_of(candidate) < cost_of(best)) best = candidate;
+  }
+  return best;
+}
+
+Bytes at_least_one(std::uint64_t count, Bytes each) { return std::max<std::uint64_t>(1, count) * each; }
+
+}  // namespace
+
+Windows windows_of(Curve curve, bool fold, unsigned bits) {
+  // Digits are at most 2^(bits - 1): the top one needs a spare bit, which folding saves.
+  const unsigned needed = order_bits_of(curve) + (fold ? 0 : 1);
+  return {bits, (needed + bits - 1) / bits};
+}
+
+Windows best_windows(Curve curve, bool fold, std::uint64_t points) {
+  return cheapest(curve, fold, [&](const Windows& w) { return w.count * cost(w, points); });
+}
+
+Windows best_split_windows(Curve curve, bool fold, std::uint64_t points, std::size_t devices) {
+  return cheapest(curve, fold,
+                  [&](const Windows& w) { return static_cast<double>((w.count + devices - 1) / devices) * cost(w, points); });
+}
+
+std::uint64_t Pass::tasks() const { return std::min(entries(), buckets) + entries() / limit; }
+
+Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned windows, std::uint32_t buckets_each) {
+  Pass pass;
+  pass.points = points;
+  pass.windows = windows;
+  pass.buckets = std::uint64_t{windows} * buckets_each;
+  // What is longer is cut, and so spread over work-items: the narrow top window, skewed scalars. Uniform digits have Poisson
+  // lengths, hardly one six deviations above the mean. And as the longest tasks start first, one that is no longer than the share
+  // of a work-item (512 of them on a compute unit, by registers) does not end last.
+  const double mean = static_cast<double>(points) / buckets_each;
+  const double share = static_cast<double>(pass.entries()) / (device.cpu ? 1 : 512.0 * device.compute_units);
+  pass.limit =
+      static_cast<std::uint32_t>(std::clamp<double>(std::max(mean + 6 * std::sqrt(mean) + 4, share), least_limit, largest_limit));
+  return pass;
+}
+
+Bytes Layout::total() const {
+  return slots * (points + scalars) + codes + ranks + entries + counts + bases + plan + tasks + longs + partials + buckets +
+         scratch;
+}
+
+Bytes Layout::largest() const { return std::max({points, scalars, ranks, entries, tasks, partials, buckets, scratch}); }
+
+Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits) {
+  const bool by_points = problem.axis == Axis::points;
+  const Bytes sum = sum_bytes(problem.curve);
+  const std::uint64_t slice = by_points ? std::min<std::uint64_t>(problem.points, fits) : problem.points;
+  Layout plan;
+  plan.slots = by_points && mode != Mode::resident ? 2 : 1;
+  plan.points = at_least_one(by_points && mode == Mode::end_to_end ? slice : problem.points, affine_bytes(problem.curve));
+  plan.scalars = at_least_one(by_points && mode != Mode::resident ? slice : problem.points, sizeof(Scalar));
+  for (const Windows& windows : problem.windows) {
+    const auto at_once = by_points ? windows.count : static_cast<unsigned>(std::min<Items>(windows.count, fits));
+    const Pass pass = pass_of(device, slice, at_once, windows.buckets());
+    const auto grow = [](Bytes& bytes, std::uint64_t count, Bytes each) { bytes = std::max(bytes, at_least_one(count, each)); };
+    grow(plan.codes, pass.entries(), 4);
+    grow(plan.ranks, pass.entries(), 4);
+    grow(plan.entries, pass.entries(), 4);
+    grow(plan.counts, pass.buckets + 1, 4);
+    grow(plan.bases, pass.buckets / scan_block + 1, 4);
+    grow(plan.plan, plan_lengths + largest_limit + 1, 4);
+    // A shorter slice has a smaller limit: its entries / limit are at most this too, since a limit is above the mean length.
+    const std::uint64_t pieces = std::min(pass.entries() / least_limit, pass.buckets + pass.entries() / largest_limit);
+    grow(plan.tasks, std::min(pass.entries(), pass.buckets) + pieces, 16);
+    grow(plan.longs, std::min(pass.buckets, pieces), 16);
+    grow(plan.partials, 2 * pieces, sum);
+    grow(plan.buckets, windows.all_buckets(), sum);
+    grow(plan.scratch, std::uint64_t{windows.count} * (windows.buckets() / 2 + windows.buckets() / 4 + 2), sum);
+  }
+  return plan;
+}
+
+Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode) {
+  const Items items = problem.axis == Axis::windows ? problem.windows.at(0).count : std::max<Items>(1, problem.points);
+  const auto too_large = [&](const Layout& plan) {
+    return plan.total() > device.global_memory || plan.largest() > device.max_allocation;
+  };
+  Capacity capacity;
+  // Entries and buckets have 32-bit numbers, points within a slice 31 bits.
+  Items most = std::uint64_t{1} << 31;
+  for (const Windows& windows : problem.windows) most = std::min<Items>(most, ~std::uint32_t{0} / windows.count);
+  capacity.fits = problem.axis == Axis::points ? std::min(items, most) : items;
+  if (problem.axis == Axis::windows) {
+    capacity.fits = std::min<Items>(items, ~std::uint32_t{0} / std::max<std::uint64_t>(1, problem.points));
+  }
+  while (capacity.fits > 1 && too_large(layout(device, problem, mode, capacity.fits))) capacity.fits /= 2;
+  const Layout plan = layout(device, problem, mode, capacity.fits);
+  if (capacity.fits == 0 || too_large(plan)) {
+    capacity.fits = 0;
+    capacity.reason = std::to_string(problem.points) + " points with their buckets take " +
+                      format_bytes(static_cast<double>(plan.total())) + " (largest buffer " +
+                      format_bytes(static_cast<double>(plan.largest())) + "); the device has " +
+                      format_bytes(static_cast<double>(device.global_memory)) + " (largest buffer " +
+                      format_bytes(static_cast<double>(device.max_allocation)) + ")";
+    return capacity;
+  }
+  // Uploads overlap when a share comes in pieces; each piece costs a dozen launches, about 0.1 ms on a GPU.
+  const bool pieces = problem.axis == Axis::points && mode != Mode::resident;
+  capacity.pipeline =
+      pieces ? std::clamp<Items>(items / 8, std::min<Items>(capacity.fits, Items{1} << 17), capacity.fits) : capacity.fits;
+  capacity.resident = plan.total();
+  return capacity;
+}
+
+}  // namespace mgpu::msm

@@ -1,0 +1,65 @@
+// How a problem is cut into windows, what that costs, and what a device must hold for it. Pure.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "lib/plan/slice_source.hpp"
+#include "lib/workload/workload.hpp"
+#include "suites/msm/curve.hpp"
+
+namespace mgpu::msm {
+
+enum class Axis { points, windows };
+
+// Windows of `bits` bits from below; a signed digit has 2^(bits - 1) buckets. See kernels/msm_sort.cl.
+struct Windows {
+  unsigned bits = 0, count = 0;
+  constexpr std::uint32_t buckets() const { return std::uint32_t{1} << (bits - 1); }
+  constexpr std::uint64_t all_buckets() const { return std::uint64_t{count} * buckets(); }
+  bool operator==(const Windows&) const = default;
+};
+constexpr unsigned least_window = 2, largest_window = 22;
+
+// Of `bits` bits each. `fold`: scalars above r / 2 are folded, which takes a bit off; the sign of the digits takes one.
+Windows windows_of(Curve curve, bool fold, unsigned bits);
+
+// The cheapest for `points` points on one device. Counts multiplications: a mixed addition for every digit and two full ones for
+// every bucket, at the sizes measured (see the .cpp).
+Windows best_windows(Curve curve, bool fold, std::uint64_t points);
+// The cheapest when the windows are split over `devices`: the slowest device has ceil(count / devices) of them.
+Windows best_split_windows(Curve curve, bool fold, std::uint64_t points, std::size_t devices);
+
+// One pass over a slice: `points` points in `windows` windows of `bits` bits. A bucket is cut into tasks of at most `limit` points.
+struct Pass {
+  std::uint64_t points = 0, buckets = 0;  // buckets: of all windows of the slice
+  unsigned windows = 0;
+  std::uint32_t limit = 0;
+  std::uint64_t entries() const { return points * windows; }
+  std::uint64_t tasks() const;  // at most
+};
+Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned windows, std::uint32_t buckets_each);
+
+constexpr std::uint32_t scan_block = 2048;                       // BLOCK_LOG of kernels/msm_sort.cl
+constexpr std::uint32_t plan_lengths = 4;                        // PLAN_LENGTHS of it
+constexpr std::uint32_t least_limit = 16, largest_limit = 4096;  // counters of a work-group: 16 KiB of local memory
+
+// What a program allocates, in bytes; each at least one element.
+struct Layout {
+  unsigned slots = 1;             // of points and of scalars that are uploaded by slice
+  Bytes points = 0, scalars = 0;  // each of them
+  Bytes codes = 0, ranks = 0, entries = 0, counts = 0, bases = 0, plan = 0, tasks = 0, longs = 0, partials = 0;
+  Bytes buckets = 0, scratch = 0;
+  Bytes total() const;
+  Bytes largest() const;
+};
+struct Problem {
+  Curve curve = Curve::bn254;
+  Axis axis = Axis::points;
+  std::uint64_t points = 0;
+  std::vector<Windows> windows;  // any of these may be chosen for a sample; one for Axis::windows
+};
+Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits);
+Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode);
+
+}  // namespace mgpu::msm

@@ -1,0 +1,86 @@
+// Multi-scalar multiplication: the kernels on the CPU device beside the host's Pippenger and a plain double-and-add of the same
+// terms.
+#include <benchmark/benchmark.h>
+
+#include <thread>
+
+#include "lib/base/embedded.hpp"
+#include "lib/exec/cl_backend.hpp"
+#include "lib/exec/executor.hpp"
+#include "lib/plan/strategy.hpp"
+#include "suites/msm/msm_workload.hpp"
+#include "suites/msm/point.hpp"
+
+using namespace mgpu;
+using namespace mgpu::msm;
+
+namespace {
+
+// One term after another, on one core.
+template <class C>
+void BM_double_and_add(benchmark::State& state) {
+  const Terms terms = Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)), Scalars::uniform, 1, 2);
+  for (auto _ : state) {
+    Sum<C> sum;
+    Affine<C> point = generator<C>();  // whichever point: the time is the same
+    for (const Scalar& scalar : terms.scalars()) sum = sum + times(point, scalar);
+    benchmark::DoNotOptimize(sum);
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+template <class C>
+void BM_host_pippenger(benchmark::State& state) {
+  const auto count = static_cast<std::uint64_t>(state.range(0));
+  const Terms terms = Terms::random(C::curve, count, Scalars::uniform, 1, 2);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(host_points(C::curve).multiply(terms.point_bytes(0, count), terms.scalars(), 1));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+// Resident, on the whole first CPU device, launches and collecting included.
+template <class C>
+void BM_kernel_sum(benchmark::State& state) {
+  const auto backend = make_cl_backend({embedded_kernels(), {}});
+  for (const Device& device : backend->enumerate().devices) {
+    if (!device.is_cpu()) continue;
+    const auto open = backend->open(device);
+    Executor executor(*backend, 1);
+    MsmWorkload workload(Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)), Scalars::uniform, 1, 2), {});
+    const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
+    const auto program = workload.program(open->resources(), DeviceIndex{0}, Mode::resident, capacity);
+    program->load(open->stream());
+    const BatchId batch = open->submit();
+    while (!open->complete(batch)) std::this_thread::yield();
+    open->take(batch);
+    DeviceEstimate estimate;
+    estimate.fits = capacity.fits;
+    estimate.pipeline = capacity.pipeline;
+    PlanRequest plan;
+    plan.items = workload.shape().items;
+    plan.devices = {&estimate, 1};
+    const auto sample = [&] {
+      const auto source = parse_strategies("single").front().info->make({})->begin(plan, {});
+      SampleRequest request;
+      request.workload = &workload;
+      request.source = source.get();
+      request.members = {{open.get(), program.get()}};
+      const RawSample raw = executor.run(request);
+      if (raw.failure) throw *raw.failure;
+      return raw.makespan();
+    };
+    sample();
+    if (workload.verify(VerifyLevel::full, 1).status != Verdict::Status::passed) return state.SkipWithError("wrong sum");
+    for (auto _ : state) state.SetIterationTime(seconds(sample()));
+    state.SetItemsProcessed(state.iterations() * state.range(0));
+    return;
+  }
+  state.SkipWithError("no OpenCL CPU device");
+}
+
+BENCHMARK_TEMPLATE(BM_double_and_add, Bn254)->Arg(1 << 12)->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_host_pippenger, Bn254)->Arg(1 << 12)->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_kernel_sum, Bn254)->Arg(1 << 12)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace

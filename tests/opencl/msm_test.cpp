@@ -1,0 +1,141 @@
+// Multi-scalar multiplication on the devices there are, against OpenSSL term by term and against known discrete logarithms. On CPUs
+// both ways of launching are run; fully unrolled kernels and NVIDIA's carry chains only where there is a GPU.
+#include <doctest/doctest.h>
+
+#include "lib/base/error.hpp"
+#include "suites/msm/msm_workload.hpp"
+#include "suites/suites.hpp"
+#include "tests/support/machine.hpp"
+#include "tests/support/msm_terms.hpp"
+
+using namespace mgpu;
+using namespace mgpu::msm;
+using mgpu::testing::Path;
+
+namespace {
+
+constexpr Curve curves[] = {Curve::bn254, Curve::bls12_381};
+constexpr char rolled[] = " -DMSM_ROLLED";  // PoCL takes minutes for unrolled products
+
+struct Case {
+  std::string strategy = "equal";
+  Mode mode = Mode::resident;
+  Axis axis = Axis::points;
+  Path path = Path::own;
+  unsigned window_bits = 0;
+  Items pipeline = 0;
+  std::size_t devices = 0;
+  std::uint64_t cached_entries = 1 << 23;
+};
+
+MsmWorkload workload_of(Terms terms, const Case& how) {
+  MsmOptions options;
+  options.axis = how.axis;
+  options.window_bits = how.window_bits;
+  options.devices = testing::machine().open.size();
+  options.cached_entries = how.cached_entries;
+  return MsmWorkload(std::move(terms), options);
+}
+
+std::string digest_of(Terms terms, const Case& how) {
+  CAPTURE(terms.count());
+  CAPTURE(how.strategy);
+  CAPTURE(to_string(how.mode));
+  MsmWorkload workload = workload_of(std::move(terms), how);
+  testing::Programs made = testing::make_programs(workload, how.mode, how.path, how.pipeline, how.devices, rolled);
+  testing::take_sample(workload, made, how.strategy, how.mode);
+  CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
+  return workload.digest();
+}
+
+}  // namespace
+
+TEST_CASE("sums of 0 to 4097 random terms are those of known logarithms, in every mode and under every strategy") {
+  std::size_t turn = 0;
+  constexpr Mode modes[] = {Mode::resident, Mode::scalars, Mode::end_to_end};
+  const auto& strategies = all_strategies();
+  for (const Curve curve : curves) {
+    for (const std::uint64_t count : {0, 1, 2, 3, 31, 32, 33, 1000, 4097}) {
+      Case how;
+      how.mode = modes[turn % 3];
+      how.strategy = strategies[turn % strategies.size()].name;
+      how.axis = turn % 4 == 3 ? Axis::windows : Axis::points;
+      how.pipeline = turn % 2 == 0 ? 0 : count / 5 + 1;
+      ++turn;
+      digest_of(Terms::random(curve, count, Scalars::uniform, count, 2), how);
+    }
+  }
+}
+
+TEST_CASE(
+    "repeated and opposite points, infinity, scalars 0, 1 and r - 1, and points outside the subgroup sum to what OpenSSL says") {
+  for (const Curve curve : curves) {
+    const auto list = testing::difficult_terms(curve, 120, 17);
+    const PlainPoint expected = testing::expected_sum(curve, list);
+    for (const Path path : {Path::own, Path::gpu}) {
+      for (const unsigned bits : {0u, 2u, 9u}) {
+        Case how;
+        how.path = path;
+        how.window_bits = bits;
+        CHECK(digest_of(testing::terms_of(curve, list), how) == expected.x + expected.y);
+      }
+    }
+  }
+}
+
+TEST_CASE("one sum has the same affine point under every strategy, axis, mode, number of devices and window") {
+  const auto terms = [] { return Terms::random(Curve::bn254, 700, Scalars::uniform, 4, 2); };
+  const std::string expected = digest_of(terms(), {});
+  for (const StrategyInfo& info : all_strategies()) {
+    for (const Axis axis : {Axis::points, Axis::windows}) {
+      for (const Mode mode : {Mode::resident, Mode::scalars, Mode::end_to_end}) {
+        CHECK(digest_of(terms(), {info.name, mode, axis, Path::own, 0, 97, 0}) == expected);
+      }
+    }
+  }
+  CHECK(digest_of(terms(), {"equal", Mode::resident, Axis::points, Path::own, 0, 0, 1}) == expected);
+  for (const unsigned bits : {3u, 8u, 13u})
+    CHECK(digest_of(terms(), {"dynamic", Mode::resident, Axis::points, Path::gpu, bits, 50, 0}) == expected);
+}
+
+TEST_CASE("skewed scalars, which put thousands of points into one bucket, are cut into tasks and put together again") {
+  for (const Scalars scalars : {Scalars::equal, Scalars::witness}) {
+    for (const Path path : {Path::own, Path::gpu}) {
+      Case how;
+      how.path = path;
+      how.window_bits = 6;
+      digest_of(Terms::random(Curve::bn254, 20'000, scalars, 8, 2), how);
+    }
+  }
+}
+
+TEST_CASE("entries written part by part, as where a window's exceed a cache, are all written") {
+  for (const std::uint64_t cached : {1, 100, 400}) {
+    digest_of(Terms::random(Curve::bn254, 900, Scalars::uniform, 8, 2),
+              {"equal", Mode::resident, Axis::points, Path::gpu, 7, 0, 0, cached});
+  }
+}
+
+TEST_CASE("programs used again and again give the same sum") {
+  Case how;
+  MsmWorkload workload = workload_of(Terms::random(Curve::bn254, 300, Scalars::uniform, 6, 2), how);
+  testing::Programs made = testing::make_programs(workload, Mode::resident, Path::own, 60);
+  std::string first;
+  for (int i = 0; i < 4; ++i) {
+    testing::take_sample(workload, made, i % 2 == 0 ? "equal" : "dynamic", Mode::resident);
+    if (i == 0) first = workload.digest();
+    CHECK(workload.digest() == first);
+    CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
+  }
+}
+
+TEST_CASE("a device whose products are wrong is refused before anything is measured") {
+  MsmWorkload workload = workload_of(Terms::random(Curve::bn254, 10, Scalars::uniform, 6, 2), {});
+  try {
+    testing::make_programs(workload, Mode::resident, Path::gpu, 0, 1, std::string(rolled) + " -DP_INVERSE=0xe4866387u");
+    FAIL("a wrong constant passed the self-test");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::unsupported);
+    CHECK(std::string(error.what()).find("the self-test of its integer arithmetic failed: a square is wrong") != std::string::npos);
+  }
+}

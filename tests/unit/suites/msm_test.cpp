@@ -1,0 +1,237 @@
+// Host parts of the msm suite: points and references against OpenSSL, windows and memory, files.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "lib/base/error.hpp"
+#include "suites/msm/msm_workload.hpp"
+#include "suites/msm/reference.hpp"
+#include "suites/suites.hpp"
+#include "tests/support/msm_terms.hpp"
+
+using namespace mgpu;
+using namespace mgpu::msm;
+using mgpu::testing::OracleTerm;
+
+namespace {
+
+constexpr Curve curves[] = {Curve::bn254, Curve::bls12_381};
+
+struct TemporaryFile {
+  explicit TemporaryFile(const std::string& text)
+      : path(std::filesystem::temp_directory_path() / ("mgpu-msm-" + std::to_string(::getpid()))) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path); }
+  std::filesystem::path path;
+};
+
+// What refusing `text` says.
+std::string refusal_of(const std::string& text, Curve curve = Curve::bn254) {
+  const TemporaryFile file(text);
+  try {
+    terms_from_file(file.path, curve);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool says(const std::string& message, const std::string& what) { return message.find(what) != std::string::npos; }
+
+DeviceTraits gpu(Bytes memory) {
+  DeviceTraits traits;
+  traits.compute_units = 132;
+  traits.global_memory = memory;
+  traits.max_allocation = memory / 4;
+  return traits;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "points made from a seed are the multiples they are said to be, and both references agree with OpenSSL's sum of all terms") {
+  for (const Curve curve : curves) {
+    for (const std::uint64_t count : {0, 1, 2, 33}) {
+      for (const Scalars scalars : {Scalars::uniform, Scalars::witness, Scalars::equal}) {
+        const Terms terms = Terms::random(curve, count, scalars, 5, 2);
+        const PlainPoint expected = testing::expected_sum(curve, testing::text_of(terms));
+        CHECK(reference_sum(curve, terms.scalars(), *terms.logs()) == expected);
+        CHECK(host_points(curve).multiply(terms.point_bytes(0, count), terms.scalars(), 2) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("points of later blocks continue the row of multiples, whatever the number of threads") {
+  const Terms one = Terms::random(Curve::bn254, 2100, Scalars::witness, 9, 1);
+  const Terms three = Terms::random(Curve::bn254, 2100, Scalars::witness, 9, 3);
+  CHECK(std::equal(one.memory().begin(), one.memory().end(), three.memory().begin(), three.memory().end()));
+  CHECK(reference_sum(Curve::bn254, one.scalars(), *one.logs()) ==
+        host_points(Curve::bn254).multiply(one.point_bytes(0, 2100), one.scalars(), 2));
+}
+
+TEST_CASE("the host's Pippenger agrees with OpenSSL on difficult terms, points outside the subgroup among them") {
+  for (const Curve curve : curves) {
+    const auto list = testing::difficult_terms(curve, 60, 3);
+    const Terms terms = testing::terms_of(curve, list);
+    CHECK(host_points(curve).multiply(terms.point_bytes(0, terms.count()), terms.scalars(), 1) ==
+          testing::expected_sum(curve, list));
+  }
+}
+
+TEST_CASE("windows cover every scalar with the bit their sign needs, folded or not") {
+  for (const Curve curve : curves) {
+    for (unsigned bits = least_window; bits <= largest_window; ++bits) {
+      const Windows folded = windows_of(curve, true, bits), plain = windows_of(curve, false, bits);
+      CHECK(folded.count * bits >= order_bits_of(curve));
+      CHECK((folded.count - 1) * bits < order_bits_of(curve));
+      CHECK(plain.count * bits >= order_bits_of(curve) + 1);
+      CHECK((plain.count - 1) * bits < order_bits_of(curve) + 1);
+    }
+  }
+}
+
+TEST_CASE("more points want wider windows, and a split over windows as many as the devices can share") {
+  unsigned before = 0;
+  for (unsigned log_n = 0; log_n <= 26; ++log_n) {
+    const Windows best = best_windows(Curve::bn254, true, std::uint64_t{1} << log_n);
+    CHECK(best.bits >= before);
+    before = best.bits;
+  }
+  CHECK(best_windows(Curve::bn254, true, 1 << 20).bits >= 15);
+  for (const std::size_t devices : {1, 2, 3, 4, 8}) {
+    const Windows split = best_split_windows(Curve::bn254, true, 1 << 22, devices);
+    const double idle = static_cast<double>((split.count + devices - 1) / devices * devices) / split.count;
+    CHECK(idle < 1.07);  // 15 windows over 8 devices
+  }
+}
+
+TEST_CASE("a layout holds what every pass of its slices can write") {
+  const DeviceTraits device = gpu(Bytes{140} << 30);
+  for (const unsigned bits : {2u, 8u, 15u, 20u}) {
+    for (const std::uint64_t points : {std::uint64_t{1}, std::uint64_t{33}, std::uint64_t{100'000}, std::uint64_t{1} << 22}) {
+      const Problem problem{Curve::bn254, Axis::points, points, {windows_of(Curve::bn254, true, bits)}};
+      const Layout plan = layout(device, problem, Mode::resident, points);
+      for (const std::uint64_t slice : {points, points / 2, points / 7, std::uint64_t{1}}) {
+        const Pass pass = pass_of(device, slice, problem.windows[0].count, problem.windows[0].buckets());
+        CHECK(pass.limit >= least_limit);
+        CHECK(pass.limit <= largest_limit);
+        CHECK(plan.tasks >= pass.tasks() * 16);
+        CHECK(plan.partials >= 2 * (pass.entries() / pass.limit) * sum_bytes(Curve::bn254));
+        CHECK(plan.entries >= pass.entries() * 4);
+      }
+    }
+  }
+}
+
+TEST_CASE("a device is given what fits it: smaller slices first, nothing when not even one fits, and a reason") {
+  const Problem problem{Curve::bls12_381, Axis::points, 1 << 22, {best_windows(Curve::bls12_381, true, 1 << 22)}};
+  CHECK(capacity(gpu(Bytes{140} << 30), problem, Mode::resident).fits == 1 << 22);
+  const Capacity small = capacity(gpu(Bytes{2} << 30), problem, Mode::end_to_end);
+  CHECK(small.fits > 0);
+  CHECK(small.fits < 1 << 22);
+  CHECK(layout(gpu(Bytes{2} << 30), problem, Mode::end_to_end, small.fits).total() <= Bytes{2} << 30);
+  const Capacity none = capacity(gpu(Bytes{64} << 20), problem, Mode::resident);
+  CHECK(none.fits == 0);
+  CHECK(says(none.reason, "4194304 points"));
+  CHECK(
+      capacity(gpu(Bytes{140} << 30), {Curve::bn254, Axis::points, 0, {windows_of(Curve::bn254, true, 2)}}, Mode::resident).fits ==
+      1);
+}
+
+TEST_CASE("JSON and CSV files of the same terms are read alike, scalars reduced by the group order") {
+  Terms random = Terms::random(Curve::bls12_381, 3, Scalars::uniform, 1, 1);
+  const auto list = testing::text_of(random);
+  const std::string wide = "0x" + std::string(64, 'f');
+  std::string json = "{\"curve\": \"bls12_381\", \"terms\": [", csv = "x, scalar, y\n";
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string scalar = i == 1 ? wide : "0x" + list[i].scalar;
+    json +=
+        (i > 0 ? "," : "") + ("{\"scalar\": \"" + scalar) + "\", \"x\": \"0x" + list[i].x + "\", \"y\": \"0x" + list[i].y + "\"}";
+    csv += "0x" + list[i].x + "," + scalar + "," + list[i].y + "\r\n";
+  }
+  json += "]}";
+  for (const std::string& text : {json, csv}) {
+    const TemporaryFile file(text);
+    CHECK(count_in_file(file.path) == 3);
+    const Terms terms = terms_from_file(file.path, Curve::bls12_381);
+    CHECK(std::equal(terms.point_bytes(0, 3).begin(), terms.point_bytes(0, 3).end(), random.point_bytes(0, 3).begin()));
+    CHECK(terms.scalars()[0] == random.scalars()[0]);
+    CHECK(to_hex(terms.scalars()[1]) == "1824b159acc5056f998c4fefecbc4ff55884b7fa0003480200000001fffffffd");  // 2^256 - 1 mod r
+    CHECK_FALSE(terms.logs().has_value());
+  }
+}
+
+TEST_CASE("a bad file is refused in one line that names the term and what is wrong with it") {
+  const std::string head = "{\"curve\": \"bn254\", \"terms\": [{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\"}, ";
+  const auto second = [&](const std::string& scalar, const std::string& x, const std::string& y) {
+    return refusal_of(head + "{\"scalar\": \"" + scalar + "\", \"x\": \"" + x + "\", \"y\": \"" + y + "\"}]}");
+  };
+  CHECK(second("0x5", "1", "2") == "accepted");
+  CHECK(second("5", "0", "0") == "accepted");  // infinity
+  CHECK(says(second("0x5", "1", "3"), "term 1: the point is not on bn254"));
+  CHECK(says(second("0xzz", "1", "2"), "term 1: scalar \"0xzz\""));
+  CHECK(says(second("1" + std::string(64, '0'), "1", "2"), "up to 256 bits"));
+  CHECK(says(second("1", "30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47", "2"), "term 1: x"));
+  CHECK(
+      says(second("1", "30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd48", "2"), "not below the field's modulus"));
+  CHECK(says(second("1", "1", ""), "term 1: y"));
+  CHECK(says(refusal_of(head + "{\"scalar\": \"1\", \"x\": \"1\"}]}"), "term 1: \"y\" is missing"));
+  CHECK(says(refusal_of(head + "7]}"), "term 1: is no object"));
+  CHECK(says(refusal_of(head), "is no JSON"));
+  CHECK(says(refusal_of("{\"terms\": []}"), "\"curve\" is missing"));
+  CHECK(says(refusal_of(head + "{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\"}]}", Curve::bls12_381), "its curve is \"bn254\""));
+  CHECK(says(refusal_of("scalar,x\n1,1\n"), "column y is missing"));
+  CHECK(says(refusal_of("scalar,x,y,z\n"), "column \"z\" is unknown"));
+  CHECK(says(refusal_of("scalar,x,y\n1,1,2\n1,1\n"), "term 1: 2 fields"));
+  CHECK(says(refusal_of("scalar,x,y\n1,1,2\n1,1,5\n"), "term 1: the point is not on bn254"));
+  CHECK_THROWS_AS(terms_from_file("/nowhere/at/all", Curve::bn254), Error);
+}
+
+TEST_CASE("an empty sum is infinity, and the result is written as a file gives it") {
+  MsmWorkload workload(Terms(Curve::bn254, 0), {});
+  CHECK(workload.shape().items == 1);
+  workload.begin_sample();
+  workload.merge();
+  CHECK(workload.digest() == std::string(128, '0'));
+  CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
+  const TemporaryFile file("");
+  workload.write_result(file.path);
+  std::ifstream in(file.path);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  CHECK(text == "{\"curve\": \"bn254\", \"x\": \"0x" + std::string(64, '0') + "\", \"y\": \"0x" + std::string(64, '0') + "\"}\n");
+}
+
+TEST_CASE("a wrong sum does not verify, with or without known logarithms") {
+  for (const bool known : {true, false}) {
+    Terms terms = Terms::random(Curve::bn254, 4, Scalars::uniform, 2, 1);
+    const SumBytes infinity = host_points(Curve::bn254).infinity();
+    MsmWorkload workload(known ? std::move(terms) : testing::terms_of(Curve::bn254, testing::text_of(terms)), {});
+    workload.begin_sample();
+    workload.add_partial(infinity);
+    workload.merge();
+    const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+    CHECK(verdict.status == Verdict::Status::failed);
+    CHECK(says(verdict.message, "the reference says"));
+  }
+}
+
+TEST_CASE("each mode says what it sends, and the windows follow the number of devices") {
+  MsmOptions options;
+  options.devices = 4;
+  MsmWorkload by_points(Terms(Curve::bn254, 1 << 14), options);
+  CHECK(by_points.cost(Mode::end_to_end).in_bytes == 96);
+  CHECK(by_points.cost(Mode::scalars).in_bytes == 32);
+  by_points.expect(1);
+  const unsigned alone = by_points.windows().bits;
+  by_points.expect(4);
+  CHECK(by_points.windows().bits < alone);
+  options.axis = Axis::windows;
+  MsmWorkload by_windows(Terms(Curve::bn254, 1 << 14), options);
+  CHECK(by_windows.shape().items == by_windows.windows().count);
+  CHECK(by_windows.cost(Mode::end_to_end).replicated == 96 << 14);
+  CHECK(by_windows.cost(Mode::scalars).replicated == 32 << 14);
+}
