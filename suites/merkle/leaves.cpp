@@ -7,7 +7,7 @@
 #include <new>
 
 #include "lib/base/error.hpp"
-#include "suites/merkle/threads.hpp"
+#include "lib/workload/parallel_for.hpp"
 
 namespace mgpu::merkle {
 namespace {

@@ -10,7 +10,7 @@
 #include "suites/merkle/passes.hpp"
 #include "suites/merkle/reference.hpp"
 #include "suites/merkle/sha256.hpp"
-#include "suites/merkle/threads.hpp"
+#include "lib/workload/parallel_for.hpp"
 
 namespace mgpu::merkle {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "suites/merkle/threads.hpp"
+#include "lib/workload/parallel_for.hpp"
 
 namespace mgpu::merkle {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace mgpu::merkle {
+namespace mgpu {
 
 // Calls body(i) once for each i < n, on at most `threads` threads (at least one); returns when all are done. body must not throw.
 template <class Body>
@@ -21,4 +21,4 @@ void parallel_for(std::uint64_t n, unsigned threads, const Body& body) {
   work();
 }
 
-}  // namespace mgpu::merkle
+}  // namespace mgpu
