@@ -66,7 +66,8 @@ void parse_number(const std::string& from, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is no number; accepted: a finite number like 2, -0.5, 1e-3", from, in_quotes(text)));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is no number; accepted: a finite number like 2, -0.5, 1e-3", from, in_quotes(text)));
 }
 
 std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Settings& settings) {
@@ -80,8 +81,8 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
     } else if (option.kind == SuiteOption::Kind::number) {
       parse_number(given->from, given->value);
     } else {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from,
-                                                in_quotes(given->value), suite.name, joined(option.values)));
+      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, in_quotes(given->value),
+                                                suite.name, joined(option.values)));
     }
   }
   return options;

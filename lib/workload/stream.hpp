@@ -46,8 +46,8 @@ struct Rows {  // `count` pieces of `length` bytes, `..._stride` bytes from one 
   Bytes device_offset = 0, device_stride = 0, host_stride = 0;
 };
 
-// Three in-order queues of one device: upload, compute, download. A launch starts after the uploads enqueued before it, and within a
-// slice (or a collect) a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
+// Three in-order queues of one device: upload, compute, download. A launch starts after the uploads enqueued before it, and within
+// a slice (or a collect) a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
 // memory given to upload or download must stay valid and untouched until the slice is finished. Failures throw Error(device),
 // Error(out_of_memory).
 class Stream {
@@ -89,8 +89,8 @@ class DeviceResources {
   // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk by device, driver, text and
   // options.
   virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) = 0;
-  // Enqueues `commands` on the device, waits for them and says how long its kernels took: for kernels that have to show that they work,
-  // and which of several is fastest. Nothing where commands cannot be run at set-up. Throws Error(device), Error(timeout).
+  // Enqueues `commands` on the device, waits for them and says how long its kernels took: for kernels that have to show that they
+  // work, and which of several is fastest. Nothing where commands cannot be run at set-up. Throws Error(device), Error(timeout).
   virtual std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) {
     (void)commands;
     return std::nullopt;

@@ -69,8 +69,8 @@ class Workload {
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
 
-  // A result so large that it stays on the devices, or is not worth a look after every sample: publish() is then called before every
-  // digest() and verify(), and these only after the first and the last sample of a case.
+  // A result so large that it stays on the devices, or is not worth a look after every sample: publish() is then called before
+  // every digest() and verify(), and these only after the first and the last sample of a case.
   virtual bool large_result() const { return false; }
 
   virtual void begin_sample() = 0;  // forget the partials of the sample before

@@ -1,0 +1,188 @@
+// Tiles per device, and the trial of vendor kernels.
+#include "suites/matrix/kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu::matrix {
+namespace {
+
+struct Tile {  // of kernels/matrix.cl
+  unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, stages;
+  unsigned threads() const { return warps_m * warps_n * 32; }
+};
+
+std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
+
+// Whether a kernel's tile fits whole into items of this geometry.
+bool divides(const Tile& tile, const Geometry& geometry) {
+  const bool rows = geometry.axis() == Axis::cols || geometry.edge() % tile.rows == 0;
+  const bool columns = geometry.axis() == Axis::rows || geometry.edge() % tile.columns == 0;
+  return rows && columns;
+}
+
+// Elements moved at once along rows of `length`: rows must be aligned to it.
+unsigned vector_of(std::uint64_t length, unsigned widest) { return length % widest == 0 ? widest : 1; }
+
+// The largest tile first. The second of two orientations is for --axis cols, whose items are narrow.
+std::vector<Tile> tiles(const Problem& problem, const Geometry& geometry, bool nvidia) {
+  std::vector<Tile> all;
+  const bool wide = problem.precision == Precision::fp64;
+  if (nvidia && !wide) {
+    all.push_back({128, 256, 8, 16, 2, 4, 3});
+    all.push_back({256, 128, 16, 8, 2, 4, 3});
+  }
+  all.push_back({128, 128, 8, 8, 2, 4, wide ? 2u : 3u});
+  all.push_back({64, 64, 4, 8, 2, 2, 3});
+  all.push_back({32, 32, 4, 8, 1, 1, 3});
+  std::erase_if(all, [&](const Tile& tile) { return !divides(tile, geometry); });
+  return all;
+}
+
+Variant simt(const Problem& problem, const Tile& tile, bool async) {
+  constexpr unsigned inner = 8;
+  const bool wide = problem.precision == Precision::fp64;
+  Variant made;
+  made.name = async ? "vector" : "portable";
+  made.file = "matrix.cl";
+  made.tile_rows = tile.rows;
+  made.tile_columns = tile.columns;
+  made.threads = tile.threads();
+  made.to_be_tried = async;
+  made.options = define("REAL64", wide) + define("BM", tile.rows) + define("BN", tile.columns) + define("BK", inner) +
+                 define("TM", tile.mine_rows) + define("TN", tile.mine_columns) + define("WM", tile.warps_m) +
+                 define("WN", tile.warps_n) + define("STAGES", async ? tile.stages : 2) +
+                 define("VB", vector_of(problem.columns, wide ? 2 : 4)) + define("ASYNC", async);
+  return made;
+}
+
+// Local memory of a stage, the padding included.
+Bytes local_bytes(const Problem& problem, const Tile& tile, unsigned stages) {
+  return stages * 8 * (tile.rows + 4 + tile.columns) * problem.element();
+}
+
+Variant tensor(const Problem& problem, const Geometry& geometry, unsigned inner) {
+  const unsigned edge = geometry.edge() % 128 == 0 ? 128 : geometry.edge() % 64 == 0 ? 64 : 32;
+  const unsigned warps_m = edge == 32 ? 1 : 2, warps_n = edge / 32;
+  Variant made;
+  made.name = "tensor";
+  made.file = "matrix_dmma.cl";
+  made.tile_rows = made.tile_columns = edge;
+  made.threads = warps_m * warps_n * 32;
+  made.to_be_tried = true;
+  made.options = define("BM", edge) + define("BN", edge) + define("WM", warps_m) + define("WN", warps_n) + define("STAGES", 3) +
+                 define("VA", vector_of(problem.inner, 2)) + define("VB", vector_of(problem.columns, 2)) + define("MMA_K", inner);
+  return made;
+}
+
+Variant cpu(const DeviceTraits& device, const Problem& problem, const Geometry& geometry) {
+  const bool wide = problem.precision == Precision::fp64;
+  const unsigned lanes = std::clamp(device.float_width / (wide ? 2 : 1), 4u, 16u);
+  const unsigned rows = device.float_width >= 16 ? 8 : 4;  // 16 sums, 2 of B and 1 of A: of 32 registers, or half of that of 16
+  Variant made;
+  made.name = "cpu";
+  made.file = "matrix_cpu.cl";
+  made.panel_rows = rows;
+  made.panel_columns = 2 * lanes;
+  made.tile_rows = static_cast<unsigned>(geometry.axis() == Axis::cols ? 128 : std::min<std::uint64_t>(geometry.edge(), 128));
+  made.tile_columns = static_cast<unsigned>(geometry.axis() == Axis::rows ? 256 : std::min<std::uint64_t>(geometry.edge(), 256));
+  made.options = define("REAL64", wide) + define("W", lanes) + define("MR", rows) + define("BM", made.tile_rows) +
+                 define("BN", made.tile_columns) + define("BK", 256);
+  return made;
+}
+
+// A product small enough to be known on the host, ragged on every side, larger than one tile each way.
+template <class Real>
+bool shows_the_right_bits(DeviceResources& device, const Variant& variant, Kernel& kernel) {
+  const std::uint32_t rows = variant.tile_rows + 3, columns = (variant.tile_columns + 5) / 4 * 4, inner = 42;
+  std::vector<Real> a(rows * inner), b(inner * columns), c(rows * columns, Real{-1});
+  std::uint32_t state = 12345;
+  const auto next = [&] {
+    state = state * 1664525u + 1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
+    return static_cast<Real>(static_cast<std::int32_t>(state)) *
+           static_cast<Real>(std::ldexp(1.0, -20 - static_cast<int>(state >> 20 & 31)));
+  };
+  for (Real& x : a) x = next();
+  for (Real& x : b) x = next();
+  const std::vector<std::uint32_t> tiles{0, 1, 1 << 16, 1 << 16 | 1};
+  const auto made = [&](std::size_t bytes) { return device.allocate(bytes); };
+  const auto da = made(a.size() * sizeof(Real)), db = made(b.size() * sizeof(Real)), dc = made(c.size() * sizeof(Real));
+  const auto dt = made(tiles.size() * sizeof(std::uint32_t));
+  const std::uint32_t zero = 0;
+  const auto ran = device.try_out([&](Stream& stream) {
+    stream.upload(*da, 0, std::as_bytes(std::span(a)));
+    stream.upload(*db, 0, std::as_bytes(std::span(b)));
+    stream.upload(*dt, 0, std::as_bytes(std::span(tiles)));
+    stream.launch(kernel, {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}},
+                  {da.get(), db.get(), dc.get(), dc.get(), dt.get(), zero, rows, columns, inner, zero, zero, inner, columns,
+                   columns, Real{1}, Real{0}});
+    stream.download(*dc, 0, std::as_writable_bytes(std::span(c)));
+  });
+  if (!ran) return false;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    for (std::uint32_t j = 0; j < columns; ++j) {
+      Real sum = 0;
+      for (std::uint32_t k = 0; k < inner; ++k) sum = std::fma(a[i * inner + k], b[k * columns + j], sum);
+      if (std::memcmp(&sum, &c[i * columns + j], sizeof sum) != 0) return false;
+    }
+  }
+  return true;
+}
+
+bool works(DeviceResources& device, const Variant& variant, Kernel& kernel, Precision precision) {
+  return precision == Precision::fp32 ? shows_the_right_bits<float>(device, variant, kernel)
+                                      : shows_the_right_bits<double>(device, variant, kernel);
+}
+
+}  // namespace
+
+std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry) {
+  const KernelChoice choice = problem.kernel;
+  const bool any = choice == KernelChoice::automatic;
+  std::vector<Variant> all;
+  if (problem.precision == Precision::fp64 && !device.fp64) return all;
+  if (device.cpu) {
+    if (any || choice == KernelChoice::portable) all.push_back(cpu(device, problem, geometry));
+    return all;
+  }
+  const auto room = [&](unsigned threads, Bytes local) { return threads <= device.max_work_group && local <= device.local_memory; };
+  if (device.nvidia && problem.precision == Precision::fp64 && (any || choice == KernelChoice::tensor)) {
+    for (const unsigned inner : {8, 4}) all.push_back(tensor(problem, geometry, inner));
+  }
+  for (const bool async : {true, false}) {
+    if (!any && choice != (async ? KernelChoice::vector : KernelChoice::portable)) continue;
+    if (async && !device.nvidia) continue;
+    for (const Tile& tile : tiles(problem, geometry, device.nvidia)) {
+      if (!room(tile.threads(), local_bytes(problem, tile, async ? tile.stages : 2))) continue;
+      all.push_back(simt(problem, tile, async));
+      break;
+    }
+  }
+  return all;
+}
+
+Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, Precision precision) {
+  std::string why = "no kernel is made for it";
+  for (const Variant& variant : candidates) {
+    Kernels made;
+    made.variant = variant;
+    try {
+      made.multiply = device.kernel(variant.file, "matrix_multiply", variant.options);
+      if (variant.panel_rows > 0) {
+        made.pack_rows = device.kernel(variant.file, "pack_rows", variant.options);
+        made.pack_columns = device.kernel(variant.file, "pack_columns", variant.options);
+      }
+      if (!variant.to_be_tried || works(device, variant, *made.multiply, precision)) return made;
+      why = "kernel " + variant.name + " gives wrong bits on this device";
+    } catch (const Error& error) {
+      if (!variant.to_be_tried || error.kind() != ErrorKind::device) throw;
+      why = error.what();
+    }
+  }
+  throw Error(ErrorKind::device, why);
+}
+
+}  // namespace mgpu::matrix
