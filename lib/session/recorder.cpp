@@ -57,10 +57,10 @@ class Recorder {
     for (const SuiteOption& option : problem_.suite->options) {
       const auto given = problem_.params.options.find(option.name);
       if (option.kind != SuiteOption::Kind::count || given == problem_.params.options.end()) continue;
-      std::int64_t count = 0;
+      std::int64_t value = 0;
       const std::string& text = given->second;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-      if (error == std::errc() && end == text.data() + text.size()) run.params[option.name] = count;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error == std::errc() && end == text.data() + text.size()) run.params[option.name] = value;
     }
     if (problem_.params.input) {
       std::string files = problem_.params.input->string();
