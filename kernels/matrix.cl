@@ -3,10 +3,10 @@
 // kernels/matrix_dmma.cl for fp64 tensor cores.
 //
 // Given by -D, see suites/matrix/kernels.cpp: REAL64 (0, 1), BM, BN, BK (the work-group's tile), TM, TN (a work-item's), WM, WN (groups of 32
-// work-items along rows and columns), STAGES (tiles in local memory), VB (elements of a row of B and C that may be moved at once: their rows
+// work-items along rows and columns), LM (how many of the 32 are along rows: 8 or 4), STAGES (tiles in local memory), VB (elements of a row of B and C that may be moved at once: their rows
 // are aligned to it), ASYNC (1: cp.async, NVIDIA only).
 //
-// 32 work-items form 8 x 4, as in Scott Gray's maxas SGEMM (https://github.com/NervanaSystems/maxas/wiki/SGEMM): what they read from
+// 32 work-items form 8 x 4 or 4 x 8, as in Scott Gray's maxas SGEMM (https://github.com/NervanaSystems/maxas/wiki/SGEMM): what they read from
 // local memory for one k are 8 and 4 different vectors, the rest is broadcast, so local memory keeps up with the arithmetic.
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -26,6 +26,7 @@ typedef float4 vec;
 #endif
 
 #define THREADS (WM * WN * 32)
+#define LN (32 / LM)
 #define PAD 4  // of rows of A in local memory, which are written with a stride: 8 k and 4 rows then are 32 banks
 #define LDA (BM + PAD)
 #define LOADS_A (BM * BK / THREADS)
@@ -35,10 +36,17 @@ typedef float4 vec;
 #define UNROLL _Pragma("unroll")
 
 #if ASYNC
-// Copies `bytes` to local memory in the background; where `valid` is 0 nothing is read and zeros are written.
-#define COPY(to, from, bytes, valid)                                                              \
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"((uint)(ulong)(to)), "l"(from), \
-               "n"((uint)(bytes)), "r"((valid) ? (uint)(bytes) : 0u) : "memory")
+// Copies `bytes` to local memory in the background, past the first cache where it is 16 of them; where `valid` is 0 nothing is read and zeros
+// are written.
+#define COPY_BY(how, to, from, bytes, valid)                                                                          \
+  asm volatile("cp.async." how ".shared.global [%0], [%1], %2, %3;" ::"r"((uint)(ulong)(to)), "l"(from),              \
+               "n"((uint)(bytes)), "r"((valid) ? (uint)(bytes) : 0u))
+#define COPY(to, from, bytes, valid) COPY_BY("ca", to, from, bytes, valid)
+#if VB == V
+#define COPY_ROW(to, from, valid) COPY_BY("cg", to, from, 16, valid)
+#else
+#define COPY_ROW(to, from, valid) COPY_BY("ca", to, from, sizeof(real), valid)
+#endif
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define WAIT_FOR_ALL_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #endif
@@ -53,8 +61,12 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   const uint tile = tiles[first + (uint)get_group_id(0)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
-  const uint lane_m = (lane >> 1) & 7, lane_n = (lane & 1) | ((lane >> 3) & 2);
-  const uint my_m = warp / WN * (8 * TM) + lane_m * V, my_n = warp % WN * (4 * TN) + lane_n * V;
+#if LM == 8
+  const uint lane_m = lane >> 1 & 7, lane_n = (lane & 1) | (lane >> 3 & 2);
+#else
+  const uint lane_n = lane >> 1 & 7, lane_m = (lane & 1) | (lane >> 3 & 2);
+#endif
+  const uint my_m = warp / WN * (LM * TM) + lane_m * V, my_n = warp % WN * (LN * TN) + lane_n * V;
 
   // Who loads what: 32 work-items take 8 k of 4 rows of A (a sector of 32 bytes each), or a stretch of a row of B.
   const uint ka = id % 8, ma = id / 8, nb = id % (BN / VB) * VB, kb = id / (BN / VB);
@@ -65,107 +77,125 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   const uint a_rows = THREADS / 8;
 
 #if ASYNC
-#define LOAD(stage, k0)                                                                                               \
-  {                                                                                                                   \
-    __local real* to_a = memory + (stage) * STAGE;                                                                    \
-    __local real* to_b = to_a + BK * LDA;                                                                             \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i) {                                                                       \
-      const uint m = ma + i / (BK / 8) * a_rows, k = ka + i % (BK / 8) * 8;                                           \
-      COPY(to_a + k * LDA + m, pa + (ulong)(i / (BK / 8) * a_rows) * lda + (k0) + i % (BK / 8) * 8, sizeof(real),       \
-           m0 + m < rows && (k0) + k < inner);                                                                        \
-    }                                                                                                                 \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i) {                                                                       \
-      const uint k = kb + i * b_rows;                                                                                 \
-      COPY(to_b + k * BN + nb, pb + (ulong)((k0) + i * b_rows) * ldb, VB * sizeof(real), nb_valid && (k0) + k < inner); \
-    }                                                                                                                 \
+// Copies number `i` of what a work-item brings of a stage.
+#define LOAD_A(stage, k0, i)                                                                                           \
+  COPY(memory + (stage) * STAGE + (ka + (i) % (BK / 8) * 8) * LDA + ma + (i) / (BK / 8) * a_rows,                        \
+       pa + (ulong)((i) / (BK / 8) * a_rows) * lda + (k0) + (i) % (BK / 8) * 8, sizeof(real),                            \
+       m0 + ma + (i) / (BK / 8) * a_rows < rows && (k0) + ka + (i) % (BK / 8) * 8 < inner)
+#define LOAD_B(stage, k0, i)                                                                                           \
+  COPY_ROW(memory + (stage) * STAGE + BK * LDA + (kb + (i) * b_rows) * BN + nb,                                          \
+           pb + (ulong)((k0) + (i) * b_rows) * ldb, nb_valid && (k0) + kb + (i) * b_rows < inner)
+#define LOADS (LOADS_A + LOADS_B)
+#define LOAD(stage, k0, from, to)                                                                                      \
+  UNROLL for (uint i = from; i < (to); ++i) {                                                                          \
+    if (i < LOADS_A) {                                                                                                 \
+      LOAD_A(stage, k0, i);                                                                                            \
+    } else {                                                                                                           \
+      LOAD_B(stage, k0, i - LOADS_A);                                                                                  \
+    }                                                                                                                  \
   }
 #else
   // The next stage waits in registers while this one is worked on.
   real next_a[LOADS_A], next_b[LOADS_B * VB];
-#define FETCH(k0)                                                                                              \
-  {                                                                                                            \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i) {                                                                \
-      const uint m = ma + i / (BK / 8) * a_rows, k = ka + i % (BK / 8) * 8;                                    \
-      next_a[i] = m0 + m < rows && (k0) + k < inner                                                            \
-                      ? pa[(ulong)(i / (BK / 8) * a_rows) * lda + (k0) + i % (BK / 8) * 8]                      \
-                      : ZERO;                                                                                  \
-    }                                                                                                          \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i) {                                                                \
-      const bool valid = nb_valid && (k0) + kb + i * b_rows < inner;                                           \
+#define FETCH(k0)                                                                                                      \
+  {                                                                                                                    \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) {                                                                        \
+      const uint m = ma + i / (BK / 8) * a_rows, k = ka + i % (BK / 8) * 8;                                            \
+      next_a[i] = m0 + m < rows && (k0) + k < inner ? pa[(ulong)(i / (BK / 8) * a_rows) * lda + (k0) + i % (BK / 8) * 8] : ZERO; \
+    }                                                                                                                  \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i) {                                                                        \
+      const bool valid = nb_valid && (k0) + kb + i * b_rows < inner;                                                   \
       UNROLL for (uint e = 0; e < VB; ++e) next_b[i * VB + e] = valid ? pb[(ulong)((k0) + i * b_rows) * ldb + e] : ZERO; \
-    }                                                                                                          \
+    }                                                                                                                  \
   }
-#define STORE(stage)                                                                                           \
-  {                                                                                                            \
-    __local real* to_a = memory + (stage) * STAGE;                                                             \
-    __local real* to_b = to_a + BK * LDA;                                                                      \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i)                                                                  \
-      to_a[(ka + i % (BK / 8) * 8) * LDA + ma + i / (BK / 8) * a_rows] = next_a[i];                            \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i)                                                                  \
-      UNROLL for (uint e = 0; e < VB; ++e) to_b[(kb + i * b_rows) * BN + nb + e] = next_b[i * VB + e];         \
+#define STORE(stage)                                                                                                   \
+  {                                                                                                                    \
+    __local real* to_a = memory + (stage) * STAGE;                                                                     \
+    __local real* to_b = to_a + BK * LDA;                                                                              \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) to_a[(ka + i % (BK / 8) * 8) * LDA + ma + i / (BK / 8) * a_rows] = next_a[i]; \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i)                                                                          \
+      UNROLL for (uint e = 0; e < VB; ++e) to_b[(kb + i * b_rows) * BN + nb + e] = next_b[i * VB + e];                 \
   }
 #endif
 
   real sum[TM][TN];
   UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = ZERO;
 
+  // What is multiplied next is read from local memory while this is multiplied, across the barrier too: x and y hold both by turns.
+  real x[2][TM], y[2][TN];
+#if V == 4
+#define TAKE(to, p)                                                  \
+  {                                                                  \
+    const vec v = VLOAD(p);                                          \
+    (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;  \
+  }
+#else
+#define TAKE(to, p)                     \
+  {                                     \
+    const vec v = VLOAD(p);             \
+    (to)[0] = v.s0, (to)[1] = v.s1;     \
+  }
+#endif
+#define READ(stage, k)                                                                                                 \
+  {                                                                                                                    \
+    UNROLL for (uint i = 0; i < TM; i += V) TAKE(x[(k) % 2] + i, memory + (stage) * STAGE + (k) * LDA + my_m + i * LM)   \
+    UNROLL for (uint j = 0; j < TN; j += V) TAKE(y[(k) % 2] + j, memory + (stage) * STAGE + BK * LDA + (k) * BN + my_n + j * LN) \
+  }
+
 #if ASYNC
   UNROLL for (uint s = 0; s < STAGES - 1; ++s) {
-    if (s * BK < inner) LOAD(s, s * BK);
+    if (s * BK < inner) LOAD(s, s * BK, 0, LOADS);
     COMMIT();
   }
-  uint filled = STAGES - 1, worked = 0;
+  WAIT_FOR_ALL_BUT(STAGES - 2);
+  uint filled = STAGES - 1;
 #else
-  uint worked = 0;
   if (inner > 0) {
     FETCH(0);
     STORE(0);
   }
 #endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint worked = 0;
+  if (inner > 0) READ(0, 0);
   for (uint k0 = 0; k0 < inner; k0 += BK) {
+    const uint next = worked + 1 == STAGES ? 0 : worked + 1;
 #if ASYNC
-    WAIT_FOR_ALL_BUT(STAGES - 2);
-    barrier(CLK_LOCAL_MEM_FENCE);  // this stage is there for all, and all are done with the one before, which is filled next
-    if (k0 + (STAGES - 1) * BK < inner) LOAD(filled, k0 + (STAGES - 1) * BK);
-    COMMIT();
-    filled = filled + 1 == STAGES ? 0 : filled + 1;
+    const uint k_new = k0 + (STAGES - 1) * BK;
 #else
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (k0 + BK < inner) FETCH(k0 + BK);
 #endif
-    __local const real* at_a = memory + worked * STAGE + my_m;
-    __local const real* at_b = memory + worked * STAGE + BK * LDA + my_n;
     UNROLL for (uint k = 0; k < BK; ++k) {
-      real x[TM], y[TN];
-      UNROLL for (uint i = 0; i < TM; i += V) {
-        const vec v = VLOAD(at_a + k * LDA + i * 8);
-        x[i] = v.s0, x[i + 1] = v.s1;
-#if V == 4
-        x[i + 2] = v.s2, x[i + 3] = v.s3;
+      if (k + 1 < BK) {
+        READ(worked, k + 1);
+#if ASYNC
+        // A few copies at a time: all at once they would stand before the reads of local memory.
+        if (k_new < inner) LOAD(filled, k_new, k * LOADS / (BK - 1), (k + 1) * LOADS / (BK - 1));
 #endif
-      }
-      UNROLL for (uint j = 0; j < TN; j += V) {
-        const vec v = VLOAD(at_b + k * BN + j * 4);
-        y[j] = v.s0, y[j + 1] = v.s1;
-#if V == 4
-        y[j + 2] = v.s2, y[j + 3] = v.s3;
+      } else {
+        // The next stage is there for all now, and all are done reading this one, which is filled again after the barrier.
+#if ASYNC
+        COMMIT();
+        WAIT_FOR_ALL_BUT(STAGES - 2);
+#else
+        if (k0 + BK < inner) STORE(next);
 #endif
+        barrier(CLK_LOCAL_MEM_FENCE);
+        READ(next, 0);
       }
-      UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);
+      UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x[k % 2][i], y[k % 2][j], sum[i][j]);
     }
 #if ASYNC
-    worked = worked + 1 == STAGES ? 0 : worked + 1;
-#else
-    worked ^= 1;
-    if (k0 + BK < inner) STORE(worked);
+    filled = filled + 1 == STAGES ? 0 : filled + 1;
 #endif
+    worked = next;
   }
 
   UNROLL for (uint i = 0; i < TM; ++i) {
-    const uint m = m0 + my_m + i / V * (8 * V) + i % V;
+    const uint m = m0 + my_m + i / V * (LM * V) + i % V;
     if (m >= rows) continue;
     UNROLL for (uint j = 0; j < TN; j += V) {
-      const uint n = n0 + my_n + j * 4;
+      const uint n = n0 + my_n + j * LN;
       const ulong at = (ulong)(m - row0) * ldc + (n - column0);
       real out[V];
       UNROLL for (uint e = 0; e < V; ++e) {

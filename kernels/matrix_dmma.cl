@@ -3,10 +3,10 @@
 // other, which suites/matrix/kernels.cpp tries out before it takes this kernel.
 //
 // Given by -D: BM, BN (the work-group's tile), WM, WN (sub-groups of 32 along rows and columns), STAGES, VA, VB (elements that may be moved
-// at once along rows of A, and of B and C), MMA_K (4, 8: the k of one instruction).
+// at once along rows of A, and of B and C).
 //
-// Fragments are laid out as the PTX manual says for mma.m16n8k4 and k8 with .f64: lane l holds of A rows l / 4 and l / 4 + 8 at k = l % 4
-// (and + 4), of B column l / 4 at the same k, of C rows l / 4 and l / 4 + 8 at columns l % 4 * 2 and + 1.
+// Fragments are laid out as the PTX manual says for mma.m16n8k4 with .f64: lane l holds of A rows l / 4 and l / 4 + 8 at k = l % 4, of
+// B column l / 4 at the same k, of C rows l / 4 and l / 4 + 8 at columns l % 4 * 2 and + 1.
 #pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
@@ -19,7 +19,7 @@
 
 #define COPY(to, from, bytes, valid)                                                                                  \
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"((uint)(ulong)(to)), "l"(from),                   \
-               "n"((uint)(bytes)), "r"((valid) ? (uint)(bytes) : 0u) : "memory")
+               "n"((uint)(bytes)), "r"((valid) ? (uint)(bytes) : 0u))
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define WAIT_FOR_ALL_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 
@@ -62,40 +62,44 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   double sum[FM][FN][4];
   UNROLL for (uint i = 0; i < FM; ++i) UNROLL for (uint j = 0; j < FN; ++j) UNROLL for (uint e = 0; e < 4; ++e) sum[i][j][e] = 0.0;
 
+  // k 0 .. 3 and 4 .. 7 of a stage; one half is read from local memory while the other is multiplied.
+  double x[2][FM][2], y[2][FN];
+#define READ(stage, s)                                                                            \
+  {                                                                                               \
+    __local const double* at_a = memory + (stage) * STAGE;                                        \
+    __local const double* at_b = at_a + BK * BM;                                                  \
+    UNROLL for (uint i = 0; i < FM; ++i) {                                                        \
+      x[s][i][0] = at_a[PLACE_A(my_m + i * 16, my_k + (s) * 4)];                                  \
+      x[s][i][1] = at_a[PLACE_A(my_m + i * 16 + 8, my_k + (s) * 4)];                              \
+    }                                                                                             \
+    UNROLL for (uint j = 0; j < FN; ++j) y[s][j] = at_b[PLACE_B(my_k + (s) * 4, my_n + j * 8)];   \
+  }
+#define MULTIPLY(s)                                                                                                    \
+  UNROLL for (uint i = 0; i < FM; ++i) UNROLL for (uint j = 0; j < FN; ++j)                                            \
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"       \
+        : "+d"(sum[i][j][0]), "+d"(sum[i][j][1]), "+d"(sum[i][j][2]), "+d"(sum[i][j][3])                               \
+        : "d"(x[s][i][0]), "d"(x[s][i][1]), "d"(y[s][j]));
+
   UNROLL for (uint s = 0; s < STAGES - 1; ++s) {
     if (s * BK < inner) LOAD(s, s * BK);
     COMMIT();
   }
+  WAIT_FOR_ALL_BUT(STAGES - 2);
+  barrier(CLK_LOCAL_MEM_FENCE);
   uint filled = STAGES - 1, worked = 0;
+  if (inner > 0) READ(0, 0);
   for (uint k0 = 0; k0 < inner; k0 += BK) {
-    WAIT_FOR_ALL_BUT(STAGES - 2);
-    barrier(CLK_LOCAL_MEM_FENCE);  // this stage is there for all, and all are done with the one before, which is filled next
+    READ(worked, 1);
     if (k0 + (STAGES - 1) * BK < inner) LOAD(filled, k0 + (STAGES - 1) * BK);
     COMMIT();
+    MULTIPLY(0);
     filled = filled + 1 == STAGES ? 0 : filled + 1;
-
-    __local const double* at_a = memory + worked * STAGE;
-    __local const double* at_b = at_a + BK * BM;
-    double x[2][FM][2], y[2][FN];
-    UNROLL for (uint s = 0; s < 2; ++s) {
-      UNROLL for (uint i = 0; i < FM; ++i) {
-        x[s][i][0] = at_a[PLACE_A(my_m + i * 16, my_k + s * 4)];
-        x[s][i][1] = at_a[PLACE_A(my_m + i * 16 + 8, my_k + s * 4)];
-      }
-      UNROLL for (uint j = 0; j < FN; ++j) y[s][j] = at_b[PLACE_B(my_k + s * 4, my_n + j * 8)];
-    }
-#if MMA_K == 8
-    UNROLL for (uint i = 0; i < FM; ++i) UNROLL for (uint j = 0; j < FN; ++j)
-      asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-          : "+d"(sum[i][j][0]), "+d"(sum[i][j][1]), "+d"(sum[i][j][2]), "+d"(sum[i][j][3])
-          : "d"(x[0][i][0]), "d"(x[0][i][1]), "d"(x[1][i][0]), "d"(x[1][i][1]), "d"(y[0][j]), "d"(y[1][j]));
-#else
-    UNROLL for (uint s = 0; s < 2; ++s) UNROLL for (uint i = 0; i < FM; ++i) UNROLL for (uint j = 0; j < FN; ++j)
-      asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-          : "+d"(sum[i][j][0]), "+d"(sum[i][j][1]), "+d"(sum[i][j][2]), "+d"(sum[i][j][3])
-          : "d"(x[s][i][0]), "d"(x[s][i][1]), "d"(y[s][j]));
-#endif
     worked = worked + 1 == STAGES ? 0 : worked + 1;
+    // The next stage is there for all now, and all are done reading this one, which is filled again after the barrier.
+    WAIT_FOR_ALL_BUT(STAGES - 2);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    READ(worked, 0);
+    MULTIPLY(1);
   }
 
   UNROLL for (uint i = 0; i < FM; ++i) UNROLL for (uint h = 0; h < 2; ++h) {

@@ -11,7 +11,7 @@ namespace mgpu::matrix {
 namespace {
 
 struct Tile {  // of kernels/matrix.cl
-  unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, stages;
+  unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, lanes_m, stages;
   unsigned threads() const { return warps_m * warps_n * 32; }
 };
 
@@ -27,17 +27,16 @@ bool divides(const Tile& tile, const Geometry& geometry) {
 // Elements moved at once along rows of `length`: rows must be aligned to it.
 unsigned vector_of(std::uint64_t length, unsigned widest) { return length % widest == 0 ? widest : 1; }
 
-// The largest tile first. The second of two orientations is for --axis cols, whose items are narrow.
-std::vector<Tile> tiles(const Problem& problem, const Geometry& geometry, bool nvidia) {
+// The largest tile first.
+std::vector<Tile> tiles(const Problem& problem, const Geometry& geometry, bool async) {
   std::vector<Tile> all;
-  const bool wide = problem.precision == Precision::fp64;
-  if (nvidia && !wide) {
-    all.push_back({128, 256, 8, 16, 2, 4, 3});
-    all.push_back({256, 128, 16, 8, 2, 4, 3});
+  if (problem.precision == Precision::fp32 && async) {
+    all.push_back({128, 128, 16, 8, 1, 4, 8, 4});
+  } else {
+    all.push_back({128, 128, 8, 8, 2, 4, 8, 2});
   }
-  all.push_back({128, 128, 8, 8, 2, 4, wide ? 2u : 3u});
-  all.push_back({64, 64, 4, 8, 2, 2, 3});
-  all.push_back({32, 32, 4, 8, 1, 1, 3});
+  all.push_back({64, 64, 4, 8, 2, 2, 8, async ? 3u : 2u});
+  all.push_back({32, 32, 4, 8, 1, 1, 8, async ? 3u : 2u});
   std::erase_if(all, [&](const Tile& tile) { return !divides(tile, geometry); });
   return all;
 }
@@ -54,17 +53,17 @@ Variant simt(const Problem& problem, const Tile& tile, bool async) {
   made.to_be_tried = async;
   made.options = define("REAL64", wide) + define("BM", tile.rows) + define("BN", tile.columns) + define("BK", inner) +
                  define("TM", tile.mine_rows) + define("TN", tile.mine_columns) + define("WM", tile.warps_m) +
-                 define("WN", tile.warps_n) + define("STAGES", async ? tile.stages : 2) +
+                 define("WN", tile.warps_n) + define("LM", tile.lanes_m) + define("STAGES", tile.stages) +
                  define("VB", vector_of(problem.columns, wide ? 2 : 4)) + define("ASYNC", async);
   return made;
 }
 
 // Local memory of a stage, the padding included.
-Bytes local_bytes(const Problem& problem, const Tile& tile, unsigned stages) {
-  return stages * 8 * (tile.rows + 4 + tile.columns) * problem.element();
+Bytes local_bytes(const Problem& problem, const Tile& tile) {
+  return tile.stages * 8 * (tile.rows + 4 + tile.columns) * problem.element();
 }
 
-Variant tensor(const Problem& problem, const Geometry& geometry, unsigned inner) {
+Variant tensor(const Problem& problem, const Geometry& geometry) {
   const unsigned edge = geometry.edge() % 128 == 0 ? 128 : geometry.edge() % 64 == 0 ? 64 : 32;
   const unsigned warps_m = edge == 32 ? 1 : 2, warps_n = edge / 32;
   Variant made;
@@ -74,7 +73,7 @@ Variant tensor(const Problem& problem, const Geometry& geometry, unsigned inner)
   made.threads = warps_m * warps_n * 32;
   made.to_be_tried = true;
   made.options = define("BM", edge) + define("BN", edge) + define("WM", warps_m) + define("WN", warps_n) + define("STAGES", 3) +
-                 define("VA", vector_of(problem.inner, 2)) + define("VB", vector_of(problem.columns, 2)) + define("MMA_K", inner);
+                 define("VA", vector_of(problem.inner, 2)) + define("VB", vector_of(problem.columns, 2));
   return made;
 }
 
@@ -149,14 +148,13 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
     return all;
   }
   const auto room = [&](unsigned threads, Bytes local) { return threads <= device.max_work_group && local <= device.local_memory; };
-  if (device.nvidia && problem.precision == Precision::fp64 && (any || choice == KernelChoice::tensor)) {
-    for (const unsigned inner : {8, 4}) all.push_back(tensor(problem, geometry, inner));
-  }
+  if (device.nvidia && problem.precision == Precision::fp64 && (any || choice == KernelChoice::tensor))
+    all.push_back(tensor(problem, geometry));
   for (const bool async : {true, false}) {
     if (!any && choice != (async ? KernelChoice::vector : KernelChoice::portable)) continue;
     if (async && !device.nvidia) continue;
-    for (const Tile& tile : tiles(problem, geometry, device.nvidia)) {
-      if (!room(tile.threads(), local_bytes(problem, tile, async ? tile.stages : 2))) continue;
+    for (const Tile& tile : tiles(problem, geometry, async)) {
+      if (!room(tile.threads(), local_bytes(problem, tile))) continue;
       all.push_back(simt(problem, tile, async));
       break;
     }
