@@ -40,7 +40,7 @@ typedef float4 vec;
 // are written.
 #define COPY_BY(how, to, from, bytes, valid)                                                                          \
   asm volatile("cp.async." how ".shared.global [%0], [%1], %2, %3;" ::"r"((uint)(ulong)(to)), "l"(from),              \
-               "n"((uint)(bytes)), "r"((valid) ? (uint)(bytes) : 0u))
+               "n"((uint)(bytes)), "r"((valid) ? (uint)(bytes) : 0u) : "memory")
 #define COPY(to, from, bytes, valid) COPY_BY("ca", to, from, bytes, valid)
 #if VB == V
 #define COPY_ROW(to, from, valid) COPY_BY("cg", to, from, 16, valid)
@@ -51,14 +51,21 @@ typedef float4 vec;
 #define WAIT_FOR_ALL_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #endif
 
-// A work-group a tile: number first + group of `tiles`, (tile row << 16 | tile column) of all of C. Row row0 of C is row 0 of the buffers a
+// Which tile a work-group takes: of bands of 8 items, column by column of their tiles, so that those at work at a time read few rows of A
+// and columns of B. Items have `each` tiles; several of another size are given as one item.
+uint place_of_tile(const uint group, const uint items, const uint each) {
+  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
+  return (band + rest % height) * each + rest / height;
+}
+
+// A work-group a tile: one of `tiles`, (tile row << 16 | tile column) of all of C. Row row0 of C is row 0 of the buffers a
 // and c, column column0 is column 0 of b and c; c_in, the C on the right, has the place of c and is read where beta is not 0.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
     __global const real* restrict a, __global const real* restrict b, __global const real* restrict c_in, __global real* restrict c,
-    __global const uint* restrict tiles, const uint first, const uint rows, const uint columns, const uint inner, const uint row0,
+    __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows, const uint columns, const uint inner, const uint row0,
     const uint column0, const uint lda, const uint ldb, const uint ldc, const real alpha, const real beta) {
   __local real memory[STAGES * STAGE] __attribute__((aligned(16)));
-  const uint tile = tiles[first + (uint)get_group_id(0)];
+  const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
 #if LM == 8
@@ -77,7 +84,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   const uint a_rows = THREADS / 8;
 
 #if ASYNC
-// Copies number `i` of what a work-item brings of a stage.
+// Copy number `i` of what a work-item brings of a stage.
 #define LOAD_A(stage, k0, i)                                                                                           \
   COPY(memory + (stage) * STAGE + (ka + (i) % (BK / 8) * 8) * LDA + ma + (i) / (BK / 8) * a_rows,                        \
        pa + (ulong)((i) / (BK / 8) * a_rows) * lda + (k0) + (i) % (BK / 8) * 8, sizeof(real),                            \
@@ -85,14 +92,10 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
 #define LOAD_B(stage, k0, i)                                                                                           \
   COPY_ROW(memory + (stage) * STAGE + BK * LDA + (kb + (i) * b_rows) * BN + nb,                                          \
            pb + (ulong)((k0) + (i) * b_rows) * ldb, nb_valid && (k0) + kb + (i) * b_rows < inner)
-#define LOADS (LOADS_A + LOADS_B)
-#define LOAD(stage, k0, from, to)                                                                                      \
-  UNROLL for (uint i = from; i < (to); ++i) {                                                                          \
-    if (i < LOADS_A) {                                                                                                 \
-      LOAD_A(stage, k0, i);                                                                                            \
-    } else {                                                                                                           \
-      LOAD_B(stage, k0, i - LOADS_A);                                                                                  \
-    }                                                                                                                  \
+#define LOAD(stage, k0)                                              \
+  {                                                                  \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) LOAD_A(stage, k0, i);  \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i) LOAD_B(stage, k0, i);  \
   }
 #else
   // The next stage waits in registers while this one is worked on.
@@ -121,8 +124,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   real sum[TM][TN];
   UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = ZERO;
 
-  // What is multiplied next is read from local memory while this is multiplied, across the barrier too: x and y hold both by turns.
-  real x[2][TM], y[2][TN];
+  real x[TM], y[TN];
 #if V == 4
 #define TAKE(to, p)                                                  \
   {                                                                  \
@@ -138,57 +140,45 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
 #endif
 #define READ(stage, k)                                                                                                 \
   {                                                                                                                    \
-    UNROLL for (uint i = 0; i < TM; i += V) TAKE(x[(k) % 2] + i, memory + (stage) * STAGE + (k) * LDA + my_m + i * LM)   \
-    UNROLL for (uint j = 0; j < TN; j += V) TAKE(y[(k) % 2] + j, memory + (stage) * STAGE + BK * LDA + (k) * BN + my_n + j * LN) \
+    UNROLL for (uint i = 0; i < TM; i += V) TAKE(x + i, memory + (stage) * STAGE + (k) * LDA + my_m + i * LM)   \
+    UNROLL for (uint j = 0; j < TN; j += V) TAKE(y + j, memory + (stage) * STAGE + BK * LDA + (k) * BN + my_n + j * LN) \
   }
 
 #if ASYNC
   UNROLL for (uint s = 0; s < STAGES - 1; ++s) {
-    if (s * BK < inner) LOAD(s, s * BK, 0, LOADS);
+    if (s * BK < inner) LOAD(s, s * BK);
     COMMIT();
   }
-  WAIT_FOR_ALL_BUT(STAGES - 2);
-  uint filled = STAGES - 1;
+  uint filled = STAGES - 1, worked = 0;
 #else
+  uint worked = 0;
   if (inner > 0) {
     FETCH(0);
     STORE(0);
   }
 #endif
-  barrier(CLK_LOCAL_MEM_FENCE);
-  uint worked = 0;
-  if (inner > 0) READ(0, 0);
   for (uint k0 = 0; k0 < inner; k0 += BK) {
-    const uint next = worked + 1 == STAGES ? 0 : worked + 1;
+    // After the barrier this stage is there for all, and all are done with the one before, which is filled next.
 #if ASYNC
-    const uint k_new = k0 + (STAGES - 1) * BK;
+    WAIT_FOR_ALL_BUT(STAGES - 2);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (k0 + (STAGES - 1) * BK < inner) LOAD(filled, k0 + (STAGES - 1) * BK);
+    COMMIT();
 #else
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (k0 + BK < inner) FETCH(k0 + BK);
 #endif
     UNROLL for (uint k = 0; k < BK; ++k) {
-      if (k + 1 < BK) {
-        READ(worked, k + 1);
-#if ASYNC
-        // A few copies at a time: all at once they would stand before the reads of local memory.
-        if (k_new < inner) LOAD(filled, k_new, k * LOADS / (BK - 1), (k + 1) * LOADS / (BK - 1));
-#endif
-      } else {
-        // The next stage is there for all now, and all are done reading this one, which is filled again after the barrier.
-#if ASYNC
-        COMMIT();
-        WAIT_FOR_ALL_BUT(STAGES - 2);
-#else
-        if (k0 + BK < inner) STORE(next);
-#endif
-        barrier(CLK_LOCAL_MEM_FENCE);
-        READ(next, 0);
-      }
-      UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x[k % 2][i], y[k % 2][j], sum[i][j]);
+      READ(worked, k);
+      UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);
     }
 #if ASYNC
     filled = filled + 1 == STAGES ? 0 : filled + 1;
+    worked = worked + 1 == STAGES ? 0 : worked + 1;
+#else
+    worked ^= 1;
+    if (k0 + BK < inner) STORE(worked);
 #endif
-    worked = next;
   }
 
   UNROLL for (uint i = 0; i < TM; ++i) {

@@ -133,12 +133,19 @@ inline void register_tile(__global const real* restrict a, __global const real* 
   put_edge(edge, c, ldc, min(rows, (uint)MR), min(columns, (uint)NR));
 }
 
+// Which tile a work-group takes: of bands of 8 items, column by column of their tiles, so that those at work at a time read few rows of A
+// and columns of B. Items have `each` tiles; several of another size are given as one item.
+uint place_of_tile(const uint group, const uint items, const uint each) {
+  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
+  return (band + rest % height) * each + rest / height;
+}
+
 // A work-group a tile, as in kernels/matrix.cl; a and b are packed, row row0 and column column0 being the first of panel 0.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void matrix_multiply(
     __global const real* restrict a, __global const real* restrict b, __global const real* c_in, __global real* c,
-    __global const uint* restrict tiles, const uint first, const uint rows, const uint columns, const uint inner, const uint row0,
+    __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows, const uint columns, const uint inner, const uint row0,
     const uint column0, const uint lda, const uint ldb, const uint ldc, const real alpha, const real beta) {
-  const uint tile = tiles[first + (uint)get_group_id(0)];
+  const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
   const uint m1 = min(m0 + BM, rows), n1 = min(n0 + BN, columns);
   for (uint begin = 0; begin < max(inner, 1u); begin += BK) {

@@ -28,13 +28,20 @@
 #define PLACE_A(m, k) ((m) * BK + ((k) ^ (((m) >> 1 & 1) << 2)))
 #define PLACE_B(k, n) ((k) * BN + ((n) ^ (((k) & 3) << 2)))
 
+// Which tile a work-group takes: of bands of 8 items, column by column of their tiles, so that those at work at a time read few rows of A
+// and columns of B. Items have `each` tiles; several of another size are given as one item.
+uint place_of_tile(const uint group, const uint items, const uint each) {
+  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
+  return (band + rest % height) * each + rest / height;
+}
+
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
     __global const double* restrict a, __global const double* restrict b, __global const double* restrict c_in,
-    __global double* restrict c, __global const uint* restrict tiles, const uint first, const uint rows, const uint columns,
+    __global double* restrict c, __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows, const uint columns,
     const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb, const uint ldc, const double alpha,
     const double beta) {
   __local double memory[STAGES * STAGE] __attribute__((aligned(16)));
-  const uint tile = tiles[first + (uint)get_group_id(0)];
+  const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
   const uint my_m = warp / WN * (FM * 16) + lane / 4, my_n = warp % WN * (FN * 8) + lane / 4, my_k = lane & 3;

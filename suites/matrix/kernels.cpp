@@ -110,14 +110,14 @@ bool shows_the_right_bits(DeviceResources& device, const Variant& variant, Kerne
   const auto made = [&](std::size_t bytes) { return device.allocate(bytes); };
   const auto da = made(a.size() * sizeof(Real)), db = made(b.size() * sizeof(Real)), dc = made(c.size() * sizeof(Real));
   const auto dt = made(tiles.size() * sizeof(std::uint32_t));
-  const std::uint32_t zero = 0;
+  const std::uint32_t zero = 0, two = 2;
   const auto ran = device.try_out([&](Stream& stream) {
     stream.upload(*da, 0, std::as_bytes(std::span(a)));
     stream.upload(*db, 0, std::as_bytes(std::span(b)));
     stream.upload(*dt, 0, std::as_bytes(std::span(tiles)));
     stream.launch(kernel, {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}},
-                  {da.get(), db.get(), dc.get(), dc.get(), dt.get(), zero, rows, columns, inner, zero, zero, inner, columns,
-                   columns, Real{1}, Real{0}});
+                  {da.get(), db.get(), dc.get(), dc.get(), dt.get(), zero, two, two, rows, columns, inner, zero, zero, inner,
+                   columns, columns, Real{1}, Real{0}});
     stream.download(*dc, 0, std::as_writable_bytes(std::span(c)));
   });
   if (!ran) return false;

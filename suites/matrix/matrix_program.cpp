@@ -115,20 +115,26 @@ void MatrixProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
 // they are, so later slices may rely on them: a launch starts after all uploads enqueued before it.
 void MatrixProgram::bring_panels(const Rect& rect, Stream& stream) {
   const std::uint64_t edge = geometry_.edge();
-  for (std::uint64_t row = rect.row; row < rect.row + rect.rows; row += edge) {
-    if (row_panels_[row / edge]) continue;
-    row_panels_[row / edge] = true;
-    const std::uint64_t end = std::min(row + edge, problem_.rows);
-    upload_a(row, end, 0, stream);
-    pack_rows(row, end, 0, stream);
-  }
-  for (std::uint64_t column = rect.column; column < rect.column + rect.columns; column += edge) {
-    if (column_panels_[column / edge]) continue;
-    column_panels_[column / edge] = true;
-    const std::uint64_t end = std::min(column + edge, problem_.columns);
-    upload_b(column, end, 0, stream);
-    pack_columns(column, end, 0, stream);
-  }
+  // Neighbours in one copy: rows of B of 256 floats alone are too short for the link.
+  const auto missing = [&](std::vector<bool>& there, std::uint64_t first, std::uint64_t end, const auto& bring) {
+    for (std::uint64_t at = first; at < end;) {
+      std::uint64_t stop = at;
+      while (stop < end && !there[stop / edge]) {
+        there[stop / edge] = true;
+        stop = std::min(end, stop + edge);
+      }
+      if (stop > at) bring(at, stop);
+      at = std::max(stop, at + edge);
+    }
+  };
+  missing(row_panels_, rect.row, rect.row + rect.rows, [&](std::uint64_t first, std::uint64_t end) {
+    upload_a(first, end, 0, stream);
+    pack_rows(first, end, 0, stream);
+  });
+  missing(column_panels_, rect.column, rect.column + rect.columns, [&](std::uint64_t first, std::uint64_t end) {
+    upload_b(first, end, 0, stream);
+    pack_columns(first, end, 0, stream);
+  });
 }
 
 void MatrixProgram::pack_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream) {
@@ -158,6 +164,10 @@ void MatrixProgram::multiply(const Slice& slice, const Rect& rect, unsigned slot
   Buffer* b = (packs ? packed_b_ : b_)[slot_b].get();
   Buffer* c = c_[slot_c].get();
   Buffer* c_in = problem_.reads_c() ? c_in_[slot_c].get() : c;
+  // Along a Z-curve tiles are near each other as they are numbered; else the kernel goes through a band of items at a time.
+  const std::uint32_t items = u32(slice.size()), each = tiles / items;
+  const bool alike = problem_.axis != Axis::tiles && each * items == tiles;
+  const std::uint32_t items_given = alike ? items : 1, each_given = alike ? each : tiles;
   const std::uint32_t row0 = layout_.slot_rows ? u32(rect.row) : 0, column0 = layout_.slot_columns ? u32(rect.column) : 0;
   const std::uint32_t rows = u32(problem_.rows), columns = u32(problem_.columns), inner = u32(problem_.summed());
   const std::uint32_t lda = u32(problem_.inner), ldc = layout_.slot_columns ? u32(rect.columns) : columns;
@@ -165,12 +175,12 @@ void MatrixProgram::multiply(const Slice& slice, const Rect& rect, unsigned slot
   const Grid grid{{tiles * threads, 1, 1}, {threads, 1, 1}};
   if (problem_.precision == Precision::fp32) {
     stream.launch(*kernels_.multiply, grid,
-                  {a, b, c_in, c, tiles_.get(), begin, rows, columns, inner, row0, column0, lda, ldc, ldc,
+                  {a, b, c_in, c, tiles_.get(), begin, items_given, each_given, rows, columns, inner, row0, column0, lda, ldc, ldc,
                    static_cast<float>(problem_.alpha), static_cast<float>(problem_.beta)});
   } else {
-    stream.launch(
-        *kernels_.multiply, grid,
-        {a, b, c_in, c, tiles_.get(), begin, rows, columns, inner, row0, column0, lda, ldc, ldc, problem_.alpha, problem_.beta});
+    stream.launch(*kernels_.multiply, grid,
+                  {a, b, c_in, c, tiles_.get(), begin, items_given, each_given, rows, columns, inner, row0, column0, lda, ldc, ldc,
+                   problem_.alpha, problem_.beta});
   }
 }
 
