@@ -27,13 +27,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_rows(__global 
                                                                         const uint lda) {
   const uint panel = first_row / MR + (uint)get_group_id(0);
   __global real* to = packed + (ulong)panel * MR * inner;
-  for (uint r = 0; r < MR; ++r) {
-    const uint row = panel * MR + r;
-    __global const real* from = a + (ulong)row * lda;
-    if (row < count) {
-      for (uint k = 0; k < inner; ++k) to[k * MR + r] = from[k];
-    } else {
-      for (uint k = 0; k < inner; ++k) to[k * MR + r] = 0;
+  // 64 k of all rows at a time: what is written with a stride then stays in the first cache.
+  for (uint begin = 0; begin < inner; begin += 64, to += 64 * MR) {
+    const uint size = min(64u, inner - begin);
+    for (uint r = 0; r < MR; ++r) {
+      const uint row = panel * MR + r;
+      __global const real* from = a + (ulong)row * lda + begin;
+      if (row < count) {
+        for (ulong k = 0; k < size; ++k) to[k * MR + r] = from[k];
+      } else {
+        for (ulong k = 0; k < size; ++k) to[k * MR + r] = 0;
+      }
     }
   }
 }
@@ -97,11 +101,15 @@ inline void register_tile(__global const real* restrict a, __global const real* 
       FOR_ROWS(TAKE_EDGE)
     }
   }
-  for (uint k = begin; k < end; ++k) {
-    const vec left = VLOAD(2 * k, b), right = VLOAD(2 * k + 1, b);
+  // Pointers, not indices of 32 bits: those cost an instruction of address arithmetic for every load (PoCL 3.1, LLVM 15).
+  a += (ulong)begin * MR;
+  b += (ulong)begin * NR;
+  __global const real* const last = a + (ulong)(end - begin) * MR;
+  for (; a < last; a += MR, b += NR) {
+    const vec left = VLOAD(0, b), right = VLOAD(1, b);
 #define ADD(i)                                  \
   {                                             \
-    const vec x = (vec)(a[k * MR + i]);         \
+    const vec x = (vec)(a[i]);                  \
     l##i = fma(x, left, l##i);                  \
     r##i = fma(x, right, r##i);                 \
   }

@@ -35,7 +35,7 @@ std::vector<Tile> tiles(const Problem& problem, const Geometry& geometry, bool a
   } else {
     all.push_back({128, 128, 8, 8, 2, 4, 8, 2});
   }
-  all.push_back({64, 64, 4, 8, 2, 2, 8, async ? 3u : 2u});
+  all.push_back({64, 64, 8, 8, 1, 2, 8, async ? 4u : 2u});
   all.push_back({32, 32, 4, 8, 1, 1, 8, async ? 3u : 2u});
   std::erase_if(all, [&](const Tile& tile) { return !divides(tile, geometry); });
   return all;
@@ -65,7 +65,7 @@ Bytes local_bytes(const Problem& problem, const Tile& tile) {
 
 Variant tensor(const Problem& problem, const Geometry& geometry) {
   const unsigned edge = geometry.edge() % 128 == 0 ? 128 : geometry.edge() % 64 == 0 ? 64 : 32;
-  const unsigned warps_m = edge == 32 ? 1 : 2, warps_n = edge / 32;
+  const unsigned warps_m = edge / 32, warps_n = edge == 32 ? 1 : 2;
   Variant made;
   made.name = "tensor";
   made.file = "matrix_dmma.cl";
