@@ -19,7 +19,7 @@ double number(const SuiteParams& params, const char* name) {
   return value;
 }
 
-// The shapes of A and B (and C) say everything; --cols and --inner would only repeat it.
+// The shapes of A and B (and C) say everything; --cols and --inner may only agree.
 void sizes_of_files(const SuiteParams& params, Problem& problem) {
   const auto files = [&] {
     std::vector<std::filesystem::path> all{*params.input};
@@ -31,11 +31,6 @@ void sizes_of_files(const SuiteParams& params, Problem& problem) {
   if (files.size() != wanted) {
     throw refuse(std::to_string(files.size()) + (files.size() == 1 ? " file" : " files") +
                  "; accepted: " + (problem.reads_c() ? "A.npy,B.npy,C.npy, as --beta is not 0" : "A.npy,B.npy, as --beta is 0"));
-  }
-  for (const char* option : {"cols", "inner"}) {
-    if (params.options.at(option) != "same")
-      throw Error(ErrorKind::usage,
-                  std::string("--") + option + ": with --input, the files say how large the problem is; give one of them");
   }
   std::vector<NpyShape> shapes;
   for (const auto& file : files) {
@@ -56,6 +51,12 @@ void sizes_of_files(const SuiteParams& params, Problem& problem) {
   problem.rows = shapes[0].rows;
   problem.columns = shapes[1].columns;
   problem.inner = shapes[0].columns;
+  for (const auto& [option, value] : {std::pair{"cols", problem.columns}, {"inner", problem.inner}}) {
+    const std::string& given = params.options.at(option);
+    if (given == "same" || given == std::to_string(value)) continue;
+    throw Error(ErrorKind::usage,
+                std::string("--") + option + ": " + in_quotes(given) + ", but the files of --input have " + std::to_string(value));
+  }
 }
 
 }  // namespace
