@@ -2,12 +2,13 @@
 // from +0, then alpha and beta: the same bits whatever the tile, the slice or the device. kernels/matrix_cpu.cl is the same for CPUs,
 // kernels/matrix_dmma.cl for fp64 tensor cores.
 //
-// Given by -D, see suites/matrix/kernels.cpp: REAL64 (0, 1), BM, BN, BK (the work-group's tile), TM, TN (a work-item's), WM, WN (groups of 32
-// work-items along rows and columns), LM (how many of the 32 are along rows: 8 or 4), STAGES (tiles in local memory), VB (elements of a row of B and C that may be moved at once: their rows
-// are aligned to it), ASYNC (1: cp.async, NVIDIA only).
+// Given by -D, see suites/matrix/kernels.cpp: REAL64 (0, 1), BM, BN, BK (the work-group's tile), TM, TN (a work-item's), WM, WN (groups
+// of 32 work-items along rows and columns), STAGES (tiles in local memory), VB (elements of a row of B and C that may be moved at once:
+// their rows are aligned to it), ASYNC (1: cp.async, NVIDIA only).
 //
-// 32 work-items form 8 x 4 or 4 x 8, as in Scott Gray's maxas SGEMM (https://github.com/NervanaSystems/maxas/wiki/SGEMM): what they read from
-// local memory for one k are 8 and 4 different vectors, the rest is broadcast, so local memory keeps up with the arithmetic.
+// 32 work-items form 8 x 4, as in Scott Gray's maxas SGEMM (https://github.com/NervanaSystems/maxas/wiki/SGEMM): what they read from
+// local memory for one k are 8 and 4 different vectors, the rest is broadcast, so local memory keeps up with the arithmetic. What was
+// tried and what it gave is noted in suites/matrix/kernels.cpp.
 #pragma OPENCL FP_CONTRACT OFF
 
 #if REAL64
@@ -26,7 +27,8 @@ typedef float4 vec;
 #endif
 
 #define THREADS (WM * WN * 32)
-#define LN (32 / LM)
+#define LM 8  // work-items of a group of 32 along rows and columns
+#define LN 4
 #define PAD 4  // of rows of A in local memory, which are written with a stride: 8 k and 4 rows then are 32 banks
 #define LDA (BM + PAD)
 #define LOADS_A (BM * BK / THREADS)
@@ -36,8 +38,8 @@ typedef float4 vec;
 #define UNROLL _Pragma("unroll")
 
 #if ASYNC
-// Copies `bytes` to local memory in the background, past the first cache where it is 16 of them; where `valid` is 0 nothing is read and zeros
-// are written.
+// Copies `bytes` to local memory in the background, past the first cache where it is 16 of them; where `valid` is 0 nothing is read and
+// zeros are written.
 #define COPY_BY(how, to, from, bytes, valid)                                                                          \
   asm volatile("cp.async." how ".shared.global [%0], [%1], %2, %3;" ::"r"((uint)(ulong)(to)), "l"(from),              \
                "n"((uint)(bytes)), "r"((valid) ? (uint)(bytes) : 0u) : "memory")
@@ -62,17 +64,13 @@ uint place_of_tile(const uint group, const uint items, const uint each) {
 // and c, column column0 is column 0 of b and c; c_in, the C on the right, has the place of c and is read where beta is not 0.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
     __global const real* restrict a, __global const real* restrict b, __global const real* restrict c_in, __global real* restrict c,
-    __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows, const uint columns, const uint inner, const uint row0,
-    const uint column0, const uint lda, const uint ldb, const uint ldc, const real alpha, const real beta) {
+    __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows,
+    const uint columns, const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb, const uint ldc, const real alpha, const real beta) {
   __local real memory[STAGES * STAGE] __attribute__((aligned(16)));
   const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
-#if LM == 8
   const uint lane_m = lane >> 1 & 7, lane_n = (lane & 1) | (lane >> 3 & 2);
-#else
-  const uint lane_n = lane >> 1 & 7, lane_m = (lane & 1) | (lane >> 3 & 2);
-#endif
   const uint my_m = warp / WN * (LM * TM) + lane_m * V, my_n = warp % WN * (LN * TN) + lane_n * V;
 
   // Who loads what: 32 work-items take 8 k of 4 rows of A (a sector of 32 bytes each), or a stretch of a row of B.

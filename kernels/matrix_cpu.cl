@@ -151,7 +151,8 @@ uint place_of_tile(const uint group, const uint items, const uint each) {
 // A work-group a tile, as in kernels/matrix.cl; a and b are packed, row row0 and column column0 being the first of panel 0.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void matrix_multiply(
     __global const real* restrict a, __global const real* restrict b, __global const real* c_in, __global real* c,
-    __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows, const uint columns, const uint inner, const uint row0,
+    __global const uint* restrict tiles, const uint first, const uint items, const uint each,
+    const uint rows, const uint columns, const uint inner, const uint row0,
     const uint column0, const uint lda, const uint ldb, const uint ldc, const real alpha, const real beta) {
   const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;

@@ -11,7 +11,7 @@ namespace mgpu::matrix {
 namespace {
 
 struct Tile {  // of kernels/matrix.cl
-  unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, lanes_m, stages;
+  unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, stages;
   unsigned threads() const { return warps_m * warps_n * 32; }
 };
 
@@ -43,12 +43,12 @@ unsigned vector_of(std::uint64_t length, unsigned widest) { return length % wide
 std::vector<Tile> tiles(const Problem& problem, const Geometry& geometry, bool async) {
   std::vector<Tile> all;
   if (problem.precision == Precision::fp32 && async) {
-    all.push_back({128, 128, 16, 8, 1, 4, 8, 4});
+    all.push_back({128, 128, 16, 8, 1, 4, 4});
   } else {
-    all.push_back({128, 128, 8, 8, 2, 4, 8, 2});
+    all.push_back({128, 128, 8, 8, 2, 4, 2});
   }
-  all.push_back({64, 64, 8, 8, 1, 2, 8, async ? 4u : 2u});
-  all.push_back({32, 32, 4, 8, 1, 1, 8, async ? 3u : 2u});
+  all.push_back({64, 64, 8, 8, 1, 2, async ? 4u : 2u});
+  all.push_back({32, 32, 4, 8, 1, 1, async ? 3u : 2u});
   std::erase_if(all, [&](const Tile& tile) { return !divides(tile, geometry); });
   return all;
 }
@@ -65,7 +65,7 @@ Variant simt(const Problem& problem, const Tile& tile, bool async) {
   made.to_be_tried = async;
   made.options = define("REAL64", wide) + define("BM", tile.rows) + define("BN", tile.columns) + define("BK", inner) +
                  define("TM", tile.mine_rows) + define("TN", tile.mine_columns) + define("WM", tile.warps_m) +
-                 define("WN", tile.warps_n) + define("LM", tile.lanes_m) + define("STAGES", tile.stages) +
+                 define("WN", tile.warps_n) + define("STAGES", tile.stages) +
                  define("VB", vector_of(problem.columns, wide ? 2 : 4)) + define("ASYNC", async);
   return made;
 }
