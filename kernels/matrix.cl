@@ -65,7 +65,8 @@ uint place_of_tile(const uint group, const uint items, const uint each) {
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
     __global const real* restrict a, __global const real* restrict b, __global const real* restrict c_in, __global real* restrict c,
     __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows,
-    const uint columns, const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb, const uint ldc, const real alpha, const real beta) {
+    const uint columns, const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb, const uint ldc,
+    const real alpha, const real beta) {
   __local real memory[STAGES * STAGE] __attribute__((aligned(16)));
   const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;

@@ -1,6 +1,6 @@
 // C = alpha A B + beta C in fp64 on NVIDIA tensor cores (mma.sync, compute capability 9.0 and up), with cp.async. The arguments, and
-// what they mean, are those of matrix_multiply in kernels/matrix.cl; so is the result, bit for bit, where the tensor cores add along k one after the
-// other, which suites/matrix/kernels.cpp tries out before it takes this kernel.
+// what they mean, are those of matrix_multiply in kernels/matrix.cl; so is the result, bit for bit, where the
+// tensor cores add along k one after the other, which suites/matrix/kernels.cpp tries out before it takes this kernel.
 //
 // Given by -D: BM, BN (the work-group's tile), WM, WN (sub-groups of 32 along rows and columns), STAGES, VA, VB (elements that may be moved
 // at once along rows of A, and of B and C).
@@ -38,8 +38,8 @@ uint place_of_tile(const uint group, const uint items, const uint each) {
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
     __global const double* restrict a, __global const double* restrict b, __global const double* restrict c_in,
     __global double* restrict c, __global const uint* restrict tiles, const uint first, const uint items, const uint each,
-    const uint rows, const uint columns, const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb, const uint ldc, const double alpha,
-    const double beta) {
+    const uint rows, const uint columns, const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb,
+    const uint ldc, const double alpha, const double beta) {
   __local double memory[STAGES * STAGE] __attribute__((aligned(16)));
   const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
