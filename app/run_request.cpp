@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <set>
@@ -59,12 +61,26 @@ std::vector<const SuiteInfo*> choose_suites(std::span<const std::string> names, 
   return chosen;
 }
 
+// A finite number, by the rules of from_chars: -1, 0.5, 1e-3.
+void parse_number(const std::string& from, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is no number; accepted: a finite number like 2, -0.5, 1e-3", from, in_quotes(text)));
+}
+
 std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Settings& settings) {
   std::map<std::string, std::string> options;
   for (const SuiteOption& option : suite.options) {
     const Given* given = settings.find(option.name);
     options[option.name] = given != nullptr ? given->value : option.values.at(0);
-    if (std::find(option.values.begin(), option.values.end(), options[option.name]) == option.values.end()) {
+    if (std::find(option.values.begin(), option.values.end(), options[option.name]) != option.values.end()) continue;
+    if (option.kind == SuiteOption::Kind::count) {
+      options[option.name] = std::to_string(parse_count(given->from, given->value));
+    } else if (option.kind == SuiteOption::Kind::number) {
+      parse_number(given->from, given->value);
+    } else {
       throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, in_quotes(given->value),
                                                 suite.name, joined(option.values)));
     }
@@ -90,25 +106,34 @@ void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo>
   }
 }
 
-std::optional<std::filesystem::path> input_file(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
+// The files of --input; none without it.
+std::vector<std::filesystem::path> input_files(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
   const Given* given = settings.find("input");
-  if (given == nullptr) return std::nullopt;
+  if (given == nullptr) return {};
   const Given* size = settings.find("size");
   if (size != nullptr && size->layer == given->layer) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: with {}, the file says how large the problem is; give one of them", size->from, given->from));
   }
   if (chosen.size() > 1) throw Error(ErrorKind::usage, fmt::format("{}: name the one suite it is for", given->from));
-  std::error_code ignored;
-  if (std::filesystem::is_directory(given->value, ignored)) {
-    throw Error(ErrorKind::input,
-                fmt::format("{}: {} is a directory; accepted: a readable file", given->from, in_quotes(given->value)));
+  // A suite that takes one file takes any name, one with a comma too.
+  const std::size_t most = chosen.front()->inputs;
+  const std::vector<std::string> names = most > 1 ? split_commas(given->value) : std::vector<std::string>{given->value};
+  if (names.size() > most) {
+    throw Error(ErrorKind::usage, fmt::format("{}: {} names {} files; accepted by suite {}: at most {}", given->from,
+                                              in_quotes(given->value), names.size(), chosen.front()->name, most));
   }
-  if (!std::ifstream(given->value)) {
-    throw Error(ErrorKind::input,
-                fmt::format("{}: {} cannot be read; accepted: a readable file", given->from, in_quotes(given->value)));
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : names) {
+    std::error_code ignored;
+    const bool folder = std::filesystem::is_directory(name, ignored);
+    if (folder || !std::ifstream(name)) {
+      throw Error(ErrorKind::input, fmt::format("{}: {} {}; accepted: a readable file", given->from, in_quotes(name),
+                                                folder ? "is a directory" : "cannot be read"));
+    }
+    files.emplace_back(name);
   }
-  return given->value;
+  return files;
 }
 
 void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::string& from, Bytes memory) {
@@ -121,20 +146,23 @@ void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::
 
 std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, std::uint64_t seed,
                               Bytes memory) {
-  const std::optional<std::filesystem::path> input = input_file(settings, chosen);
+  const std::vector<std::filesystem::path> input = input_files(settings, chosen);
   const bool quick = settings.is_on("quick");
-  const std::vector<std::uint64_t> sizes = input ? std::vector<std::uint64_t>{} : counts(settings, "size", 0);
+  const std::vector<std::uint64_t> sizes = input.empty() ? counts(settings, "size", 0) : std::vector<std::uint64_t>{};
   std::vector<Problem> all;
   for (const SuiteInfo* suite : chosen) {
     SuiteParams params;
     params.seed = seed;
     params.options = options_of(*suite, settings);
-    params.input = input;
+    if (!input.empty()) {
+      params.input = input.front();
+      params.more_inputs.assign(input.begin() + 1, input.end());
+    }
     params.host_threads = std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::uint64_t> own = sizes;
     std::string from = sizes.empty() ? "--size" : settings.find("size")->from;
-    if (input) {
-      own = {suite->size_of_input(*input)};
+    if (params.input) {
+      own = {suite->size_of_input(*params.input)};
       from = settings.find("input")->from;
     } else if (sizes.empty()) {
       own = {quick ? suite->quick_size : suite->default_size};
@@ -144,6 +172,7 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
       check_memory(*suite, params, from, memory);
       if (suite->check != nullptr) suite->check(params);
       all.push_back({suite, params});
+      if (suite->settle != nullptr) suite->settle(all.back().params);
     }
   }
   return all;

@@ -40,7 +40,8 @@ std::vector<OptionSpec> own_run_options() {
       {"mode", 0, Kind::value, "MODE", "resident, scalars (msm: the points stay, scalars are uploaded), end-to-end, both (resident and end-to-end) or all (default: both)", kWork},
       {"seed", 0, Kind::value, "N", "Of random inputs (default: 1)", kWork},
       {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork},
-      {"input", 0, Kind::value, "FILE", "Work on this file instead of random data (one suite)", kWork},
+      {"input", 0, Kind::value, "FILE",
+       "Work on this file instead of random data (one suite; several, where it takes them, with commas between)", kWork},
       {"samples", 'n', Kind::value, "N", "Exactly N samples of every case (default: until the median is known to 1 %)",
        kMeasurement},
       {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement},
@@ -73,8 +74,11 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
   std::vector<OptionSpec> options = own_run_options();
   for (const SuiteInfo& suite : suites) {
     for (const SuiteOption& own : suite.options) {
-      const std::string help =
-          fmt::format("{}: {}: {} (default: {})", suite.name, own.help, fmt::join(own.values, ", "), own.values.at(0));
+      const std::string help = fmt::format("{}: {}: {}{} (default: {})", suite.name, own.help, fmt::join(own.values, ", "),
+                                           own.kind == SuiteOption::Kind::name    ? ""
+                                           : own.kind == SuiteOption::Kind::count ? " or a count"
+                                                                                  : " or any number",
+                                           own.values.at(0));
       const auto same = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == own.name; });
       if (same == options.end()) {
         options.push_back({own.name, 0, Kind::value, "VALUE", help, "Options of suites"});

@@ -222,6 +222,62 @@ void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   }
 }
 
+namespace {
+
+bool is_one_piece(const Rows& rows) {
+  return rows.count <= 1 || (rows.device_stride == rows.length && rows.host_stride == rows.length);
+}
+
+std::array<std::size_t, 3> device_origin(const Rows& rows) {
+  return {rows.device_offset % rows.device_stride, rows.device_offset / rows.device_stride, 0};
+}
+
+}  // namespace
+
+void ClDevice::upload_rows(Buffer& to, const std::byte* from, const Rows& rows) {
+  const Bytes all = rows.length * rows.count;
+  if (all == 0) return;
+  if (is_one_piece(rows)) return upload(to, rows.device_offset, {from, all});
+  try {
+    cl::Event event;
+    queues_[0].enqueueWriteBufferRect(memory_of(to), CL_FALSE, device_origin(rows), {0, 0, 0}, {rows.length, rows.count, 1},
+                                      rows.device_stride, 0, rows.host_stride, 0, from, nullptr, &event);
+    record(CommandKind::upload, std::move(event), {}, all);
+  } catch (const cl::Error& error) {
+    throw cl_failure("upload of " + std::to_string(rows.count) + " rows to " + facts_.id, error.err());
+  }
+}
+
+void ClDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) {
+  const Bytes all = rows.length * rows.count;
+  if (all == 0) return;
+  if (is_one_piece(rows)) return download(from, rows.device_offset, {to, all});
+  try {
+    cl::Event event;
+    queues_[2].enqueueReadBufferRect(memory_of(from), CL_FALSE, device_origin(rows), {0, 0, 0}, {rows.length, rows.count, 1},
+                                     rows.device_stride, 0, rows.host_stride, 0, to, dependency(CommandKind::download), &event);
+    record(CommandKind::download, std::move(event), {}, all);
+  } catch (const cl::Error& error) {
+    throw cl_failure("download of " + std::to_string(rows.count) + " rows from " + facts_.id, error.err());
+  }
+}
+
+std::optional<Nanos> ClDevice::try_out(const std::function<void(Stream&)>& commands) {
+  constexpr Nanos patience = std::chrono::seconds(30);
+  const Nanos begin = host_now();
+  commands(*this);
+  const BatchId batch = submit();
+  while (!complete(batch)) {
+    if (host_now() - begin > patience) throw Error(ErrorKind::timeout, "no answer from " + facts_.id + " to a kernel's trial");
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  Nanos computing{};
+  for (const RawCommand& command : take(batch)) {
+    if (command.kind == CommandKind::compute) computing += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
+  }
+  return computing;
+}
+
 BatchId ClDevice::submit() {
   try {
     // In the order of their dependencies: a queue must be flushed before another may wait for its events.

@@ -62,10 +62,13 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const DeviceTraits& traits() const override { return traits_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override;
   std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override;
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override;
   // Stream
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override;
   void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override;
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override;
+  void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) override;
+  void download_rows(Buffer& from, std::byte* to, const Rows& rows) override;
 
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;

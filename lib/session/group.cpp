@@ -332,8 +332,12 @@ void Group::note_faults(Cell& cell, const RawSample& sample) {
   if (!sample.faults.empty()) close_impossible_cells();
 }
 
-// Every result must have the digest of the first one that was verified; `thorough` verifies against the reference again.
+// Every result must have the digest of the first one that was verified; `thorough` verifies against the reference again. Large results
+// are looked at only then.
 void Group::check(Cell& cell, bool thorough) {
+  const bool large = workload_.large_result();
+  if (large && !thorough) return;
+  if (large || (thorough && options_.verify == VerifyLevel::sample)) publish(cell);
   const std::string digest = workload_.digest();
   cell.verify.digest = digest;
   if (!digest_.empty() && digest != digest_)
@@ -342,7 +346,6 @@ void Group::check(Cell& cell, bool thorough) {
     cell.verify.method = "not verified: --verify off";
     cell.verify.status = VerifyStatus::off;
   } else if (thorough) {
-    if (options_.verify == VerifyLevel::sample) publish(cell);
     const Verdict verdict = workload_.verify(options_.verify, options_.seed);
     cell.verify.method = verdict.method;
     cell.verify.status = verdict.status == Verdict::Status::passed ? VerifyStatus::passed : VerifyStatus::failed;

@@ -2,6 +2,7 @@
 #include "lib/session/recorder.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace mgpu {
 namespace {
@@ -53,8 +54,18 @@ class Recorder {
     run.suite = problem_.suite->name;
     run.params[problem_.suite->size_name] = static_cast<std::int64_t>(problem_.params.size);
     for (const auto& [name, value] : problem_.params.options) run.params[name] = value;
+    for (const SuiteOption& option : problem_.suite->options) {
+      const auto given = problem_.params.options.find(option.name);
+      if (option.kind != SuiteOption::Kind::count || given == problem_.params.options.end()) continue;
+      std::int64_t value = 0;
+      const std::string& text = given->second;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error == std::errc() && end == text.data() + text.size()) run.params[option.name] = value;
+    }
     if (problem_.params.input) {
-      run.params["input"] = problem_.params.input->string();
+      std::string files = problem_.params.input->string();
+      for (const auto& file : problem_.params.more_inputs) files += "," + file.string();
+      run.params["input"] = files;
     } else {
       run.params["seed"] = static_cast<std::int64_t>(problem_.params.seed);
     }

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,8 +41,13 @@ struct Grid {  // work-items in all and in a work-group, per dimension; global m
   std::array<std::size_t, 3> local{1, 1, 1};
 };
 
-// Three in-order queues of one device: upload, compute, download. Within a slice (or a collect) a launch starts after the uploads
-// enqueued before it, and a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
+struct Rows {  // `count` pieces of `length` bytes, `..._stride` bytes from one to the next
+  Bytes length = 0, count = 0;
+  Bytes device_offset = 0, device_stride = 0, host_stride = 0;
+};
+
+// Three in-order queues of one device: upload, compute, download. A launch starts after the uploads enqueued before it, and within
+// a slice (or a collect) a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
 // memory given to upload or download must stay valid and untouched until the slice is finished. Failures throw Error(device),
 // Error(out_of_memory).
 class Stream {
@@ -49,6 +56,16 @@ class Stream {
   virtual void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) = 0;
   virtual void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) = 0;
   virtual void download(Buffer& from, Bytes offset, std::span<std::byte> to) = 0;
+
+  // A rectangle of a larger matrix on either side. One by one, unless the device can do better.
+  virtual void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) {
+    for (Bytes i = 0; i < rows.count; ++i)
+      upload(to, rows.device_offset + i * rows.device_stride, {from + i * rows.host_stride, rows.length});
+  }
+  virtual void download_rows(Buffer& from, std::byte* to, const Rows& rows) {
+    for (Bytes i = 0; i < rows.count; ++i)
+      download(from, rows.device_offset + i * rows.device_stride, {to + i * rows.host_stride, rows.length});
+  }
 };
 
 // What a suite may know about the device it makes a program for.
@@ -72,6 +89,12 @@ class DeviceResources {
   // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk by device, driver, text and
   // options.
   virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) = 0;
+  // Enqueues `commands` on the device, waits for them and says how long its kernels took: for kernels that have to show that they
+  // work, and which of several is fastest. Nothing where commands cannot be run at set-up. Throws Error(device), Error(timeout).
+  virtual std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) {
+    (void)commands;
+    return std::nullopt;
+  }
 };
 
 }  // namespace mgpu

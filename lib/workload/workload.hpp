@@ -71,8 +71,12 @@ class Workload {
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
   virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
                                                  const Capacity& capacity) = 0;
-  // Host memory that transfers read from: pinned in place by the executor for as long as the workload lives.
+  // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
+
+  // A result so large that it stays on the devices, or is not worth a look after every sample: publish() is then called before
+  // every digest() and verify(), and these only after the first and the last sample of a case.
+  virtual bool large_result() const { return false; }
 
   virtual void expect(std::size_t) {}  // before begin_sample: so many devices share the sample, where that decides how it is computed
   virtual void begin_sample() = 0;     // forget the partials of the sample before
@@ -88,8 +92,11 @@ class Workload {
 
 // An option of one suite: `--tree plain|rfc6962`. The first value is the default.
 struct SuiteOption {
+  // name: one of `values`. count: one of them, or a count as parse_count reads it; kept as plain digits. number: any finite number.
+  enum class Kind { name, count, number };
   std::string name, help;
   std::vector<std::string> values;
+  Kind kind = Kind::name;
 };
 
 // One problem as asked for. `options` is complete. `input` empty: seeded random data.
@@ -98,6 +105,7 @@ struct SuiteParams {
   std::uint64_t seed = 0;
   std::map<std::string, std::string> options;
   std::optional<std::filesystem::path> input;
+  std::vector<std::filesystem::path> more_inputs;  // --input FILE,FILE,..: those after the first
   unsigned host_threads = 1;
   std::size_t devices = 1;  // of the set: most that will share the problem
 };
@@ -108,12 +116,15 @@ struct SuiteInfo {
   std::uint64_t default_size = 0, quick_size = 0;
   std::vector<SuiteOption> options;
   std::vector<Mode> modes;  // it can do; others asked for are left out. Empty: any
+  std::size_t inputs = 1;   // how many files --input takes at most
   // Host memory one problem of this size takes, for a check before anything is allocated.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
   // The size that --input gives. Throws Error(input).
   std::uint64_t (*size_of_input)(const std::filesystem::path&) = nullptr;
   // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
   void (*check)(const SuiteParams&) = nullptr;
+  // After `check`, where there is one: puts what the options left open into them, for the record.
+  void (*settle)(SuiteParams&) = nullptr;
   // Throws Error(input) for a file it cannot read, and what `check` throws.
   std::function<std::unique_ptr<Workload>(const SuiteParams&)> make;
 };

@@ -1,0 +1,137 @@
+// See the header. The dictionary is read by what NumPy writes: single quotes, keys in any order.
+#include "lib/workload/npy.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr const char* kAccepted = "; accepted: .npy of two dimensions, C order, float32 (<f4) or float64 (<f8)";
+
+Error bad(const std::filesystem::path& file, const std::string& why) {
+  return Error(ErrorKind::input, "--input " + file.string() + ": " + why + kAccepted);
+}
+
+struct Header {
+  NpyShape shape;
+  Bytes data = 0;  // where the elements begin
+};
+
+// What follows 'key': in the dictionary, without leading blanks; empty when the key is missing.
+std::string_view value_of(std::string_view dictionary, std::string_view key) {
+  const std::size_t at = dictionary.find("'" + std::string(key) + "'");
+  if (at == std::string_view::npos) return {};
+  const std::size_t colon = dictionary.find(':', at);
+  if (colon == std::string_view::npos) return {};
+  const std::size_t value = dictionary.find_first_not_of(' ', colon + 1);
+  return value == std::string_view::npos ? std::string_view{} : dictionary.substr(value);
+}
+
+// "(3, 4)" -> 3, 4; nothing unless there are exactly two.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> two_counts(std::string_view text) {
+  if (!text.starts_with('(')) return std::nullopt;
+  text = text.substr(1, text.find(')') - 1);
+  std::uint64_t counts[2] = {0, 0};
+  std::size_t n = 0;
+  for (const char* at = text.data(); at < text.data() + text.size();) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(at, text.data() + text.size(), value);
+    if (error != std::errc() || n == 2) return std::nullopt;
+    counts[n++] = value;
+    at = end;
+  }
+  if (n != 2) return std::nullopt;
+  return std::pair{counts[0], counts[1]};
+}
+
+NpyShape parse_dictionary(const std::filesystem::path& file, std::string_view text) {
+  NpyShape shape;
+  const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"), extent = value_of(text, "shape");
+  if (type.starts_with("'<f4'")) {
+    shape.element = 4;
+  } else if (type.starts_with("'<f8'")) {
+    shape.element = 8;
+  } else {
+    throw bad(file, "elements of type " + in_quotes(type.substr(0, type.find_first_of(",}"))));
+  }
+  if (!order.starts_with("False")) throw bad(file, order.starts_with("True") ? "Fortran order" : "no order");
+  const auto counts = two_counts(extent);
+  if (!counts) throw bad(file, "shape " + in_quotes(extent.substr(0, extent.find(')') + 1)));
+  shape.rows = counts->first;
+  shape.columns = counts->second;
+  constexpr std::uint64_t most = std::uint64_t{1} << 31;  // so that no product overflows
+  if (shape.rows > most || shape.columns > most)
+    throw bad(file, "shape " + in_quotes(extent.substr(0, extent.find(')') + 1)) + " is too large");
+  return shape;
+}
+
+Header read_header(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw bad(file, "cannot be read");
+  unsigned char start[12] = {};
+  in.read(reinterpret_cast<char*>(start), 10);
+  if (in.gcount() != 10 || std::string_view(reinterpret_cast<char*>(start), 6) != "\x93NUMPY") throw bad(file, "not a .npy file");
+  Bytes length = start[8] | start[9] << 8, begin = 10;
+  if (start[6] > 1) {  // versions 2 and 3 have four bytes of length
+    in.read(reinterpret_cast<char*>(start) + 10, 2);
+    length |= static_cast<Bytes>(start[10]) << 16 | static_cast<Bytes>(start[11]) << 24;
+    begin = 12;
+  }
+  constexpr Bytes longest = Bytes{1} << 20;
+  std::string text(static_cast<std::size_t>(std::min(length, longest)), '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in || length > longest) throw bad(file, "its header is cut off");
+  Header header{parse_dictionary(file, text), begin + length};
+  std::error_code error;
+  const Bytes size = std::filesystem::file_size(file, error);
+  if (error || size != header.data + header.shape.bytes()) {
+    throw bad(file, "it has " + std::to_string(size) + " bytes, not the " + std::to_string(header.data + header.shape.bytes()) +
+                        " of a " + std::to_string(header.shape.rows) + " x " + std::to_string(header.shape.columns) + " matrix");
+  }
+  return header;
+}
+
+}  // namespace
+
+NpyShape read_npy_shape(const std::filesystem::path& file) { return read_header(file).shape; }
+
+void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to) {
+  const Header header = read_header(file);
+  if (header.shape.rows != shape.rows || header.shape.columns != shape.columns || header.shape.element != shape.element)
+    throw bad(file, "its shape has changed");
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(header.data));
+  in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
+  if (!in) throw bad(file, "cannot be read to its end");
+}
+
+void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<const std::byte> elements) {
+  std::string text = std::string("{'descr': '") + (shape.element == 8 ? "<f8" : "<f4") + "', 'fortran_order': False, 'shape': (" +
+                     std::to_string(shape.rows) + ", " + std::to_string(shape.columns) + "), }";
+  while ((10 + text.size() + 1) % 64 != 0) text += ' ';  // NumPy aligns the elements for mapping
+  text += '\n';
+  std::filesystem::path temporary = file;
+  temporary += ".tmp";
+  std::ofstream out(temporary, std::ios::binary);
+  out << "\x93NUMPY" << '\x01' << '\x00' << static_cast<char>(text.size() & 0xff) << static_cast<char>(text.size() >> 8) << text;
+  out.write(reinterpret_cast<const char*>(elements.data()), static_cast<std::streamsize>(elements.size()));
+  out.close();
+  std::error_code error;
+  if (out) std::filesystem::rename(temporary, file, error);
+  if (out && !error) return;
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  throw Error(ErrorKind::output, "--output " + file.string() + ": cannot be written" + (error ? ": " + error.message() : ""));
+}
+
+}  // namespace mgpu

@@ -1,0 +1,31 @@
+// Matrices in NumPy's .npy format (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): two dimensions, C
+// order, little-endian float32 or float64. For --input and --output of suites.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+struct NpyShape {
+  std::uint64_t rows = 0, columns = 0;
+  Bytes element = 4;  // 4: float32, 8: float64
+  Bytes bytes() const { return rows * columns * element; }
+};
+
+// Of the file's header; checks that the file is as long as it says. Throws Error(input), naming --input, the file and what is
+// accepted.
+NpyShape read_npy_shape(const std::filesystem::path& file);
+
+// The elements, row by row, into `to`, which has shape.bytes(). Throws Error(input), also when the file changed its shape
+// meanwhile.
+void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to);
+
+// Version 1.0, written beside `file` and renamed, so that it is whole or not there. Throws Error(output), naming --output.
+void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<const std::byte> elements);
+
+}  // namespace mgpu

@@ -1,0 +1,26 @@
+// The device memory a problem takes in a mode, and how much of it a device can be given at once. Pure.
+#pragma once
+
+#include "suites/matrix/kernels.hpp"
+#include "suites/matrix/problem.hpp"
+
+namespace mgpu::matrix {
+
+// What a program allocates, each in bytes. Of what a slice brings along itself there are two, one a slot.
+struct Layout {
+  bool slot_rows = false, slot_columns = false;  // end to end by rows (cols): A (B) and C come and go with the slices
+  Bytes a = 0, b = 0, c = 0, c_in = 0;
+  Bytes packed_a = 0, packed_b = 0;
+  Bytes tiles = 0;
+  unsigned a_buffers() const { return slot_rows ? 2 : 1; }
+  unsigned b_buffers() const { return slot_columns ? 2 : 1; }
+  unsigned c_buffers() const { return slot_rows || slot_columns ? 2 : 1; }
+  Bytes largest() const;
+  Bytes total() const;
+};
+Layout layout(const Problem& problem, const Geometry& geometry, const Variant& variant, Mode mode, Items fits);
+
+// Capacity as Workload::capacity defines it.
+Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode);
+
+}  // namespace mgpu::matrix

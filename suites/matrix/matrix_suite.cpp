@@ -1,0 +1,73 @@
+// The matrix suite as the tool knows it: name, options, sizes.
+#include "lib/base/error.hpp"
+#include "lib/workload/npy.hpp"
+#include "suites/matrix/matrix_workload.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo matrix_suite();
+
+namespace {
+
+using namespace matrix;
+
+Bytes host_bytes(const SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  // Operands and C; a few vectors and rows of the reference.
+  return Operands::bytes(problem) + 8 * (8 * problem.rows + 24 * problem.columns + 2 * problem.inner);
+}
+
+// Sizes beyond what can be numbered do not fit, whatever the memory: the check for memory then names the largest that does.
+Bytes host_bytes_or_all(const SuiteParams& params) {
+  if (params.size > most_rows) return ~Bytes{0};
+  return host_bytes(params);
+}
+
+void check(const SuiteParams& params) { problem_of(params); }
+
+void settle(SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  params.options["cols"] = std::to_string(problem.columns);
+  params.options["inner"] = std::to_string(problem.inner);
+}
+
+std::uint64_t rows_of_input(const std::filesystem::path& file) { return read_npy_shape(file).rows; }
+
+std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<MatrixWorkload>(params); }
+
+}  // namespace
+
+SuiteInfo matrix_suite() {
+  using Kind = SuiteOption::Kind;
+  SuiteInfo info;
+  info.name = "matrix";
+  info.summary = "Matrix product C = alpha A B + beta C, split by rows, columns or tiles of C";
+  info.size_name = "rows";
+  info.default_size = 2048;
+  info.quick_size = 1024;
+  info.options = {
+      {"precision", "of A, B, C and every sum", {"fp32", "fp64"}},
+      {"axis", "what C is split into", {"rows", "cols", "tiles"}},
+      {"cols", "columns of B and C; --size counts the rows of A and C", {"same"}, Kind::count},
+      {"inner", "columns of A, rows of B", {"same"}, Kind::count},
+      {"alpha", "factor of A B", {"1"}, Kind::number},
+      {"beta", "factor of the C that is added; 0: none", {"0"}, Kind::number},
+      {"data",
+       "seeded operands: uniform in (-1, 1), or integers from -4 to 4, of which products are exact",
+       {"uniform", "integers"}},
+      {"kernel",
+       "the fastest that works, plain OpenCL C, or NVIDIA's with asynchronous copies (vector) or fp64 tensor cores (tensor)",
+       {"auto", "portable", "vector", "tensor"}},
+  };
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.inputs = 3;
+  info.host_bytes = host_bytes_or_all;
+  info.size_of_input = rows_of_input;
+  info.check = check;
+  info.settle = settle;
+  info.make = make;
+  return info;
+}
+
+}  // namespace mgpu

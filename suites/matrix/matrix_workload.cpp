@@ -1,0 +1,118 @@
+// What came back, its digest and its verification.
+#include "suites/matrix/matrix_workload.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "lib/base/error.hpp"
+#include "lib/workload/npy.hpp"
+#include "lib/workload/parallel_for.hpp"
+#include "suites/matrix/layout.hpp"
+#include "suites/matrix/matrix_program.hpp"
+
+namespace mgpu::matrix {
+namespace {
+
+Shape shape_of(const Problem& problem, const Geometry& geometry) {
+  Shape shape;
+  const auto per_item = [&](Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(geometry.items()); };
+  const Bytes c_in = problem.reads_c() ? problem.c_bytes() : 0;
+  shape.items = geometry.items();
+  shape.ops = 2.0 * static_cast<double>(problem.rows) * static_cast<double>(problem.columns) * static_cast<double>(problem.inner);
+  shape.rate_unit = "FLOP/s";
+  shape.bytes_in = problem.a_bytes() + problem.b_bytes() + c_in;
+  shape.bytes_out = problem.c_bytes();
+  shape.cost.ops = shape.ops / static_cast<double>(geometry.items());
+  shape.cost.out_bytes = per_item(problem.c_bytes());
+  // By tiles, a device is sent what its tiles touch: for a compact part of n devices about 1 / sqrt(n) of A and of B; their share
+  // alone is counted here.
+  shape.cost.in_bytes =
+      per_item(c_in + (problem.axis == Axis::cols ? 0 : problem.a_bytes()) + (problem.axis == Axis::rows ? 0 : problem.b_bytes()));
+  shape.cost.replicated = problem.axis == Axis::rows ? problem.b_bytes() : problem.axis == Axis::cols ? problem.a_bytes() : 0;
+  return shape;
+}
+
+std::string sha256_hex(std::span<const std::byte> bytes) {
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1 ||
+      EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) != 1 || EVP_DigestFinal_ex(context.get(), digest, &size) != 1) {
+    throw Error(ErrorKind::internal, "matrix: OpenSSL has no SHA-256");
+  }
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) {
+    hex += "0123456789abcdef"[digest[i] >> 4];
+    hex += "0123456789abcdef"[digest[i] & 15];
+  }
+  return hex;
+}
+
+}  // namespace
+
+MatrixWorkload::MatrixWorkload(const SuiteParams& params)
+    : problem_(problem_of(params)),
+      geometry_(Geometry::of(problem_.rows, problem_.columns, problem_.axis)),
+      operands_(problem_, params),
+      host_threads_(params.host_threads),
+      shape_(shape_of(problem_, geometry_)),
+      reference_(problem_, operands_, params.host_threads),
+      arrived_(geometry_.items(), false) {}
+
+Capacity MatrixWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  return matrix::capacity(device, problem_, geometry_, mode);
+}
+
+std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+  return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits);
+}
+
+// C is poisoned once it was looked at, so that an element nobody computes again cannot pass; before every sample that would cost as
+// much as the transfers.
+void MatrixWorkload::begin_sample() {
+  ++sample_;
+  std::fill(arrived_.begin(), arrived_.end(), false);
+  if (!looked_at_) return;
+  looked_at_ = false;
+  constexpr std::size_t at_once = std::size_t{1} << 22;
+  const std::span<std::byte> bytes = operands_.c();
+  parallel_for((bytes.size() + at_once - 1) / at_once, host_threads_, [&](std::uint64_t i) {
+    const auto part = bytes.subspan(i * at_once, std::min(at_once, bytes.size() - i * at_once));
+    std::memset(part.data(), 0xff, part.size());  // not a number
+  });
+}
+
+void MatrixWorkload::arrived(std::span<const Slice> slices) {
+  const std::scoped_lock lock(mutex_);
+  for (const Slice& slice : slices) {
+    for (Items i = slice.begin; i < slice.end; ++i) arrived_[i] = true;
+  }
+}
+
+std::string MatrixWorkload::digest() const { return sha256_hex(operands_.c()); }
+
+Verdict MatrixWorkload::verify(VerifyLevel level, std::uint64_t seed) {
+  if (level == VerifyLevel::off) return {};
+  looked_at_ = true;
+  const auto missing = std::count(arrived_.begin(), arrived_.end(), false);
+  if (missing > 0) {
+    return {Verdict::Status::failed, "whether all of C arrived",
+            std::to_string(missing) + " of " + std::to_string(arrived_.size()) + " parts of C did not arrive on the host"};
+  }
+  Reference::Finding finding = reference_.check_sample(seed);
+  if (finding.message.empty() && level == VerifyLevel::full) {
+    const Reference::Finding all = reference_.check_all(seed);
+    finding.method += "; " + all.method;
+    finding.message = all.message;
+  }
+  return {finding.message.empty() ? Verdict::Status::passed : Verdict::Status::failed, finding.method, finding.message};
+}
+
+void MatrixWorkload::write_result(const std::filesystem::path& file) const {
+  write_npy(file, {problem_.rows, problem_.columns, problem_.element()}, operands_.c());
+}
+
+}  // namespace mgpu::matrix

@@ -1,0 +1,52 @@
+// One product as a Workload: operands, what came back of C, digest and verification. What runs on a device is in
+// matrix_program.hpp.
+#pragma once
+
+#include <mutex>
+
+#include "lib/workload/workload.hpp"
+#include "suites/matrix/operands.hpp"
+#include "suites/matrix/problem.hpp"
+#include "suites/matrix/reference.hpp"
+
+namespace mgpu::matrix {
+
+class MatrixWorkload : public Workload {
+ public:
+  // Throws Error(input), Error(usage), Error(out_of_memory).
+  explicit MatrixWorkload(const SuiteParams& params);
+
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override { return operands_.all(); }
+  bool large_result() const override { return true; }
+  void begin_sample() override;
+  bool merge_on_device(const DeviceTraits&) const override { return false; }
+  void merge() override {}
+  std::string digest() const override;  // SHA-256 of the bytes of C
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  void write_result(const std::filesystem::path& file) const override;
+
+  // For the programs, which may call from several threads at once.
+  const Problem& problem() const { return problem_; }
+  const Geometry& geometry() const { return geometry_; }
+  const Operands& operands() const { return operands_; }
+  std::span<std::byte> c() { return operands_.c(); }
+  std::uint64_t sample() const { return sample_; }
+  void arrived(std::span<const Slice> slices);  // these items of C are on the host
+
+ private:
+  Problem problem_;
+  Geometry geometry_;
+  Operands operands_;
+  unsigned host_threads_;
+  Shape shape_;
+  Reference reference_;
+  std::uint64_t sample_ = 0;  // number of the sample
+  bool looked_at_ = true;     // C holds a result that was verified: a stale one must not pass again
+  std::mutex mutex_;          // over arrived_
+  std::vector<bool> arrived_;
+};
+
+}  // namespace mgpu::matrix

@@ -1,0 +1,331 @@
+// Products on the devices there are, bit for bit against a chain of fma on the host: every axis, ragged shapes, both kernel paths,
+// and what BLAS says of zeros, NaN and infinities.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <random>
+
+#include "lib/exec/cl_backend.hpp"
+#include "lib/exec/executor.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/workload/npy.hpp"
+#include "suites/matrix/matrix_workload.hpp"
+#include "suites/suites.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+// Resources that claim not to be a CPU's, so that the kernels for GPUs are run where there is none.
+class AsGpu final : public DeviceResources {
+ public:
+  explicit AsGpu(DeviceResources& real) : real_(real), traits_(real.traits()) { traits_.cpu = false; }
+  const DeviceTraits& traits() const override { return traits_; }
+  std::unique_ptr<Buffer> allocate(Bytes size) override { return real_.allocate(size); }
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+    return real_.kernel(file, entry, options);
+  }
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
+
+ private:
+  DeviceResources& real_;
+  DeviceTraits traits_;
+};
+
+// The devices of a machine, opened once for all tests: two parts of the first CPU if it can be split, else all there are.
+struct Machine {
+  Machine() : backend(make_cl_backend({embedded_kernels(), std::filesystem::temp_directory_path() / "mgpu-bench-test-kernels"})) {
+    auto devices = backend->enumerate().devices;
+    REQUIRE_FALSE(devices.empty());
+    for (const Device& device : devices) {
+      if (!device.is_cpu() || device.compute_units < 2) continue;
+      devices = backend->split(device, 2);
+      break;
+    }
+    for (const Device& device : devices) open.push_back(backend->open(device));
+    executor = std::make_unique<Executor>(*backend, open.size());
+  }
+
+  std::unique_ptr<Backend> backend;
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::unique_ptr<Executor> executor;
+};
+
+Machine& machine() {
+  static Machine made;
+  return made;
+}
+
+enum class Path { own, gpu };
+
+struct Asked {
+  std::uint64_t rows = 1, columns = 1, inner = 1;
+  std::string precision = "fp32", axis = "rows", alpha = "1", beta = "0", data = "uniform", kernel = "auto";
+  Path path = Path::own;
+  Mode mode = Mode::resident;
+  std::string strategy = "equal";
+  Items pipeline = 0;
+};
+
+SuiteParams params_of(const Asked& asked) {
+  SuiteParams params;
+  params.size = asked.rows;
+  params.seed = 5;
+  params.host_threads = 2;
+  params.options = {{"precision", asked.precision},
+                    {"axis", asked.axis},
+                    {"cols", std::to_string(asked.columns)},
+                    {"inner", std::to_string(asked.inner)},
+                    {"alpha", asked.alpha},
+                    {"beta", asked.beta},
+                    {"data", asked.data},
+                    {"kernel", asked.kernel}};
+  return params;
+}
+
+void wait(OpenDevice& device) {
+  const BatchId batch = device.submit();
+  while (!device.complete(batch)) {
+  }
+  device.take(batch);
+}
+
+// One sample, published; verified with both levels.
+void compute(matrix::MatrixWorkload& workload, const Asked& asked) {
+  Machine& here = machine();
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<DeviceEstimate> estimates;
+  SampleRequest request;
+  for (std::uint32_t i = 0; i < here.open.size(); ++i) {
+    OpenDevice& device = *here.open[i];
+    AsGpu disguised(device.resources());
+    DeviceResources& resources = asked.path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
+    Capacity capacity = workload.capacity(resources.traits(), asked.mode);
+    REQUIRE(capacity.fits > 0);
+    if (asked.pipeline > 0) capacity.pipeline = std::min(asked.pipeline, capacity.fits);
+    programs.push_back(workload.program(resources, DeviceIndex{i}, asked.mode, capacity));
+    if (asked.mode == Mode::resident) {
+      programs.back()->load(device.stream());
+      wait(device);
+    }
+    DeviceEstimate estimate;
+    estimate.items_per_s = 1;
+    estimate.score = 10;
+    estimate.fits = capacity.fits;
+    estimate.pipeline = capacity.pipeline;
+    estimates.push_back(estimate);
+    request.members.push_back({&device, programs.back().get()});
+  }
+  const Shape& shape = workload.shape();
+  PlanRequest plan;
+  plan.items = shape.items;
+  plan.granularity = shape.granularity;
+  plan.mode = asked.mode;
+  plan.cost = shape.cost;
+  plan.devices = estimates;
+  const StrategyChoice choice = parse_strategies(asked.strategy).front();
+  const auto source = choice.info->make(choice.params)->begin(plan, {});
+  request.workload = &workload;
+  request.source = source.get();
+  const RawSample sample = here.executor->run(request);
+  REQUIRE_MESSAGE(!sample.failure, (sample.failure ? sample.failure->what() : ""));
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    programs[i]->publish(here.open[i]->stream());
+    wait(*here.open[i]);
+    programs[i]->published();
+  }
+}
+
+template <class Real>
+const Real* values(std::span<const std::byte> bytes) {
+  return reinterpret_cast<const Real*>(bytes.data());
+}
+
+// How many elements of C are not the bits that the chain of fma gives; NaN equals NaN.
+template <class Real>
+std::size_t wrong_elements(const matrix::MatrixWorkload& workload) {
+  const matrix::Problem& problem = workload.problem();
+  const Real *a = values<Real>(workload.operands().a()), *b = values<Real>(workload.operands().b()),
+             *c = values<Real>(workload.operands().c());
+  const Real* c_in = problem.reads_c() ? values<Real>(workload.operands().c_in()) : nullptr;
+  const auto alpha = static_cast<Real>(problem.alpha), beta = static_cast<Real>(problem.beta);
+  std::size_t wrong = 0;
+  for (std::uint64_t i = 0; i < problem.rows; ++i) {
+    for (std::uint64_t j = 0; j < problem.columns; ++j) {
+      Real sum = 0;
+      for (std::uint64_t k = 0; k < problem.inner && alpha != 0; ++k)
+        sum = std::fma(a[i * problem.inner + k], b[k * problem.columns + j], sum);
+      const std::uint64_t at = i * problem.columns + j;
+      const Real expected = c_in != nullptr ? std::fma(alpha, sum, beta * c_in[at]) : alpha * sum;
+      if (std::isnan(expected) && std::isnan(c[at])) continue;
+      wrong += std::memcmp(&expected, &c[at], sizeof expected) != 0;
+    }
+  }
+  return wrong;
+}
+
+void check(const Asked& asked) {
+  CAPTURE(asked.rows);
+  CAPTURE(asked.columns);
+  CAPTURE(asked.inner);
+  CAPTURE(asked.precision);
+  CAPTURE(asked.axis);
+  CAPTURE(asked.strategy);
+  CAPTURE(to_string(asked.mode));
+  CAPTURE((asked.path == Path::gpu));
+  matrix::MatrixWorkload workload(params_of(asked));
+  compute(workload, asked);
+  CHECK((asked.precision == "fp32" ? wrong_elements<float>(workload) : wrong_elements<double>(workload)) == 0);
+  const Verdict verdict = workload.verify(VerifyLevel::full, 3);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "products of ragged shapes are the chain of fma bit for bit, by every axis, in both modes and precisions, on both kernel "
+    "paths") {
+  for (const Path path : {Path::own, Path::gpu}) {
+    for (const char* precision : {"fp32", "fp64"}) {
+      for (const char* axis : {"rows", "cols", "tiles"}) {
+        for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+          Asked asked{97, 135, 43};
+          asked.precision = precision;
+          asked.axis = axis;
+          asked.mode = mode;
+          asked.path = path;
+          asked.pipeline = 2;
+          asked.beta = mode == Mode::resident ? "0" : "-0.75";
+          asked.alpha = mode == Mode::resident ? "1" : "2.5";
+          check(asked);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a product long enough for several blocks of k is the same chain, under every strategy") {
+  for (const StrategyInfo& info : all_strategies()) {
+    Asked asked{130, 70, 600};
+    asked.strategy = info.name;
+    asked.mode = Mode::end_to_end;
+    asked.axis = "tiles";
+    check(asked);
+    asked.axis = "rows";
+    asked.beta = "1";
+    check(asked);
+  }
+}
+
+TEST_CASE("rows, columns, scalars and aligned shapes on both kernel paths") {
+  for (const Path path : {Path::own, Path::gpu}) {
+    for (const auto& [rows, columns, inner] :
+         {std::array{1, 200, 64}, std::array{200, 1, 64}, std::array{1, 1, 1}, std::array{64, 64, 8}, std::array{33, 36, 1}}) {
+      Asked asked;
+      asked.rows = static_cast<std::uint64_t>(rows);
+      asked.columns = static_cast<std::uint64_t>(columns);
+      asked.inner = static_cast<std::uint64_t>(inner);
+      asked.path = path;
+      asked.axis = rows < columns ? "cols" : "rows";
+      check(asked);
+    }
+  }
+}
+
+TEST_CASE("larger tiles: a product of 600 x 520 takes items of 64 and agrees on both kernel paths") {
+  for (const Path path : {Path::own, Path::gpu}) {
+    Asked asked{600, 520, 30};
+    asked.path = path;
+    asked.axis = "tiles";
+    asked.strategy = "dynamic";
+    check(asked);
+  }
+}
+
+TEST_CASE("as BLAS has it: nothing to sum leaves beta C, nothing to compute is nothing, alpha 0 reads neither A nor B") {
+  Asked asked{40, 50, 0};
+  check(asked);
+  asked.beta = "3";
+  check(asked);
+  asked.inner = 7;
+  asked.alpha = "0";
+  check(asked);
+  for (const char* axis : {"rows", "cols", "tiles"}) {
+    for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+      Asked empty{0, 50, 20};
+      empty.axis = axis;
+      empty.mode = mode;
+      check(empty);
+      empty.rows = 30;
+      empty.columns = 0;
+      check(empty);
+    }
+  }
+}
+
+TEST_CASE("integer operands are verified exactly, and one element off by one is found") {
+  Asked asked{70, 90, 33};
+  asked.data = "integers";
+  asked.axis = "tiles";
+  matrix::MatrixWorkload workload(params_of(asked));
+  compute(workload, asked);
+  CHECK(wrong_elements<float>(workload) == 0);
+  const Verdict verdict = workload.verify(VerifyLevel::full, 3);
+  CHECK(verdict.status == Verdict::Status::passed);
+  CHECK(verdict.method.find("exactly") != std::string::npos);
+  reinterpret_cast<float*>(workload.c().data())[41 * 90 + 17] += 1;
+  const Verdict after = workload.verify(VerifyLevel::full, 3);
+  CHECK(after.status == Verdict::Status::failed);
+  CHECK(after.message.find("41") != std::string::npos);
+}
+
+TEST_CASE("a wrong element of a rounded product is found, and a part that did not arrive") {
+  Asked asked{70, 90, 33};
+  matrix::MatrixWorkload workload(params_of(asked));
+  compute(workload, asked);
+  REQUIRE(workload.verify(VerifyLevel::full, 3).status == Verdict::Status::passed);
+  float& element = reinterpret_cast<float*>(workload.c().data())[41 * 90 + 17];
+  const float right = element;
+  element += 0.01f;
+  CHECK(workload.verify(VerifyLevel::full, 3).status == Verdict::Status::failed);
+  element = right;
+  CHECK(workload.verify(VerifyLevel::full, 3).status == Verdict::Status::passed);
+  element = std::numeric_limits<float>::quiet_NaN();
+  CHECK(workload.verify(VerifyLevel::full, 3).status == Verdict::Status::failed);
+  workload.begin_sample();
+  CHECK(workload.verify(VerifyLevel::full, 3).status == Verdict::Status::failed);
+}
+
+TEST_CASE("NaN and infinities of files spread as BLAS has it") {
+  const auto folder = std::filesystem::temp_directory_path();
+  const auto file_a = folder / ("mgpu-matrix-a-" + std::to_string(std::random_device{}()) + ".npy");
+  const auto file_b = folder / ("mgpu-matrix-b-" + std::to_string(std::random_device{}()) + ".npy");
+  std::vector<float> a(37 * 20, 0.5f), b(20 * 41, -2.0f);
+  a[3 * 20 + 4] = std::numeric_limits<float>::quiet_NaN();
+  a[9 * 20 + 19] = std::numeric_limits<float>::infinity();
+  b[7 * 41 + 40] = -std::numeric_limits<float>::infinity();
+  b[19 * 41 + 2] = 0;
+  write_npy(file_a, {37, 20, 4}, std::as_bytes(std::span(a)));
+  write_npy(file_b, {20, 41, 4}, std::as_bytes(std::span(b)));
+  for (const Path path : {Path::own, Path::gpu}) {
+    Asked asked;
+    asked.path = path;
+    SuiteParams params = params_of(asked);
+    params.options["cols"] = params.options["inner"] = "same";
+    params.input = file_a;
+    params.more_inputs = {file_b};
+    matrix::MatrixWorkload workload(params);
+    compute(workload, asked);
+    CHECK(workload.problem().columns == 41);
+    CHECK(wrong_elements<float>(workload) == 0);
+    const float* c = values<float>(workload.operands().c());
+    CHECK(std::isnan(c[3 * 41]));
+    CHECK(std::isnan(c[9 * 41 + 2]));
+    CHECK(workload.verify(VerifyLevel::full, 3).status == Verdict::Status::passed);
+  }
+  std::filesystem::remove(file_a);
+  std::filesystem::remove(file_b);
+}

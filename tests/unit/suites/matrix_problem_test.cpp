@@ -1,0 +1,205 @@
+// How C falls into items and tiles, what a device is given, and what is refused before anything is allocated.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "suites/matrix/layout.hpp"
+#include "suites/matrix/operands.hpp"
+#include "suites/matrix/problem.hpp"
+#include "suites/suites.hpp"
+#include "tests/support/refusal.hpp"
+
+using namespace mgpu;
+using namespace mgpu::matrix;
+
+namespace {
+
+SuiteParams params_of(std::uint64_t rows, const std::map<std::string, std::string>& given = {}) {
+  SuiteParams params;
+  params.size = rows;
+  for (const SuiteInfo& info : all_suites()) {
+    if (info.name != "matrix") continue;
+    for (const SuiteOption& option : info.options) params.options[option.name] = option.values.front();
+  }
+  for (const auto& [name, value] : given) params.options[name] = value;
+  return params;
+}
+
+DeviceTraits gpu() {
+  DeviceTraits traits;
+  traits.max_work_group = 1024;
+  traits.global_memory = Bytes{8} << 30;
+  traits.max_allocation = Bytes{2} << 30;
+  traits.local_memory = 48 << 10;
+  traits.fp64 = true;
+  return traits;
+}
+
+std::uint64_t area(const std::vector<Rect>& rects) {
+  std::uint64_t sum = 0;
+  for (const Rect& rect : rects) sum += rect.rows * rect.columns;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("every element of C is in exactly one item, by every axis, for ragged and thin shapes") {
+  for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
+    for (const auto& [rows, columns] : {std::pair{97u, 135u}, {1u, 1000u}, {1000u, 1u}, {32u, 32u}, {700u, 530u}, {33u, 2000u}}) {
+      CAPTURE(rows);
+      CAPTURE(columns);
+      const Geometry geometry = Geometry::of(rows, columns, axis);
+      std::vector<int> seen(std::size_t{rows} * columns, 0);
+      for (Items item = 0; item < geometry.items(); ++item) {
+        const Rect rect = geometry.rect(item);
+        for (std::uint64_t i = rect.row; i < rect.row + rect.rows; ++i) {
+          for (std::uint64_t j = rect.column; j < rect.column + rect.columns; ++j) ++seen[i * columns + j];
+        }
+      }
+      CHECK(std::count(seen.begin(), seen.end(), 1) == static_cast<std::ptrdiff_t>(seen.size()));
+    }
+  }
+}
+
+TEST_CASE("a range of tiles is covered by few rectangles of the right area, however it is cut") {
+  const Geometry geometry = Geometry::of(1300, 900, Axis::tiles);
+  REQUIRE(geometry.items() == 21 * 15);
+  std::uint64_t fewest = geometry.items();
+  for (Items begin = 0; begin < geometry.items(); begin += 7) {
+    for (Items end = begin + 1; end <= geometry.items(); end += 5) {
+      std::uint64_t sum = 0;
+      for (Items item = begin; item < end; ++item) sum += area({geometry.rect(item)});
+      const auto rects = geometry.cover(begin, end);
+      CHECK(area(rects) == sum);
+      CHECK(rects.size() <= std::min<std::uint64_t>(end - begin, 30));
+      fewest = std::min<std::uint64_t>(fewest, rects.size());
+    }
+  }
+  CHECK(fewest == 1);
+  CHECK(geometry.cover(0, geometry.items()) == std::vector<Rect>{{0, 1300, 0, 900}});
+}
+
+TEST_CASE("a range of tiles is compact: 64 of them lie in a square of 8 x 8") {
+  const Geometry geometry = Geometry::of(2000, 2000, Axis::tiles);
+  const auto rects = geometry.cover(64, 128);
+  REQUIRE(rects.size() == 1);
+  CHECK(rects.front().rows == 8 * geometry.edge());
+  CHECK(rects.front().columns == 8 * geometry.edge());
+}
+
+TEST_CASE("the table of tiles has every tile of the kernel once, those of an item together") {
+  for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
+    const Geometry geometry = Geometry::of(700, 530, axis);
+    REQUIRE(geometry.edge() == 64);
+    const TileTable table = tile_table(geometry, 64, 32);
+    const std::set<std::uint32_t> all(table.tiles.begin(), table.tiles.end());
+    CHECK(all.size() == table.tiles.size());
+    CHECK(all.size() == 11u * 17u);
+    REQUIRE(table.first.size() == geometry.items() + 1);
+    for (Items item = 0; item < geometry.items(); ++item) {
+      const Rect rect = geometry.rect(item);
+      for (std::uint32_t at = table.first[item]; at < table.first[item + 1]; ++at) {
+        const std::uint64_t row = (table.tiles[at] >> 16) * 64, column = (table.tiles[at] & 0xffff) * 32;
+        CHECK((row >= rect.row && row < rect.row + rect.rows && column >= rect.column && column < rect.column + rect.columns));
+      }
+    }
+  }
+}
+
+TEST_CASE("an empty C is one empty item without tiles") {
+  for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
+    for (const auto& [rows, columns] : {std::pair{0u, 50u}, {50u, 0u}, {0u, 0u}}) {
+      const Geometry geometry = Geometry::of(rows, columns, axis);
+      CHECK(geometry.items() == 1);
+      CHECK(area(geometry.cover(0, 1)) == 0);
+      CHECK(tile_table(geometry, 32, 32).tiles.empty());
+    }
+  }
+}
+
+TEST_CASE("kernels suit the items of every axis and size, and the device's limits") {
+  for (const char* axis : {"rows", "cols", "tiles"}) {
+    for (const std::uint64_t size : {100, 1000, 2048, 9000}) {
+      for (const char* precision : {"fp32", "fp64"}) {
+        const Problem problem = problem_of(params_of(size, {{"axis", axis}, {"precision", precision}}));
+        const Geometry geometry = Geometry::of(size, size, problem.axis);
+        for (const bool nvidia : {true, false}) {
+          DeviceTraits device = gpu();
+          device.nvidia = nvidia;
+          for (const Variant& variant : variants(device, problem, geometry)) {
+            CAPTURE(variant.options);
+            CHECK((problem.axis == Axis::cols || geometry.edge() % variant.tile_rows == 0));
+            CHECK((problem.axis == Axis::rows || geometry.edge() % variant.tile_columns == 0));
+          }
+          CHECK(variants(device, problem, geometry).back().name == "portable");
+          device.max_work_group = 64;
+          CHECK(variants(device, problem, geometry).back().threads <= 64);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a device without fp64, or without the kernel that was named, says so") {
+  DeviceTraits device = gpu();
+  device.fp64 = false;
+  const Problem wide = problem_of(params_of(100, {{"precision", "fp64"}}));
+  const Geometry geometry = Geometry::of(100, 100, Axis::rows);
+  CHECK(capacity(device, wide, geometry, Mode::resident).fits == 0);
+  CHECK(capacity(device, wide, geometry, Mode::resident).reason.find("fp64") != std::string::npos);
+  const Problem vector = problem_of(params_of(100, {{"kernel", "vector"}}));
+  CHECK(capacity(gpu(), vector, geometry, Mode::resident).reason.find("kernel") != std::string::npos);
+}
+
+TEST_CASE("what does not fit is refused resident and by tiles, and goes in waves by rows and columns") {
+  for (const char* axis : {"rows", "cols", "tiles"}) {
+    const Problem problem = problem_of(params_of(20'000, {{"axis", axis}, {"inner", "20000"}}));
+    const Geometry geometry = Geometry::of(20'000, 20'000, problem.axis);
+    DeviceTraits device = gpu();
+    device.global_memory = Bytes{4} << 30;  // A, B and C take 1.5 GiB each
+    const Capacity resident = capacity(device, problem, geometry, Mode::resident);
+    CHECK(resident.fits == 0);
+    CHECK(resident.reason.find("do not fit") != std::string::npos);
+    const Capacity waves = capacity(device, problem, geometry, Mode::end_to_end);
+    if (problem.axis == Axis::tiles) {
+      CHECK(waves.fits == 0);
+      CHECK(waves.reason.find("--axis rows and cols work in waves") != std::string::npos);
+    } else {
+      CHECK(waves.fits > 0);
+      CHECK(waves.fits < geometry.items());
+      CHECK(waves.pipeline <= waves.fits);
+      CHECK(waves.resident <= device.global_memory);
+    }
+  }
+}
+
+TEST_CASE("impossible options and sizes are refused by name") {
+  const auto said = [](const SuiteParams& params) { return test::refusal([&] { problem_of(params); }); };
+  CHECK(said(params_of(10, {{"kernel", "tensor"}})).find("--kernel") != std::string::npos);
+  CHECK(said(params_of(3'000'000)).find("--size") != std::string::npos);
+  CHECK(said(params_of(10, {{"cols", "3000000"}})).find("--cols") != std::string::npos);
+  CHECK(said(params_of(10, {{"inner", "2000000000"}})).find("--inner") != std::string::npos);
+}
+
+TEST_CASE("seeded operands depend on the seed alone, and integers are small") {
+  SuiteParams params = params_of(70, {{"inner", "9"}, {"cols", "50"}});
+  const Problem problem = problem_of(params);
+  params.seed = 3;
+  const Operands one(problem, params);
+  params.host_threads = 4;
+  const Operands same(problem, params);
+  params.seed = 4;
+  const Operands other(problem, params);
+  const auto equal = [](std::span<const std::byte> a, std::span<const std::byte> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  CHECK(equal(one.a(), same.a()));
+  CHECK(equal(one.b(), same.b()));
+  CHECK_FALSE(equal(one.a(), other.a()));
+  CHECK(one.c_in().empty());
+  params.options["data"] = "integers";
+  const Operands integers(problem_of(params), params);
+  std::set<float> found;
+  for (std::size_t i = 0; i < integers.b().size() / 4; ++i) found.insert(reinterpret_cast<const float*>(integers.b().data())[i]);
+  CHECK(found == std::set<float>{-4, -3, -2, -1, 0, 1, 2, 3, 4});
+}

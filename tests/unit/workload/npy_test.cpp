@@ -1,0 +1,129 @@
+// NumPy files: what is written is read again, and whatever is not such a matrix is refused in one line that says what is accepted.
+#include "lib/workload/npy.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "lib/base/error.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+struct Scratch {
+  std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgpu-npy-" + std::to_string(::getpid()) + ".npy");
+  ~Scratch() { std::filesystem::remove(file); }
+
+  // A file of version 1.0 (or another), its header padded as NumPy does.
+  void put(std::string dictionary, std::size_t bytes, char version = 1) const {
+    const std::size_t head = version == 1 ? 10 : 12;
+    while ((head + dictionary.size() + 1) % 64 != 0) dictionary += ' ';
+    dictionary += '\n';
+    std::ofstream out(file, std::ios::binary);
+    out << "\x93NUMPY" << version << '\0' << static_cast<char>(dictionary.size() & 0xff)
+        << static_cast<char>(dictionary.size() >> 8);
+    if (version > 1) out << '\0' << '\0';
+    out << dictionary << std::string(bytes, '\1');
+  }
+  std::string refusal() const {
+    try {
+      read_npy_shape(file);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::input);
+      const std::string what = error.what();
+      CHECK(what.find("--input " + file.string()) != std::string::npos);
+      CHECK(what.find("accepted: .npy of two dimensions") != std::string::npos);
+      CHECK(what.find('\n') == std::string::npos);
+      return what;
+    }
+    return "";
+  }
+};
+
+std::string dictionary(const char* type, const char* order, const char* shape) {
+  return std::string("{'descr': '") + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+}
+
+}  // namespace
+
+TEST_CASE("a matrix that was written is read again, in both precisions, and begins at a multiple of 64 bytes") {
+  const Scratch scratch;
+  for (const Bytes element : {Bytes{4}, Bytes{8}}) {
+    const NpyShape shape{3, 5, element};
+    std::vector<std::byte> elements(shape.bytes());
+    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::byte>(i * 7);
+    write_npy(scratch.file, shape, elements);
+    const NpyShape found = read_npy_shape(scratch.file);
+    CHECK(found.rows == 3);
+    CHECK(found.columns == 5);
+    CHECK(found.element == element);
+    std::vector<std::byte> again(shape.bytes());
+    read_npy(scratch.file, shape, again);
+    CHECK(again == elements);
+    CHECK((std::filesystem::file_size(scratch.file) - shape.bytes()) % 64 == 0);
+  }
+}
+
+TEST_CASE("the header is the one NumPy 1.24 writes for a 2 x 3 matrix of float32") {
+  const Scratch scratch;
+  write_npy(scratch.file, {2, 3, 4}, std::vector<std::byte>(24));
+  std::ifstream in(scratch.file, std::ios::binary);
+  const std::string all((std::istreambuf_iterator<char>(in)), {});
+  const std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  REQUIRE(all.size() == 128 + 24);
+  CHECK(all.substr(0, 8) == std::string("\x93NUMPY\x01\x00", 8));
+  CHECK(static_cast<unsigned char>(all[8]) == 118);
+  CHECK(all.substr(10, text.size()) == text);
+  CHECK(all[127] == '\n');
+}
+
+TEST_CASE("versions 2 and 3, keys in another order and empty matrices are read") {
+  const Scratch scratch;
+  scratch.put(dictionary("<f8", "False", "(2, 3)"), 48, 2);
+  CHECK(read_npy_shape(scratch.file).rows == 2);
+  scratch.put("{'shape': (4, 1), 'fortran_order': False, 'descr': '<f4'}", 16, 3);
+  CHECK(read_npy_shape(scratch.file).columns == 1);
+  scratch.put(dictionary("<f4", "False", "(0, 7)"), 0);
+  CHECK(read_npy_shape(scratch.file).columns == 7);
+}
+
+TEST_CASE("what is no such matrix is refused, and the message says why") {
+  const Scratch scratch;
+  scratch.put(dictionary("<f2", "False", "(2, 3)"), 12);
+  CHECK(scratch.refusal().find("<f2") != std::string::npos);
+  scratch.put(dictionary(">f4", "False", "(2, 3)"), 24);
+  CHECK(scratch.refusal().find(">f4") != std::string::npos);
+  scratch.put(dictionary("<f4", "True", "(2, 3)"), 24);
+  CHECK(scratch.refusal().find("Fortran order") != std::string::npos);
+  for (const char* shape : {"(6,)", "()", "(1, 2, 3)", "(-2, -3)", "6", "(2, 3x)"}) {
+    CAPTURE(shape);
+    scratch.put(dictionary("<f4", "False", shape), 24);
+    CHECK(scratch.refusal().find("shape") != std::string::npos);
+  }
+  scratch.put(dictionary("<f4", "False", "(99999999999, 3)"), 24);
+  CHECK(scratch.refusal().find("too large") != std::string::npos);
+  scratch.put(dictionary("<f4", "False", "(2, 3)"), 23);
+  CHECK(scratch.refusal().find("bytes, not the") != std::string::npos);
+  scratch.put(dictionary("<f4", "False", "(2, 3)"), 25);
+  CHECK(scratch.refusal().find("bytes, not the") != std::string::npos);
+  std::ofstream(scratch.file) << "no matrix at all";
+  CHECK(scratch.refusal().find("not a .npy file") != std::string::npos);
+  std::ofstream(scratch.file) << "";
+  CHECK(scratch.refusal().find("not a .npy file") != std::string::npos);
+  std::ofstream(scratch.file, std::ios::binary) << "\x93NUMPY\x01" << '\0' << "\x76" << '\0' << "{'descr'";
+  CHECK(scratch.refusal().find("cut off") != std::string::npos);
+}
+
+TEST_CASE("a file that cannot be written is an output error that names it") {
+  try {
+    write_npy("/nonexistent/c.npy", {1, 1, 4}, std::vector<std::byte>(4));
+    FAIL("written");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::output);
+    CHECK(std::string(error.what()).find("/nonexistent/c.npy") != std::string::npos);
+  }
+}
