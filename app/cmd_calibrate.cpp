@@ -33,8 +33,8 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
   }
   for (const SuiteCalibration& suite : suites) {
     if (!suite.rate) continue;
-    text += fmt::format("{} on {}: {}{}, {} a slice ({})\n", suite.work, suite.device, format_si(suite.rate->ops_per_s), suite.unit,
-                        format_duration(suite.rate->slice), word(suite.origin));
+    text += fmt::format("{} on {}: {}{}, {} a slice ({})\n", suite.work, suite.device, format_si(suite.rate->ops_per_s),
+                        suite.rate->unit, format_duration(suite.rate->slice), word(suite.origin));
   }
   return text;
 }
@@ -43,7 +43,7 @@ Json suite_json(const SuiteCalibration& suite) {
   return {{"work", suite.work},
           {"device", suite.device},
           {"ops_per_s", suite.rate ? Json(suite.rate->ops_per_s) : Json(nullptr)},
-          {"unit", suite.unit},
+          {"unit", suite.rate ? Json(suite.rate->unit) : Json(nullptr)},
           {"slice_ns", suite.rate ? Json(suite.rate->slice.count()) : Json(nullptr)},
           {"fixed_ns", suite.rate ? Json(suite.rate->fixed.count()) : Json(nullptr)},
           {"from", word(suite.origin)}};

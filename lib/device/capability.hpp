@@ -25,6 +25,7 @@ struct SuiteRate {
   double ops_per_s = 0;  // operations as the suite counts them: nodes, FLOP, terms
   Nanos slice{};         // what one slice more costs
   Nanos fixed{};         // what a sample costs besides
+  std::string unit{};    // of an operation per second: nodes/s
 };
 
 // Of several devices at once: what they carry together.

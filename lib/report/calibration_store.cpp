@@ -164,7 +164,8 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
     if (!kept.changed.empty()) warnings.push_back(outdated(work + " on " + device.name, kept.changed));
     if (!kept.found || !kept.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(kept.document).at("rate");
-    const SuiteRate rate{read_rate(json.at("ops_per_s")), json.at("slice_ns").nanos(), json.at("fixed_ns").nanos()};
+    const SuiteRate rate{read_rate(json.at("ops_per_s")), json.at("slice_ns").nanos(), json.at("fixed_ns").nanos(),
+                         json.at("unit").string()};
     if (!(rate.ops_per_s > 0) || rate.slice < Nanos{} || rate.fixed < Nanos{}) json.fail("impossible figures");
     return rate;
   } catch (const Error& error) {
@@ -178,7 +179,8 @@ void CalibrationStore::save_suite(const Device& device, const std::string& work,
   if (folder_.empty()) return;
   const Json of = {{"device", identity(device)}, {"work", work}};
   Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
-  json["rate"] = {{"ops_per_s", rate.ops_per_s}, {"slice_ns", rate.slice.count()}, {"fixed_ns", rate.fixed.count()}};
+  json["rate"] = {
+      {"ops_per_s", rate.ops_per_s}, {"slice_ns", rate.slice.count()}, {"fixed_ns", rate.fixed.count()}, {"unit", rate.unit}};
   write(file_of(folder_, "suite", of), json, warnings);
 }
 

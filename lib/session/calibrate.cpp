@@ -130,18 +130,19 @@ CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, c
 
 namespace {
 
-// Measures one suite on the devices that nothing is kept of.
+// Measures one suite on the devices of a kind that nothing is kept of.
 void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices, std::span<SuiteCalibration> rows,
-                   const Problem& problem, const CalibrationStore& store, std::vector<std::string>& warnings) {
-  const std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
+                   const Problem& problem, bool cpus, const CalibrationStore& store, std::vector<std::string>& warnings) {
+  std::unique_ptr<Workload> workload;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    rows[i].unit = workload->shape().rate_unit;
-    if (rows[i].rate) continue;
+    if (rows[i].rate || devices[i].is_cpu() != cpus) continue;
     std::unique_ptr<OpenDevice> open;
     try {
+      if (!workload) workload = problem.suite->make(problem.params);
       open = backend.open(devices[i]);
       rows[i].rate = measure_suite_rate(backend, executor, *workload, *open, std::chrono::seconds(60));
       if (!rows[i].rate) continue;
+      rows[i].rate->unit = workload->shape().rate_unit;
       rows[i].origin = CalibrationOrigin::measured;
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
     } catch (const Error& error) {
@@ -158,19 +159,17 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
   std::vector<SuiteCalibration> all;
   Executor executor(backend, 1);
   for (const SuiteInfo& suite : suites) {
-    const Problem problem = usual_problem(suite);
     const std::size_t first = all.size();
     for (const Device& device : devices) {
       SuiteCalibration& row = all.emplace_back();
-      row.work = work_of(problem);
+      row.work = work_of(usual_problem({&suite, {}}, device.is_cpu()));
       row.device = device.id;
       if (!afresh) row.rate = store.load_suite(device, row.work, warnings);
       if (row.rate) row.origin = CalibrationOrigin::kept;
     }
-    try {
-      measure_suite(backend, executor, devices, std::span(all).subspan(first), problem, store, warnings);
-    } catch (const Error& error) {  // its problem cannot be made here
-      warnings.push_back(work_of(problem) + " is not calibrated: " + error.what());
+    for (const bool cpus : {false, true}) {
+      const Problem problem = usual_problem({&suite, {}}, cpus);
+      measure_suite(backend, executor, devices, std::span(all).subspan(first), problem, cpus, store, warnings);
     }
   }
   drop_repeats(warnings);

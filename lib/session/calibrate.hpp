@@ -34,7 +34,6 @@ CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, c
 // A suite as it comes (first value of every option, usual size) on one device.
 struct SuiteCalibration {
   std::string work, device;       // the suite with its options; the device's id
-  std::string unit;               // of its operations per second
   std::optional<SuiteRate> rate;  // none: the device cannot do it
   CalibrationOrigin origin = CalibrationOrigin::none;
 };

@@ -115,7 +115,6 @@ void Group::prepare_device(std::size_t index) {
   Prepared& mine = result_.prepared[index];
   OpenDevice& device = *devices_[index].open;
   mine.capacity = workload_.capacity(device.resources().traits(), mode_);
-  mine.free_memory = device.free_memory();
   if (mine.capacity.fits == 0) return;
   device.take_setup_cost();
   try {
@@ -230,7 +229,7 @@ void Group::estimate(Cell& cell, const Probe& together) {
     estimate.up = alone.up;
     estimate.down = alone.down;
     estimate.score = devices_[i].facts.score;
-    estimate.free_memory = mine.free_memory;
+    estimate.free_memory = devices_[i].free_memory;
     if (options_.stated) estimate = options_.stated->estimates.at(i);
     estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
     estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
@@ -332,8 +331,8 @@ void Group::note_faults(Cell& cell, const RawSample& sample) {
   if (!sample.faults.empty()) close_impossible_cells();
 }
 
-// Every result must have the digest of the first one that was verified; `thorough` verifies against the reference again. Large results
-// are looked at only then.
+// Every result must have the digest of the first one that was verified; `thorough` verifies against the reference again. Large
+// results are looked at only then.
 void Group::check(Cell& cell, bool thorough) {
   const bool large = workload_.large_result();
   if (large && !thorough) return;

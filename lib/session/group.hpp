@@ -19,6 +19,7 @@ namespace mgpu {
 struct SessionDevice {
   Device facts;
   std::unique_ptr<OpenDevice> open;
+  Bytes free_memory = 0;  // when it was opened: what is pinned later takes some of the first device's
   bool lost = false;
   bool hung = false;  // lost without an answer: it may still read and write what it was given
   std::string lost_why;
@@ -54,8 +55,7 @@ struct Prepared {
   Nanos upload{};  // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
-  Probe probe;            // alone
-  Bytes free_memory = 0;  // before the program took any
+  Probe probe;  // alone
 };
 
 struct GroupResult {

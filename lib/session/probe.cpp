@@ -88,7 +88,9 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
   if (at_large <= Nanos{} || large == 0) return {};
   const double longer = seconds(at_large), shorter = seconds(at_small);
   double slope = longer / static_cast<double>(large);
-  if (large > small) {
+  if (large == small && full_per_item_s > 0) {  // one granule, which may leave most of a device idle
+    slope = std::min(slope, full_per_item_s);
+  } else if (large > small) {
     slope = (longer - shorter) / static_cast<double>(large - small);
     const bool latency = longer - shorter < kHardlyLonger * longer;
     if (full_per_item_s > 0) slope = latency ? full_per_item_s : std::max(slope, full_per_item_s);
@@ -140,6 +142,8 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   if (!seen[in_pieces].empty()) {
     const Nanos more = median_of(seen[in_pieces], makespan) - median_of(seen[at_large], makespan);
     probe.next_slice = std::max(Nanos{}, more / static_cast<std::int64_t>((large + small - 1) / small - 1));
+  } else {  // as far as one size can tell
+    for (const ProbedDevice& device : probe.devices) probe.next_slice = std::max(probe.next_slice, device.compute.fixed);
   }
   probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
   return probe;

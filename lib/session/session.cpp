@@ -20,6 +20,7 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
     device.facts = facts;
     try {
       device.open = backend.open(facts);
+      device.free_memory = device.open->free_memory();
     } catch (const Error& error) {
       device.lost = true;
       device.lost_why = why = error.what();

@@ -11,15 +11,25 @@ namespace mgpu {
 
 std::string work_of(const Problem& problem) {
   std::string work = problem.suite->name;
-  for (const auto& [name, value] : problem.params.options) work += ' ' + name + '=' + value;
+  for (const SuiteOption& option : problem.suite->options) {
+    const auto given = problem.params.options.find(option.name);
+    if (option.kind == SuiteOption::Kind::name && given != problem.params.options.end())
+      work += ' ' + option.name + '=' + given->second;
+  }
   return work;
 }
 
-Problem usual_problem(const SuiteInfo& suite) {
+Problem usual_problem(const Problem& like, bool cpu) {
+  const SuiteInfo& suite = *like.suite;
   Problem problem{&suite, {}};
-  problem.params.size = suite.default_size;
+  problem.params.size = cpu ? suite.quick_size : suite.full_size > 0 ? suite.full_size : suite.default_size;
   problem.params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-  for (const SuiteOption& option : suite.options) problem.params.options[option.name] = option.values.front();
+  for (const SuiteOption& option : suite.options) {
+    const auto given = like.params.options.find(option.name);
+    const bool kept = option.kind == SuiteOption::Kind::name && given != like.params.options.end();
+    problem.params.options[option.name] = kept ? given->second : option.values.front();
+  }
+  if (suite.settle != nullptr) suite.settle(problem.params);
   return problem;
 }
 
@@ -47,11 +57,8 @@ void measure_missing_rates(Backend& backend, Executor& executor, const Problem& 
     return !device.lost && !device.facts.is_cpu() && !rates.contains({work, device.facts.id});
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
-  Problem usual = problem;
-  usual.params.size = problem.suite->default_size;
-  usual.params.input.reset();
   try {
-    const std::unique_ptr<Workload> workload = usual.suite->make(usual.params);
+    const std::unique_ptr<Workload> workload = problem.suite->make(usual_problem(problem, false).params);
     for (SessionDevice& device : devices) {
       if (!missing(device)) continue;
       if (const auto rate = measure_suite_rate(backend, executor, *workload, *device.open, timeout))

@@ -14,11 +14,12 @@
 
 namespace mgpu {
 
-// The suite with its options: whatever changes the work of an item. Size and data do not.
+// The suite with those of its options that name something: whatever changes the work of an item but for its size. Sizes, numbers
+// and data do not change the rate of a full device.
 std::string work_of(const Problem& problem);
 
-// The suite as it comes: first value of every option, its usual size.
-Problem usual_problem(const SuiteInfo& suite);
+// The same work in a size that fills the device: a GPU, or a CPU, which any size fills.
+Problem usual_problem(const Problem& like, bool cpu);
 
 // None where the device cannot do it. Throws Error(device), Error(timeout). Blocks, for a second at most.
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,

@@ -114,6 +114,7 @@ struct SuiteInfo {
   std::string name, summary;
   std::string size_name;  // what --size counts: "leaves"
   std::uint64_t default_size = 0, quick_size = 0;
+  std::uint64_t full_size = 0;  // fills any GPU, so that its rate there is the device's
   std::vector<SuiteOption> options;
   std::vector<Mode> modes;  // it can do; others asked for are left out. Empty: any
   std::size_t inputs = 1;   // how many files --input takes at most

@@ -46,6 +46,7 @@ SuiteInfo matrix_suite() {
   info.size_name = "rows";
   info.default_size = 2048;
   info.quick_size = 1024;
+  info.full_size = 8192;
   info.options = {
       {"precision", "of A, B, C and every sum", {"fp32", "fp64"}},
       {"axis", "what C is split into", {"rows", "cols", "tiles"}},

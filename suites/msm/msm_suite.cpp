@@ -57,6 +57,7 @@ SuiteInfo msm_suite() {
   info.size_name = "terms";
   info.default_size = std::uint64_t{1} << 20;
   info.quick_size = std::uint64_t{1} << 12;
+  info.full_size = std::uint64_t{1} << 20;
   info.options = {
       {"curve", "the curve; with --input, the file's", {curve_names.begin(), curve_names.end()}},
       {"axis", "what is split: points, or the windows of the scalars, each device with all points", {"points", "windows"}},
