@@ -227,6 +227,7 @@ RunRequest read_run_request(const Settings& settings, std::span<const std::strin
   request.quiet = settings.is_on("quiet");
   request.require_devices = count_setting(settings, "require-devices", 1, 0);
   request.device_counts = counts(settings, "device-counts", 1);
+  request.handicaps = read_handicaps(settings);
 
   SessionOptions& session = request.session;
   session.seed = count_setting(settings, "seed", 0, session.seed);

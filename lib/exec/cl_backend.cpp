@@ -81,8 +81,8 @@ class ClBackend final : public Backend {
     return facts;
   }
 
-  std::unique_ptr<OpenDevice> open(const Device& device) override {
-    return std::make_unique<ClDevice>(device, handle(device), kernels_, cache_);
+  std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
+    return std::make_unique<ClDevice>(device, handicap, handle(device), kernels_, cache_);
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {

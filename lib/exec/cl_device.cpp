@@ -74,9 +74,11 @@ cl_int status_of(const cl::Event& event) { return event.getInfo<CL_EVENT_COMMAND
 
 }  // namespace
 
-ClDevice::ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache)
-    : facts_(facts),
-      traits_(traits_of(facts)),
+ClDevice::ClDevice(const Device& facts, const Handicap& handicap, cl::Device device, std::span<const EmbeddedText> kernels,
+                   const ClProgramCache& cache)
+    : OpenDevice(handicap),
+      facts_(limited(facts, handicap)),
+      traits_(traits_of(facts_)),
       device_(std::move(device)),
       kernels_(kernels),
       cache_(cache),
@@ -92,7 +94,7 @@ ClDevice::ClDevice(const Device& facts, cl::Device device, std::span<const Embed
   batches_.emplace_back();
 }
 
-ClDevice::~ClDevice() = default;
+ClDevice::~ClDevice() { holds_.release_all(); }  // before anything is waited for
 
 std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   const Nanos begin = host_now();
@@ -102,6 +104,7 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   if (*allocated_ + size > facts_.global_memory || size > facts_.max_allocation)
     throw Error(ErrorKind::out_of_memory, what + ": does not fit");
   try {
+    holds_.release_all();  // finish() would wait for them, and nobody would poll
     cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
     // The first use makes the driver allocate: now, not inside a sample.
     queues_[1].enqueueFillBuffer(memory, cl_uchar{0}, 0, std::min<Bytes>(size, 4));
@@ -160,14 +163,29 @@ const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
   return nullptr;
 }
 
-void ClDevice::record(CommandKind kind, cl::Event event, std::string label, Bytes bytes) {
+void ClDevice::record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since) {
   Batch& batch = batches_.back();
   batch.last[static_cast<std::size_t>(kind)] = latest_[static_cast<std::size_t>(kind)] = event;
-  Pending pending{std::move(event), {}};
+  Pending pending{std::move(event), std::move(since), {}};
   pending.command.kind = kind;
   pending.command.label = std::move(label);
   pending.command.bytes = bytes;
   batch.commands.push_back(std::move(pending));
+}
+
+void ClDevice::delay_slice() {
+  if (!in_slice_ || std::exchange(delayed_, true) || pace().handicap().delay <= Nanos{}) return;
+  cl::Event ready;  // when its kernels could have begun
+  queues_[1].enqueueMarkerWithWaitList(dependency(CommandKind::compute), &ready);
+  cl::Event end = holds_.add(context_, queues_[1], ready, {}, pace().handicap().delay);
+  record(CommandKind::compute, std::move(end), "delay", 0, std::move(ready));
+}
+
+void ClDevice::slow_down() {
+  if (kernels_to_slow_.empty()) return;
+  cl::Event last = kernels_to_slow_.back();
+  cl::Event end = holds_.add(context_, queues_[1], last, std::exchange(kernels_to_slow_, {}), {});
+  record(CommandKind::compute, std::move(end), "slow-down", 0, std::move(last));
 }
 
 void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from) {
@@ -190,11 +208,13 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
   try {
     cl_uint index = 0;
     for (const KernelArg& arg : args) set_arg(object.object(), index++, arg);
+    delay_slice();
     cl::Event event;
     const auto& [gx, gy, gz] = grid.global;
     const auto& [lx, ly, lz] = grid.local;
     queues_[1].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
                                     dependency(CommandKind::compute), &event);
+    if (pace().handicap().slows()) kernels_to_slow_.push_back(event);
     record(CommandKind::compute, std::move(event), object.name(), 0);
   } catch (const cl::Error& error) {
     throw cl_failure("kernel " + object.name() + " on " + facts_.id, error.err());
@@ -204,6 +224,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
 void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   if (to.empty()) return;
   try {
+    slow_down();
     cl::Event event;
     if (const auto staged = staging_.take(to.size()); !staged.empty()) {
       batches_.back().staged.push_back({staged.data(), to});
@@ -219,14 +240,24 @@ void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
 
 BatchId ClDevice::submit() {
   try {
-    // In the order of their dependencies: a queue must be flushed before another may wait for its events.
-    for (auto& queue : queues_) queue.flush();
+    slow_down();
+    flush();
   } catch (const cl::Error& error) {
     throw cl_failure("flushing the queues of " + facts_.id, error.err());
   }
+  in_slice_ = delayed_ = false;
   const std::uint64_t id = batches_.back().id;
   batches_.emplace_back().id = id + 1;
   return {id};
+}
+
+void ClDevice::flush() {
+  // In the order of their dependencies: a queue must be flushed before another may wait for its events.
+  for (auto& queue : queues_) queue.flush();
+}
+
+void ClDevice::let_go() {
+  if (holds_.poll(host_now(), pace())) flush();
 }
 
 ClDevice::Batch& ClDevice::find(BatchId batch) {
@@ -237,6 +268,7 @@ ClDevice::Batch& ClDevice::find(BatchId batch) {
 
 bool ClDevice::complete(BatchId batch) {
   try {
+    let_go();
     const auto& last = find(batch).last;
     for (const cl::Event& event : last) {
       if (event() == nullptr) continue;
@@ -264,6 +296,11 @@ void ClDevice::arrive(Batch& batch) {
   if (std::none_of(batches_.begin(), batches_.end(), under_way)) staging_.release();
 }
 
+std::uint64_t ClDevice::started(const Pending& pending) {
+  if (pending.since() != nullptr) return pending.since.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+  return pending.event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+}
+
 DeviceSpan ClDevice::span(BatchId batch) {
   DeviceSpan span;
   try {
@@ -271,8 +308,8 @@ DeviceSpan ClDevice::span(BatchId batch) {
     std::array<bool, 3> seen{};
     for (const Pending& pending : find(batch).commands) {
       if (std::exchange(seen[static_cast<std::size_t>(pending.command.kind)], true)) continue;
-      const std::uint64_t started = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
-      span.started = span.started == 0 ? started : std::min(span.started, started);
+      const std::uint64_t first = started(pending);
+      span.started = span.started == 0 ? first : std::min(span.started, first);
     }
     for (const cl::Event& event : find(batch).last) {
       if (event() != nullptr) span.ended = std::max<std::uint64_t>(span.ended, event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
@@ -290,9 +327,9 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
   try {
     for (Pending& pending : taken.commands) {
       RawCommand& command = pending.command;
-      command.queued = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>();
-      command.submitted = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>();
-      command.started = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+      command.started = started(pending);  // for a hold before it was queued, as NVIDIA stamps it
+      command.queued = std::min<std::uint64_t>(pending.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(), command.started);
+      command.submitted = std::min<std::uint64_t>(pending.event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(), command.started);
       command.ended = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
       commands.push_back(std::move(command));
     }

@@ -8,6 +8,7 @@
 #include "lib/base/embedded.hpp"
 #include "lib/exec/backend.hpp"
 #include "lib/exec/cl_common.hpp"
+#include "lib/exec/cl_holds.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/exec/cl_staging.hpp"
 
@@ -22,25 +23,29 @@ struct ClBuiltProgram {
 class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
   // `kernels` and `cache` must outlive the device. Throws Error(device).
-  ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache);
+  ClDevice(const Device& facts, const Handicap& handicap, cl::Device device, std::span<const EmbeddedText> kernels,
+           const ClProgramCache& cache);
   ~ClDevice() override;
 
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
+  void begin_slice() override { in_slice_ = true; }
   BatchId submit() override;
   bool complete(BatchId batch) override;
   DeviceSpan span(BatchId batch) override;
   std::vector<RawCommand> take(BatchId batch) override;
   std::vector<ClockProbe> probe_clock(unsigned count) override;
   SetupCost take_setup_cost() override;
+  void abandon() override { holds_.release_all(); }
 
   const cl::Context& context() const { return context_; }
   const cl::CommandQueue& upload_queue() const { return queues_[0]; }
-  const Device& facts() const { return facts_; }
+  const Device& facts() const { return facts_; }  // under its handicap
 
  private:
   struct Pending {
     cl::Event event;
+    cl::Event since;  // of a hold: it began when this ended; null for what runs
     RawCommand command;
   };
   struct Staged {  // a small download: where it arrives, and where it is wanted
@@ -66,7 +71,12 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
 
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
-  void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes);
+  void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since = {});
+  void delay_slice();  // before its first kernel
+  void slow_down();    // after the kernels of a batch, or before a download of their results
+  void let_go();       // releases what was held back for long enough
+  void flush();
+  static std::uint64_t started(const Pending& pending);
   // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete.
   const std::vector<cl::Event>* dependency(CommandKind kind);
   Batch& find(BatchId batch);
@@ -84,6 +94,9 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;
   std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
+  bool in_slice_ = false, delayed_ = false;
+  std::vector<cl::Event> kernels_to_slow_;  // since the last hold; a device that is not slowed keeps none
+  ClHolds holds_;
   SetupCost setup_;
   ClStaging staging_;
   cl::Buffer probe_buffer_;

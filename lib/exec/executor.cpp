@@ -40,6 +40,7 @@ RawSample Executor::run(const SampleRequest& request) {
                 .mutex = {},
                 .settled = std::vector<std::uint64_t>(request.members.size(), 0),
                 .alive = std::vector<bool>(request.members.size(), true),
+                .finished = 0,
                 .sample = {}};
   request.workload->begin_sample();
   std::vector<DeviceWorker> workers;

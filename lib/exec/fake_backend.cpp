@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "lib/base/error.hpp"
 
@@ -58,30 +59,41 @@ FakeArg fake_arg(const KernelArg& arg) {
 
 class OpenFake final : public OpenDevice, private DeviceResources, private Stream {
  public:
-  OpenFake(const FakeDevice& spec, const FakeKernels& kernels, FakeBackend& backend, std::shared_ptr<FakeBackend::Timer> timer)
-      : spec_(spec), kernels_(kernels), backend_(backend), timer_(std::move(timer)), allocated_(std::make_shared<Bytes>(0)) {
-    traits_.cpu = spec.facts.is_cpu();
-    traits_.compute_units = spec.facts.compute_units;
-    traits_.float_width = spec.facts.native_float_width;
-    traits_.max_work_group = spec.facts.max_work_group;
-    traits_.global_memory = spec.facts.global_memory;
-    traits_.max_allocation = spec.facts.max_allocation;
-    traits_.local_memory = spec.facts.local_memory;
-    traits_.fp64 = spec.facts.fp64;
+  OpenFake(const FakeDevice& spec, const Handicap& handicap, const FakeKernels& kernels, FakeBackend& backend,
+           std::shared_ptr<FakeBackend::Timer> timer)
+      : OpenDevice(handicap),
+        spec_(spec),
+        kernels_(kernels),
+        backend_(backend),
+        timer_(std::move(timer)),
+        allocated_(std::make_shared<Bytes>(0)) {
+    spec_.facts = limited(spec.facts, handicap);
+    traits_.cpu = spec_.facts.is_cpu();
+    traits_.compute_units = spec_.facts.compute_units;
+    traits_.float_width = spec_.facts.native_float_width;
+    traits_.max_work_group = spec_.facts.max_work_group;
+    traits_.global_memory = spec_.facts.global_memory;
+    traits_.max_allocation = spec_.facts.max_allocation;
+    traits_.local_memory = spec_.facts.local_memory;
+    traits_.fp64 = spec_.facts.fp64;
   }
 
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
 
+  void begin_slice() override { in_slice_ = true; }
+  void abandon() override {}
+
   BatchId submit() override {
-    closed_.push_back({next_batch_, std::move(open_), open_end_, open_failed_});
-    open_.clear();
-    open_end_ = Nanos{};
-    open_failed_ = false;
-    return {next_batch_++};
+    end_kernels();
+    in_slice_ = delayed_ = false;
+    const std::uint64_t id = batches_.back().id;
+    batches_.emplace_back().id = id + 1;
+    return {id};
   }
 
   bool complete(BatchId batch) override {
+    follow_pace();
     const Batch& found = find(batch);
     if (found.end > backend_.now()) return false;
     if (found.failed) throw Error(ErrorKind::device, "device " + spec_.facts.id + " failed, as its script says");
@@ -90,16 +102,26 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
 
   DeviceSpan span(BatchId batch) override {
     DeviceSpan span;
-    for (const RawCommand& command : find(batch).commands) {
-      span.started = span.ended == 0 ? command.started : std::min(span.started, command.started);
-      span.ended = std::max(span.ended, command.ended);
+    for (const Timed& timed : find(batch).commands) {
+      const std::uint64_t started = device_clock(timed.start), ended = device_clock(timed.end);
+      span.started = span.ended == 0 ? started : std::min(span.started, started);
+      span.ended = std::max(span.ended, ended);
     }
     return span;
   }
 
   std::vector<RawCommand> take(BatchId batch) override {
-    std::vector<RawCommand> commands = std::move(find(batch).commands);
-    std::erase_if(closed_, [&](const Batch& b) { return b.id == batch.value; });
+    std::vector<RawCommand> commands;
+    for (Timed& timed : find(batch).commands) {
+      Nanos& settled = settled_[static_cast<std::size_t>(timed.command.kind)];
+      settled = std::max(settled, timed.end);
+      if (timed.hold == Timed::Hold::slow_down && timed.end == timed.start) continue;  // not slow yet
+      timed.command.queued = timed.command.submitted = device_clock(timed.enqueued);
+      timed.command.started = device_clock(timed.start);
+      timed.command.ended = device_clock(timed.end);
+      commands.push_back(std::move(timed.command));
+    }
+    std::erase_if(batches_, [&](const Batch& b) { return b.id == batch.value; });
     return commands;
   }
 
@@ -112,9 +134,15 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   SetupCost take_setup_cost() override { return {{}, {}, *allocated_}; }
 
  private:
+  struct Timed {
+    RawCommand command;  // its stamps are made when it is taken
+    Nanos enqueued{}, duration{};
+    enum class Hold { none, delay, slow_down } hold = Hold::none;  // a slow-down lasts as long as the kernels before it make it
+    Nanos start{}, end{};
+  };
   struct Batch {
     std::uint64_t id = 0;
-    std::vector<RawCommand> commands;
+    std::vector<Timed> commands;
     Nanos end{};
     bool failed = false;
   };
@@ -141,35 +169,71 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
 
   void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
     const auto& fake = static_cast<FakeKernel&>(kernel);
+    const Handicap& handicap = pace().handicap();
+    if (in_slice_ && handicap.delay > Nanos{} && !delayed_)
+      add(CommandKind::compute, "delay", 0, handicap.delay, Timed::Hold::delay);
+    delayed_ = true;
     std::vector<FakeArg> values;
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
     const bool fails = spec_.failure != FakeDevice::Failure::none && launches_++ >= spec_.fails_at_launch;
     if (!fails) fake.code().run(grid, values);
     Nanos duration = spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s);
     if (fails) {
-      open_failed_ = true;
+      batches_.back().failed = true;
       if (spec_.failure == FakeDevice::Failure::hang) duration = kNever;
     }
     add(CommandKind::compute, fake.name(), 0, duration);
+    slow_down_due_ = handicap.slows();
   }
 
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
+    end_kernels();
     const auto source = data_of(from).subspan(offset, to.size());
     std::copy(source.begin(), source.end(), to.begin());
     add(CommandKind::download, {}, to.size(), from_seconds(static_cast<double>(to.size()) / spec_.down));
   }
 
-  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration) {
-    const auto stage = static_cast<std::size_t>(kind);
-    Nanos start = std::max(backend_.now(), queue_end_[stage]);
-    if (stage > 0) start = std::max(start, queue_end_[stage - 1]);
-    if (stage > 1) start = std::max(start, queue_end_[stage - 2]);
-    const Nanos end = duration == kNever || start == kNever ? kNever : start + duration;
-    queue_end_[stage] = end;
-    open_end_ = std::max(open_end_, end);
-    if (end != kNever && backend_.is_virtual()) timer_->completions.insert(end);
-    const std::uint64_t now = device_clock(backend_.now());
-    open_.push_back({kind, std::move(label), bytes, now, now, device_clock(start), device_clock(end)});
+  // Kernels are over, of the batch or before a download: a slowed device takes its time now.
+  void end_kernels() {
+    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, "slow-down", 0, Nanos{}, Timed::Hold::slow_down);
+  }
+
+  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration, Timed::Hold hold = Timed::Hold::none) {
+    follow_pace();
+    Timed timed;
+    timed.command.kind = kind;
+    timed.command.label = std::move(label);
+    timed.command.bytes = bytes;
+    timed.enqueued = backend_.now();
+    timed.duration = duration;
+    timed.hold = hold;
+    batches_.back().commands.push_back(std::move(timed));
+    schedule(batches_.back(), batches_.back().commands.back());
+  }
+
+  void schedule(Batch& batch, Timed& timed) {
+    const auto stage = static_cast<std::size_t>(timed.command.kind);
+    timed.start = timed.enqueued;
+    for (std::size_t below = 0; below <= stage; ++below) timed.start = std::max(timed.start, queue_end_[below]);
+    if (timed.hold == Timed::Hold::slow_down) timed.duration = std::exchange(slowed_, Nanos{});
+    timed.end = timed.duration == kNever || timed.start == kNever ? kNever : timed.start + timed.duration;
+    const bool kernel = timed.command.kind == CommandKind::compute && timed.hold == Timed::Hold::none;
+    if (kernel && timed.end != kNever) slowed_ += pace().extra(timed.start, timed.end);
+    queue_end_[stage] = timed.end;
+    batch.end = std::max(batch.end, timed.end);
+    if (timed.end != kNever && backend_.is_virtual()) timer_->completions.insert(timed.end);
+  }
+
+  // A slow-down that begins now changes the times of what is enqueued but not over: the plan is made anew from what was taken on.
+  void follow_pace() {
+    if (!pace().from() || pace().from() == scheduled_from_) return;
+    scheduled_from_ = pace().from();
+    queue_end_ = settled_;
+    slowed_ = Nanos{};
+    for (Batch& batch : batches_) {
+      batch.end = Nanos{};
+      for (Timed& timed : batch.commands) schedule(batch, timed);
+    }
   }
 
   std::uint64_t device_clock(Nanos host) const {
@@ -180,8 +244,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   }
 
   Batch& find(BatchId batch) {
-    const auto at = std::find_if(closed_.begin(), closed_.end(), [&](const Batch& b) { return b.id == batch.value; });
-    if (at == closed_.end()) throw Error(ErrorKind::internal, "batch taken twice");
+    const auto at = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& b) { return b.id == batch.value; });
+    if (at == batches_.end()) throw Error(ErrorKind::internal, "batch taken twice");
     return *at;
   }
 
@@ -191,12 +255,13 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   std::shared_ptr<FakeBackend::Timer> timer_;
   std::shared_ptr<Bytes> allocated_;
   DeviceTraits traits_;
-  std::array<Nanos, 3> queue_end_{};  // by CommandKind
-  std::vector<RawCommand> open_;
-  Nanos open_end_{};
-  bool open_failed_ = false;
-  std::uint64_t next_batch_ = 0, launches_ = 0;
-  std::vector<Batch> closed_;
+  std::uint64_t launches_ = 0;
+  std::deque<Batch> batches_ = std::deque<Batch>(1);  // the last is open
+  // By CommandKind: the end of each queue, and of what was taken from it.
+  std::array<Nanos, 3> queue_end_{}, settled_{};
+  bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
+  Nanos slowed_{};  // what the next slow-down lasts
+  std::optional<Nanos> scheduled_from_;
 };
 
 }  // namespace
@@ -218,10 +283,10 @@ std::vector<Device> FakeBackend::split(const Device& device, unsigned parts) {
   throw Error(ErrorKind::unsupported, "device " + device.id + " cannot be split into " + std::to_string(parts) + " sub-devices");
 }
 
-std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device) {
+std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device, const Handicap& handicap) {
   const auto at = std::find_if(devices_.begin(), devices_.end(), [&](const FakeDevice& d) { return d.facts.id == device.id; });
   if (at == devices_.end()) throw Error(ErrorKind::internal, "device " + device.id + " was not enumerated");
-  return std::make_unique<OpenFake>(*at, kernels_, *this, timer_);
+  return std::make_unique<OpenFake>(*at, handicap, kernels_, *this, timer_);
 }
 
 std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::span<OpenDevice* const>) { return nullptr; }

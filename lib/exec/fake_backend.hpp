@@ -43,7 +43,8 @@ class FakeBackend final : public Backend {
 
   Enumeration enumerate() override;
   std::vector<Device> split(const Device& device, unsigned parts) override;  // always Error(unsupported)
-  std::unique_ptr<OpenDevice> open(const Device& device) override;
+  using Backend::open;
+  std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;  // null
   Nanos now() override;
   bool is_virtual() const override { return time_ == FakeTime::is_virtual; }

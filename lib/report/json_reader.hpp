@@ -29,6 +29,7 @@ class JsonReader {
     if (found == json_->end()) throw Error(ErrorKind::input, path + ": missing");
     return JsonReader(*found, path);
   }
+  bool has(const char* key) const { return json_->is_object() && json_->contains(key); }
   // Calls f(key, value) for each member of an object.
   template <typename F>
   void members(F f) const {

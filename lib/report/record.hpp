@@ -11,6 +11,7 @@
 
 #include "lib/base/stats.hpp"
 #include "lib/device/device.hpp"
+#include "lib/device/handicap.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/profile/bottleneck.hpp"
 #include "lib/profile/clock_map.hpp"
@@ -34,6 +35,7 @@ struct DeviceRecord {
   Device device;
   std::size_t rank = 0;
   ClockMap clock;
+  Handicap handicap;  // what it was measured under
 };
 
 struct PerDevice {

@@ -34,6 +34,14 @@ Json params(const ParamMap& map) {
   return j;
 }
 
+Json handicap(const Handicap& h) {
+  return {{"slow", number(h.slow)},
+          {"slow_from_fraction", number(h.slow_from_fraction)},
+          {"slow_from_ns", ns(h.slow_from_time)},
+          {"delay_ns", ns(h.delay)},
+          {"memory_cap_bytes", h.memory_cap ? Json(*h.memory_cap) : Json(nullptr)}};
+}
+
 Json device(const DeviceRecord& record) {
   const Device& d = record.device;
   Json j = {{"id", d.id},
@@ -67,6 +75,7 @@ Json device(const DeviceRecord& record) {
                 {"drift_ppb", number(record.clock.drift_ppb)},
                 {"uncertainty_ns", ns(record.clock.uncertainty)},
                 {"reference_device_ns", record.clock.reference_device}};
+  if (record.handicap.any()) j["handicap"] = handicap(record.handicap);
   return j;
 }
 

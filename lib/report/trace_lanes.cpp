@@ -22,7 +22,8 @@ std::string upper(std::string_view text) {
 // "GPU 0: NVIDIA H200 0000:1a:00.0"
 std::string process_name(const DeviceRecord& record) {
   const Device& d = record.device;
-  return upper(to_string(d.type)) + ' ' + std::to_string(record.rank) + ": " + d.name + ' ' + d.pci.value_or(d.id);
+  const std::string handicap = record.handicap.any() ? " (" + in_words(record.handicap) + ')' : "";
+  return upper(to_string(d.type)) + ' ' + std::to_string(record.rank) + ": " + d.name + ' ' + d.pci.value_or(d.id) + handicap;
 }
 
 // Lanes of the events of each (device, thread) of one run.

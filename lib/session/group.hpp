@@ -14,7 +14,8 @@ namespace mgpu {
 
 // A device of the session. `lost` devices are out for the rest of it.
 struct SessionDevice {
-  Device facts;
+  Device facts;  // without its handicap
+  Handicap handicap;
   std::unique_ptr<OpenDevice> open;
   bool lost = false;
   bool hung = false;  // lost without an answer: it may still read and write what it was given

@@ -14,11 +14,13 @@ namespace {
 std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& options, SessionObserver& observer) {
   std::vector<SessionDevice> devices;
   std::string why;
-  for (const Device& facts : options.devices) {
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const Device& facts = options.devices[i];
     SessionDevice device;
     device.facts = facts;
+    if (i < options.handicaps.size()) device.handicap = options.handicaps[i];
     try {
-      device.open = backend.open(facts);
+      device.open = backend.open(facts, device.handicap);
     } catch (const Error& error) {
       device.lost = true;
       device.lost_why = why = error.what();
@@ -64,7 +66,7 @@ bool StopRule::satisfied(std::span<const Nanos> samples) const {
 
 Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
   std::vector<SessionDevice> devices = open_devices(backend, options, observer);
-  for (std::size_t i = 0; i < devices.size(); ++i) report.devices.push_back({devices[i].facts, i, {}});
+  for (std::size_t i = 0; i < devices.size(); ++i) report.devices.push_back({devices[i].facts, i, {}, devices[i].handicap});
   const auto give_up_at = options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
   Executor executor(backend, devices.size());
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/device/handicap.hpp"
 #include "lib/exec/backend.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/record.hpp"
@@ -37,6 +38,7 @@ struct SessionOptions {
   std::vector<Mode> modes;
   std::vector<StrategyChoice> strategies;
   std::vector<Device> devices;             // the set, in the order of the selection
+  std::vector<Handicap> handicaps;         // of each of them; empty: none has any
   std::vector<std::size_t> device_counts;  // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;

@@ -81,7 +81,11 @@ std::string root_of(merkle::MerkleWorkload& workload, const std::string& strateg
       }
       device.take(batch);
     }
-    estimates.push_back({1, 10, {}, {}, 0, 0, capacity.fits, capacity.pipeline});
+    DeviceEstimate& estimate = estimates.emplace_back();
+    estimate.items_per_s = 1;
+    estimate.score = 10;
+    estimate.fits = capacity.fits;
+    estimate.pipeline = capacity.pipeline;
     request.members.push_back({&device, programs.back().get()});
   }
   const Shape& shape = workload.shape();

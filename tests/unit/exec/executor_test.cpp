@@ -223,7 +223,10 @@ TEST_CASE("one executor runs many samples on changing numbers of devices") {
     open.push_back(backend.open(device));
     const Capacity capacity = workload.capacity(open.back()->resources().traits(), Mode::end_to_end);
     programs.push_back(workload.program(open.back()->resources(), DeviceIndex{0}, Mode::end_to_end, capacity));
-    estimates.push_back({1e9, 50, {}, {}, 0, 0, capacity.fits, capacity.pipeline});
+    DeviceEstimate& estimate = estimates.emplace_back();
+    estimate.items_per_s = 1e9;
+    estimate.fits = capacity.fits;
+    estimate.pipeline = capacity.pipeline;
   }
   Executor executor(backend, 2);
   for (int i = 0; i < 50; ++i) {
