@@ -2,7 +2,6 @@
 #include "lib/exec/cl_backend.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "lib/exec/cl_common.hpp"
@@ -99,7 +98,7 @@ class ClBackend final : public Backend {
     return nullptr;
   }
 
-  Nanos now() override { return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch()); }
+  Nanos now() override { return host_now(); }
   bool is_virtual() const override { return false; }
   bool advance(std::optional<Nanos>) override { return false; }
 

@@ -8,10 +8,6 @@
 namespace mgpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-Nanos host_now() { return std::chrono::duration_cast<Nanos>(Clock::now().time_since_epoch()); }
-
 class ClBuffer final : public Buffer {
  public:
   ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated)
@@ -94,7 +90,10 @@ ClDevice::ClDevice(const Device& facts, const Handicap& handicap, cl::Device dev
   batches_.emplace_back();
 }
 
-ClDevice::~ClDevice() { holds_.release_all(); }  // before anything is waited for
+ClDevice::~ClDevice() {
+  if (!holds_.release_all()) return;
+  for (const auto& queue : queues_) clFinish(queue());  // what was held runs now, and needs what is released next
+}
 
 std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   const Nanos begin = host_now();
@@ -257,7 +256,7 @@ void ClDevice::flush() {
 }
 
 void ClDevice::let_go() {
-  if (holds_.poll(host_now(), pace())) flush();
+  if (holds_.poll(pace())) flush();
 }
 
 ClDevice::Batch& ClDevice::find(BatchId batch) {

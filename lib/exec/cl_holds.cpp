@@ -37,26 +37,26 @@ Nanos ClHolds::release_time(const Hold& hold, Nanos now, const Pace& pace) {
   return at;
 }
 
-bool ClHolds::poll(Nanos now, const Pace& pace) {
-  bool released = false;
-  while (!holds_.empty()) {
-    Hold& hold = holds_.front();
-    if (!hold.release_at) {
-      const cl_int status = hold.since.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
-      if (status > CL_COMPLETE) break;
-      hold.release_at = status < 0 ? now : release_time(hold, now, pace);  // whoever waits will find the failure
-    }
-    if (now < *hold.release_at) break;
-    hold.gate.setStatus(CL_COMPLETE);
-    holds_.pop_front();
-    released = true;
+bool ClHolds::poll(const Pace& pace) {
+  if (holds_.empty()) return false;
+  Hold& hold = holds_.front();
+  if (!hold.release_at) {
+    const cl_int status = hold.since.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+    if (status > CL_COMPLETE) return false;
+    const Nanos now = host_now();  // not before it was seen complete: a clock that lags would end holds too soon
+    hold.release_at = status < 0 ? now : release_time(hold, now, pace);  // whoever waits will find the failure
   }
-  return released;
+  if (host_now() < *hold.release_at) return false;
+  hold.gate.setStatus(CL_COMPLETE);
+  holds_.pop_front();
+  return true;
 }
 
-void ClHolds::release_all() noexcept {
+bool ClHolds::release_all() noexcept {
+  const bool any = !holds_.empty();
   for (const Hold& hold : holds_) clSetUserEventStatus(hold.gate(), CL_COMPLETE);
   holds_.clear();
+  return any;
 }
 
 }  // namespace mgpu

@@ -37,10 +37,10 @@ class ClHolds {
   // `kernels`. Returns the event that ends with the hold. Throws cl::Error.
   cl::Event add(const cl::Context& context, const cl::CommandQueue& queue, cl::Event since, std::vector<cl::Event> kernels,
                 Nanos delay);
-  // Releases what is due; true if it did. To be called whenever the device is asked for anything: nobody else does. Throws
+  // Releases a hold that is due; true if it did. To be called whenever the device is asked for anything: nobody else does. Throws
   // cl::Error.
-  bool poll(Nanos now, const Pace& pace);
-  void release_all() noexcept;
+  bool poll(const Pace& pace);
+  bool release_all() noexcept;  // true: something was held, and goes on now
 
  private:
   struct Hold {

@@ -489,10 +489,16 @@ def find_devices():
     return ["-d", "0"], 1
 
 
-if __name__ == "__main__":
+def main():
+    """Runs the tests of the file that was started: this one, or another that imports from here."""
+    global BINARY, SCRATCH, DEVICES, DEVICE_COUNT
     if len(sys.argv) < 2:
-        sys.exit("usage: cli_test.py BINARY [unittest arguments]")
+        sys.exit(f"usage: {sys.argv[0]} BINARY [unittest arguments]")
     BINARY = str(Path(sys.argv.pop(1)).resolve())
     with tempfile.TemporaryDirectory() as SCRATCH:
         DEVICES, DEVICE_COUNT = find_devices()
         unittest.main(verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

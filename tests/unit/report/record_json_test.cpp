@@ -77,6 +77,30 @@ TEST_CASE("a report comes back from its JSON text equal in every field") {
   CHECK(back.devices[1].clock.offset_ns() == 71'000);
 }
 
+TEST_CASE("a handicap comes back in each of its parts, and a device without one has no such key") {
+  Report report = test::sample_report();
+  Handicap& handicap = report.devices[1].handicap;
+  handicap.slow = 2.5;
+  handicap.slow_from_fraction = 0.25;
+  handicap.delay = Nanos{1'000'000};
+  Report back = report_from_json(to_json(report));
+  CHECK_FALSE(to_json(report)["devices"][0].contains("handicap"));
+  CHECK_FALSE(back.devices[0].handicap.any());
+  CHECK(back.devices[1].handicap.slow == 2.5);
+  CHECK(back.devices[1].handicap.slow_from_fraction == 0.25);
+  CHECK_FALSE(back.devices[1].handicap.slow_from_time);
+  CHECK(back.devices[1].handicap.delay == Nanos{1'000'000});
+  CHECK_FALSE(back.devices[1].handicap.memory_cap);
+  handicap.slow_from_time = Nanos{20'000'000};
+  handicap.memory_cap = Bytes{512} << 20;
+  back = report_from_json(to_json(report));
+  CHECK(back.devices[1].handicap.slow_from_time == Nanos{20'000'000});
+  CHECK(back.devices[1].handicap.memory_cap == Bytes{512} << 20);
+  CHECK(refusal_with([](Json& j) {
+          j["devices"][0]["handicap"] = {{"slow", 2}};
+        }) == "devices[0].handicap.slow_from_fraction: missing");
+}
+
 TEST_CASE("the JSON text of the sample report is the golden one") {
   const std::string text = to_json_text(test::sample_report());
   CHECK(test::golden("report.json", text) == text);

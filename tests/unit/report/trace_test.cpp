@@ -160,6 +160,14 @@ TEST_CASE("the clocks' methods and uncertainties are in the metadata") {
         TraceJson{{"method", "bounds"}, {"offset_ns", 71000}, {"drift_ppb", -8500.25}, {"uncertainty_ns", 6012}});
 }
 
+TEST_CASE("the name of a handicapped device's process says so") {
+  Report report = test::sample_report();
+  report.devices[1].handicap.delay = Nanos{1'000'000};
+  const std::string text = to_chrome_trace(report);
+  CHECK(text.find("GPU 0: NVIDIA H200 0000:1a:00.0\"") != std::string::npos);
+  CHECK(text.find("GPU 1: NVIDIA H200 0000:3b:00.0 (slices 1.00 ms late)\"") != std::string::npos);
+}
+
 TEST_CASE("names with quotes and bytes that are no UTF-8 do not break a trace") {
   Report report = test::sample_report();
   report.devices[0].device.name = "a \"b\" \xff\n";
