@@ -40,7 +40,8 @@ class ClPinned final : public PinnedMemory {
 
 class ClBackend final : public Backend {
  public:
-  explicit ClBackend(const ClBackendOptions& options) : kernels_(options.kernels), cache_(options.cache_dir) {}
+  explicit ClBackend(const ClBackendOptions& options)
+      : kernels_(options.kernels), cache_(options.cache_dir), two_on_cpus_(options.two_compute_queues_on_cpus) {}
 
   Enumeration enumerate() override {
     Enumeration found;
@@ -81,7 +82,9 @@ class ClBackend final : public Backend {
   }
 
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
-    return std::make_unique<ClDevice>(device, handicap, handle(device), kernels_, cache_);
+    // Holds are of one in-order queue: a device that is held back has no other.
+    const bool two_compute_queues = !handicap.holds() && (!device.is_cpu() || two_on_cpus_);
+    return std::make_unique<ClDevice>(device, handicap, two_compute_queues, handle(device), kernels_, cache_);
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {
@@ -133,6 +136,7 @@ class ClBackend final : public Backend {
 
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
+  bool two_on_cpus_;
   std::map<std::string, cl::Device> handles_;
 };
 

@@ -81,12 +81,16 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
 
-  void begin_slice() override { in_slice_ = true; }
+  void begin_slice(unsigned lane) override {
+    in_slice_ = true;
+    // As on OpenCL, a device that is held back has one compute queue.
+    second_ = lane == 1 && spec_.compute_queues > 1 && !pace().handicap().holds();
+  }
   void abandon() override {}
 
   BatchId submit() override {
     end_kernels();
-    in_slice_ = delayed_ = false;
+    in_slice_ = delayed_ = second_ = false;
     const std::uint64_t id = batches_.back().id;
     batches_.emplace_back().id = id + 1;
     return {id};
@@ -113,8 +117,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   std::vector<RawCommand> take(BatchId batch) override {
     std::vector<RawCommand> commands;
     for (Timed& timed : find(batch).commands) {
-      Nanos& settled = settled_[static_cast<std::size_t>(timed.command.kind)];
-      settled = std::max(settled, timed.end);
+      settled_[timed.queue] = std::max(settled_[timed.queue], timed.end);
       if (timed.hold == Timed::Hold::slow_down && timed.end == timed.start) continue;  // not slow yet
       timed.command.queued = timed.command.submitted = device_clock(timed.enqueued);
       timed.command.started = device_clock(timed.start);
@@ -135,8 +138,10 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
 
  private:
   struct Timed {
-    RawCommand command;  // its stamps are made when it is taken
-    Nanos enqueued{}, duration{};
+    RawCommand command;     // its stamps are made when it is taken
+    std::size_t queue = 0;  // as in queue_end_
+    bool of_slice = false;
+    Nanos enqueued{}, latency{}, duration{};                       // latency: of a kernel, before its ops
     enum class Hold { none, delay, slow_down } hold = Hold::none;  // a slow-down lasts as long as the kernels before it make it
     Nanos start{}, end{};
   };
@@ -177,12 +182,12 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
     const bool fails = spec_.failure != FakeDevice::Failure::none && launches_++ >= spec_.fails_at_launch;
     if (!fails) fake.code().run(grid, values);
-    Nanos duration = spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s);
+    Nanos duration = from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s);
     if (fails) {
       batches_.back().failed = true;
       if (spec_.failure == FakeDevice::Failure::hang) duration = kNever;
     }
-    add(CommandKind::compute, fake.name(), 0, duration);
+    add(CommandKind::compute, fake.name(), 0, duration, Timed::Hold::none, spec_.launch);
     slow_down_due_ = handicap.slows();
   }
 
@@ -198,28 +203,46 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
     if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, "slow-down", 0, Nanos{}, Timed::Hold::slow_down);
   }
 
-  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration, Timed::Hold hold = Timed::Hold::none) {
+  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration, Timed::Hold hold = Timed::Hold::none,
+           Nanos latency = {}) {
     follow_pace();
     Timed timed;
     timed.command.kind = kind;
     timed.command.label = std::move(label);
     timed.command.bytes = bytes;
+    timed.queue = static_cast<std::size_t>(kind);
+    if (kind == CommandKind::compute && second_) timed.queue = kSecondCompute;
+    timed.command.queue = timed.queue == kSecondCompute ? 1 : 0;
+    timed.of_slice = in_slice_;
     timed.enqueued = backend_.now();
+    timed.latency = latency;
     timed.duration = duration;
     timed.hold = hold;
     batches_.back().commands.push_back(std::move(timed));
     schedule(batches_.back(), batches_.back().commands.back());
   }
 
+  // When the queues and what they wait for let the command begin.
+  Nanos ready(const Timed& timed) const {
+    const Nanos at = std::max({timed.enqueued, queue_end_[timed.queue], queue_end_[0]});
+    if (timed.command.kind == CommandKind::upload) return at;
+    if (!timed.of_slice) return std::max({at, queue_end_[kFirstCompute], queue_end_[kSecondCompute]});
+    if (timed.command.kind == CommandKind::download) return std::max(at, queue_end_[slice_queue_]);
+    return timed.queue == kSecondCompute ? std::max(at, fence_) : at;
+  }
+
   void schedule(Batch& batch, Timed& timed) {
-    const auto stage = static_cast<std::size_t>(timed.command.kind);
-    timed.start = timed.enqueued;
-    for (std::size_t below = 0; below <= stage; ++below) timed.start = std::max(timed.start, queue_end_[below]);
+    const bool compute = timed.command.kind == CommandKind::compute, kernel = compute && timed.hold == Timed::Hold::none;
+    timed.start = ready(timed);
     if (timed.hold == Timed::Hold::slow_down) timed.duration = std::exchange(slowed_, Nanos{});
-    timed.end = timed.duration == kNever || timed.start == kNever ? kNever : timed.start + timed.duration;
-    const bool kernel = timed.command.kind == CommandKind::compute && timed.hold == Timed::Hold::none;
+    const Nanos others = kernel ? ops_end_ : Nanos{};  // kernels of the other queue whose ops come first
+    const bool never = timed.duration == kNever || timed.start == kNever || others == kNever;
+    timed.end = never ? kNever : std::max(timed.start + timed.latency, others) + timed.duration;
     if (kernel && timed.end != kNever) slowed_ += pace().extra(timed.start, timed.end);
-    queue_end_[stage] = timed.end;
+    if (kernel) ops_end_ = timed.end;
+    if (compute) slice_queue_ = timed.queue;
+    if (compute && !timed.of_slice) fence_ = timed.end;
+    queue_end_[timed.queue] = timed.end;
     batch.end = std::max(batch.end, timed.end);
     if (timed.end != kNever && backend_.is_virtual()) timer_->completions.insert(timed.end);
   }
@@ -230,6 +253,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
     scheduled_from_ = pace().from();
     queue_end_ = settled_;
     slowed_ = Nanos{};
+    ops_end_ = fence_ = std::max(settled_[kFirstCompute], settled_[kSecondCompute]);
     for (Batch& batch : batches_) {
       batch.end = Nanos{};
       for (Timed& timed : batch.commands) schedule(batch, timed);
@@ -257,9 +281,13 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   DeviceTraits traits_;
   std::uint64_t launches_ = 0;
   std::deque<Batch> batches_ = std::deque<Batch>(1);  // the last is open
-  // By CommandKind: the end of each queue, and of what was taken from it.
-  std::array<Nanos, 3> queue_end_{}, settled_{};
-  bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
+  // By CommandKind, the second compute queue last: the end of each queue, and of what was taken from it.
+  static constexpr std::size_t kFirstCompute = 1, kSecondCompute = 3;
+  std::array<Nanos, 4> queue_end_{}, settled_{};
+  std::size_t slice_queue_ = kFirstCompute;  // of the last kernel
+  Nanos ops_end_{};                          // of all kernels so far
+  Nanos fence_{};                            // of those that are no slice's
+  bool in_slice_ = false, second_ = false, delayed_ = false, slow_down_due_ = false;
   Nanos slowed_{};  // what the next slow-down lasts
   std::optional<Nanos> scheduled_from_;
 };

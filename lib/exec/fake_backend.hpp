@@ -28,7 +28,11 @@ struct FakeDevice {
   double ops_per_s = 1e9;
   double up = 1e10, down = 1e10;                // bytes/s
   Nanos launch = std::chrono::microseconds(5);  // added to every kernel
-  std::int64_t clock_offset_ns = 0;             // device clock = host clock * (1 + drift) + offset
+  // 2: launches of slices of slot 1 go to a queue of their own, where their `launch` passes beside the other queue's kernels; the
+  // ops of all kernels wait for each other in the order of enqueueing. What a real device gains by filling a narrow kernel's gaps
+  // is left out.
+  unsigned compute_queues = 1;
+  std::int64_t clock_offset_ns = 0;  // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
   enum class Failure { none, error, hang } failure = Failure::none;
   std::uint64_t fails_at_launch = 0;  // the launch, counted from 0 over the device's life, that fails

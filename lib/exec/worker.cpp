@@ -202,8 +202,9 @@ void DeviceWorker::enqueue(const Slice& slice) {
   }
   InFlight entry{{}, next_number_, slice, run_.backend.now()};
   try {
-    member().device->begin_slice();
-    member().program->enqueue(slice, static_cast<unsigned>(next_number_) % kDepth, stream);
+    const unsigned slot = static_cast<unsigned>(next_number_) % kDepth;
+    member().device->begin_slice(member().program->concurrent() ? slot : 0);
+    member().program->enqueue(slice, slot, stream);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;
     entry.rejected = true;

@@ -46,7 +46,7 @@ struct Bench {
   }
 
   BatchId slice(Items begin, Items end) {
-    open->begin_slice();
+    open->begin_slice(0);
     program->enqueue({begin, end}, 0, open->stream());
     return open->submit();
   }
