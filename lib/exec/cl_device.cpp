@@ -195,8 +195,9 @@ void ClDevice::record(CommandKind kind, cl::Event event, std::string label, Byte
 
 void ClDevice::delay_slice() {
   if (!in_slice_ || std::exchange(delayed_, true) || pace().handicap().delay <= Nanos{}) return;
+  if (const auto* uploads = dependency(CommandKind::compute)) queues_[1].enqueueBarrierWithWaitList(uploads, nullptr);
   cl::Event ready;  // when its kernels could have begun
-  queues_[1].enqueueMarkerWithWaitList(dependency(CommandKind::compute), &ready);
+  queues_[1].enqueueMarkerWithWaitList(nullptr, &ready);
   cl::Event end = holds_.add(context_, queues_[1], ready, {}, pace().handicap().delay);
   record(CommandKind::compute, std::move(end), "delay", 0, std::move(ready));
 }

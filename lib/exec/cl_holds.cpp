@@ -20,7 +20,7 @@ cl::Event ClHolds::add(const cl::Context& context, const cl::CommandQueue& queue
   const std::vector<cl::Event> gates{gate};
   queue.enqueueBarrierWithWaitList(&gates, nullptr);
   holds_.push_back({std::move(gate), std::move(since), std::move(kernels), delay, {}});
-  // NVIDIA stamps a barrier behind a user event with zeros, but the marker behind that barrier rightly.
+  // NVIDIA stamps barriers and markers that wait for a list of events with zeros, but a bare marker behind them rightly.
   cl::Event end;
   queue.enqueueMarkerWithWaitList(nullptr, &end);
   return end;

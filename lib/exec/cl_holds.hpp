@@ -33,8 +33,8 @@ class ClHolds {
   ClHolds& operator=(const ClHolds&) = delete;
   ~ClHolds() { release_all(); }
 
-  // Stops `queue` behind what is in it, until `delay` after `since`, its last command, and as much longer as `pace` then asks of
-  // `kernels`. Returns the event that ends with the hold. Throws cl::Error.
+  // Stops `queue` behind what is in it, until `delay` after `since`, its last command (a kernel or a bare marker, which all drivers
+  // stamp), and as much longer as `pace` then asks of `kernels`. Returns the event that ends with the hold. Throws cl::Error.
   cl::Event add(const cl::Context& context, const cl::CommandQueue& queue, cl::Event since, std::vector<cl::Event> kernels,
                 Nanos delay);
   // Releases a hold that is due; true if it did. To be called whenever the device is asked for anything: nobody else does. Throws

@@ -86,7 +86,8 @@ bool DeviceWorker::step() {
 }
 
 bool DeviceWorker::advance() {
-  if (Pace& pace = member().device->pace(); pace.waits_for_share()) {
+  // Not when nothing is in flight: another worker may then merge on this device.
+  if (Pace& pace = member().device->pace(); !in_flight_.empty() && pace.waits_for_share()) {
     const auto items = static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
     pace.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
   }
