@@ -10,8 +10,8 @@
 
 namespace mgpu {
 
-// Threads of a device's process: the host's worker, then a queue each for upload, compute, download, and a second compute queue where
-// there is one.
+// Threads of a device's process: the host's worker, then a queue each for upload, compute, download, and a second compute queue
+// where there is one.
 inline constexpr std::size_t kTraceThreads = 5;
 std::size_t trace_thread(const Command& command);
 

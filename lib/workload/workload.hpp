@@ -38,8 +38,8 @@ struct Capacity {
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
-  // May the kernels of slices in different slots run at once? Then they write no memory that the others read or write. Slices that end
-  // with kernels too narrow for the device gain by it: one's last run beside the next one's first.
+  // May the kernels of slices in different slots run at once? Then they write no memory that the others read or write. Slices that
+  // end with kernels too narrow for the device gain by it: one's last run beside the next one's first.
   virtual bool concurrent() const { return false; }
   virtual void load(Stream& stream) = 0;     // resident mode, before the samples: all inputs onto the device
   virtual void prepare(Stream& stream) = 0;  // at the start of a sample: clear what was accumulated; end to end: replicated inputs
