@@ -18,7 +18,7 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kCommands = "devices, list, run, report, trace, schema";
+constexpr const char* kCommands = "devices, calibrate, list, run, simulate, report, trace, schema";
 
 constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
@@ -33,6 +33,14 @@ constexpr const char* kRunFooter =
     "  mgpu-bench run merkle -d cpu --sub-devices 2 --size 2^16,2^18 --mode resident -n 20\n"
     "  mgpu-bench run -d gpu --device-counts 1,2,4,8 --require-devices 8 --strict --time-limit 10m\n"
     "  mgpu-bench run --quick --json - | jq '.runs[].metrics.speedup'\n";
+
+constexpr const char* kScenario = "Scenario";
+constexpr const char* kSimulateFooter =
+    "Examples:\n"
+    "  mgpu-bench simulate node.json                          every strategy, both modes\n"
+    "  mgpu-bench simulate cluster.json -s equal,dynamic --mode end-to-end --device-counts 64,256,1024\n"
+    "  mgpu-bench simulate --from r.json -s all --trace s.trace.json\n"
+    "  mgpu-bench schema scenario                             what FILE may hold\n";
 
 // CLI11 does not wrap: lines of at most 72 columns, beside a column of names.
 std::string wrapped(const std::string& text) {
@@ -52,15 +60,21 @@ std::string wrapped(const std::string& text) {
 // CLI11 binds options to variables; these live as long as one parse.
 class Tree {
  public:
-  explicit Tree(std::span<const SuiteInfo> suites) : run_specs_(run_options(suites)), device_specs_(device_options()) {
+  explicit Tree(std::span<const SuiteInfo> suites)
+      : run_specs_(run_options(suites)),
+        device_specs_(device_options()),
+        calibrate_specs_(calibrate_options()),
+        simulate_specs_(simulate_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
     app_.add_flag("--version", version_, "Print the version of the tool and of its result file");
     app_.footer(kFooter);
     app_.get_formatter()->column_width(32);
     add_devices();
+    add_calibrate();
     add_list();
     add_run();
+    add_simulate();
     add_report();
     add_trace();
     add_schema();
@@ -71,6 +85,8 @@ class Tree {
   std::span<const OptionSpec> specs(const std::string& command) const {
     if (command == "run") return run_specs_;
     if (command == "devices") return device_specs_;
+    if (command == "simulate") return simulate_specs_;
+    if (command == "calibrate") return calibrate_specs_;
     return {};
   }
 
@@ -108,6 +124,16 @@ class Tree {
     add(sub, color_option());
   }
 
+  void add_calibrate() {
+    CLI::App* sub =
+        command("calibrate", "Measure what the devices can do, alone and together, and keep it",
+                "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate -d cpu --sub-devices 2 --recalibrate\n"
+                "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
+    for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON", ""});
+    add(sub, color_option());
+  }
+
   void add_list() {
     CLI::App* sub = command("list", "List what there is: suites, strategies or metrics",
                             "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n");
@@ -120,6 +146,15 @@ class Tree {
     add_arguments(sub, "SUITE", "Suites to run (default: all)", false);
     for (const OptionSpec& spec : run_specs_) add(sub, spec);
     add(sub, {"config", 0, OptionSpec::Kind::value, "FILE", "Read options from this TOML file", "Files and output"});
+  }
+
+  void add_simulate() {
+    CLI::App* sub = command("simulate", "Run strategies on devices that a file describes, on a virtual clock", kSimulateFooter);
+    add_arguments(sub, "FILE", "A scenario: devices, link and work (mgpu-bench schema scenario)", false);
+    add(sub, {"from", 0, OptionSpec::Kind::value, "RESULT", "Take them from a file saved by run -o", kScenario});
+    add(sub, {"case", 0, OptionSpec::Kind::value, "N",
+              "With --from: the number of the case, from 0 (default: the first with the most devices)", kScenario});
+    for (const OptionSpec& spec : simulate_specs_) add(sub, spec);
   }
 
   void add_report() {
@@ -139,10 +174,10 @@ class Tree {
 
   void add_schema() {
     CLI::App* sub = command("schema", "Print the JSON Schema of a file format", "Example:\n  mgpu-bench schema result\n");
-    add_arguments(sub, "NAME", "result or trace", true);
+    add_arguments(sub, "NAME", "result, scenario or trace", true);
   }
 
-  std::vector<OptionSpec> run_specs_, device_specs_;
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, simulate_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and measures\n"
       "speed-up, efficiency and imbalance.",

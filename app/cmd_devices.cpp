@@ -1,9 +1,13 @@
-// `mgpu-bench devices`: the devices and what is known of them before anything was measured.
+// `mgpu-bench devices`: the devices and what is known of them without measuring anything: what they say, and what is kept from
+// earlier.
 #include <nlohmann/json.hpp>
 
+#include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
 #include "app/terminal.hpp"
+#include "lib/report/capability_json.hpp"
+#include "lib/session/calibrate.hpp"
 
 namespace mgpu {
 namespace {
@@ -13,7 +17,7 @@ nlohmann::ordered_json or_null(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-nlohmann::ordered_json to_json(const Device& device, std::size_t rank) {
+nlohmann::ordered_json to_json(const Device& device, std::size_t rank, const std::optional<Capability>& capability) {
   return {{"rank", rank},
           {"id", device.id},
           {"name", device.name},
@@ -38,7 +42,8 @@ nlohmann::ordered_json to_json(const Device& device, std::size_t rank) {
           {"virtualised", device.virtualised},
           {"pci", or_null(device.pci)},
           {"uuid", or_null(device.uuid)},
-          {"extensions", device.extensions}};
+          {"extensions", device.extensions},
+          {"capability", capability_json(capability)}};
 }
 
 }  // namespace
@@ -50,14 +55,18 @@ ExitCode cmd_devices(const Context& context) {
   const bool chosen = settings.has("devices") || settings.has("sub-devices");
   const DeviceSet set =
       chosen ? choose_devices(*backend, settings, context.environment) : every_device(*backend, context.environment);
-  for (const std::string& warning : set.warnings) print_error("warning: " + warning);
+  const CalibrationResult kept = kept_calibration(set.devices, calibration_store(context));
+  std::vector<std::string> warnings = set.warnings;
+  warnings.insert(warnings.end(), kept.warnings.begin(), kept.warnings.end());
+  for (const std::string& warning : warnings) print_error("warning: " + warning);
   if (!settings.is_on("json")) {
-    print(device_table(set.devices, style));
+    print(device_table(set.devices, style, kept.calibration.devices));
     return ExitCode::ok;
   }
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (std::size_t rank = 0; rank < set.devices.size(); ++rank) list.push_back(to_json(set.devices[rank], rank));
-  const nlohmann::ordered_json json{{"devices", list}, {"warnings", set.warnings}};
+  for (std::size_t rank = 0; rank < set.devices.size(); ++rank)
+    list.push_back(to_json(set.devices[rank], rank, kept.calibration.devices[rank]));
+  const nlohmann::ordered_json json{{"devices", list}, {"warnings", warnings}};
   print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   return ExitCode::ok;
 }

@@ -42,7 +42,11 @@ Json strategies_json() {
   for (const StrategyInfo& strategy : all_strategies()) {
     Json params = Json::array();
     for (const StrategyParam& p : strategy.params) {
-      params.push_back({{"name", p.name}, {"default", p.standard}, {"least", p.least}, {"most", p.most}, {"help", p.help}});
+      if (p.choices.empty()) {
+        params.push_back({{"name", p.name}, {"default", p.standard}, {"least", p.least}, {"most", p.most}, {"help", p.help}});
+      } else {
+        params.push_back({{"name", p.name}, {"default", p.text(p.standard)}, {"choices", p.choices}, {"help", p.help}});
+      }
     }
     list.push_back({{"name", strategy.name}, {"summary", strategy.summary}, {"params", params}});
   }
@@ -78,7 +82,9 @@ std::string strategies_text() {
   for (const StrategyInfo& strategy : all_strategies()) {
     text += fmt::format("{:<14}{}\n", strategy.name, strategy.summary);
     for (const StrategyParam& p : strategy.params) {
-      text += fmt::format("{:<14}{}:{}={} ({} to {}): {}\n", "", strategy.name, p.name, p.standard, p.least, p.most, p.help);
+      const std::string range =
+          p.choices.empty() ? fmt::format("{} to {}", p.least, p.most) : fmt::format("{}", fmt::join(p.choices, "|"));
+      text += fmt::format("{:<14}{}:{}={} ({}): {}\n", "", strategy.name, p.name, p.text(p.standard), range, p.help);
     }
   }
   return text;

@@ -22,8 +22,10 @@ struct Context {
 };
 
 ExitCode cmd_devices(const Context& context);
+ExitCode cmd_calibrate(const Context& context);
 ExitCode cmd_list(const Context& context);
 ExitCode cmd_run(const Context& context);
+ExitCode cmd_simulate(const Context& context);
 ExitCode cmd_report(const Context& context);
 ExitCode cmd_trace(const Context& context);
 ExitCode cmd_schema(const Context& context);

@@ -20,8 +20,10 @@ namespace {
 ExitCode dispatch(const Context& context) {
   const std::string& command = context.invocation.command;
   if (command == "devices") return cmd_devices(context);
+  if (command == "calibrate") return cmd_calibrate(context);
   if (command == "list") return cmd_list(context);
   if (command == "run") return cmd_run(context);
+  if (command == "simulate") return cmd_simulate(context);
   if (command == "report") return cmd_report(context);
   if (command == "trace") return cmd_trace(context);
   if (command == "schema") return cmd_schema(context);

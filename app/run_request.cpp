@@ -65,8 +65,8 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
     const Given* given = settings.find(option.name);
     options[option.name] = given != nullptr ? given->value : option.values.at(0);
     if (std::find(option.values.begin(), option.values.end(), options[option.name]) == option.values.end()) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from,
-                                                in_quotes(given->value), suite.name, joined(option.values)));
+      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, in_quotes(given->value),
+                                                suite.name, joined(option.values)));
     }
   }
   return options;
@@ -169,7 +169,41 @@ VerifyLevel verify_level(const Settings& settings) {
   return level == "full" ? VerifyLevel::full : level == "sample" ? VerifyLevel::sample : VerifyLevel::off;
 }
 
-void read_files(const Settings& settings, RunRequest& request) {
+}  // namespace
+
+std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
+  const auto fits = [&](std::uint64_t size) {
+    params.size = size;
+    return suite.host_bytes(params) <= memory;
+  };
+  // Doubling from below meets the limit long before the bytes of an absurd size could overflow.
+  std::uint64_t low = 1;
+  while (low < std::uint64_t{1} << 62 && fits(low * 2)) low *= 2;
+  std::uint64_t high = low * 2;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+RunRequest read_measurement(const Settings& settings) {
+  RunRequest request;
+  request.strict = settings.is_on("strict");
+  request.quiet = settings.is_on("quiet");
+  request.device_counts = counts(settings, "device-counts", 1);
+  SessionOptions& session = request.session;
+  session.modes = modes(settings);
+  const Given* strategy = settings.find("strategy");
+  session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
+  session.stop = stop_rule(settings);
+  session.verify = verify_level(settings);
+  session.case_timeout = duration(settings, "timeout");
+  session.time_limit = duration(settings, "time-limit");
+  return request;
+}
+
+void read_output_files(const Settings& settings, RunRequest& request) {
   const Given* json = settings.find("json");
   if (json != nullptr && json->value != "-") {
     throw Error(ErrorKind::usage,
@@ -200,46 +234,16 @@ void read_files(const Settings& settings, RunRequest& request) {
   }
 }
 
-}  // namespace
-
-std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
-  const auto fits = [&](std::uint64_t size) {
-    params.size = size;
-    return suite.host_bytes(params) <= memory;
-  };
-  // Doubling from below meets the limit long before the bytes of an absurd size could overflow.
-  std::uint64_t low = 1;
-  while (low < std::uint64_t{1} << 62 && fits(low * 2)) low *= 2;
-  std::uint64_t high = low * 2;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
-}
-
 RunRequest read_run_request(const Settings& settings, std::span<const std::string> names, std::span<const SuiteInfo> suites,
                             Bytes memory) {
-  RunRequest request;
   const std::vector<const SuiteInfo*> chosen = choose_suites(names, suites);
   refuse_foreign_options(settings, suites, chosen);
-  request.strict = settings.is_on("strict");
-  request.quiet = settings.is_on("quiet");
+  RunRequest request = read_measurement(settings);
   request.require_devices = count_setting(settings, "require-devices", 1, 0);
-  request.device_counts = counts(settings, "device-counts", 1);
   request.handicaps = read_handicaps(settings);
-
-  SessionOptions& session = request.session;
-  session.seed = count_setting(settings, "seed", 0, session.seed);
-  session.modes = modes(settings);
-  const Given* strategy = settings.find("strategy");
-  session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
-  session.stop = stop_rule(settings);
-  session.verify = verify_level(settings);
-  session.case_timeout = duration(settings, "timeout");
-  session.time_limit = duration(settings, "time-limit");
-  session.problems = problems(settings, chosen, session.seed, memory);
-  read_files(settings, request);
+  request.session.seed = count_setting(settings, "seed", 0, request.session.seed);
+  request.session.problems = problems(settings, chosen, request.session.seed, memory);
+  read_output_files(settings, request);
   return request;
 }
 

@@ -22,6 +22,12 @@ struct RunRequest {
   std::optional<std::filesystem::path> result_file, trace_file;
 };
 
+// What run and simulate have in common: strategies, modes, samples, limits, flags. Problems, devices and files are left empty.
+RunRequest read_measurement(const Settings& settings);
+
+// The files to write: all different, all writable. Read after the problems, since --output holds the result of one.
+void read_output_files(const Settings& settings, RunRequest& request);
+
 // `names` are the suites asked for, none meaning all. Throws Error(usage), naming the option, its value and what is accepted;
 // Error(input) for a bad --input; Error(output) for a file that will not be writable. `memory`: of the host; larger problems are
 // refused.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -30,6 +31,8 @@ std::vector<OptionSpec> own_run_options() {
       {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices},
       {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices},
       {"strict", 0, Kind::flag, "", "Terms that match nothing and skipped cases are errors", kDevices},
+      {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using what is kept", kDevices},
+      {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices},
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices},
       {"slow", 0, Kind::list, "DEV=FACTOR",
        "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the items on), 0=2@20ms; DEV is a rank among the chosen "
@@ -92,6 +95,26 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
 std::vector<OptionSpec> device_options() {
   std::vector<OptionSpec> options = own_run_options();
   std::erase_if(options, [](const OptionSpec& o) { return o.name != "devices" && o.name != "sub-devices"; });
+  return options;
+}
+
+std::vector<OptionSpec> simulate_options() {
+  static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",  "samples", "warmup",
+                                          "result", "json",          "trace",    "quiet", "color"};
+  std::vector<OptionSpec> options = own_run_options();
+  std::erase_if(options, [](const OptionSpec& o) { return !kept.contains(o.name); });
+  for (OptionSpec& option : options) {
+    if (option.name == "samples")
+      option.help = "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
+  }
+  return options;
+}
+
+std::vector<OptionSpec> calibrate_options() {
+  constexpr std::string_view names[] = {"devices", "sub-devices", "max-devices", "strict", "recalibrate", "no-cache"};
+  std::vector<OptionSpec> options = own_run_options();
+  std::erase_if(options,
+                [&](const OptionSpec& o) { return std::find(std::begin(names), std::end(names), o.name) == std::end(names); });
   return options;
 }
 

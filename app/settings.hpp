@@ -30,6 +30,10 @@ std::string variable_of(const OptionSpec& option);  // "MGPU_BENCH_SUB_DEVICES"
 std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites);
 // Of `devices`: those of run that choose devices.
 std::vector<OptionSpec> device_options();
+// Of `simulate`: those of run that make sense where devices and work are stated.
+std::vector<OptionSpec> simulate_options();
+// Of `calibrate`: those, and those of run about calibration.
+std::vector<OptionSpec> calibrate_options();
 OptionSpec color_option();
 
 struct Given {

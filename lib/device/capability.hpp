@@ -2,6 +2,7 @@
 // both.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct Capability {
 struct LinkCapability {
   std::vector<std::string> devices;  // ids, in the order of the set
   double up = 0, down = 0;           // bytes/s in all, pinned
+};
+
+// What is known of the devices of a set.
+struct Calibration {
+  std::vector<std::optional<Capability>> devices;  // in the order of the set; empty: nothing is known of any
+  std::optional<LinkCapability> link;              // of all of them together
 };
 
 }  // namespace mgpu

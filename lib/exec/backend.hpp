@@ -22,8 +22,8 @@ struct RawCommand {
   CommandKind kind = CommandKind::compute;
   std::string label;
   Bytes bytes = 0;
-  std::uint32_t queue = 0;  // of the device's compute queues; 0 for transfers
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
+  std::uint32_t queue = 0;  // of the device's compute queues; 0 for transfers
 };
 
 // From the first start to the last end of a batch's commands, in device nanoseconds; zero without commands.
@@ -70,6 +70,9 @@ class OpenDevice {
   virtual SetupCost take_setup_cost() = 0;
   // Nobody will ask this device anything again, though commands may be under way: a handicap must not hold them for ever.
   virtual void abandon() = 0;
+  // What can still be allocated, as far as anybody tells: another process may take it. Devices that share memory are told equal
+  // shares.
+  virtual Bytes free_memory() = 0;
 
  private:
   Pace pace_;

@@ -84,7 +84,7 @@ class ClBackend final : public Backend {
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
     // Holds are of one in-order queue: a device that is held back has no other.
     const bool two_compute_queues = !handicap.holds() && (!device.is_cpu() || two_on_cpus_);
-    return std::make_unique<ClDevice>(device, handicap, two_compute_queues, handle(device), kernels_, cache_);
+    return std::make_unique<ClDevice>(device, handicap, two_compute_queues, handle(device), kernels_, cache_, pool_of(device));
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {
@@ -134,9 +134,16 @@ class ClBackend final : public Backend {
     return at->second;
   }
 
+  std::shared_ptr<ClMemoryPool> pool_of(const Device& device) {
+    auto& pool = pools_[device.is_cpu() ? "host" : device.id.substr(0, device.id.find('.'))];
+    if (!pool) pool = std::make_shared<ClMemoryPool>();
+    return pool;
+  }
+
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
   bool two_on_cpus_;
+  std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;
 };
 

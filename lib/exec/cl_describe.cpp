@@ -106,6 +106,8 @@ Device describe(const cl::Device& device, const std::string& id) {
   return facts;
 }
 
+bool is_pocl(const Device& facts) { return facts.platform.find("Portable Computing Language") != std::string::npos; }
+
 DeviceTraits traits_of(const Device& facts) {
   DeviceTraits traits;
   traits.cpu = facts.is_cpu();

@@ -13,6 +13,8 @@ namespace mgpu {
 // optional (UUID, PCI address, compute capability) is left out where it is not offered.
 Device describe(const cl::Device& device, const std::string& id);
 
+bool is_pocl(const Device& facts);
+
 // What of it a suite may know.
 DeviceTraits traits_of(const Device& facts);
 

@@ -12,11 +12,15 @@ namespace {
 
 class ClBuffer final : public Buffer {
  public:
-  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated)
-      : memory_(std::move(memory)), size_(size), allocated_(std::move(allocated)) {
+  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated, std::shared_ptr<ClMemoryPool> pool)
+      : memory_(std::move(memory)), size_(size), allocated_(std::move(allocated)), pool_(std::move(pool)) {
     *allocated_ += size_;
+    pool_->allocated += size_;
   }
-  ~ClBuffer() override { *allocated_ -= size_; }
+  ~ClBuffer() override {
+    *allocated_ -= size_;
+    pool_->allocated -= size_;
+  }
   Bytes size() const override { return size_; }
   const cl::Buffer& memory() const { return memory_; }
 
@@ -24,6 +28,7 @@ class ClBuffer final : public Buffer {
   cl::Buffer memory_;
   Bytes size_;
   std::shared_ptr<Bytes> allocated_;
+  std::shared_ptr<ClMemoryPool> pool_;
 };
 
 class ClKernel final : public Kernel {
@@ -53,21 +58,20 @@ void set_arg(cl::Kernel& kernel, cl_uint index, const KernelArg& arg) {
   }
 }
 
-bool is_pocl(const Device& facts) { return facts.platform.find("Portable Computing Language") != std::string::npos; }
-
 cl_int status_of(const cl::Event& event) { return event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>(); }
 
 }  // namespace
 
 ClDevice::ClDevice(const Device& facts, const Handicap& handicap, bool two_compute_queues, cl::Device device,
-                   std::span<const EmbeddedText> kernels, const ClProgramCache& cache)
+                   std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool)
     : OpenDevice(handicap),
       facts_(limited(facts, handicap)),
       traits_(traits_of(facts_)),
       device_(std::move(device)),
       kernels_(kernels),
       cache_(cache),
-      allocated_(std::make_shared<Bytes>(0)) {
+      allocated_(std::make_shared<Bytes>(0)),
+      pool_(std::move(pool)) {
   try {
     context_ = cl::Context(device_);
     for (std::size_t i = 0; i < (two_compute_queues ? kQueues : kQueues - 1); ++i)
@@ -105,7 +109,7 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
     queues_[1].enqueueFillBuffer(memory, cl_uchar{0}, 0, std::min<Bytes>(size, 4));
     queues_[1].finish();
     setup_.alloc += host_now() - begin;
-    return std::make_unique<ClBuffer>(std::move(memory), size, allocated_);
+    return std::make_unique<ClBuffer>(std::move(memory), size, allocated_, pool_.pool());
   } catch (const cl::Error& error) {
     // NVIDIA reports a full device as out of resources here.
     throw cl_failure(what, error.err() == CL_OUT_OF_RESOURCES ? CL_MEM_OBJECT_ALLOCATION_FAILURE : error.err());
@@ -273,10 +277,6 @@ void ClDevice::flush() {
   }
 }
 
-void ClDevice::let_go() {
-  if (holds_.poll(pace())) flush();
-}
-
 ClDevice::Batch& ClDevice::find(BatchId batch) {
   const auto at = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& b) { return b.id == batch.value; });
   if (at == batches_.end()) throw Error(ErrorKind::internal, "batch taken twice");
@@ -285,7 +285,7 @@ ClDevice::Batch& ClDevice::find(BatchId batch) {
 
 bool ClDevice::complete(BatchId batch) {
   try {
-    let_go();
+    if (holds_.poll(pace())) flush();
     const auto& last = find(batch).last;
     for (const cl::Event& event : last) {
       if (event() == nullptr) continue;
@@ -387,6 +387,11 @@ SetupCost ClDevice::take_setup_cost() {
   cost.allocated = *allocated_;
   setup_ = {};
   return cost;
+}
+
+Bytes ClDevice::free_memory() {
+  const Bytes held = std::min(*allocated_, facts_.global_memory);  // allocate() goes no further than the total
+  return std::min(free_device_memory(device_, facts_, *pool_.pool()), facts_.global_memory - held);
 }
 
 }  // namespace mgpu

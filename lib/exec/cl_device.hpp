@@ -12,6 +12,7 @@
 #include "lib/exec/backend.hpp"
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_holds.hpp"
+#include "lib/exec/cl_memory.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/exec/cl_staging.hpp"
 
@@ -27,7 +28,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
  public:
   // `kernels` and `cache` must outlive the device. Throws Error(device).
   ClDevice(const Device& facts, const Handicap& handicap, bool two_compute_queues, cl::Device device,
-           std::span<const EmbeddedText> kernels, const ClProgramCache& cache);
+           std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool);
   ~ClDevice() override;
 
   DeviceResources& resources() override { return *this; }
@@ -40,6 +41,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<ClockProbe> probe_clock(unsigned count) override;
   SetupCost take_setup_cost() override;
   void abandon() override { holds_.release_all(); }
+  Bytes free_memory() override;
 
   const cl::Context& context() const { return context_; }
   const cl::CommandQueue& upload_queue() const { return queues_[0]; }
@@ -79,7 +81,6 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since = {});
   void delay_slice();  // before its first kernel
   void slow_down();    // after the kernels of a batch, or before a download of their results
-  void let_go();       // releases what was held back for long enough
   void flush();
   static std::uint64_t started(const Pending& pending);
   std::size_t queue_of(CommandKind kind) const;
@@ -106,6 +107,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   bool in_slice_ = false, delayed_ = false;
   std::vector<cl::Event> kernels_to_slow_;  // since the last hold; a device that is not slowed keeps none
   ClHolds holds_;
+  ClPoolMember pool_;
   SetupCost setup_;
   ClStaging staging_;
   cl::Buffer probe_buffer_;

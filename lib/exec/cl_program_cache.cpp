@@ -4,8 +4,6 @@
 
 #include <unistd.h>
 
-#include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -13,20 +11,13 @@
 #include <system_error>
 #include <vector>
 
+#include "lib/base/fnv.hpp"
+
 namespace mgpu {
 namespace {
 
 namespace fs = std::filesystem;
 using Binary = std::vector<unsigned char>;
-
-// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), in hex: names files and finds damage, nothing more.
-std::string hash_of(std::string_view bytes) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
-}
 
 constexpr std::size_t kHashSize = 16;
 
@@ -47,7 +38,7 @@ std::optional<Binary> read_cached(const fs::path& file, const std::string& key) 
   const std::size_t head = key.size() + 1;
   if (all.size() <= head + kHashSize || all.compare(0, key.size(), key) != 0 || all[key.size()] != '\0') return std::nullopt;
   const std::string_view binary = std::string_view(all).substr(head + kHashSize);
-  if (all.compare(head, kHashSize, hash_of(binary)) != 0) return std::nullopt;
+  if (all.compare(head, kHashSize, fnv1a_hex(binary)) != 0) return std::nullopt;
   return Binary(binary.begin(), binary.end());
 }
 
@@ -58,7 +49,7 @@ void write_cached(const fs::path& file, const std::string& key, const Binary& bi
   {
     std::ofstream out(temporary, std::ios::binary);
     const std::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
-    out << key << '\0' << hash_of(bytes) << bytes;
+    out << key << '\0' << fnv1a_hex(bytes) << bytes;
     if (!out.flush()) {
       fs::remove(temporary, ignored);
       return;
@@ -98,7 +89,7 @@ cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& 
                                   std::string_view text, const std::string& options) const {
   if (folder_.empty()) return from_text(context, device, file, text, options);
   const std::string key = key_of(device, text, options);
-  const fs::path cached = folder_ / (hash_of(key) + ".clbin");
+  const fs::path cached = folder_ / (fnv1a_hex(key) + ".clbin");
   if (const auto binary = read_cached(cached, key)) {
     if (auto program = from_binary(context, device, *binary, options)) return *program;
   }

@@ -37,6 +37,7 @@ RawSample Executor::run(const SampleRequest& request) {
                 .members = request.members,
                 .merge_device = request.merge_device,
                 .timeout = request.timeout,
+                .merges = request.merges,
                 .mutex = {},
                 .settled = std::vector<std::uint64_t>(request.members.size(), 0),
                 .alive = std::vector<bool>(request.members.size(), true),

@@ -17,6 +17,7 @@ struct SampleRequest {
   std::vector<Member> members;   // by DeviceIndex; at most the executor's number of workers
   DeviceIndex merge_device;      // the fastest of them
   std::optional<Nanos> timeout;  // of a device with work in flight: see SampleRun
+  bool merges = true;            // false: a probe, whose source gives out a part of the items only
 };
 
 class Executor {

@@ -1,24 +1,85 @@
-// See the header. Data moves when a command is enqueued, time when it would complete: the order of commands in their queues makes
-// the two indistinguishable to a program that keeps the Stream's rules.
+// See the header. Data moves when a command is enqueued, time when it ends: the order of commands in their queues makes the two
+// indistinguishable to a program that keeps the Stream's rules. When it ends is found out as time passes, since transfers that
+// begin later may slow down those under way.
 #include "lib/exec/fake_backend.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <set>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/queue_model.hpp"
 
 namespace mgpu {
 
-struct FakeBackend::Timer {
-  std::multiset<Nanos> completions;
+// Shared by the open devices, whose worker threads all come here in real time.
+struct FakeBackend::Machine {
+  struct Times {
+    Nanos started{}, ended{};
+  };
+
+  explicit Machine(const FakeLink& link) : model(link.up, link.down) {}
+
+  DeviceIndex add_device(const FakeDevice& device) {
+    const std::lock_guard lock(mutex);
+    known.emplace_back();
+    return model.add_device(device.up, device.down);
+  }
+
+  void enqueue(DeviceIndex device, CommandKind kind, Nanos duration, Bytes bytes, std::uint64_t tag, Nanos now) {
+    const std::lock_guard lock(mutex);
+    advance(now);
+    model.enqueue(device, static_cast<QueueModel::Queue>(kind), duration, static_cast<double>(bytes), tag);
+  }
+
+  // Of a command that has ended by now, once.
+  std::optional<Times> take(DeviceIndex device, std::uint64_t tag, Nanos now) {
+    const std::lock_guard lock(mutex);
+    advance(now);
+    const auto found = known[device.value].find(tag);
+    if (found == known[device.value].end()) return std::nullopt;
+    const Times times = found->second;
+    known[device.value].erase(found);
+    return times;
+  }
+
+  // QueueModel::settle, of a compute command.
+  bool settle(DeviceIndex device, std::uint64_t tag, Nanos duration, Nanos now) {
+    const std::lock_guard lock(mutex);
+    advance(now);
+    return model.settle(device, QueueModel::compute, tag, duration);
+  }
+
+  // To the end of the next command; none: nothing will end.
+  std::optional<Nanos> advance_to_next_end() {
+    const std::lock_guard lock(mutex);
+    for (;;) {
+      const Nanos at = model.next();
+      if (at == Nanos::max()) return std::nullopt;
+      if (advance(at) > 0) return at;
+    }
+  }
+
+ private:
+  // In real time the threads' looks at the clock may arrive here in another order than they were taken.
+  std::size_t advance(Nanos now) {
+    ended.clear();
+    model.advance(std::max(now, model.now()), ended);
+    for (const QueueModel::Ended& command : ended) known[command.device.value][command.tag] = {command.started, command.ended};
+    return ended.size();
+  }
+
+  std::mutex mutex;
+  QueueModel model;
+  std::vector<std::unordered_map<std::uint64_t, Times>> known;  // by device and tag: ended, and not taken
+  std::vector<QueueModel::Ended> ended;                         // scratch
 };
 
 namespace {
 
-constexpr Nanos kNever{std::numeric_limits<std::int64_t>::max()};
+constexpr const char* kSlowDown = "slow-down";
+constexpr const char* kDelay = "delay";
 
 class FakeBuffer final : public Buffer {
  public:
@@ -57,15 +118,21 @@ FakeArg fake_arg(const KernelArg& arg) {
       arg);
 }
 
-class OpenFake final : public OpenDevice, private DeviceResources, private Stream {
+class FakeStream : public Stream {
+ public:
+  virtual void pretend(CommandKind kind, Bytes bytes) = 0;
+};
+
+class OpenFake final : public OpenDevice, private DeviceResources, private FakeStream {
  public:
   OpenFake(const FakeDevice& spec, const Handicap& handicap, const FakeKernels& kernels, FakeBackend& backend,
-           std::shared_ptr<FakeBackend::Timer> timer)
+           std::shared_ptr<FakeBackend::Machine> machine)
       : OpenDevice(handicap),
         spec_(spec),
         kernels_(kernels),
         backend_(backend),
-        timer_(std::move(timer)),
+        machine_(std::move(machine)),
+        index_(machine_->add_device(spec)),
         allocated_(std::make_shared<Bytes>(0)) {
     spec_.facts = limited(spec.facts, handicap);
     traits_.cpu = spec_.facts.is_cpu();
@@ -81,50 +148,41 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
 
-  void begin_slice(unsigned lane) override {
-    in_slice_ = true;
-    // As on OpenCL, a device that is held back has one compute queue.
-    second_ = lane == 1 && spec_.compute_queues > 1 && !pace().handicap().holds();
-  }
+  void begin_slice(unsigned) override { in_slice_ = true; }
   void abandon() override {}
 
   BatchId submit() override {
     end_kernels();
-    in_slice_ = delayed_ = second_ = false;
-    const std::uint64_t id = batches_.back().id;
-    batches_.emplace_back().id = id + 1;
-    return {id};
+    in_slice_ = delayed_ = false;
+    open_.id = next_batch_++;
+    closed_.push_back(std::move(open_));
+    open_ = Batch{};
+    open_.first_tag = next_tag_;
+    return {closed_.back().id};
   }
 
   bool complete(BatchId batch) override {
-    follow_pace();
+    for (Batch& each : closed_) note_ended(each);
     const Batch& found = find(batch);
-    if (found.end > backend_.now()) return false;
+    if (found.ended < found.commands.size()) return false;
     if (found.failed) throw Error(ErrorKind::device, "device " + spec_.facts.id + " failed, as its script says");
     return true;
   }
 
   DeviceSpan span(BatchId batch) override {
     DeviceSpan span;
-    for (const Timed& timed : find(batch).commands) {
-      const std::uint64_t started = device_clock(timed.start), ended = device_clock(timed.end);
-      span.started = span.ended == 0 ? started : std::min(span.started, started);
-      span.ended = std::max(span.ended, ended);
+    for (const RawCommand& command : find(batch).commands) {
+      span.started = span.ended == 0 ? command.started : std::min(span.started, command.started);
+      span.ended = std::max(span.ended, command.ended);
     }
     return span;
   }
 
   std::vector<RawCommand> take(BatchId batch) override {
-    std::vector<RawCommand> commands;
-    for (Timed& timed : find(batch).commands) {
-      settled_[timed.queue] = std::max(settled_[timed.queue], timed.end);
-      if (timed.hold == Timed::Hold::slow_down && timed.end == timed.start) continue;  // not slow yet
-      timed.command.queued = timed.command.submitted = device_clock(timed.enqueued);
-      timed.command.started = device_clock(timed.start);
-      timed.command.ended = device_clock(timed.end);
-      commands.push_back(std::move(timed.command));
-    }
-    std::erase_if(batches_, [&](const Batch& b) { return b.id == batch.value; });
+    std::vector<RawCommand> commands = std::move(find(batch).commands);
+    const auto not_slow = [](const RawCommand& command) { return command.label == kSlowDown && command.ended == command.started; };
+    std::erase_if(commands, not_slow);
+    std::erase_if(closed_, [&](const Batch& b) { return b.id == batch.value; });
     return commands;
   }
 
@@ -135,20 +193,16 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
   }
 
   SetupCost take_setup_cost() override { return {{}, {}, *allocated_}; }
+  Bytes free_memory() override { return spec_.facts.global_memory - *allocated_; }
 
  private:
-  struct Timed {
-    RawCommand command;     // its stamps are made when it is taken
-    std::size_t queue = 0;  // as in queue_end_
-    bool of_slice = false;
-    Nanos enqueued{}, latency{}, duration{};                       // latency: of a kernel, before its ops
-    enum class Hold { none, delay, slow_down } hold = Hold::none;  // a slow-down lasts as long as the kernels before it make it
-    Nanos start{}, end{};
-  };
   struct Batch {
     std::uint64_t id = 0;
-    std::vector<Timed> commands;
-    Nanos end{};
+    std::vector<RawCommand> commands;
+    std::uint64_t first_tag = 0;  // of its commands in the machine; the others follow
+    std::size_t ended = 0;        // of its commands, from the first, known to have ended
+    Nanos slowed{};               // what a slow-down at that place lasts
+    bool settled = false;         // it has been told
     bool failed = false;
   };
 
@@ -169,25 +223,25 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
 
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
     std::copy(from.begin(), from.end(), data_of(to).subspan(offset, from.size()).begin());
-    add(CommandKind::upload, {}, from.size(), from_seconds(static_cast<double>(from.size()) / spec_.up));
+    add(CommandKind::upload, {}, from.size(), spec_.transfer);
   }
 
   void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
     const auto& fake = static_cast<FakeKernel&>(kernel);
     const Handicap& handicap = pace().handicap();
-    if (in_slice_ && handicap.delay > Nanos{} && !delayed_)
-      add(CommandKind::compute, "delay", 0, handicap.delay, Timed::Hold::delay);
-    delayed_ = true;
+    if (in_slice_ && !std::exchange(delayed_, true) && handicap.delay > Nanos{})
+      add(CommandKind::compute, kDelay, 0, handicap.delay);
     std::vector<FakeArg> values;
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
     const bool fails = spec_.failure != FakeDevice::Failure::none && launches_++ >= spec_.fails_at_launch;
     if (!fails) fake.code().run(grid, values);
-    Nanos duration = from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s);
+    Nanos duration =
+        fake.code().time ? fake.code().time(values) : spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s);
     if (fails) {
-      batches_.back().failed = true;
-      if (spec_.failure == FakeDevice::Failure::hang) duration = kNever;
+      open_.failed = true;
+      if (spec_.failure == FakeDevice::Failure::hang) duration = QueueModel::kForever;
     }
-    add(CommandKind::compute, fake.name(), 0, duration, Timed::Hold::none, spec_.launch);
+    add(CommandKind::compute, fake.name(), 0, duration);
     slow_down_due_ = handicap.slows();
   }
 
@@ -195,107 +249,73 @@ class OpenFake final : public OpenDevice, private DeviceResources, private Strea
     end_kernels();
     const auto source = data_of(from).subspan(offset, to.size());
     std::copy(source.begin(), source.end(), to.begin());
-    add(CommandKind::download, {}, to.size(), from_seconds(static_cast<double>(to.size()) / spec_.down));
+    add(CommandKind::download, {}, to.size(), spec_.transfer);
   }
 
-  // Kernels are over, of the batch or before a download: a slowed device takes its time now.
+  void pretend(CommandKind kind, Bytes bytes) override { add(kind, {}, bytes, spec_.transfer); }
+
+  // Kernels are over, of the batch or before a download: a slowed device takes its time now. How long is known when they have
+  // ended.
   void end_kernels() {
-    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, "slow-down", 0, Nanos{}, Timed::Hold::slow_down);
+    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, kSlowDown, 0, QueueModel::kForever);
   }
 
-  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration, Timed::Hold hold = Timed::Hold::none,
-           Nanos latency = {}) {
-    follow_pace();
-    Timed timed;
-    timed.command.kind = kind;
-    timed.command.label = std::move(label);
-    timed.command.bytes = bytes;
-    timed.queue = static_cast<std::size_t>(kind);
-    if (kind == CommandKind::compute && second_) timed.queue = kSecondCompute;
-    timed.command.queue = timed.queue == kSecondCompute ? 1 : 0;
-    timed.of_slice = in_slice_;
-    timed.enqueued = backend_.now();
-    timed.latency = latency;
-    timed.duration = duration;
-    timed.hold = hold;
-    batches_.back().commands.push_back(std::move(timed));
-    schedule(batches_.back(), batches_.back().commands.back());
-  }
-
-  // When the queues and what they wait for let the command begin.
-  Nanos ready(const Timed& timed) const {
-    const Nanos at = std::max({timed.enqueued, queue_end_[timed.queue], queue_end_[0]});
-    if (timed.command.kind == CommandKind::upload) return at;
-    if (!timed.of_slice) return std::max({at, queue_end_[kFirstCompute], queue_end_[kSecondCompute]});
-    if (timed.command.kind == CommandKind::download) return std::max(at, queue_end_[slice_queue_]);
-    return timed.queue == kSecondCompute ? std::max(at, fence_) : at;
-  }
-
-  void schedule(Batch& batch, Timed& timed) {
-    const bool compute = timed.command.kind == CommandKind::compute, kernel = compute && timed.hold == Timed::Hold::none;
-    timed.start = ready(timed);
-    if (timed.hold == Timed::Hold::slow_down) timed.duration = std::exchange(slowed_, Nanos{});
-    const Nanos others = kernel ? ops_end_ : Nanos{};  // kernels of the other queue whose ops come first
-    const bool never = timed.duration == kNever || timed.start == kNever || others == kNever;
-    timed.end = never ? kNever : std::max(timed.start + timed.latency, others) + timed.duration;
-    if (kernel && timed.end != kNever) slowed_ += pace().extra(timed.start, timed.end);
-    if (kernel) ops_end_ = timed.end;
-    if (compute) slice_queue_ = timed.queue;
-    if (compute && !timed.of_slice) fence_ = timed.end;
-    queue_end_[timed.queue] = timed.end;
-    batch.end = std::max(batch.end, timed.end);
-    if (timed.end != kNever && backend_.is_virtual()) timer_->completions.insert(timed.end);
-  }
-
-  // A slow-down that begins now changes the times of what is enqueued but not over: the plan is made anew from what was taken on.
-  void follow_pace() {
-    if (!pace().from() || pace().from() == scheduled_from_) return;
-    scheduled_from_ = pace().from();
-    queue_end_ = settled_;
-    slowed_ = Nanos{};
-    ops_end_ = fence_ = std::max(settled_[kFirstCompute], settled_[kSecondCompute]);
-    for (Batch& batch : batches_) {
-      batch.end = Nanos{};
-      for (Timed& timed : batch.commands) schedule(batch, timed);
+  void note_ended(Batch& batch) {
+    const Nanos now = backend_.now();
+    for (; batch.ended < batch.commands.size(); ++batch.ended) {
+      RawCommand& command = batch.commands[batch.ended];
+      const std::uint64_t tag = batch.first_tag + batch.ended;
+      if (command.label == kSlowDown && !batch.settled) batch.settled = machine_->settle(index_, tag, batch.slowed, now);
+      const auto times = machine_->take(index_, tag, now);
+      if (!times) return;
+      command.started = device_clock(times->started);
+      command.ended = device_clock(times->ended);
+      if (command.label == kSlowDown) {
+        batch.slowed = Nanos{};
+        batch.settled = false;
+      } else if (command.kind == CommandKind::compute && command.label != kDelay) {
+        batch.slowed += pace().extra(times->started, times->ended);
+      }
     }
   }
 
+  // `duration`: what it takes beside moving its bytes.
+  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration) {
+    const Nanos now = backend_.now();
+    const std::uint64_t stamp = device_clock(now);
+    open_.commands.push_back({kind, std::move(label), bytes, stamp, stamp, 0, 0});
+    machine_->enqueue(index_, kind, duration, bytes, next_tag_++, now);
+  }
+
   std::uint64_t device_clock(Nanos host) const {
-    if (host == kNever) return std::numeric_limits<std::uint64_t>::max();
     const auto ns = static_cast<double>(host.count());
     return static_cast<std::uint64_t>(host.count() + spec_.clock_offset_ns +
                                       static_cast<std::int64_t>(ns * spec_.clock_drift_ppb * 1e-9));
   }
 
   Batch& find(BatchId batch) {
-    const auto at = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& b) { return b.id == batch.value; });
-    if (at == batches_.end()) throw Error(ErrorKind::internal, "batch taken twice");
+    const auto at = std::find_if(closed_.begin(), closed_.end(), [&](const Batch& b) { return b.id == batch.value; });
+    if (at == closed_.end()) throw Error(ErrorKind::internal, "batch taken twice");
     return *at;
   }
 
   FakeDevice spec_;
   const FakeKernels& kernels_;
   FakeBackend& backend_;
-  std::shared_ptr<FakeBackend::Timer> timer_;
+  std::shared_ptr<FakeBackend::Machine> machine_;
+  DeviceIndex index_;  // in the machine
   std::shared_ptr<Bytes> allocated_;
   DeviceTraits traits_;
-  std::uint64_t launches_ = 0;
-  std::deque<Batch> batches_ = std::deque<Batch>(1);  // the last is open
-  // By CommandKind, the second compute queue last: the end of each queue, and of what was taken from it.
-  static constexpr std::size_t kFirstCompute = 1, kSecondCompute = 3;
-  std::array<Nanos, 4> queue_end_{}, settled_{};
-  std::size_t slice_queue_ = kFirstCompute;  // of the last kernel
-  Nanos ops_end_{};                          // of all kernels so far
-  Nanos fence_{};                            // of those that are no slice's
-  bool in_slice_ = false, second_ = false, delayed_ = false, slow_down_due_ = false;
-  Nanos slowed_{};  // what the next slow-down lasts
-  std::optional<Nanos> scheduled_from_;
+  Batch open_;
+  bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
+  std::uint64_t next_batch_ = 0, next_tag_ = 0, launches_ = 0;
+  std::vector<Batch> closed_;
 };
 
 }  // namespace
 
-FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time)
-    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), timer_(std::make_shared<Timer>()) {}
+FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time, FakeLink link)
+    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), machine_(std::make_shared<Machine>(link)) {}
 
 FakeBackend::~FakeBackend() = default;
 
@@ -314,7 +334,7 @@ std::vector<Device> FakeBackend::split(const Device& device, unsigned parts) {
 std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device, const Handicap& handicap) {
   const auto at = std::find_if(devices_.begin(), devices_.end(), [&](const FakeDevice& d) { return d.facts.id == device.id; });
   if (at == devices_.end()) throw Error(ErrorKind::internal, "device " + device.id + " was not enumerated");
-  return std::make_unique<OpenFake>(*at, handicap, kernels_, *this, timer_);
+  return std::make_unique<OpenFake>(*at, handicap, kernels_, *this, machine_);
 }
 
 std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::span<OpenDevice* const>) { return nullptr; }
@@ -326,15 +346,19 @@ Nanos FakeBackend::now() {
 
 bool FakeBackend::advance(std::optional<Nanos> limit) {
   if (!is_virtual()) return false;
-  auto& completions = timer_->completions;
-  completions.erase(completions.begin(), completions.upper_bound(now_));
-  if (!completions.empty()) {
-    now_ = *completions.begin();
+  if (const auto end = machine_->advance_to_next_end()) {
+    now_ = std::max(now_, *end);
     return true;
   }
   if (!limit || *limit <= now_) return false;
   now_ = *limit;
   return true;
 }
+
+void FakeBackend::spend(Nanos time) { now_ += time; }
+
+void fake_transfer(Stream& stream, CommandKind kind, Bytes bytes) { dynamic_cast<FakeStream&>(stream).pretend(kind, bytes); }
+
+std::span<std::byte> fake_data(Buffer& buffer) { return data_of(buffer); }
 
 }  // namespace mgpu

@@ -54,7 +54,7 @@ void finish_sample(SampleRun& run) {
   RawSample& sample = run.sample;
   sample.merge_begin = run.backend.now();
   try {
-    merge(run);
+    if (run.merges) merge(run);
   } catch (const Error& error) {
     sample.failure = error;
   } catch (const std::exception& error) {

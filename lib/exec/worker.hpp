@@ -28,6 +28,7 @@ struct SampleRun {
   std::vector<Member> members;
   DeviceIndex merge_device;      // the fastest: merges, if it still lives and the workload wants a device to
   std::optional<Nanos> timeout;  // a device with work in flight that completes nothing for this long counts as hung
+  bool merges = true;            // false: the partials are of a part of the items only, there is no result
 
   std::mutex mutex;
   std::atomic<std::uint64_t> version = 1;  // counts events after which a waiting worker should ask again; changed under the lock

@@ -27,7 +27,11 @@ std::vector<Items> largest_remainder(Items granules, const std::vector<Real>& qu
   for (std::size_t i = 0; i < quotas.size(); ++i) {
     if (quotas[i] > 0) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
+  // Only which ones have the largest matters, not their order: a sort of 1,024 took as long as everything else here.
+  const auto missing = static_cast<std::ptrdiff_t>(std::min<Items>(granules - given, order.size()));
+  std::nth_element(order.begin(), order.begin() + missing, order.end(), [&](std::size_t a, std::size_t b) {
+    return remainders[a] != remainders[b] ? remainders[a] > remainders[b] : a < b;
+  });
   for (std::size_t k = 0; given < granules; ++given, ++k) ++shares[order[k % order.size()]];
   return shares;
 }
@@ -62,6 +66,38 @@ std::vector<Items> apportion(Items items, Items granularity, std::span<const dou
   std::vector<Items> shares = largest_remainder(granules, quotas);
   for (Items& share : shares) share *= granularity;
   shares[last] += remainder;
+  return shares;
+}
+
+std::vector<Items> apportion_within(Items items, Items granularity, std::span<const double> weights, std::span<const Items> caps) {
+  // In granules, of which the last may be a short one: then nobody is above a cap whoever gets it.
+  const Items granules = items / granularity + (items % granularity != 0 ? 1 : 0);
+  std::vector<Items> room;
+  for (const Items cap : caps) room.push_back(cap >= items ? granules : cap / granularity);
+  std::vector<Items> shares(weights.size(), 0);
+  std::vector<double> open(weights.begin(), weights.end());
+  Items left = granules;
+  while (left > 0) {
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (room[i] == 0) open[i] = 0;
+    }
+    if (std::none_of(open.begin(), open.end(), [](double w) { return w > 0; })) {
+      for (std::size_t i = 0; i < open.size(); ++i) open[i] = static_cast<double>(room[i]);
+    }
+    const std::vector<Items> wanted = apportion(left, 1, open);
+    // Those that would be above their caps are filled first: what they leave over changes everybody else's share.
+    const bool over = !std::equal(wanted.begin(), wanted.end(), room.begin(), [](Items want, Items most) { return want <= most; });
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (over && wanted[i] <= room[i]) continue;
+      const Items given = std::min(wanted[i], room[i]);
+      shares[i] += given;
+      room[i] -= given;
+      left -= given;
+    }
+  }
+  for (Items& share : shares) share *= granularity;
+  const auto last = std::find_if(shares.rbegin(), shares.rend(), [](Items share) { return share > 0; });
+  if (last != shares.rend()) *last -= granules * granularity - items;
   return shares;
 }
 

@@ -14,4 +14,8 @@ namespace mgpu {
 // share holds the remainder items % granularity. Balance: |share_i - items * w_i / sum w| < granularity, for that device too.
 std::vector<Items> apportion(Items items, Items granularity, std::span<const double> weights);
 
+// The same with no share above its cap (whole granules of it): what a capped one cannot take goes to the others by their weights,
+// and to those of weight 0 when nobody else is left. Error(internal) when the caps do not hold all items.
+std::vector<Items> apportion_within(Items items, Items granularity, std::span<const double> weights, std::span<const Items> caps);
+
 }  // namespace mgpu

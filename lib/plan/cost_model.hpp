@@ -1,6 +1,8 @@
 // What the estimates of a device say about time. Closed forms for strategies that weigh devices; what a source of slices makes of
-// them is lib/plan/simulator.hpp's matter.
+// them is lib/plan/simulator.hpp's matter, and what a run shows is lib/plan/pace.hpp's.
 #pragma once
+
+#include <vector>
 
 #include "lib/plan/slice_source.hpp"
 
@@ -9,5 +11,26 @@ namespace mgpu {
 // Items per second once slices overlap: the slowest of upload, compute and download decides (resident: compute alone), on the
 // device's own link. 0 when its compute rate is not known; an unknown link counts as free.
 double pipelined_rate(const PlanRequest& request, const DeviceEstimate& device);
+
+// How fast the devices are beside each other, whatever is known of them.
+struct Speeds {
+  std::vector<double> rates;  // per device, >= 0; items/s when `timed`, else relative only
+  bool timed = false;         // at least one rate is known
+};
+// Pipelined rates. A device whose rate is not known is put beside the others by its static score, at what a point of score is worth
+// on the devices whose rate is known; without a score either it counts as the slowest of them. With no rate at all: scores, one
+// without as the least of them; with no scores either, all alike. Devices that a plan gives no work to (lib/plan/ledger.hpp,
+// taking_part) have rate 0.
+Speeds estimated_speeds(const PlanRequest& request);
+
+// What one more slice costs the queue that decides the device's rate; 0 when not known.
+Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device);
+
+// How many pieces the work of a device should come in, at most `most`: as many as cost no more than `share` of `time` (seconds, the
+// whole run) in overhead beyond that of one, which there always is. `most` when the overhead is not known.
+double pieces_worth(double overhead, double time, double share, double most);
+
+// Items a device's memory holds: `fits`, or what its free memory holds of inputs and outputs when that is less; whole granules.
+Items memory_holds(const PlanRequest& request, const DeviceEstimate& device);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// Merged ranges in a map from begin to end.
+// Merged ranges in order of their begin.
 #include "lib/plan/interval_set.hpp"
 
 #include <algorithm>
@@ -8,46 +8,59 @@
 
 namespace mgpu {
 
+IntervalSet::Ranges::iterator IntervalSet::first_from(Items begin) {
+  return std::lower_bound(ranges_.begin(), ranges_.end(), begin, [](const Slice& range, Items at) { return range.begin < at; });
+}
+
 void IntervalSet::add(const Slice& slice) {
   if (slice.begin >= slice.end) return;
-  const auto after = ranges_.lower_bound(slice.begin);
-  const auto before = after == ranges_.begin() ? ranges_.end() : std::prev(after);
-  if ((after != ranges_.end() && after->first < slice.end) || (before != ranges_.end() && before->second > slice.begin)) {
+  const auto after = first_from(slice.begin);
+  const bool has_after = after != ranges_.end(), has_before = after != ranges_.begin();
+  if ((has_after && after->begin < slice.end) || (has_before && std::prev(after)->end > slice.begin)) {
     throw Error(ErrorKind::internal, "a range of items is held twice");
   }
   total_ += slice.size();
-  Items end = slice.end;
-  if (after != ranges_.end() && after->first == slice.end) {
-    end = after->second;
+  const bool joins_after = has_after && after->begin == slice.end,
+             joins_before = has_before && std::prev(after)->end == slice.begin;
+  if (joins_before && joins_after) {
+    std::prev(after)->end = after->end;
     ranges_.erase(after);
-  }
-  if (before != ranges_.end() && before->second == slice.begin) {
-    before->second = end;
+  } else if (joins_before) {
+    std::prev(after)->end = slice.end;
+  } else if (joins_after) {
+    after->begin = slice.begin;
   } else {
-    ranges_.emplace(slice.begin, end);
+    ranges_.insert(after, slice);
   }
 }
 
 bool IntervalSet::remove(const Slice& slice) {
   if (slice.begin >= slice.end) return true;
-  auto at = ranges_.upper_bound(slice.begin);
+  auto at = first_from(slice.begin + 1);
   if (at == ranges_.begin()) return false;
   --at;
-  const auto [begin, end] = *at;
-  if (end < slice.end) return false;
-  if (begin == slice.begin) {
+  if (at->end < slice.end) return false;
+  const Slice behind{slice.end, at->end};
+  if (at->begin == slice.begin && behind.size() == 0) {
     ranges_.erase(at);
+  } else if (at->begin == slice.begin) {
+    at->begin = slice.end;
   } else {
-    at->second = slice.begin;
+    at->end = slice.begin;
+    if (behind.size() > 0) ranges_.insert(std::next(at), behind);
   }
-  if (end > slice.end) ranges_.emplace(slice.end, end);
   total_ -= slice.size();
   return true;
 }
 
 std::optional<Slice> IntervalSet::first() const {
   if (ranges_.empty()) return std::nullopt;
-  return Slice{ranges_.begin()->first, ranges_.begin()->second};
+  return ranges_.front();
+}
+
+std::optional<Slice> IntervalSet::last() const {
+  if (ranges_.empty()) return std::nullopt;
+  return ranges_.back();
 }
 
 std::optional<Slice> IntervalSet::take_first(Items at_most) {
@@ -59,7 +72,7 @@ std::optional<Slice> IntervalSet::take_first(Items at_most) {
 }
 
 void IntervalSet::absorb(IntervalSet& other) {
-  for (const auto& [begin, end] : other.ranges_) add({begin, end});
+  for (const Slice& range : other.ranges_) add(range);
   other = {};
 }
 

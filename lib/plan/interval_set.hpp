@@ -1,8 +1,10 @@
-// A set of items kept as disjoint, merged ranges. Every operation is logarithmic in the number of ranges.
+// A set of items kept as disjoint, merged ranges. Finding is logarithmic in the number of ranges; changing moves those behind. Sets
+// have one range as a rule, and grow at the end: in a map of nodes, sharing work among 1,024 devices took most of its time for
+// allocations.
 #pragma once
 
-#include <map>
 #include <optional>
+#include <vector>
 
 #include "lib/plan/slice_source.hpp"
 
@@ -20,11 +22,15 @@ class IntervalSet {
   void absorb(IntervalSet& other);
 
   std::optional<Slice> first() const;  // the first range
+  std::optional<Slice> last() const;   // the last range
   Items total() const { return total_; }
   bool empty() const { return ranges_.empty(); }
 
  private:
-  std::map<Items, Items> ranges_;  // begin -> end
+  using Ranges = std::vector<Slice>;
+  Ranges::iterator first_from(Items begin);  // the first range that begins there or later
+
+  Ranges ranges_;  // in order
   Items total_ = 0;
 };
 

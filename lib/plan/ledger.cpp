@@ -13,6 +13,15 @@ Items slice_limit(const PlanRequest& request, Items fits) {
   return fits >= std::min(request.granularity, request.items) ? std::min(fits, request.items) : 0;
 }
 
+std::vector<bool> taking_part(const PlanRequest& request) {
+  const auto can = [&](const DeviceEstimate& device) { return slice_limit(request, device.fits) > 0; };
+  const bool reserve_waits = std::any_of(request.devices.begin(), request.devices.end(),
+                                         [&](const DeviceEstimate& device) { return can(device) && !device.reserve; });
+  std::vector<bool> takes_part;
+  for (const DeviceEstimate& device : request.devices) takes_part.push_back(can(device) && !(device.reserve && reserve_waits));
+  return takes_part;
+}
+
 Ledger::Ledger(const PlanRequest& request) : items_(request.items), granularity_(request.granularity) {
   if (granularity_ == 0 || request.devices.empty()) {
     throw Error(ErrorKind::internal, "a plan needs a granularity above 0 and at least one device");
@@ -21,13 +30,15 @@ Ledger::Ledger(const PlanRequest& request) : items_(request.items), granularity_
   constexpr Items most = Items{1} << 62;
   if (items_ > most || granularity_ > most) throw Error(ErrorKind::unsupported, "more than 2^62 items cannot be planned");
   shared_.add({0, items_});
+  accounts_.reserve(request.devices.size());
   for (const DeviceEstimate& estimate : request.devices) {
     Account& account = accounts_.emplace_back();
     account.first_limit = slice_limit(request, estimate.fits);
     account.pipeline = estimate.pipeline;
-    set_able(account, true, account.first_limit);
+    account.reserve = estimate.reserve;
+    update(account, true, account.first_limit);
   }
-  if (items_ > 0 && able_ == 0) {
+  if (items_ > 0 && able() == 0) {
     throw Error(ErrorKind::unsupported,
                 fmt::format("no device of the set can take even one slice of {} items", std::min(items_, granularity_)));
   }
@@ -41,11 +52,17 @@ Ledger::Account& Ledger::account(DeviceIndex device) {
 
 const Ledger::Account& Ledger::account(DeviceIndex device) const { return const_cast<Ledger*>(this)->account(device); }
 
-void Ledger::set_able(Account& account, bool present, Items limit) {
-  if (account.able()) --able_;
+void Ledger::update(Account& account, bool present, Items limit) {
+  const bool first = awake_[false] == 0;
+  if (account.can()) --awake_[account.reserve];
   account.present = present;
   account.limit = limit;
-  if (account.able()) ++able_;
+  if (account.can()) ++awake_[account.reserve];
+  // One that is not in reserve is back: what those in reserve were still to be given is for it.
+  if (!first || awake_[false] == 0 || awake_[true] == 0) return;
+  for (Account& other : accounts_) {
+    if (other.reserve) shared_.absorb(other.own);
+  }
 }
 
 void Ledger::assign(DeviceIndex device, const Slice& slice) {
@@ -53,9 +70,21 @@ void Ledger::assign(DeviceIndex device, const Slice& slice) {
   account(device).own.add(slice);
 }
 
+Items Ledger::move_tail(DeviceIndex from, DeviceIndex to, Items at_most) {
+  IntervalSet &source = account(from).own, &target = account(to).own;
+  const std::optional<Slice> range = source.last();
+  if (!range) return 0;
+  const Items begin = range->size() <= at_most ? range->begin : round_up(range->end - at_most, granularity_);
+  if (begin >= range->end) return 0;
+  const Slice tail{begin, range->end};
+  source.remove(tail);
+  target.add(tail);
+  return tail.size();
+}
+
 std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items at_most) {
   Account& to = account(device);
-  if (!to.able()) return std::nullopt;
+  if (!may_work(to)) return std::nullopt;
   const std::optional<Slice> first = from.first();
   if (!first) return std::nullopt;
   // A range that fits goes whole: the odd items at the end of everything must not become a slice of their own.
@@ -94,14 +123,14 @@ void Ledger::rejected(DeviceIndex device, const Slice& slice, Items at_most) {
   const Flight flight = take_flight(by, slice);
   // It did not fit, whatever `at_most` says: offering the same again would go on for ever.
   const Items limit = std::min({by.limit, at_most, slice.size() - 1});
-  set_able(by, by.present, limit < std::min(granularity_, items_) ? 0 : limit);
-  (flight.own && by.able() ? by.own : shared_).add(slice);
-  if (!by.able()) shared_.absorb(by.own);
+  update(by, by.present, limit < std::min(granularity_, items_) ? 0 : limit);
+  (flight.own && may_work(by) ? by.own : shared_).add(slice);
+  if (!may_work(by)) shared_.absorb(by.own);
 }
 
 void Ledger::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
   Account& by = account(device);
-  set_able(by, false, by.limit);
+  update(by, false, by.limit);
   for (const Slice& slice : not_on_host) {
     const auto at = std::find_if(by.flights.begin(), by.flights.end(), [&](const Flight& f) { return f.slice == slice; });
     if (at != by.flights.end()) continue;  // below, with all that is in flight
@@ -128,12 +157,12 @@ void Ledger::joined(DeviceIndex device) {
     accounts_.push_back(std::move(newcomer));
   }
   Account& by = account(device);
-  set_able(by, true, by.first_limit);
+  update(by, true, by.first_limit);
 }
 
 Answer Ledger::nothing_now() const {
   if (finished_ == items_) return Done{};
-  if (flights_ == 0 && able_ == 0) {
+  if (flights_ == 0 && able() == 0) {
     throw Error(
         ErrorKind::unsupported,
         fmt::format("{} of {} items can be placed on no device: each is lost or has too little memory", unfinished(), items_));
@@ -144,7 +173,7 @@ Answer Ledger::nothing_now() const {
 bool Ledger::holds_back(DeviceIndex device, Items piece) const {
   const Account& asking = account(device);
   if (asking.flights.empty()) return false;
-  const std::size_t others = able_ - (asking.able() ? 1 : 0);
+  const std::size_t others = able() - (may_work(asking) ? 1 : 0);
   return ceil_div(shared_.total(), std::max<Items>(piece, 1)) <= others;
 }
 

@@ -7,6 +7,7 @@
 #include "lib/base/error.hpp"
 #include "lib/plan/apportion.hpp"
 #include "lib/plan/ledger.hpp"
+#include "lib/plan/shared_piece.hpp"
 
 namespace mgpu {
 namespace {
@@ -24,7 +25,7 @@ class StaticSource final : public SliceSource {
 
   Answer next(DeviceIndex device) override {
     if (const auto slice = ledger_.issue_own(device, own_piece(device))) return *slice;
-    const Items piece = shared_piece(device);
+    const Items piece = shared_piece(ledger_, device);
     if (!ledger_.holds_back(device, piece)) {
       if (const auto slice = ledger_.issue_shared(device, piece)) return *slice;
     }
@@ -44,13 +45,6 @@ class StaticSource final : public SliceSource {
     return round_up(ceil_div(left, pieces), granularity);
   }
 
-  // Guided self-scheduling (Polychronopoulos and Kuck, 1987) at a quarter of an even share: nobody knows how far along the others
-  // are with their own work, and the last pieces are small whoever takes them.
-  Items shared_piece(DeviceIndex device) const {
-    const Items even = ledger_.shared() / (4 * std::max<std::size_t>(ledger_.able(), 1));
-    return std::min(ledger_.piece(device), std::max(round_up(even, ledger_.granularity()), ledger_.granularity()));
-  }
-
   Ledger ledger_;
 };
 
@@ -60,21 +54,21 @@ std::unique_ptr<SliceSource> make_static_source(const PlanRequest& request, std:
   return std::make_unique<StaticSource>(request, shares);
 }
 
-std::unique_ptr<SliceSource> make_static_source_by_weight(const PlanRequest& request, std::vector<double> weights) {
-  bool any = false, able = false;
+std::vector<Items> shares_by_weight(const PlanRequest& request, std::vector<double> weights) {
+  const std::vector<bool> takes_part = taking_part(request);
+  bool any = false;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    const bool can = slice_limit(request, request.devices[i].fits) > 0;
-    if (!can || !std::isfinite(weights[i]) || weights[i] < 0) weights[i] = 0;
+    if (!takes_part[i] || !std::isfinite(weights[i]) || weights[i] < 0) weights[i] = 0;
     any = any || weights[i] > 0;
-    able = able || can;
   }
-  for (std::size_t i = 0; i < weights.size() && able && !any; ++i) {
-    weights[i] = slice_limit(request, request.devices[i].fits) > 0 ? 1 : 0;
-  }
+  if (!any) weights.assign(takes_part.begin(), takes_part.end());
   // With no device able, the ledger says so; with nothing to do, nobody has to be.
-  std::vector<Items> shares(weights.size(), 0);
-  if (able) shares = apportion(request.items, request.granularity, weights);
-  return make_static_source(request, shares);
+  if (std::find(takes_part.begin(), takes_part.end(), true) == takes_part.end()) return std::vector<Items>(weights.size(), 0);
+  return apportion(request.items, request.granularity, weights);
+}
+
+std::unique_ptr<SliceSource> make_static_source_by_weight(const PlanRequest& request, std::vector<double> weights) {
+  return make_static_source(request, shares_by_weight(request, std::move(weights)));
 }
 
 }  // namespace mgpu

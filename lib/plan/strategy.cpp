@@ -6,12 +6,35 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/plan/choose.hpp"
 
 namespace mgpu {
 namespace {
+
+// What a parameter can be, for an error.
+std::string accepted(const StrategyParam& param) {
+  if (!param.choices.empty()) return fmt::format("{}", fmt::join(param.choices, ", "));
+  return fmt::format("a {}number from {} to {}", param.whole ? "whole " : "", param.least, param.most);
+}
+
+// The value as written, or nothing when it is not one.
+std::optional<double> read_value(const StrategyParam& param, std::string_view written) {
+  if (!param.choices.empty()) {
+    const auto named = std::find(param.choices.begin(), param.choices.end(), written);
+    if (named == param.choices.end()) return std::nullopt;
+    return static_cast<double>(named - param.choices.begin());
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
+  const bool is_number = !written.empty() && error == std::errc{} && end == written.data() + written.size();
+  const bool in_range = is_number && value >= param.least && value <= param.most;  // false for NaN
+  if (!in_range || (param.whole && value != std::floor(value))) return std::nullopt;
+  return value;
+}
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, "--strategy: " + why); }
 
@@ -22,12 +45,13 @@ StrategyChoice with_defaults(const StrategyInfo& info) {
 }
 
 const StrategyInfo& find_strategy(std::string_view name) {
+  if (name == "auto") return auto_strategy();
   std::vector<std::string_view> names;
   for (const StrategyInfo& info : all_strategies()) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  refuse(fmt::format("unknown strategy {}; accepted: all, {}", in_quotes(name), fmt::join(names, ", ")));
+  refuse(fmt::format("unknown strategy {}; accepted: all, auto, {}", in_quotes(name), fmt::join(names, ", ")));
 }
 
 // "chunks=32", in `asked` what was set before it in the same term.
@@ -47,15 +71,9 @@ void set_param(StrategyChoice& choice, std::string_view text, std::vector<std::s
   asked.push_back(name);
 
   const std::string_view written = equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
-  const bool is_number = !written.empty() && error == std::errc{} && end == written.data() + written.size();
-  const bool in_range = is_number && value >= param->least && value <= param->most;  // false for NaN
-  if (!in_range || (param->whole && value != std::floor(value))) {
-    refuse(fmt::format("{}: {} cannot be {}; accepted: a {}number from {} to {}", strategy, name, in_quotes(written),
-                       param->whole ? "whole " : "", param->least, param->most));
-  }
-  choice.params[name] = value;
+  const std::optional<double> value = read_value(*param, written);
+  if (!value) refuse(fmt::format("{}: {} cannot be {}; accepted: {}", strategy, name, in_quotes(written), accepted(*param)));
+  choice.params[name] = *value;
 }
 
 StrategyChoice parse_term(std::string_view term) {
@@ -72,11 +90,20 @@ StrategyChoice parse_term(std::string_view term) {
 
 }  // namespace
 
+std::string StrategyParam::text(double value) const {
+  return choices.empty() ? fmt::format("{}", value) : choices.at(static_cast<std::size_t>(value));
+}
+
+StrategyParam named_param(std::string name, std::vector<std::string> choices, std::string help) {
+  const auto last = static_cast<double>(choices.size() - 1);
+  return {std::move(name), 0, 0, last, std::move(help), true, std::move(choices)};
+}
+
 std::string StrategyChoice::label() const {
   std::string text = info->name;
   for (const StrategyParam& param : info->params) {
     const double value = params.at(param.name);
-    if (value != param.standard) text += fmt::format(":{}={}", param.name, value);
+    if (value != param.standard) text += fmt::format(":{}={}", param.name, param.text(value));
   }
   return text;
 }

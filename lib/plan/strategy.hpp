@@ -29,13 +29,17 @@ class Strategy {
   virtual std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const = 0;
 };
 
-// A number a strategy can be tuned by: `-s dynamic:chunks=32`.
+// What a strategy can be tuned by: a number, `-s dynamic:chunks=32`, or one of several names, `-s guided:variant=factoring`.
 struct StrategyParam {
   std::string name;
   double standard = 0, least = 0, most = 0;  // default value and accepted range, both ends included
   std::string help;
-  bool whole = false;  // only whole numbers make sense
+  bool whole = false;                     // only whole numbers make sense
+  std::vector<std::string> choices = {};  // names, if it has any: the value is a position in this list, and is written as its name
+  std::string text(double value) const;
 };
+// A parameter that is one of these names; the first is the default.
+StrategyParam named_param(std::string name, std::vector<std::string> choices, std::string help);
 using StrategyParams = std::map<std::string, double>;  // complete: every parameter of the strategy has a value
 
 struct StrategyInfo {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/stats.hpp"
+#include "lib/device/capability.hpp"
 #include "lib/device/device.hpp"
 #include "lib/device/handicap.hpp"
 #include "lib/plan/slice_source.hpp"
@@ -35,6 +36,7 @@ struct DeviceRecord {
   Device device;
   std::size_t rank = 0;
   ClockMap clock;
+  std::optional<Capability> capability; // as it was known when the run began
   Handicap handicap;  // what it was measured under
 };
 
@@ -57,9 +59,25 @@ struct WorkRecord {
   Bytes bytes_in = 0, bytes_out = 0;
 };
 
+struct PlanChosen {                   // what `auto` settled on
+  std::string strategy;
+  std::vector<std::string> devices, reasons;
+};
+
+struct PlanRequestRecord {            // of the PlanRequest, what is not elsewhere in the record
+  Items items = 0, granularity = 1;
+  double in_bytes = 0, out_bytes = 0; // per item
+  Bytes replicated = 0;
+  double link_up = 0, link_down = 0;
+  MergeEstimate merge;
+};
+
 struct PlanRecord {
   Nanos decision{};                   // begin and every call of next, of the sample shown
-  std::optional<Nanos> predicted;
+  std::optional<Nanos> predicted{};         // T, before the case's first sample
+  std::optional<PlanChosen> chosen{};
+  std::vector<DeviceEstimate> estimates{};  // what the strategy was told, per device of the set; empty when not kept
+  std::optional<PlanRequestRecord> request{};
 };
 
 struct VerifyRecord {
@@ -76,7 +94,7 @@ struct RunRecord {
   std::string suite;
   ParamMap params;
   std::string strategy;
-  std::map<std::string, double> strategy_params;
+  ParamMap strategy_params;
   std::vector<std::string> devices;   // ids of the set given
   Mode mode = Mode::resident;
   Status status = Status::ok;

@@ -1,10 +1,10 @@
 // JSON -> Report. Unknown keys are skipped, so that files of newer minor versions stay readable; missing ones are errors. Timelines
 // are read in timeline_json_read.cpp.
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "lib/report/capability_json.hpp"
+#include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/record_json.hpp"
@@ -93,6 +93,7 @@ DeviceRecord read_device(const JsonReader& j) {
   d.fp64 = j.at("fp64").boolean();
   d.virtualised = j.at("virtualised").boolean();
   d.extensions = read_strings(j.at("extensions"));
+  record.capability = read_capability(j.at("capability"));
   record.clock = read_clock(j.at("clock"));
   if (j.has("handicap")) record.handicap = read_handicap(j.at("handicap"));
   return record;
@@ -130,8 +131,45 @@ PerDevice read_per_device(const JsonReader& j) {
   return p;
 }
 
+DeviceEstimate read_estimate(const JsonReader& j) {
+  DeviceEstimate estimate;
+  estimate.items_per_s = j.at("items_per_s").number();
+  estimate.fixed = j.at("fixed_ns").nanos();
+  estimate.launch = j.at("launch_ns").nanos();
+  estimate.transfer = j.at("transfer_ns").nanos();
+  estimate.up = j.at("up").number();
+  estimate.down = j.at("down").number();
+  estimate.fits = j.at("fits").integer<Items>();
+  estimate.pipeline = j.at("pipeline").integer<Items>();
+  estimate.free_memory = j.at("free_memory").integer<Bytes>();
+  return estimate;
+}
+
+// Files written before predictions were made have neither estimates nor the request.
+PlanRecord read_plan(const JsonReader& j) {
+  PlanRecord plan;
+  plan.decision = j.at("decision_ns").nanos();
+  plan.predicted = j.at("predicted_ns").optional(read_nanos);
+  if (j.has("chosen")) {
+    const JsonReader chosen = j.at("chosen");
+    plan.chosen = {chosen.at("strategy").string(), read_strings(chosen.at("devices")), read_strings(chosen.at("reasons"))};
+  }
+  if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
+  if (!j.has("request")) return plan;
+  const JsonReader r = j.at("request");
+  plan.request = PlanRequestRecord{r.at("items").integer<Items>(),
+                                   r.at("granularity").integer<Items>(),
+                                   r.at("in_bytes").number(),
+                                   r.at("out_bytes").number(),
+                                   r.at("replicated").integer<Bytes>(),
+                                   r.at("link_up").number(),
+                                   r.at("link_down").number(),
+                                   {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
+  return plan;
+}
+
 void read_measurement(const JsonReader& j, RunRecord& run) {
-  const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate"), plan = j.at("plan");
+  const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate");
   run.setup = {setup.at("build").nanos(), setup.at("alloc").nanos(), setup.at("pin").nanos(), setup.at("upload").nanos()};
   j.at("samples_ns").elements([&](const JsonReader& e) { run.samples.push_back(e.nanos()); });
   run.sample_index = j.at("sample_index").integer<std::size_t>();
@@ -142,7 +180,7 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
   run.rate = rate.at("value").number();
   run.rate_unit = rate.at("unit").string();
   run.merge = j.at("merge_ns").nanos();
-  run.plan = {plan.at("decision_ns").nanos(), plan.at("predicted_ns").optional(read_nanos)};
+  run.plan = read_plan(j.at("plan"));
 }
 
 void read_results(const JsonReader& j, RunRecord& run) {
@@ -169,7 +207,7 @@ RunRecord read_run(const JsonReader& j) {
   run.suite = j.at("suite").string();
   run.params = read_params(j.at("params"));
   run.strategy = j.at("strategy").string();
-  j.at("strategy_params").members([&](const std::string& name, const JsonReader& v) { run.strategy_params[name] = v.number(); });
+  run.strategy_params = read_params(j.at("strategy_params"));
   run.devices = read_strings(j.at("devices"));
   run.mode = read_word(j.at("mode"), {Mode::resident, Mode::end_to_end});
   run.status = read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});
@@ -190,12 +228,6 @@ void check_header(const JsonReader& j) {
   if (version < 1) j.at("schema_version").fail(std::to_string(version) + " never existed");
 }
 
-// The library's message names itself first; the rest is for people.
-std::string plain_message(const std::string& what) {
-  const std::size_t end = what.find("] ");
-  return end == std::string::npos ? what : what.substr(end + 2);
-}
-
 }  // namespace
 
 Report report_from_json(const nlohmann::ordered_json& json) {
@@ -212,20 +244,7 @@ Report report_from_json(const nlohmann::ordered_json& json) {
 }
 
 Report read_report(const std::filesystem::path& file) {
-  const auto refuse = [&](const std::string& why) -> Error { return Error(ErrorKind::input, file.string() + ": " + why); };
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw refuse("is a directory, not a result file");
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw refuse("cannot be opened");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw refuse("cannot be read");
-  try {
-    return report_from_json(nlohmann::ordered_json::parse(text));
-  } catch (const nlohmann::json::exception& e) {
-    throw refuse("not JSON, or cut off: " + plain_message(e.what()));
-  } catch (const Error& e) {
-    throw refuse(e.what());
-  }
+  return read_json_file(file, "a result file", [](const nlohmann::ordered_json& json) { return report_from_json(json); });
 }
 
 }  // namespace mgpu

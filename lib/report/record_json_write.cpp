@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "lib/report/capability_json.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/record_json.hpp"
 
@@ -69,7 +70,7 @@ Json device(const DeviceRecord& record) {
             {"fp64", d.fp64},
             {"virtualised", d.virtualised},
             {"extensions", d.extensions},
-            {"capability", Json::object()}};
+            {"capability", capability_json(record.capability)}};
   j["clock"] = {{"method", record.clock.method},
                 {"offset_ns", record.clock.offset_ns()},
                 {"drift_ppb", number(record.clock.drift_ppb)},
@@ -137,15 +138,43 @@ Json results(const RunRecord& run) {
   return j;
 }
 
+Json estimate(const DeviceEstimate& e) {
+  return {{"items_per_s", number(e.items_per_s)},
+          {"fixed_ns", ns(e.fixed)},
+          {"launch_ns", ns(e.launch)},
+          {"transfer_ns", ns(e.transfer)},
+          {"up", number(e.up)},
+          {"down", number(e.down)},
+          {"fits", e.fits},
+          {"pipeline", e.pipeline},
+          {"free_memory", e.free_memory}};
+}
+
+Json plan(const PlanRecord& p) {
+  Json j = {{"decision_ns", ns(p.decision)}, {"predicted_ns", ns(p.predicted)}};
+  if (p.chosen) j["chosen"] = {{"strategy", p.chosen->strategy}, {"devices", p.chosen->devices}, {"reasons", p.chosen->reasons}};
+  if (!p.estimates.empty()) j["estimates"] = Json::array();
+  for (const DeviceEstimate& e : p.estimates) j["estimates"].push_back(estimate(e));
+  if (!p.request) return j;
+  j["request"] = {{"items", p.request->items},
+                  {"granularity", p.request->granularity},
+                  {"in_bytes", number(p.request->in_bytes)},
+                  {"out_bytes", number(p.request->out_bytes)},
+                  {"replicated", p.request->replicated},
+                  {"link_up", number(p.request->link_up)},
+                  {"link_down", number(p.request->link_down)},
+                  {"merge_fixed_ns", ns(p.request->merge.fixed)},
+                  {"merge_per_slice_ns", ns(p.request->merge.per_slice)}};
+  return j;
+}
+
 Json run_json(const RunRecord& run) {
   Json samples = Json::array();
   for (const Nanos s : run.samples) samples.push_back(ns(s));
-  Json strategy_params = Json::object();
-  for (const auto& [name, value] : run.strategy_params) strategy_params[name] = number(value);
   Json j = {{"suite", run.suite},
             {"params", params(run.params)},
             {"strategy", run.strategy},
-            {"strategy_params", std::move(strategy_params)},
+            {"strategy_params", params(run.strategy_params)},
             {"devices", run.devices},
             {"mode", to_string(run.mode)},
             {"status", to_string(run.status)},
@@ -159,7 +188,7 @@ Json run_json(const RunRecord& run) {
       {"items", run.work.items}, {"ops", number(run.work.ops)}, {"bytes_in", run.work.bytes_in}, {"bytes_out", run.work.bytes_out}};
   j["rate"] = {{"value", number(run.rate)}, {"unit", run.rate_unit}};
   j["merge_ns"] = ns(run.merge);
-  j["plan"] = {{"decision_ns", ns(run.plan.decision)}, {"predicted_ns", ns(run.plan.predicted)}};
+  j["plan"] = plan(run.plan);
   j.update(results(run));
   return j;
 }

@@ -9,10 +9,13 @@ namespace mgpu {
 
 namespace {
 
+std::string text(const ParamValue& value) {
+  return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+}
+
 std::string title_of(const RunRecord& run) {
   std::string title = run.suite;
-  for (const auto& [name, value] : run.params)
-    title += fmt::format(" {}={}", name, std::visit([](const auto& v) { return fmt::format("{}", v); }, value));
+  for (const auto& [name, value] : run.params) title += fmt::format(" {}={}", name, text(value));
   return title + ", " + (run.mode == Mode::resident ? "resident" : "end to end");
 }
 
@@ -25,7 +28,7 @@ std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& 
       const auto found = other->strategy_params.find(name);
       differs = differs || (other->strategy == run.strategy && found != other->strategy_params.end() && found->second != value);
     }
-    if (differs) label += fmt::format(":{}={}", name, value);
+    if (differs) label += fmt::format(":{}={}", name, text(value));
   }
   return label;
 }

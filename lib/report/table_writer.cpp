@@ -1,14 +1,14 @@
-// Tables of devices and runs. How text is laid out is text_table.cpp's matter, the closing words are in closing_words.cpp.
+// Tables of runs; those of devices are in device_table.cpp. How text is laid out is text_table.cpp's matter, the closing words are
+// in closing_words.cpp.
 #include "lib/report/table_writer.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "lib/base/quantity.hpp"
 #include "lib/report/run_groups.hpp"
+#include "lib/report/scale.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
@@ -17,40 +17,6 @@ namespace {
 
 constexpr const char* kBest = "\x1b[1;32m";
 constexpr const char* kNotOk = "\x1b[31m";
-
-// One unit for a whole column, so that its numbers can be compared by eye.
-struct Scale {
-  double factor = 1;
-  std::string prefix;
-  int decimals = 0;
-  std::string format(double value) const { return fmt::format("{:.{}f}", value * factor, decimals); }
-};
-
-// At least three significant digits for the smallest value; no more than four decimals.
-int decimals_for(double smallest) {
-  if (!(smallest > 0)) return 2;
-  return std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), 0, 4);
-}
-
-Scale time_scale(double smallest_ns) {
-  struct Unit {
-    double ns;
-    const char* name;
-  };
-  static constexpr std::array<Unit, 4> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
-  const auto unit = std::find_if(units.begin(), units.end() - 1, [&](const Unit& u) { return smallest_ns >= u.ns; });
-  return {1 / unit->ns, unit->name, unit->ns == 1 ? 0 : decimals_for(smallest_ns / unit->ns)};
-}
-
-Scale rate_scale(double smallest, double largest) {
-  struct Unit {
-    double value;
-    const char* name;
-  };
-  static constexpr std::array<Unit, 6> units = {{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
-  const auto unit = std::find_if(units.begin(), units.end() - 1, [&](const Unit& u) { return largest >= u.value; });
-  return {1 / unit->value, unit->name, decimals_for(smallest / unit->value)};
-}
 
 struct GroupScales {
   Scale time, rate;
@@ -102,6 +68,7 @@ std::vector<TextColumn> run_columns(const GroupScales& scales) {
           {"imbalance", "%", true, 40, false},
           {"overlap", "%", true, 30, false},
           {"comm", "%", true, 35, false},
+          {"predicted", scales.time.prefix, true, 65, false},
           {"residue", "%", true, 10, false},
           {"bottleneck", "", false, 70, false},
           {"verified", "", false, 75, false}};
@@ -119,7 +86,8 @@ TextRow run_row(const RunRecord& run, const std::string& label, bool best, const
   const Metrics& m = run.metrics;
   return {{mark, label, devices, time, run.rate > 0 ? scales.rate.format(run.rate) : "-", figure(m.speedup, 2),
            figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(m.imbalance_percent, 1), figure(m.overlap, 1, 100),
-           figure(m.comm_share, 1, 100), largest_residue(run), short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
+           figure(m.comm_share, 1, 100),
+           run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run), short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
           best ? kBest : ""};
 }
 
@@ -138,30 +106,6 @@ std::string run_table(const RunGroup& group, const TableStyle& style) {
 }
 
 }  // namespace
-
-std::string device_table(std::span<const Device> devices, const TableStyle& style) {
-  std::vector<TextRow> rows;
-  for (std::size_t k = 0; k < devices.size(); ++k) {
-    const Device& d = devices[k];
-    rows.push_back(
-        {{std::to_string(k), d.id, std::string(to_string(d.type)), d.name, format_bytes(static_cast<double>(d.global_memory)),
-          std::to_string(d.compute_units), std::to_string(d.clock_mhz), fmt::format("{:.1f}", d.score), d.pci.value_or("-"),
-          d.platform, d.driver_version},
-         ""});
-  }
-  return draw_table({{"rank", "", true, 0, false},
-                     {"id", "", false, 0, false},
-                     {"type", "", false, 70, false},
-                     {"name", "", false, 0, true},
-                     {"memory", "", true, 60, false},
-                     {"units", "", true, 50, false},
-                     {"clock", "MHz", true, 40, false},
-                     {"score", "0-100", true, 80, false},
-                     {"pci", "", false, 45, false},
-                     {"platform", "", false, 30, true},
-                     {"driver", "", false, 20, true}},
-                    std::move(rows), style.width, style.color);
-}
 
 std::string run_tables(const Report& report, const TableStyle& style) {
   std::string out;

@@ -1,9 +1,11 @@
 // Tables for a terminal: text, aligned, with units; never parsed by anything of ours.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
+#include "lib/device/capability.hpp"
 #include "lib/report/record.hpp"
 
 namespace mgpu {
@@ -13,7 +15,19 @@ struct TableStyle {
   bool color = false;     // nothing is said by colour alone
 };
 
-std::string device_table(std::span<const Device> devices, const TableStyle& style);
+// `measured`: by device; columns for it appear when something is known of one of them.
+std::string device_table(std::span<const Device> devices, const TableStyle& style,
+                         std::span<const std::optional<Capability>> measured = {});
+
+struct CalibrationRow {
+  Device device;
+  std::optional<Capability> capability;
+  std::optional<Bytes> free_memory;
+  std::string from;  // "measured", "kept"; why there is none
+};
+// Everything that was measured of each device alone. Transfers are those of pinned memory unless the column says otherwise.
+std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style);
+
 // One table per suite, parameters, mode; one row per strategy and device set: time with its spread, rate, speed-up, efficiency,
 // balance, bottleneck, verification. The best row is marked with '*'. Below them, devices that were measured under a handicap.
 std::string run_tables(const Report& report, const TableStyle& style);

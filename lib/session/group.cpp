@@ -1,21 +1,28 @@
-// See the header. Reads in the order of the run: prepare, warm up, sample in turn, verify.
+// See the header. Reads in the order of the run: prepare, warm up, probe and predict, sample in turn, verify.
 #include "lib/session/group.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <numeric>
-#include <thread>
 
 #include "lib/session/keep.hpp"
 
 namespace mgpu {
 namespace {
 
+const StrategyChoice& strategy_of(const Cell& cell) {
+  static const StrategyChoice alone = parse_strategies("single").front();
+  return cell.alone() ? alone : *cell.choice;
+}
+
 constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
 
 class Group {
  public:
   Group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode, Workload& workload,
-        std::vector<SessionDevice>& devices, std::string& digest, std::optional<Nanos> give_up_at, SessionObserver& observer)
+        std::vector<SessionDevice>& devices, const SuiteRates& rates, std::string& digest, std::optional<Nanos> give_up_at,
+        SessionObserver& observer)
       : backend_(backend),
         executor_(executor),
         options_(options),
@@ -23,6 +30,7 @@ class Group {
         mode_(mode),
         workload_(workload),
         devices_(devices),
+        rates_(rates),
         digest_(digest),
         give_up_at_(give_up_at),
         observer_(observer) {}
@@ -30,7 +38,10 @@ class Group {
   GroupResult run() {
     make_cells();
     prepare();
-    warm_up();
+    warm_up(true);
+    probe();
+    predict();
+    warm_up(false);
     sample_in_turn();
     finish();
     return std::move(result_);
@@ -40,10 +51,14 @@ class Group {
   void make_cells();
   void prepare();
   void prepare_device(std::size_t index);
-  void wait_for(OpenDevice& device, BatchId batch);
   void lose(std::size_t index, const std::string& why, bool hung);
   void close_impossible_cells();
-  void warm_up();
+  void warm_up(bool alone);
+  void probe();
+  Probe probe_together(std::size_t first, std::size_t count);
+  void estimate(Cell& cell, const Probe& together);
+  void predict();
+  PlanRequest request_of(const Cell& cell) const;
   void sample_in_turn();
   void take_sample(Cell& cell, bool counts);
   void note_faults(Cell& cell, const RawSample& sample);
@@ -51,7 +66,6 @@ class Group {
   void publish(const Cell& cell);
   void fail(Cell& cell, const std::string& reason);
   void refute(Cell& cell, const std::string& reason);
-  std::vector<DeviceEstimate> estimates(const Cell& cell) const;
   bool stopped();
   void finish();
 
@@ -62,6 +76,7 @@ class Group {
   Mode mode_;
   Workload& workload_;
   std::vector<SessionDevice>& devices_;
+  const SuiteRates& rates_;
   std::string& digest_;
   std::optional<Nanos> give_up_at_;
   SessionObserver& observer_;
@@ -99,6 +114,7 @@ void Group::prepare_device(std::size_t index) {
   Prepared& mine = result_.prepared[index];
   OpenDevice& device = *devices_[index].open;
   mine.capacity = workload_.capacity(device.resources().traits(), mode_);
+  mine.free_memory = device.free_memory();
   if (mine.capacity.fits == 0) return;
   device.take_setup_cost();
   try {
@@ -107,7 +123,7 @@ void Group::prepare_device(std::size_t index) {
     if (mode_ == Mode::resident) {
       const Nanos begin = backend_.now();
       mine.program->load(device.stream());
-      wait_for(device, device.submit());
+      settle(backend_, device, device.submit(), options_.case_timeout);
       mine.upload = backend_.now() - begin;
     }
     mine.before = device.probe_clock(kClockProbes);
@@ -117,22 +133,6 @@ void Group::prepare_device(std::size_t index) {
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();
   }
-}
-
-// Outside samples; a device that does not answer within the time of a case is lost.
-void Group::wait_for(OpenDevice& device, BatchId batch) {
-  const Nanos begin = backend_.now();
-  while (!device.complete(batch)) {
-    if (options_.case_timeout && backend_.now() - begin > *options_.case_timeout) {
-      throw Error(ErrorKind::timeout, "the device did not answer within the time of a case");
-    }
-    if (backend_.is_virtual()) {
-      if (!backend_.advance(std::nullopt)) throw Error(ErrorKind::timeout, "the device never answers");
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-  }
-  device.take(batch);
 }
 
 void Group::lose(std::size_t index, const std::string& why, bool hung) {
@@ -165,26 +165,95 @@ void Group::close_impossible_cells() {
   }
 }
 
-std::vector<DeviceEstimate> Group::estimates(const Cell& cell) const {
-  std::vector<DeviceEstimate> all;
-  for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
-    DeviceEstimate estimate;
-    estimate.items_per_s = result_.prepared[i].items_per_s;
-    estimate.score = devices_[i].facts.score;
-    estimate.fits = result_.prepared[i].capacity.fits;
-    estimate.pipeline = result_.prepared[i].capacity.pipeline;
-    all.push_back(estimate);
-  }
-  return all;
-}
-
-// Uncounted executions: kernels are built for good, memory is touched. Single devices get one at least: it tells their rates.
-void Group::warm_up() {
+// Uncounted executions: kernels are built for good, memory is touched. Devices alone get one at least, and first: probes follow.
+void Group::warm_up(bool alone) {
   for (Cell& cell : result_.cells) {
-    const std::size_t times = std::max<std::size_t>(options_.stop.warmup, cell.alone() ? 1 : 0);
+    if (cell.alone() != alone) continue;
+    const std::size_t times = std::max<std::size_t>(options_.stop.warmup, alone ? 1 : 0);
     for (std::size_t n = 0; n < times && !cell.closed; ++n) {
       if (stopped()) return;
       take_sample(cell, false);
+    }
+  }
+}
+
+// Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
+void Group::probe() {
+  if (options_.stated) {  // the rates are given
+    for (Cell& cell : result_.cells) estimate(cell, {});
+    return;
+  }
+  std::map<std::size_t, Probe> together;
+  for (std::size_t i = 0; i < devices_.size(); ++i) result_.prepared[i].probe = probe_together(i, 1);
+  for (const std::size_t count : options_.device_counts) {
+    if (count > 1 && !together.contains(count)) together[count] = probe_together(0, count);
+  }
+  for (Cell& cell : result_.cells) estimate(cell, cell.count == 1 ? result_.prepared[cell.first].probe : together[cell.count]);
+}
+
+Probe Group::probe_together(std::size_t first, std::size_t count) {
+  std::vector<Member> members;
+  ProbeSize size;
+  size.most = std::numeric_limits<Items>::max();
+  for (std::size_t i = first; i < first + count; ++i) {
+    if (devices_[i].lost || !result_.prepared[i].program) return {};
+    members.push_back({devices_[i].open.get(), result_.prepared[i].program.get()});
+    size.most = std::min(size.most, result_.prepared[i].capacity.pipeline);
+    const double rate = rates_.find(problem_, devices_[i].facts.id);
+    size.full_per_item_s.push_back(rate > 0 ? workload_.shape().cost.ops / rate : 0);
+  }
+  if (stopped()) return {};
+  Probe probe = run_probe(backend_, executor_, workload_, members, size, options_.case_timeout);
+  for (const DeviceFault& fault : probe.faults) lose(first + fault.device.value, fault.what, fault.hung);
+  if (!probe.faults.empty()) close_impossible_cells();
+  return probe;
+}
+
+// Rates as they are among the others of the cell; the device's own link as it is alone.
+void Group::estimate(Cell& cell, const Probe& together) {
+  cell.estimates.clear();
+  cell.link_up = cell.link_down = 0;
+  cell.merge = options_.stated ? options_.stated->merge : workload_.merge_estimate();
+  const ItemCost& cost = workload_.shape().cost;
+  for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+    const Prepared& mine = result_.prepared[i];
+    const bool cpu = devices_[i].facts.is_cpu();
+    const DeviceEstimate alone = estimate_of(mine.probe, 0, cost, mode_, cpu);
+    DeviceEstimate estimate = estimate_of(together, i - cell.first, cost, mode_, cpu);
+    cell.link_up += estimate.up;
+    cell.link_down += estimate.down;
+    estimate.up = alone.up;
+    estimate.down = alone.down;
+    estimate.score = devices_[i].facts.score;
+    estimate.free_memory = mine.free_memory;
+    if (options_.stated) estimate = options_.stated->estimates.at(i);
+    estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
+    estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
+    cell.estimates.push_back(estimate);
+  }
+  if (!options_.stated) return;
+  cell.link_up = options_.stated->link_up;
+  cell.link_down = options_.stated->link_down;
+}
+
+PlanRequest Group::request_of(const Cell& cell) const {
+  const Shape& shape = workload_.shape();
+  return {shape.items, shape.granularity, mode_, shape.cost, cell.estimates, cell.link_up, cell.link_down, cell.merge};
+}
+
+// With the source that will run, before it does. Without a rate of every device there is no prediction.
+void Group::predict() {
+  for (Cell& cell : result_.cells) {
+    if (cell.closed || workload_.shape().items == 0) continue;
+    if (std::any_of(cell.estimates.begin(), cell.estimates.end(), [](const auto& e) { return !(e.items_per_s > 0); })) continue;
+    const PlanRequest request = request_of(cell);
+    const StrategyChoice& choice = strategy_of(cell);
+    try {
+      if (choice.info == &auto_strategy()) cell.chosen = choose_plan(request);
+      const auto source = choice.info->make(choice.params)->begin(request, {});
+      cell.predicted = simulate(request, *source);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
     }
   }
 }
@@ -216,16 +285,14 @@ void Group::take_sample(Cell& cell, bool counts) {
   for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
     request.members.push_back({devices_[i].open.get(), result_.prepared[i].program.get()});
   }
-  const auto estimated = estimates(cell);
-  const auto best = std::max_element(estimated.begin(), estimated.end(),
+  if (cell.estimates.empty()) estimate(cell, {});  // before the probes
+  const auto best = std::max_element(cell.estimates.begin(), cell.estimates.end(),
                                      [](const auto& a, const auto& b) { return a.items_per_s < b.items_per_s; });
-  request.merge_device = DeviceIndex{static_cast<std::uint32_t>(best - estimated.begin())};
+  request.merge_device = DeviceIndex{static_cast<std::uint32_t>(best - cell.estimates.begin())};
   request.workload = &workload_;
   request.timeout = options_.case_timeout;
-  const Shape& shape = workload_.shape();
-  const PlanRequest plan{shape.items, shape.granularity, mode_, shape.cost, estimated, 0, 0};
-  static const StrategyChoice alone = parse_strategies("single").front();
-  const StrategyChoice& choice = cell.alone() ? alone : *cell.choice;
+  const PlanRequest plan = request_of(cell);
+  const StrategyChoice& choice = strategy_of(cell);
   std::unique_ptr<SliceSource> source;
   const Nanos begin = backend_.now();
   try {
@@ -241,9 +308,6 @@ void Group::take_sample(Cell& cell, bool counts) {
   RawSample sample = executor_.run(request);
   note_faults(cell, sample);
   if (sample.failure) return fail(cell, sample.failure->what());
-  if (cell.alone() && !counts) {
-    result_.prepared[cell.first].items_per_s = static_cast<double>(shape.items) / std::max(seconds(sample.makespan()), 1e-9);
-  }
   const bool first = cell.verify.method.empty();
   if (counts) {
     cell.history.push_back(share_of(sample, cell.count));
@@ -291,7 +355,7 @@ void Group::publish(const Cell& cell) {
     if (devices_[i].lost) continue;
     OpenDevice& device = *devices_[i].open;
     result_.prepared[i].program->publish(device.stream());
-    wait_for(device, device.submit());
+    settle(backend_, device, device.submit(), options_.case_timeout);
     result_.prepared[i].program->published();
   }
 }
@@ -339,9 +403,9 @@ void Group::finish() {
 }  // namespace
 
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
-                      Workload& workload, std::vector<SessionDevice>& devices, std::string& digest, std::optional<Nanos> give_up_at,
-                      SessionObserver& observer) {
-  return Group(backend, executor, options, problem, mode, workload, devices, digest, give_up_at, observer).run();
+                      Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, std::string& digest,
+                      std::optional<Nanos> give_up_at, SessionObserver& observer) {
+  return Group(backend, executor, options, problem, mode, workload, devices, rates, digest, give_up_at, observer).run();
 }
 
 }  // namespace mgpu

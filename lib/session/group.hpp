@@ -8,7 +8,11 @@
 #include <vector>
 
 #include "lib/exec/executor.hpp"
+#include "lib/plan/choose.hpp"
+#include "lib/plan/simulator.hpp"
+#include "lib/session/probe.hpp"
 #include "lib/session/session.hpp"
+#include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
 
@@ -33,6 +37,11 @@ struct Cell {
   std::vector<Nanos> times;      // makespans of `samples`
   std::vector<Nanos> decisions;  // begin and every next, of `samples`
   History history;
+  std::vector<DeviceEstimate> estimates;  // of its devices, from probes; rates are 0 where those failed
+  double link_up = 0, link_down = 0;
+  MergeEstimate merge;
+  std::optional<Simulation> predicted;  // before its first sample; none when a rate is not known
+  std::optional<PlanChoice> chosen;     // of `auto`
   std::vector<Fault> faults;
   VerifyRecord verify;
 
@@ -47,7 +56,8 @@ struct Prepared {
   Nanos upload{};  // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
-  double items_per_s = 0;  // alone, from the warm-up
+  Probe probe;            // alone
+  Bytes free_memory = 0;  // before the program took any
 };
 
 struct GroupResult {
@@ -59,7 +69,7 @@ struct GroupResult {
 // Runs the group. Failures of devices and cases are in the cells; `devices` that failed are marked lost. `digest` is the problem's
 // verified digest, once known: every other result of the problem must equal it.
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
-                      Workload& workload, std::vector<SessionDevice>& devices, std::string& digest, std::optional<Nanos> give_up_at,
-                      SessionObserver& observer);
+                      Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, std::string& digest,
+                      std::optional<Nanos> give_up_at, SessionObserver& observer);
 
 }  // namespace mgpu

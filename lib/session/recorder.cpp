@@ -59,7 +59,10 @@ class Recorder {
       run.params["seed"] = static_cast<std::int64_t>(problem_.params.seed);
     }
     run.strategy = choice.info->name;
-    run.strategy_params = choice.params;
+    for (const StrategyParam& param : choice.info->params) {
+      const double value = choice.params.at(param.name);
+      run.strategy_params[param.name] = param.choices.empty() ? ParamValue(value) : ParamValue(param.text(value));
+    }
     for (std::size_t i = 0; i < count; ++i) run.devices.push_back(devices_[i].facts.id);
     run.mode = mode_;
     run.status = cell.status;
@@ -92,23 +95,49 @@ class Recorder {
     run.timeline = timeline_of(shown, cell, count);
     run.merge = run.timeline.merge_end - run.timeline.merge_begin;
     run.plan.decision = cell.decisions[run.sample_index];
+    plan(run, cell);
     const double time = seconds(run.time.median);
     run.rate = time > 0 ? workload_.shape().ops / time : 0;
     const std::vector<DeviceParts> parts = device_parts(run.timeline);
     MetricsInput input;
     input.time = run.time.median;
+    input.predicted = run.plan.predicted;
     for (std::size_t i = 0; i < count; ++i) input.alone.push_back(alone(i));
     run.metrics = compute_metrics(run.timeline, parts, input);
     run.bottleneck = find_bottleneck(run.timeline);
-    for (std::size_t i = 0; i < count; ++i) run.per_device.push_back(per_device(run, parts[i], i));
+    for (std::size_t i = 0; i < count; ++i) run.per_device.push_back(per_device(run, cell, parts[i], i));
   }
 
-  PerDevice per_device(const RunRecord& run, const DeviceParts& parts, std::size_t i) const {
+  void plan(RunRecord& run, const Cell& cell) const {
+    if (cell.predicted) run.plan.predicted = cell.predicted->makespan;
+    const Shape& shape = workload_.shape();
+    if (cell.first == 0 && cell.count == run.devices.size()) {  // a device alone was told of itself only
+      run.plan.estimates = cell.estimates;
+      run.plan.request = {shape.items,           shape.granularity, shape.cost.in_bytes, shape.cost.out_bytes,
+                          shape.cost.replicated, cell.link_up,      cell.link_down,      cell.merge};
+    }
+    if (!cell.chosen) return;
+    PlanChosen& chosen = run.plan.chosen.emplace();
+    chosen.strategy = cell.chosen->chosen.strategy->name;
+    for (std::size_t i = 0; i < cell.count; ++i) {
+      if (cell.chosen->uses[i]) chosen.devices.push_back(devices_[cell.first + i].facts.id);
+    }
+    chosen.reasons = cell.chosen->reasons;
+  }
+
+  // When device i of the record was to be done; none where nothing was predicted or the cell does not have it.
+  static std::optional<Nanos> predicted_finish(const Cell& cell, std::size_t i) {
+    if (!cell.predicted || i < cell.first || i >= cell.first + cell.count) return std::nullopt;
+    return cell.predicted->devices[i - cell.first].finish;
+  }
+
+  PerDevice per_device(const RunRecord& run, const Cell& cell, const DeviceParts& parts, std::size_t i) const {
     PerDevice mine;
     mine.device = devices_[i].facts.id;
     mine.alone = alone(i);
     mine.parts = parts;
     mine.share = run.work.items > 0 ? static_cast<double>(parts.items) / static_cast<double>(run.work.items) : 0;
+    mine.predicted = predicted_finish(cell, i);
     mine.utilisation = run.timeline.makespan > Nanos{} ? seconds(parts.compute) / seconds(run.timeline.makespan) : 0;
     mine.bytes_resident = group_.prepared[i].cost.allocated;
     return mine;

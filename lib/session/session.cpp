@@ -6,6 +6,7 @@
 #include "lib/session/group.hpp"
 #include "lib/session/keep.hpp"
 #include "lib/session/recorder.hpp"
+#include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
 namespace {
@@ -66,11 +67,15 @@ bool StopRule::satisfied(std::span<const Nanos> samples) const {
 
 Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
   std::vector<SessionDevice> devices = open_devices(backend, options, observer);
-  for (std::size_t i = 0; i < devices.size(); ++i) report.devices.push_back({devices[i].facts, i, {}, devices[i].handicap});
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto& known = options.calibration.devices;
+    report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt, devices[i].handicap});
+  }
   const auto give_up_at = options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
   Executor executor(backend, devices.size());
 
   bool interrupted = false;
+  SuiteRates rates;
   for (const Problem& problem : options.problems) {
     std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
     std::vector<OpenDevice*> open;
@@ -81,10 +86,11 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
+    if (!options.stated) measure_suite_rates(backend, executor, problem, devices, options.case_timeout, rates);
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
       const GroupResult group =
-          run_group(backend, executor, options, problem, mode, *workload, devices, digest, give_up_at, observer);
+          run_group(backend, executor, options, problem, mode, *workload, devices, rates, digest, give_up_at, observer);
       note_clocks(report, group);
       for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin))
         report.runs.push_back(std::move(run));

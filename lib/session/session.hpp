@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/device/capability.hpp"
 #include "lib/device/handicap.hpp"
 #include "lib/exec/backend.hpp"
 #include "lib/plan/strategy.hpp"
@@ -33,11 +34,20 @@ struct Problem {
   SuiteParams params;
 };
 
+// What strategies are told where it need not be measured. `fits` and `pipeline` are what the workload says, at most these; 0: as it
+// says.
+struct StatedPlan {
+  std::vector<DeviceEstimate> estimates;  // of each device of the session
+  double link_up = 0, link_down = 0;
+  MergeEstimate merge;
+};
+
 struct SessionOptions {
   std::vector<Problem> problems;
   std::vector<Mode> modes;
   std::vector<StrategyChoice> strategies;
   std::vector<Device> devices;             // the set, in the order of the selection
+  Calibration calibration;                 // of that set, as far as it is known
   std::vector<Handicap> handicaps;         // of each of them; empty: none has any
   std::vector<std::size_t> device_counts;  // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
@@ -45,6 +55,7 @@ struct SessionOptions {
   std::uint64_t seed = 1;
   std::optional<Nanos> case_timeout;  // a device that completes nothing for this long is lost; its work goes to the others
   std::optional<Nanos> time_limit;    // of the session: cases not begun by then are skipped
+  std::optional<StatedPlan> stated;   // none: estimates come from what is measured
   std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
 };
 

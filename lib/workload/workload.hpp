@@ -76,6 +76,7 @@ class Workload {
   virtual bool merge_on_device(
       const DeviceTraits& best) const = 0;  // all partials are here: would the device be faster than the host?
   virtual void merge() = 0;                 // combine the partials on the host; the result is complete
+  virtual MergeEstimate merge_estimate() const { return {}; }  // what merge() costs; nothing unless stated
   virtual std::string digest() const = 0;   // lower-case hex of the merged result
   // Against a reference that shares no code with the kernels or merge(). Slow parts of the reference are computed once and kept.
   virtual Verdict verify(VerifyLevel level, std::uint64_t seed) = 0;
@@ -110,7 +111,7 @@ struct SuiteInfo {
   // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
   void (*check)(const SuiteParams&) = nullptr;
   // Throws Error(input) for a file it cannot read, and what `check` throws.
-  std::unique_ptr<Workload> (*make)(const SuiteParams&) = nullptr;
+  std::function<std::unique_ptr<Workload>(const SuiteParams&)> make;
 };
 
 }  // namespace mgpu

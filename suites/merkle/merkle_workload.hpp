@@ -22,6 +22,7 @@ class MerkleWorkload : public Workload {
   void begin_sample() override;
   bool merge_on_device(const DeviceTraits& best) const override;
   void merge() override;
+  MergeEstimate merge_estimate() const override;
   std::string digest() const override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;

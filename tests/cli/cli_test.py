@@ -490,10 +490,10 @@ def find_devices():
 
 
 def main():
-    """Runs the tests of the file that was started: this one, or another that imports from here."""
+    """Runs the tests of the program that calls this: other files of tests share everything above."""
     global BINARY, SCRATCH, DEVICES, DEVICE_COUNT
     if len(sys.argv) < 2:
-        sys.exit(f"usage: {sys.argv[0]} BINARY [unittest arguments]")
+        sys.exit(f"usage: {Path(sys.argv[0]).name} BINARY [unittest arguments]")
     BINARY = str(Path(sys.argv.pop(1)).resolve())
     with tempfile.TemporaryDirectory() as SCRATCH:
         DEVICES, DEVICE_COUNT = find_devices()

@@ -1,6 +1,6 @@
 // A tiny discrete-event driver of a SliceSource: devices with fixed rates compute their slices in order, two in flight each. It
 // checks every rule of the seam as it goes (each item once, granularity, limits, no deadlock, Done only at the end) and can lose,
-// reject and rejoin. No transfers and no fixed costs: the makespan is that of the decisions alone.
+// reject, rejoin and slow down. No transfers and no fixed costs but a slice's own: the makespan is that of the decisions alone.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,11 @@
 namespace mgpu::test {
 
 struct DrivenDevice {
-  double rate = 1;  // items per second, really
-  Items fits = 0;   // what it really takes at once: larger slices are rejected; at most the estimate's `fits`
+  double rate = 1;    // items per second, really
+  Items fits = 0;     // what it really takes at once: larger slices are rejected; at most the estimate's `fits`
+  double launch = 0;  // seconds a slice takes beyond its items
+  double slow = 1;    // its items take this many times as long ...
+  double slow_at = std::numeric_limits<double>::infinity();  // ... from this time on
 };
 
 // What goes wrong, drawn from `seed`; all off by default.
@@ -122,6 +125,7 @@ class PlanDriver {
     if (slice.begin % granularity != 0 || (slice.end % granularity != 0 && slice.end != request_.items))
       return fail("off the granules");
     if (slice.size() > unit.told) return fail("a slice above what the device said it takes");
+    if (is_out_of_turn(i)) return fail("work for a device in reserve though another is there");
     for (Items k = slice.begin; k < slice.end; ++k) {
       if (holder_[k] != kNobody) return fail("item " + std::to_string(k) + " given out twice");
     }
@@ -134,8 +138,26 @@ class PlanDriver {
     std::fill(holder_.begin() + static_cast<std::ptrdiff_t>(slice.begin), holder_.begin() + static_cast<std::ptrdiff_t>(slice.end),
               i);
     const double begin = std::max(now_, unit.free_at);
-    unit.free_at = begin + static_cast<double>(slice.size()) / unit.real.rate;
+    unit.free_at = end_of(unit.real, begin, slice);
     unit.flights.push_back({slice, begin, unit.free_at});
+  }
+
+  // A device in reserve waits as long as another could do the work.
+  bool is_out_of_turn(std::uint32_t i) const {
+    if (!is_reserve(i)) return false;
+    const Items least = std::min(request_.granularity, request_.items);
+    for (std::uint32_t j = 0; j < devices_.size(); ++j) {
+      if (!is_reserve(j) && devices_[j].alive && devices_[j].told >= least) return true;
+    }
+    return false;
+  }
+  bool is_reserve(std::uint32_t i) const { return i < request_.devices.size() && request_.devices[i].reserve; }
+
+  static double end_of(const DrivenDevice& real, double begin, const Slice& slice) {
+    const double from = begin + real.launch;
+    const double full_speed = static_cast<double>(slice.size()) / real.rate;
+    const double before = std::clamp(real.slow_at - from, 0.0, full_speed);
+    return from + before + (full_speed - before) * real.slow;
   }
 
   bool finish_next() {
@@ -193,7 +215,7 @@ class PlanDriver {
   }
 
   void add_one() {
-    devices_.push_back({{devices_.front().real.rate, request_.items}, request_.items, true, now_, {}, {}});
+    devices_.push_back({{devices_.front().real.rate, request_.items, 0}, request_.items, true, now_, {}, {}});
     source_.joined({static_cast<std::uint32_t>(devices_.size() - 1)});
   }
 
@@ -209,15 +231,18 @@ class PlanDriver {
 };
 
 inline Driven drive(const Strategy& strategy, const PlanRequest& request, std::vector<DrivenDevice> devices,
-                    const Trouble& trouble = {}) {
-  const std::unique_ptr<SliceSource> source = strategy.begin(request, {});
+                    const Trouble& trouble = {}, const History& history = {}) {
+  const std::unique_ptr<SliceSource> source = strategy.begin(request, history);
   return PlanDriver(*source, request, std::move(devices), trouble).run();
 }
 
 // The strategy of that name with its standard parameters, or with these.
-inline std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, StrategyParams params = {}) {
+inline StrategyParams complete(const StrategyInfo& info, StrategyParams params) {
   for (const StrategyParam& param : info.params) params.emplace(param.name, param.standard);
-  return info.make(params);
+  return params;
+}
+inline std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, StrategyParams params = {}) {
+  return info.make(complete(info, std::move(params)));
 }
 inline std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyParams params = {}) {
   for (const StrategyInfo& info : all_strategies()) {

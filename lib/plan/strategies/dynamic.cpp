@@ -1,20 +1,43 @@
 // dynamic: one queue of equal chunks; whoever is free takes the next. Chunks that shrink are another strategy's matter.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/cost_model.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/strategy.hpp"
 
 namespace mgpu {
 namespace {
 
+constexpr double kMostChunks = 16;  // per device, when nobody asks for another number
+
+// Chunks per device that are worth their launches. They may cost 2 % of the time on devices all alike, where chunks gain nothing,
+// and up to 5 % the more the devices differ: there the last chunk costs more than the launches do.
+double worthwhile_chunks(const PlanRequest& request) {
+  const Speeds speeds = estimated_speeds(request);
+  if (!speeds.timed) return kMostChunks;
+  double all = 0, overhead = 0, slowest = std::numeric_limits<double>::infinity(), fastest = 0;
+  for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
+    const double rate = speeds.rates[i];
+    if (!(rate > 0)) continue;
+    all += rate;
+    overhead += rate * seconds(slice_overhead(request, request.devices[i]));
+    slowest = std::min(slowest, rate);
+    fastest = std::max(fastest, rate);
+  }
+  if (!(all > 0)) return kMostChunks;
+  const double share = std::clamp((fastest / slowest - 1) / 2, 0.02, 0.05);
+  return pieces_worth(overhead / all, static_cast<double>(request.items) / all, share, kMostChunks);
+}
+
 class DynamicSource final : public SliceSource {
  public:
   DynamicSource(const PlanRequest& request, double chunks_per_device) : ledger_(request) {
     const double granules = static_cast<double>(ceil_div(request.items, request.granularity));
     chunk_ = std::max(1.0, granules / (chunks_per_device * static_cast<double>(std::max<std::size_t>(ledger_.able(), 1))));
-    for (const DeviceEstimate& estimate : request.devices) speeds_.push_back({estimate.items_per_s, 0, 0});
+    for (const DeviceEstimate& estimate : request.devices) speeds_.push_back({pipelined_rate(request, estimate), 0, 0});
   }
 
   Answer next(DeviceIndex device) override {
@@ -42,10 +65,11 @@ class DynamicSource final : public SliceSource {
     double rate() const { return items > 0 && busy > 0 ? items / busy : estimate; }  // items/s; 0: not known
   };
 
-  // What is left in chunks all alike, so that the last is no crumb: whole granules nearest to left / number of chunks.
+  // What is left in chunks all alike, so that the last is no crumb: whole granules nearest to left / number of chunks. The nearest
+  // number of chunks, too: rounded up, granules that do not divide would make one chunk more than equal devices take together.
   Items piece_for(DeviceIndex device) const {
     const double left = static_cast<double>(ceil_div(ledger_.shared(), ledger_.granularity()));
-    const double chunks = std::max(1.0, std::ceil(left / chunk_ - 1e-9));
+    const double chunks = std::max(1.0, std::round(left / chunk_));
     const auto granules = static_cast<Items>(std::max(1.0, std::round(left / chunks)));
     return std::min(granules * ledger_.granularity(), ledger_.piece(device));
   }
@@ -75,7 +99,7 @@ class Dynamic final : public Strategy {
  public:
   explicit Dynamic(double chunks) : chunks_(chunks) {}
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
-    return std::make_unique<DynamicSource>(request, chunks_);
+    return std::make_unique<DynamicSource>(request, chunks_ > 0 ? chunks_ : worthwhile_chunks(request));
   }
 
  private:
@@ -87,7 +111,7 @@ class Dynamic final : public Strategy {
 StrategyInfo dynamic_strategy() {
   return {"dynamic",
           "one queue of chunks, taken by whoever is free",
-          {{"chunks", 16, 1, 4096, "chunks per device", true}},
+          {{"chunks", 0, 0, 4096, "chunks per device; 0: 16, or fewer where launches would cost over 2 to 5 %", true}},
           [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Dynamic>(params.at("chunks")); }};
 }
 

@@ -124,7 +124,7 @@ TEST_CASE("uploads of one slice run under the kernels of another") {
 
 TEST_CASE("a device that fails loses its work to the others and the sum is right") {
   for (const StrategyInfo& info : all_strategies()) {
-    if (info.name == "single") continue;
+    if (info.name == "single" || info.name == "sequential") continue;  // they do not use the bad one
     for (const std::uint64_t launch : {0, 1, 2}) {
       CAPTURE(info.name);
       CAPTURE(launch);
@@ -135,6 +135,11 @@ TEST_CASE("a device that fails loses its work to the others and the sum is right
       const RawSample sample = setup.run(info.name);
       REQUIRE_FALSE(sample.failure);
       CHECK(setup.right());
+      if (info.name == "sequential") continue;  // the first device holds everything
+      if (sample.faults.empty()) {              // it had no launch of that number
+        CHECK(launch > 0);
+        continue;
+      }
       REQUIRE(sample.faults.size() == 1);
       CHECK(sample.faults[0].device == DeviceIndex{1});
       CHECK(sample.faults[0].items_lost > 0);

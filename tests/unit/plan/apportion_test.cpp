@@ -65,3 +65,17 @@ TEST_CASE("weights that are negative, no number or all zero are the caller's mis
   }
   CHECK_THROWS_AS(shares(10, 0, {1}), Error);
 }
+
+TEST_CASE("no share is above its cap, and what a capped one leaves goes to the others by weight") {
+  const auto within = [](Items items, Items granularity, std::vector<double> weights, Shares caps) {
+    return apportion_within(items, granularity, weights, caps);
+  };
+  CHECK(within(100, 1, {1, 1, 2}, {100, 100, 100}) == Shares{25, 25, 50});
+  CHECK(within(100, 1, {1, 1, 2}, {100, 100, 30}) == Shares{35, 35, 30});
+  CHECK(within(100, 1, {1, 3, 2}, {100, 20, 30}) == Shares{50, 20, 30});
+  CHECK(within(100, 1, {1, 0}, {40, 100}) == Shares{40, 60});  // nobody else is left
+  CHECK(within(75, 10, {1, 1}, {39, 75}) == Shares{30, 45});   // whole granules of a cap
+  CHECK(within(75, 10, {1, 1}, {75, 39}) == Shares{50, 25});
+  CHECK(within(0, 10, {1, 1}, {0, 0}) == Shares{0, 0});
+  CHECK_THROWS_AS(within(100, 1, {1, 1}, {40, 50}), Error);
+}

@@ -203,3 +203,38 @@ TEST_CASE("events about slices that are not there are the caller's mistake") {
   CHECK(kind_of([] { Ledger none(Plan(1, 0, {fits(1)}).request); }) == ErrorKind::internal);
   CHECK(kind_of([] { Ledger none(Plan(1, 1, {}).request); }) == ErrorKind::internal);
 }
+
+TEST_CASE("unissued work moves from the tail of one device to another, in whole granules") {
+  const Plan plan(70, 8, {fits(70), fits(70)});
+  Ledger ledger(plan.request);
+  ledger.assign(d0, {0, 70});
+  CHECK(ledger.issue_own(d0, 16) == MaybeSlice({0, 16}));
+  CHECK(ledger.move_tail(d0, d1, 20) == 14);  // the odd end of the range, and one granule
+  CHECK(ledger.issue_own(d1, 70) == MaybeSlice({56, 70}));
+  CHECK(ledger.move_tail(d0, d1, 7) == 0);
+  CHECK(ledger.move_tail(d0, d1, 100) == 40);
+  CHECK(ledger.owned(d0) == 0);
+  CHECK(ledger.move_tail(d0, d1, 100) == 0);
+}
+
+TEST_CASE("a device in reserve may work only while no other can, and gives back what it was still to do") {
+  Plan plan(100, 1, {fits(100), fits(100), fits(100)});
+  plan.devices[1].reserve = plan.devices[2].reserve = true;
+  plan.request.devices = plan.devices;
+  CHECK(taking_part(plan.request) == std::vector<bool>{true, false, false});
+  Ledger ledger(plan.request);
+  CHECK(ledger.able() == 1);
+  CHECK_FALSE(ledger.issue_shared(d1, 10));
+  CHECK(ledger.issue_shared(d0, 10));
+  ledger.rejected(d0, {0, 10}, 0);  // it can take nothing: their turn
+  CHECK(ledger.able() == 2);
+  ledger.assign(d1, {50, 100});
+  CHECK(ledger.issue_own(d1, 10) == MaybeSlice({50, 60}));
+  ledger.lost(d0, {});
+  ledger.joined(d0);
+  CHECK(ledger.able() == 1);
+  CHECK(ledger.owned(d1) == 0);
+  CHECK(ledger.shared() == 90);
+  ledger.finished(d1, {50, 60});
+  CHECK_FALSE(ledger.is_able(d2));
+}

@@ -48,14 +48,14 @@ TEST_CASE("names and parameters are read, and a label shows what differs from th
   CHECK(labels("equal") == Labels{"equal"});
   CHECK(labels("dynamic,single") == Labels{"dynamic", "single"});
   CHECK(labels("dynamic:chunks=32") == Labels{"dynamic:chunks=32"});
-  CHECK(labels("dynamic:chunks=16") == Labels{"dynamic"});
+  CHECK(labels("dynamic:chunks=0") == Labels{"dynamic"});
   CHECK(parse_strategies("dynamic:chunks=32")[0].params.at("chunks") == 32);
-  CHECK(parse_strategies("dynamic")[0].params.at("chunks") == 16);
+  CHECK(parse_strategies("dynamic")[0].params.at("chunks") == 0);
 }
 
 TEST_CASE("all is every strategy, and repeats are dropped") {
   CHECK(labels("all").size() == all_strategies().size());
-  CHECK(labels("equal,equal,dynamic:chunks=16,dynamic") == Labels{"equal", "dynamic"});
+  CHECK(labels("equal,equal,dynamic:chunks=0,dynamic") == Labels{"equal", "dynamic"});
   CHECK(labels("dynamic:chunks=2,dynamic:chunks=4") == Labels{"dynamic:chunks=2", "dynamic:chunks=4"});
   CHECK(labels("equal,all").size() == all_strategies().size());
   CHECK(labels("all,dynamic:chunks=2").size() == all_strategies().size() + 1);
@@ -65,7 +65,7 @@ TEST_CASE("an unknown strategy is an error that names it and all known ones") {
   for (const std::string_view text : {"", "fastest", "equal,", ",equal", "Equal", "equal dynamic", "all:chunks=2"}) {
     CAPTURE(text);
     CHECK(test::has(refused_choice(text), "--strategy: unknown strategy "));
-    CHECK(test::has(refused_choice(text), "accepted: all, single, equal, proportional, dynamic"));
+    CHECK(test::has(refused_choice(text), "accepted: all, auto, single, equal, proportional, dynamic"));
   }
   CHECK(test::has(refused_choice("equal,fastest"), "\"fastest\""));
 }
@@ -77,12 +77,28 @@ TEST_CASE("an unknown parameter is an error that names those there are") {
 }
 
 TEST_CASE("a value that is no number, no whole number, out of range or given twice is an error that says the range") {
-  for (const std::string_view value : {"", "x", "0", "4097", "-1", "2.5", "nan", "inf", "8x", " 8", "+8", "1e99", "0x10"}) {
+  for (const std::string_view value : {"", "x", "4097", "-1", "2.5", "nan", "inf", "8x", " 8", "+8", "1e99", "0x10"}) {
     CAPTURE(value);
     const std::string message = refused_choice("dynamic:chunks=" + std::string(value));
     CHECK(test::has(message, "--strategy: dynamic: chunks cannot be "));
-    CHECK(test::has(message, "accepted: a whole number from 1 to 4096"));
+    CHECK(test::has(message, "accepted: a whole number from 0 to 4096"));
   }
   CHECK(test::has(refused_choice("dynamic:chunks"), "chunks cannot be"));
   CHECK(test::has(refused_choice("dynamic:chunks=2:chunks=3"), "given twice"));
+}
+
+TEST_CASE("a parameter with names is read and written by name") {
+  CHECK(labels("guided:variant=factoring") == Labels{"guided:variant=factoring"});
+  CHECK(labels("guided:variant=hguided,guided") == Labels{"guided"});
+  CHECK(labels("guided:K=4:variant=weighted-factoring") == Labels{"guided:variant=weighted-factoring:K=4"});
+  const StrategyChoice choice = parse_strategies("guided:variant=trapezoid")[0];
+  const StrategyParam& variant = choice.info->params[0];
+  CHECK(variant.name == "variant");
+  CHECK(variant.text(choice.params.at("variant")) == "trapezoid");
+  for (const std::string_view value : {"", "fac", "1", "Factoring", "factoring "}) {
+    CAPTURE(value);
+    CHECK(test::has(
+        refused_choice("guided:variant=" + std::string(value)),
+        "guided: variant cannot be \"" + std::string(value) + "\"; accepted: hguided, factoring, trapezoid, weighted-factoring"));
+  }
 }

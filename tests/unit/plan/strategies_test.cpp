@@ -2,46 +2,15 @@
 #include <doctest/doctest.h>
 
 #include "lib/base/error.hpp"
-#include "tests/support/plan_driver.hpp"
+#include "tests/support/plan_problem.hpp"
 
 using namespace mgpu;
-using mgpu::test::drive;
 using mgpu::test::Driven;
-using mgpu::test::DrivenDevice;
-using mgpu::test::make_strategy;
+using mgpu::test::Problem;
 
 namespace {
 
 using Shares = std::vector<Items>;
-
-// A problem and devices of these rates, everything fitting and handed out in one piece unless a test changes it.
-struct Problem {
-  Problem(Items items, std::vector<double> rates, Items granularity = 1) {
-    request.items = items;
-    request.granularity = granularity;
-    for (const double rate : rates) {
-      DeviceEstimate e;
-      e.items_per_s = rate;
-      e.fits = e.pipeline = items;
-      devices.push_back(e);
-      real.push_back({rate, items});
-    }
-  }
-  Driven run(std::string_view strategy, StrategyParams params = {}) {
-    request.devices = devices;
-    for (std::size_t i = 0; i < devices.size(); ++i) real[i].fits = devices[i].fits;
-    const Driven result = drive(*make_strategy(strategy, std::move(params)), request, real);
-    CHECK(result.failure == "");
-    return result;
-  }
-  std::unique_ptr<SliceSource> begin(std::string_view strategy) {
-    request.devices = devices;
-    return make_strategy(strategy)->begin(request, {});
-  }
-  std::vector<DeviceEstimate> devices;
-  std::vector<DrivenDevice> real;
-  PlanRequest request;
-};
 
 ErrorKind refusal(Problem problem, std::string_view strategy) {
   try {

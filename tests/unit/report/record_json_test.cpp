@@ -125,6 +125,14 @@ TEST_CASE("numbers that are not finite are null in the file and not a number aft
   CHECK(to_json_text(back) == text);
 }
 
+TEST_CASE("a strategy's parameter may be a number or a name") {
+  Report report = test::sample_report();
+  report.runs[0].strategy_params = {{"variant", std::string("factoring")}, {"K", 2.5}};
+  const Json json = Json::parse(to_json_text(report));
+  CHECK(json["runs"][0]["strategy_params"] == Json{{"K", 2.5}, {"variant", "factoring"}});
+  CHECK(report_from_json(json).runs[0].strategy_params == report.runs[0].strategy_params);
+}
+
 TEST_CASE("names that are no UTF-8 are replaced, not thrown at") {
   Report report = test::sample_report();
   report.devices[0].device.name = "Caf\xe9 \"GPU\"\n\x01";
@@ -232,6 +240,6 @@ TEST_CASE("the published schemas are JSON and found by name") {
     FAIL("a schema of no such name was found");
   } catch (const Error& e) {
     CHECK(e.kind() == ErrorKind::usage);
-    CHECK(std::string(e.what()) == "no schema \"nothing\": there are result, trace");
+    CHECK(std::string(e.what()) == "no schema \"nothing\": there are result, scenario, trace");
   }
 }

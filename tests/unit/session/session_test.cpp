@@ -161,9 +161,11 @@ TEST_CASE("a cap that is too small for the problem makes it unsupported resident
 TEST_CASE("a device that fails is out for the rest: its case says what it cost, the next ones are skipped") {
   FakeDevice bad = fake_device("0:1");
   bad.failure = FakeDevice::Failure::error;
-  bad.fails_at_launch = 40;
+  bad.fails_at_launch = 1500;  // after warming up and probing: some 1100
+  SessionOptions options = options_for(2, 1 << 16);
+  options.stop.exactly = 200;
   Silent observer;
-  const Report report = run({fake_device("0:0"), bad}, options_for(2, 1 << 16), observer);
+  const Report report = run({fake_device("0:0"), bad}, options, observer);
   CHECK_FALSE(observer.warnings.empty());
   std::size_t faulty = 0, skipped = 0;
   for (const RunRecord& run : report.runs) {
@@ -177,7 +179,7 @@ TEST_CASE("a device that fails is out for the rest: its case says what it cost, 
 
 TEST_CASE("a session that is stopped keeps what was measured and is not complete") {
   Silent observer;
-  observer.stop_after = 12;
+  observer.stop_after = 2 * (all_strategies().size() + 2);  // it is asked before every sample and probe: past every warm-up
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
   CHECK_FALSE(report.complete);
   CHECK(report.runs.size() == all_strategies().size());

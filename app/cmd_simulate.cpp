@@ -1,0 +1,87 @@
+// `mgpu-bench simulate`: a session as run makes it, on devices and work that a file states.
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+#include "app/conclude.hpp"
+#include "app/device_set.hpp"
+#include "app/signals.hpp"
+#include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/exec/scenario_run.hpp"
+#include "lib/report/record_json.hpp"
+#include "lib/report/scenario_json.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr std::size_t kSamples = 3;  // the first, one that has learnt from it, one to see whether that was right
+
+struct Stated {
+  Scenario scenario;
+  std::string source;  // where it was read, for the result file
+};
+
+Stated from_result(const Given& file, const Settings& settings) {
+  const Report report = read_report(file.value);
+  try {
+    const std::size_t run = settings.has("case") ? count_setting(settings, "case", 0, 0) : largest_estimated_run(report);
+    return {scenario_of(report, run), fmt::format("{}, case {}", file.value, run)};
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::usage) throw;
+    throw Error(ErrorKind::input, fmt::format("{}: {}: {}", file.from, file.value, error.what()));
+  }
+}
+
+Stated read_stated(const Invocation& invocation) {
+  const Given* from = invocation.settings.find("from");
+  if ((from != nullptr) == !invocation.arguments.empty() || invocation.arguments.size() > 1) {
+    throw Error(ErrorKind::usage, "simulate: accepted: one scenario FILE, or --from RESULT; see mgpu-bench simulate --help");
+  }
+  if (from != nullptr) return from_result(*from, invocation.settings);
+  if (invocation.settings.has("case")) throw Error(ErrorKind::usage, "--case: only with --from, whose cases it counts");
+  return {read_scenario(invocation.arguments.front()), invocation.arguments.front()};
+}
+
+StatedPlan plan_of(const Scenario& scenario) {
+  StatedPlan plan;
+  for (const ScenarioDevice& device : scenario.devices) plan.estimates.push_back(device.estimate);
+  plan.link_up = scenario.link_up;
+  plan.link_down = scenario.link_down;
+  plan.merge = scenario.work.merge;
+  return plan;
+}
+
+}  // namespace
+
+ExitCode cmd_simulate(const Context& context) {
+  install_stop_signals();
+  const Settings& settings = context.invocation.settings;
+  const Stated stated = read_stated(context.invocation);
+  const Scenario& scenario = stated.scenario;
+  const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
+  const SuiteInfo suite = scenario_suite(scenario, *backend);
+
+  RunRequest request = read_measurement(settings);
+  SessionOptions& session = request.session;
+  if (session.stop.exactly == 0) session.stop.exactly = kSamples;
+  session.problems = {{&suite, {}}};
+  session.problems.front().params.size = scenario.work.items;
+  session.devices = scenario_devices(scenario);
+  session.stated = plan_of(scenario);
+  read_output_files(settings, request);
+  const TableStyle style = table_style(settings, context.environment);
+  RunObserver observer({request.result_file, request.quiet, progress_in_place(context.environment)});
+  std::vector<std::string> warnings;
+  session.device_counts = device_counts(request, session.devices.size(), warnings);
+  for (const std::string& warning : warnings) observer.warning(warning);
+
+  Report begun;
+  begun.tool = context.tool;
+  begun.environment = describe_environment(context.environment);
+  begun.environment["simulated"] = stated.source;
+  const Report report = run_session(*backend, session, std::move(begun), observer);
+  return conclude(report, request, observer, style);
+}
+
+}  // namespace mgpu

@@ -1,0 +1,252 @@
+// See the header.
+#include "lib/exec/scenario_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <mutex>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/plan/ledger.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Items kPiecesOfShare = 8;  // the first upload and the last download of eight stick out
+constexpr Items kPiecesInAll = 128;  // one device of 1,024 alone should not be given 8,192
+constexpr Items kMostSlices = 1'000'000;
+
+// Sums of 1, i and i^2 over a set of items, modulo 2^64, and the number of slices it came in.
+struct Sums {
+  std::uint64_t items = 0, numbers = 0, squares = 0, slices = 0;
+  void operator+=(const Sums& other) {
+    items += other.items;
+    numbers += other.numbers;
+    squares += other.squares;
+    slices += other.slices;
+  }
+};
+
+// Over 0..n-1: n (n-1) / 2 and n (n-1) (2n-1) / 6, divided before anything overflows; n is at most 2^62.
+Sums sums_below(std::uint64_t n) {
+  if (n == 0) return {};
+  std::uint64_t half = (n % 2 == 0 ? n : n - 1) / 2, odd = n % 2 == 0 ? n - 1 : n, third = 2 * n - 1;
+  Sums sums{n, half * odd, 0, 0};
+  for (std::uint64_t* factor : {&half, &odd, &third}) {
+    if (*factor % 3 != 0) continue;
+    *factor /= 3;
+    break;
+  }
+  sums.squares = half * odd * third;
+  return sums;
+}
+
+// The same by another way, for verification: from the sums over n items those over 2n and 2n + 1 follow.
+Sums sums_by_doubling(std::uint64_t n) {
+  Sums s;
+  for (int bit = 63; bit >= 0; --bit) {
+    const std::uint64_t m = s.items;
+    s = {2 * m, 2 * s.numbers + m * m, 2 * s.squares + 2 * m * s.numbers + m * m * m, 0};
+    if (((n >> bit) & 1) == 0) continue;
+    s.numbers += s.items;
+    s.squares += s.items * s.items;
+    ++s.items;
+  }
+  return s;
+}
+
+std::string digest_of(const Sums& s) { return fmt::format("{:016x}{:016x}{:016x}", s.items, s.numbers, s.squares); }
+
+Bytes bytes_of(double per_item, Items items) { return static_cast<Bytes>(std::llround(per_item * static_cast<double>(items))); }
+
+// "sum" adds the sums over a slice to what the device holds; "collect" takes as long as its argument says.
+FakeKernels scenario_kernels() {
+  FakeKernelCode sum, collect;
+  sum.run = [](const Grid&, std::span<const FakeArg> args) {
+    const auto held = std::get<std::span<std::byte>>(args[0]);
+    Sums sums, below = sums_below(std::get<std::uint64_t>(args[1])), upto = sums_below(std::get<std::uint64_t>(args[2]));
+    std::memcpy(&sums, held.data(), sizeof sums);
+    sums += {upto.items - below.items, upto.numbers - below.numbers, upto.squares - below.squares, 1};
+    std::memcpy(held.data(), &sums, sizeof sums);
+  };
+  sum.ops = [](const Grid&, std::span<const FakeArg> args) {
+    return static_cast<double>(std::get<std::uint64_t>(args[2]) - std::get<std::uint64_t>(args[1]));
+  };
+  collect.run = [](const Grid&, std::span<const FakeArg>) {};
+  collect.time = [](std::span<const FakeArg> args) { return Nanos{static_cast<std::int64_t>(std::get<std::uint64_t>(args[0]))}; };
+  return {{"sum", sum}, {"collect", collect}};
+}
+
+class ScenarioWorkload final : public Workload {
+ public:
+  ScenarioWorkload(const Scenario& scenario, FakeBackend& backend) : scenario_(scenario), backend_(backend) {
+    const ScenarioWork& work = scenario.work;
+    shape_.items = work.items;
+    shape_.granularity = work.granularity;
+    shape_.cost = work.cost;
+    shape_.ops = work.cost.ops * static_cast<double>(work.items);
+    shape_.rate_unit = work.rate_unit;
+    shape_.bytes_in = bytes_of(work.cost.in_bytes, work.items) + work.cost.replicated;
+    shape_.bytes_out = bytes_of(work.cost.out_bytes, work.items);
+  }
+
+  const Shape& shape() const override { return shape_; }
+
+  // Resident, everything fits at once or not at all; end to end, two slices do.
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override {
+    const ScenarioWork& work = scenario_.work;
+    const auto memory = static_cast<double>(device.global_memory), whole = static_cast<double>(work.items);
+    const double item = work.cost.in_bytes + work.cost.out_bytes, free = memory - static_cast<double>(work.cost.replicated);
+    if (mode == Mode::resident) {
+      if (item * whole <= free) return {work.items, work.items, shape_.bytes_in + shape_.bytes_out, {}};
+      return {0, 0, 0,
+              fmt::format("inputs and outputs of {} do not fit its memory of {}", format_bytes(memory - free + item * whole),
+                          format_bytes(memory))};
+    }
+    const double held = item > 0 ? std::floor(std::max(free, 0.0) / (2 * item)) : free >= 0 ? whole : 0;
+    const Items fits = held < whole ? round_down(static_cast<Items>(held), work.granularity) : work.items;
+    if (fits < std::min(work.granularity, work.items) || fits < work.items / kMostSlices) {
+      return {0, 0, 0,
+              fmt::format("its memory of {} holds {:.0f} items at once, too few of {}", format_bytes(memory), held, work.items)};
+    }
+    const Items devices = scenario_.devices.size();
+    const Items standard = round_up(ceil_div(work.items, std::min(kPiecesInAll, kPiecesOfShare * devices)), work.granularity);
+    const Items piece = std::min(fits, work.pipeline > 0 ? work.pipeline : standard);
+    return {fits, piece, bytes_of(2 * item, piece) + work.cost.replicated, {}};
+  }
+
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity&) override {
+    return std::make_unique<Program>(*this, device, scenario_.devices.at(index.value).estimate.fixed, mode);
+  }
+
+  std::span<const std::byte> transfer_memory() const override { return {}; }
+  void begin_sample() override { sums_ = {}; }
+  bool merge_on_device(const DeviceTraits&) const override { return false; }
+  void merge() override {
+    const MergeEstimate& cost = scenario_.work.merge;
+    backend_.spend(cost.fixed + cost.per_slice * static_cast<std::int64_t>(sums_.slices));
+  }
+  std::string digest() const override { return digest_of(sums_); }
+  Verdict verify(VerifyLevel, std::uint64_t) override {
+    const std::string right = digest_of(sums_by_doubling(shape_.items));
+    Verdict verdict{Verdict::Status::passed, "sums over the items' numbers", {}};
+    if (digest() != right) verdict = {Verdict::Status::failed, verdict.method, "sums " + digest() + " instead of " + right};
+    return verdict;
+  }
+  void write_result(const std::filesystem::path& file) const override {
+    if (!(std::ofstream(file) << digest() << '\n')) throw Error(ErrorKind::output, file.string() + ": cannot be written");
+  }
+
+ private:
+  class Program final : public DeviceProgram {
+   public:
+    Program(ScenarioWorkload& workload, DeviceResources& device, Nanos fixed, Mode mode)
+        : workload_(workload),
+          fixed_(fixed),
+          end_to_end_(mode == Mode::end_to_end),
+          sum_(device.kernel("", "sum", "")),
+          collect_(device.kernel("", "collect", "")),
+          held_(device.allocate(sizeof(Sums))) {}
+
+    void load(Stream&) override {}
+    void prepare(Stream& stream) override {
+      hold({});
+      if (end_to_end_ && cost().replicated > 0) fake_transfer(stream, CommandKind::upload, cost().replicated);
+    }
+    void enqueue(const Slice& slice, unsigned, Stream& stream) override {
+      transfer(stream, CommandKind::upload, bytes_of(cost().in_bytes, slice.size()));
+      stream.launch(*sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}});
+      transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
+    }
+    void collect(Stream& stream) override {
+      if (fixed_ > Nanos{}) stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed_.count())});
+    }
+    void collected() override {
+      Sums sums;
+      std::memcpy(&sums, fake_data(*held_).data(), sizeof sums);
+      hold({});
+      const std::lock_guard lock(workload_.mutex_);
+      workload_.sums_ += sums;
+    }
+    void publish(Stream&) override {}
+    void published() override {}
+    void merge(Stream&) override { throw Error(ErrorKind::internal, "scenarios are merged on the host"); }
+    void merged() override {}
+
+   private:
+    const ItemCost& cost() const { return workload_.shape_.cost; }
+    void hold(const Sums& sums) { std::memcpy(fake_data(*held_).data(), &sums, sizeof sums); }
+    void transfer(Stream& stream, CommandKind kind, Bytes bytes) {
+      if (end_to_end_ && bytes > 0) fake_transfer(stream, kind, bytes);
+    }
+
+    ScenarioWorkload& workload_;
+    Nanos fixed_;
+    bool end_to_end_;
+    std::unique_ptr<Kernel> sum_, collect_;
+    std::unique_ptr<Buffer> held_;
+  };
+
+  Scenario scenario_;
+  FakeBackend& backend_;
+  Shape shape_;
+  std::mutex mutex_;
+  Sums sums_;
+};
+
+Device facts_of(const ScenarioDevice& device, std::size_t index) {
+  Device facts;
+  facts.id = fmt::format("0:{}", index);
+  facts.name = device.name;
+  facts.vendor = facts.platform = facts.platform_vendor = "simulated";
+  facts.type = device.type;
+  facts.global_memory = facts.max_allocation = device.memory > 0 ? device.memory : std::numeric_limits<std::int64_t>::max();
+  facts.compute_units = 1;
+  facts.score = device.estimate.score;
+  return facts;
+}
+
+}  // namespace
+
+std::vector<Device> scenario_devices(const Scenario& scenario) {
+  std::vector<Device> devices;
+  for (std::size_t i = 0; i < scenario.devices.size(); ++i) devices.push_back(facts_of(scenario.devices[i], i));
+  return devices;
+}
+
+std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
+  std::vector<FakeDevice> devices;
+  for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
+    const ScenarioDevice& stated = scenario.devices[i];
+    FakeDevice device;
+    device.facts = facts_of(stated, i);
+    device.ops_per_s = stated.estimate.items_per_s / stated.slow;
+    device.launch = from_seconds(seconds(stated.estimate.launch) * stated.slow);
+    device.transfer = stated.estimate.transfer;
+    device.up = stated.estimate.up;
+    device.down = stated.estimate.down;
+    devices.push_back(std::move(device));
+  }
+  return std::make_unique<FakeBackend>(std::move(devices), scenario_kernels(), FakeTime::is_virtual,
+                                       FakeLink{scenario.link_up, scenario.link_down});
+}
+
+SuiteInfo scenario_suite(const Scenario& scenario, FakeBackend& backend) {
+  SuiteInfo info;
+  // Nobody should take its rows for measurements.
+  info.name = scenario.work.name.empty() ? "simulated" : "simulated " + scenario.work.name;
+  info.summary = "the work of a scenario, on devices that need not exist";
+  info.size_name = "items";
+  info.default_size = info.quick_size = scenario.work.items;
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.make = [scenario, &backend](const SuiteParams&) { return std::make_unique<ScenarioWorkload>(scenario, backend); };
+  return info;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,188 @@
+// See the header.
+#include "lib/plan/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/plan/cost_model.hpp"
+#include "lib/plan/simulator.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr double kSame = 0.01;           // predictions closer than this are taken as equal
+constexpr std::size_t kFewDevices = 16;  // up to here every number of devices is tried, above only doublings and all
+
+StrategyParams defaults(const StrategyInfo& info) {
+  StrategyParams params;
+  for (const StrategyParam& param : info.params) params[param.name] = param.standard;
+  return params;
+}
+
+// The request as seen by a strategy that may use only some devices: the others can take nothing.
+struct Restricted {
+  Restricted(const PlanRequest& request, const std::vector<bool>& uses)
+      : devices(request.devices.begin(), request.devices.end()), restricted(request) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (!uses[i]) devices[i].fits = devices[i].pipeline = 0;
+    }
+    restricted.devices = devices;
+  }
+  std::vector<DeviceEstimate> devices;
+  PlanRequest restricted;
+};
+
+std::unique_ptr<SliceSource> begin_restricted(const StrategyInfo& strategy, const PlanRequest& request,
+                                              const std::vector<bool>& uses, const History& history) {
+  const Restricted view(request, uses);
+  return strategy.make(defaults(strategy))->begin(view.restricted, history);
+}
+
+class Chooser {
+ public:
+  explicit Chooser(const PlanRequest& request) : request_(request) {
+    const auto& devices = request.devices;
+    const bool only_reserves = std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.reserve; });
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (!devices[i].reserve || only_reserves) order_.push_back(i);
+    }
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return pipelined_rate(request_, devices[a]) > pipelined_rate(request_, devices[b]);
+    });
+  }
+
+  PlanChoice choose() {
+    for (std::size_t count = 1; count <= order_.size(); count = next(count)) {
+      for (const StrategyInfo& strategy : all_strategies()) {
+        if ((strategy.name == "single") == (count == 1)) consider(strategy, count);
+      }
+    }
+    if (considered_.empty()) throw Error(ErrorKind::unsupported, "auto: no strategy can place this work on these devices");
+    std::stable_sort(considered_.begin(), considered_.end(),
+                     [](const auto& a, const auto& b) { return a.predicted < b.predicted; });
+    PlanChoice choice;
+    choice.chosen = simplest();
+    choice.uses = uses(choice.chosen.devices);
+    choice.considered = considered_;
+    choice.reasons = reasons(choice.chosen);
+    return choice;
+  }
+
+ private:
+  std::size_t next(std::size_t count) const {
+    if (count < kFewDevices || count == order_.size()) return count + 1;
+    return std::min(count * 2, order_.size());
+  }
+
+  std::vector<bool> uses(std::size_t count) const {
+    std::vector<bool> uses(request_.devices.size());
+    for (std::size_t i = 0; i < count; ++i) uses[order_[i]] = true;
+    return uses;
+  }
+
+  void consider(const StrategyInfo& strategy, std::size_t count) {
+    try {
+      const Restricted view(request_, uses(count));
+      const auto source = strategy.make(defaults(strategy))->begin(view.restricted, {});
+      considered_.push_back({&strategy, count, simulate(view.restricted, *source).makespan});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;  // cannot place the work: no candidate
+    }
+  }
+
+  Candidate simplest() const {
+    const double limit = seconds(considered_.front().predicted) * (1 + kSame);
+    const auto table = all_strategies();
+    Candidate best = considered_.front();
+    for (const Candidate& candidate : considered_) {
+      if (seconds(candidate.predicted) > limit) break;
+      const auto key = [&](const Candidate& c) { return std::pair(c.devices, c.strategy - table.data()); };
+      if (key(candidate) < key(best)) best = candidate;
+    }
+    return best;
+  }
+
+  const Candidate* best_of(std::size_t devices) const {
+    const auto at = std::find_if(considered_.begin(), considered_.end(), [&](const auto& c) { return c.devices == devices; });
+    return at == considered_.end() ? nullptr : &*at;
+  }
+
+  std::string against(const Candidate& other, const Candidate& chosen) const {
+    const double more = seconds(other.predicted) / seconds(chosen.predicted) - 1;
+    if (std::abs(more) <= kSame) return "no different";
+    return fmt::format("{:.{}f} % {}", std::abs(more) * 100, std::abs(more) < 0.1 ? 1 : 0, more > 0 ? "longer" : "less");
+  }
+
+  std::vector<std::string> reasons(const Candidate& chosen) const {
+    std::vector<std::string> all;
+    const std::size_t total = request_.devices.size();
+    all.push_back(fmt::format("{} on {} of {} device{} is predicted to take {}", chosen.strategy->name, chosen.devices, total,
+                              total == 1 ? "" : "s", format_duration(chosen.predicted)));
+    if (chosen.devices > 1) {
+      if (const Candidate* alone = best_of(1)) {
+        all.push_back(fmt::format("the fastest device alone would take {}, {:.2f} times as long", format_duration(alone->predicted),
+                                  seconds(alone->predicted) / seconds(chosen.predicted)));
+      }
+    }
+    if (const std::string link = link_words(); !link.empty()) all.push_back(link);
+    for (const std::size_t count : {chosen.devices + 1, order_.size()}) {
+      if (count > order_.size() || count == chosen.devices ||
+          (count == order_.size() && count == chosen.devices + 1 && all.size() > 3))
+        continue;
+      const Candidate* more = best_of(count);
+      if (more == nullptr) continue;
+      all.push_back(fmt::format("{} devices would take {} ({}): {}", count, format_duration(more->predicted),
+                                against(*more, chosen),
+                                request_.mode == Mode::resident ? "what each adds costs more than it gains"
+                                                                : "they would wait for the host link or for their own start"));
+      if (count == order_.size()) break;
+    }
+    for (const Candidate& other : considered_) {  // the runner-up of the same device count
+      if (other.devices != chosen.devices || other.strategy == chosen.strategy) continue;
+      all.push_back(fmt::format("{} on as many would take {} ({})", other.strategy->name, format_duration(other.predicted),
+                                against(other, chosen)));
+      break;
+    }
+    return all;
+  }
+
+  // When all bytes over the shared link take most of the predicted time, that is what decides.
+  std::string link_words() const {
+    if (request_.mode == Mode::resident || !(request_.link_up > 0)) return "";
+    const double bytes = request_.cost.in_bytes * static_cast<double>(request_.items);
+    const double time = bytes / request_.link_up;
+    if (time < 0.5 * seconds(considered_.front().predicted)) return "";
+    return fmt::format("the host link is what limits: {} at {}/s take at least {}", format_bytes(bytes),
+                       format_bytes(request_.link_up), format_duration(from_seconds(time)));
+  }
+
+  const PlanRequest& request_;
+  std::vector<std::size_t> order_;  // fastest first
+  std::vector<Candidate> considered_;
+};
+
+class Auto final : public Strategy {
+ public:
+  std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const override {
+    const PlanChoice choice = choose_plan(request);
+    return begin_restricted(*choice.chosen.strategy, request, choice.uses, history);
+  }
+};
+
+}  // namespace
+
+PlanChoice choose_plan(const PlanRequest& request) { return Chooser(request).choose(); }
+
+const StrategyInfo& auto_strategy() {
+  static const StrategyInfo info{
+      "auto", "the strategy and the devices of least predicted time", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
+        return std::make_unique<Auto>();
+      }};
+  return info;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,34 @@
+// The automatic choice: which strategy, on how many of the devices. Every candidate is simulated with the estimates; nothing runs.
+// `-s auto` is a strategy that begins the chosen one; `mgpu-bench plan` prints the choice.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/plan/strategy.hpp"
+
+namespace mgpu {
+
+struct Candidate {
+  const StrategyInfo* strategy = nullptr;  // with its default parameters
+  std::size_t devices = 0;                 // the fastest so many of the set
+  Nanos predicted{};
+};
+
+struct PlanChoice {
+  Candidate chosen;
+  std::vector<bool> uses;             // per device of the request
+  std::vector<Candidate> considered;  // best first
+  std::vector<std::string> reasons;   // for a person, one sentence each
+};
+
+// Candidates: each device alone, and every strategy of the table on the 2, 3, ... fastest devices. The least predicted time wins;
+// within 1 % of it fewer devices, then the strategy that comes first in the table, as nobody could measure the difference. Devices
+// with `reserve` are left out unless they are all there is. Throws Error(usage) when a device's rate is not known,
+// Error(unsupported) when no candidate can place the work.
+PlanChoice choose_plan(const PlanRequest& request);
+
+// The strategy `auto`: not in the table, as it would choose itself.
+const StrategyInfo& auto_strategy();
+
+}  // namespace mgpu

@@ -1,0 +1,220 @@
+// The closed form, and the search for the number of devices.
+#include "lib/plan/completion.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "lib/plan/water_fill.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kAsGood = 0.01;      // more devices for less than this are not worth it: they only queue
+constexpr std::size_t kTryAll = 16;   // devices
+constexpr double kMostPieces = 4096;  // of a device
+
+struct Model {  // of a device; seconds, bytes/s
+  std::size_t index = 0;
+  double fixed = 0, launch = 0, transfer_up = 0, transfer_down = 0;
+  double compute = 0;                       // per item
+  double up = kInfinite, down = kInfinite;  // its own link
+  double rate = 0;                          // items/s, pipelined, on its own link
+  double pipeline = kInfinite;              // items a slice
+};
+
+// What a device does in a set: seconds a slice and seconds an item of its stages.
+struct Stages {
+  double first = 0, per_slice = 0;  // per item: of the first slice (sigma), of each further one (b)
+  double once = 0, slice = 0;       // per device: fixed, and the stages' own times of the first slice; per further slice (o)
+};
+
+class Completion {
+ public:
+  Completion(const PlanRequest& request, const std::vector<double>& rates);
+  CompletionPlan best();
+
+ private:
+  CompletionPlan with(std::size_t count) const;
+  Stages stages(const Model& model, double burst_up, double burst_down, double steady_up, double steady_down) const;
+  double pieces(const Model& model, const Stages& stages, double items, double slice_cost) const;
+  template <typename Demand>
+  double level(double link, std::size_t count, Demand demand) const;
+  bool more_may_hurt() const;
+  double bound(std::size_t count) const;
+
+  const PlanRequest& request_;
+  double in_ = 0, out_ = 0;    // bytes per item that are moved
+  std::vector<Model> models_;  // best first
+  std::vector<double> rates_;  // of that one and those before, together
+};
+
+Completion::Completion(const PlanRequest& request, const std::vector<double>& rates) : request_(request) {
+  const bool moves = request.mode != Mode::resident;
+  in_ = moves ? std::max(0.0, request.cost.in_bytes) : 0;
+  out_ = moves ? std::max(0.0, request.cost.out_bytes) : 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (!(rates[i] > 0)) continue;
+    const DeviceEstimate& device = request.devices[i];
+    Model model;
+    model.index = i;
+    model.fixed = seconds(device.fixed);
+    model.launch = seconds(device.launch);
+    if (in_ > 0) model.transfer_up = seconds(device.transfer);
+    if (out_ > 0) model.transfer_down = seconds(device.transfer);
+    model.compute = 1 / (device.items_per_s > 0 ? device.items_per_s : rates[i]);
+    if (device.up > 0) model.up = device.up;
+    if (device.down > 0) model.down = device.down;
+    model.rate = rates[i];
+    if (device.pipeline > 0) model.pipeline = static_cast<double>(std::min(device.pipeline, device.fits));
+    models_.push_back(model);
+  }
+  // Best first: those that would do an even share soonest, which weighs what is fixed as well.
+  const double share = static_cast<double>(request.items) / static_cast<double>(std::max<std::size_t>(models_.size(), 1));
+  const auto alone = [&](const Model& m) { return m.fixed + m.launch + m.transfer_up + m.transfer_down + share / m.rate; };
+  std::stable_sort(models_.begin(), models_.end(), [&](const Model& a, const Model& b) { return alone(a) < alone(b); });
+  for (const Model& model : models_) rates_.push_back(model.rate + (rates_.empty() ? 0 : rates_.back()));
+}
+
+// The fair part of a link that nobody gets more of while `count` devices ask for `demand(model)` bytes/s each; infinite while it
+// feeds all of them.
+template <typename Demand>
+double Completion::level(double link, std::size_t count, Demand demand) const {
+  if (!(link > 0)) return kInfinite;
+  double fair = 0;
+  std::size_t fed = 0;
+  for (;;) {  // those that ask for less than their part leave the rest to the others; the level only rises
+    double left = link;
+    std::size_t content = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double asks = demand(models_[i]);
+      if (asks > fair) continue;
+      left -= asks;
+      ++content;
+    }
+    if (content == count) return kInfinite;
+    if (fair > 0 && content == fed) return fair;
+    fed = content;
+    fair = left / static_cast<double>(count - content);
+  }
+}
+
+Stages Completion::stages(const Model& m, double burst_up, double burst_down, double steady_up, double steady_down) const {
+  const double up = in_ / std::min(m.up, steady_up), down = out_ / std::min(m.down, steady_down);
+  Stages s;
+  s.first = in_ / std::min(m.up, burst_up) + m.compute + out_ / std::min(m.down, burst_down);
+  s.once = m.fixed + m.transfer_up + m.launch + m.transfer_down;
+  if (in_ > 0) s.once += static_cast<double>(request_.cost.replicated) / std::min(m.up, burst_up);
+  const double half = (up + m.compute + down) / 2;
+  s.per_slice = std::max({up, m.compute, down, half});
+  s.slice = s.per_slice == m.compute ? m.launch
+            : s.per_slice == up      ? m.transfer_up
+            : s.per_slice == down    ? m.transfer_down
+                                     : (m.transfer_up + m.launch + m.transfer_down) / 2;
+  return s;
+}
+
+double Completion::pieces(const Model& model, const Stages& stages, double items, double slice_cost) const {
+  const double fewest = std::max(1.0, std::ceil(items / model.pipeline - 1e-9));
+  const double granules = std::max(1.0, std::floor(items / static_cast<double>(request_.granularity)));
+  if (!(slice_cost > 0)) return fewest;
+  const double best = std::round(std::sqrt(std::max(0.0, items * (stages.first - stages.per_slice) / slice_cost)));
+  return std::max(fewest, std::min({best, granules, kMostPieces}));
+}
+
+CompletionPlan Completion::with(std::size_t count) const {
+  const double burst_up = level(request_.link_up, count, [](const Model& m) { return m.up; });
+  const double burst_down = level(request_.link_down, count, [](const Model& m) { return m.down; });
+  const double steady_up = level(request_.link_up, count, [&](const Model& m) { return std::min(m.up, m.rate * in_); });
+  const double steady_down = level(request_.link_down, count, [&](const Model& m) { return std::min(m.down, m.rate * out_); });
+  const double work = static_cast<double>(request_.items), merge_slice = seconds(request_.merge.per_slice);
+  std::vector<Stages> costs;
+  double rates = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    costs.push_back(stages(models_[i], burst_up, burst_down, steady_up, steady_down));
+    rates += 1 / costs[i].per_slice;
+  }
+  WaterLevel water;
+  std::vector<double> slices(count, 1);
+  std::vector<WaterTerm> terms(count);
+  bool changed = true;
+  for (int round = 0; round < 3 && changed; ++round) {  // pieces from shares, shares from pieces
+    changed = round == 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Stages& s = costs[i];
+      const double items = round == 0 ? work / s.per_slice / rates : water.amounts[i];
+      const double more = pieces(models_[i], s, items, s.slice + merge_slice * static_cast<double>(count));
+      changed |= more != slices[i];
+      slices[i] = more;
+      const double further = more - 1;
+      terms[i] = {s.once + further * s.slice, (s.first + further * s.per_slice) / more};
+    }
+    if (changed) water = water_fill(work, terms);
+  }
+  CompletionPlan plan{std::vector<double>(request_.devices.size(), 0), std::vector<double>(request_.devices.size(), 0), water.end};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!(water.amounts[i] > 0)) continue;
+    plan.items[models_[i].index] = water.amounts[i];
+    plan.pieces[models_[i].index] = slices[i];
+    plan.seconds += merge_slice * slices[i];
+  }
+  plan.seconds += seconds(request_.merge.fixed);
+  return plan;
+}
+
+// Without a link to share and without a merge that grows, water-filling itself leaves out whoever would come too late.
+bool Completion::more_may_hurt() const {
+  return request_.merge.per_slice > Nanos{} || (in_ > 0 && request_.link_up > 0) || (out_ > 0 && request_.link_down > 0);
+}
+
+// No plan for the first `count` devices ends sooner: each at its own rate all the time.
+double Completion::bound(std::size_t count) const { return static_cast<double>(request_.items) / rates_[count - 1]; }
+
+CompletionPlan Completion::best() {
+  const std::size_t all = models_.size();
+  CompletionPlan least = with(all);
+  if (!more_may_hurt()) return least;
+  // From all of them down; what cannot be as good is not worked out.
+  double best = least.seconds;
+  std::vector<std::pair<std::size_t, CompletionPlan>> tried;  // most devices first
+  tried.emplace_back(all, std::move(least));
+  std::size_t low = 0;  // the most devices known to be too few
+  for (std::size_t k = all; k > 1 && low == 0;) {
+    k = all <= kTryAll ? k - 1 : std::bit_floor(k - 1);
+    if (bound(k) > best * (1 + kAsGood)) {
+      low = k;
+    } else {
+      tried.emplace_back(k, with(k));
+      best = std::min(best, tried.back().second.seconds);
+    }
+  }
+  const double enough = best * (1 + kAsGood);
+  std::size_t at = tried.size() - 1;
+  for (; tried[at].second.seconds > enough; --at) low = tried[at].first;
+  // More devices than are tried one by one: the least number between that and the one before, to a sixteenth.
+  std::size_t high = tried[at].first;
+  least = std::move(tried[at].second);
+  while (high - low > std::max<std::size_t>(1, high / kTryAll)) {
+    const std::size_t middle = low + (high - low) / 2;
+    CompletionPlan plan;
+    if (bound(middle) <= enough) plan = with(middle);
+    if (plan.items.empty() || plan.seconds > enough) {
+      low = middle;
+    } else {
+      high = middle;
+      least = std::move(plan);
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+CompletionPlan least_completion(const PlanRequest& request, const std::vector<double>& rates) {
+  return Completion(request, rates).best();
+}
+
+}  // namespace mgpu

@@ -1,0 +1,131 @@
+// Queues of the devices.
+#include "lib/plan/queue_source.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/plan/cost_model.hpp"
+#include "lib/plan/shared_piece.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr double kOverheadShare = 0.02;  // of the run that launches of further pieces may cost
+constexpr double kShrink = 8;            // a piece is this part of what is left of the queue, while that is not too little
+
+}  // namespace
+
+QueueSource::QueueSource(const PlanRequest& request, std::span<const Items> shares, double most_pieces)
+    : ledger_(request), pace_(request), items_(static_cast<double>(request.items)), most_pieces_(most_pieces) {
+  if (shares.size() != request.devices.size()) throw Error(ErrorKind::internal, "a plan with queues needs one share per device");
+  Items begin = 0;
+  for (std::uint32_t i = 0; i < shares.size(); ++i) {
+    ledger_.assign({i}, {begin, begin + shares[i]});
+    begin += shares[i];
+    const DeviceEstimate& device = request.devices[i];
+    const Nanos transfers = request.mode == Mode::resident ? Nanos{} : 2 * device.transfer;
+    move_costs_.push_back(std::max(0.0, seconds(device.launch + transfers)));
+  }
+  set_least_pieces();
+}
+
+void QueueSource::set_least_pieces() {
+  double rates = 0;
+  for (std::uint32_t i = 0; i < ledger_.size(); ++i) rates += ledger_.is_able({i}) ? pace_.rate({i}) : 0;
+  const double time = rates > 0 ? items_ / rates : 0;  // of a perfect split
+  least_.resize(ledger_.size());
+  for (std::uint32_t i = 0; i < least_.size(); ++i) {
+    const double pieces = pace_.timed() ? pieces_worth(pace_.overhead({i}), time, kOverheadShare, most_pieces_) : most_pieces_;
+    least_[i] = pace_.rate({i}) * time / pieces;
+  }
+}
+
+Answer QueueSource::next(DeviceIndex device) {
+  balance(device);
+  pace_.issuing(ledger_, device);
+  const Items own = own_piece(device);
+  if (own > 0 && !ends_late(device, own)) {
+    if (const auto slice = ledger_.issue_own(device, own)) return *slice;
+  }
+  const Items piece = shared_piece(ledger_, device);
+  if (!ledger_.holds_back(device, piece)) {
+    if (const auto slice = ledger_.issue_shared(device, piece)) return *slice;
+  }
+  return ledger_.nothing_now();
+}
+
+void QueueSource::finished(DeviceIndex device, const Slice& slice, Nanos busy) {
+  const bool first = !pace_.timed();
+  ledger_.finished(device, slice);
+  pace_.finished(device, slice, busy);
+  if (first) set_least_pieces();  // only now is it known what a launch is beside them
+}
+
+void QueueSource::rejected(DeviceIndex device, const Slice& slice, Items at_most) { ledger_.rejected(device, slice, at_most); }
+
+void QueueSource::lost(DeviceIndex device, std::span<const Slice> not_on_host) { ledger_.lost(device, not_on_host); }
+
+void QueueSource::joined(DeviceIndex device) {
+  ledger_.joined(device);
+  pace_.joined(device);
+  if (device.value < move_costs_.size()) return;
+  move_costs_.push_back(*std::max_element(move_costs_.begin(), move_costs_.end()));
+  set_least_pieces();
+}
+
+double QueueSource::queue_end(DeviceIndex device) const {
+  const Items own = ledger_.owned(device);
+  const double end = pace_.end(ledger_, device);
+  if (own == 0) return end;
+  return end + static_cast<double>(own) / pace_.rate(device) + (pace_.timed() ? pace_.overhead(device) : 0);
+}
+
+void QueueSource::steal_if_idle(DeviceIndex thief) {
+  if (ledger_.owned(thief) > 0 || ledger_.shared() > 0 || !ledger_.is_able(thief)) return;
+  // Largest estimated remaining time, not largest count: a slow device with little left is the one to help.
+  DeviceIndex victim = thief;
+  double last = 0;
+  for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
+    if (ledger_.owned({i}) == 0) continue;
+    const double end = queue_end({i});
+    if (victim != thief && end <= last) continue;
+    victim = {i};
+    last = end;
+  }
+  if (victim != thief) steal(thief, victim, last);
+}
+
+// As much as lets both end together: a share r_thief / (r_thief + r_victim) of what the victim has left when both are free now,
+// less by what the thief still has in flight and the launch it pays.
+void QueueSource::steal(DeviceIndex thief, DeviceIndex victim, double before) {
+  const double mine = pace_.rate(thief), theirs = pace_.rate(victim), cost = move_cost(thief);
+  const double start = pace_.end(ledger_, thief) + cost;
+  const double granule = static_cast<double>(ledger_.granularity());
+  const double items = std::round((before - start) * mine * theirs / (mine + theirs) / granule) * granule;
+  if (!(items >= granule)) return;
+  const double after = std::max(start + items / mine, before - items / theirs);
+  if (before - after > std::max(cost, before * 1e-9)) ledger_.move_tail(victim, thief, static_cast<Items>(items));
+}
+
+Items QueueSource::own_piece(DeviceIndex device) const {
+  const auto left = static_cast<double>(ledger_.owned(device));
+  if (left == 0) return 0;
+  const double size = std::max(left / kShrink, least_[device.value]);
+  const double pieces = std::max(1.0, std::round(left / size));  // all alike: a crumb at the end would cost a launch
+  const Items items = round_up(static_cast<Items>(std::ceil(left / pieces - 1e-6)), ledger_.granularity());
+  return std::min(items, ledger_.piece(device));
+}
+
+// A second slice in flight is out of the reach of others. So near the end, a device that is behind them holds one only: its next
+// would end after the time at which all together could have finished everything. A quarter of a piece is no reason.
+bool QueueSource::ends_late(DeviceIndex device, Items piece) const {
+  if (ledger_.flights(device) == 0 || ledger_.able() < 2) return false;
+  double left = static_cast<double>(ledger_.shared());
+  for (std::uint32_t i = 0; i < ledger_.size(); ++i) left += static_cast<double>(ledger_.owned({i}));
+  const double takes = static_cast<double>(piece) / pace_.rate(device);
+  const double end = pace_.common_end(ledger_, left).end;
+  return pace_.end(ledger_, device) + takes > end + takes / 4 + move_cost(device);
+}
+
+}  // namespace mgpu

@@ -1,0 +1,53 @@
+// QueueSource: every device has a queue of its own, one contiguous range that it is given from the front in shrinking pieces; what
+// is not yet issued may move to another's queue, from the tail. When it moves is what strategies on top of it decide. Work of lost
+// devices, and what a device turns out not to take, is shared by all others, as in lib/plan/static_source.hpp.
+#pragma once
+
+#include <vector>
+
+#include "lib/plan/ledger.hpp"
+#include "lib/plan/pace.hpp"
+#include "lib/plan/slice_source.hpp"
+
+namespace mgpu {
+
+class QueueSource : public SliceSource {
+ public:
+  // One share per device, as for make_static_source. A piece is an eighth of what is left of a queue, but at least 1/most_pieces of
+  // a fair share, and more where launches would cost over 2 % of the run; pieces of that least size are all alike.
+  QueueSource(const PlanRequest& request, std::span<const Items> shares, double most_pieces);
+
+  Answer next(DeviceIndex device) override;
+  void finished(DeviceIndex device, const Slice& slice, Nanos busy) override;
+  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override;
+  void lost(DeviceIndex device, std::span<const Slice> not_on_host) override;
+  void joined(DeviceIndex device) override;
+
+ protected:
+  // Before a device is answered: the moment to move work.
+  virtual void balance(DeviceIndex asking) = 0;
+
+  Ledger& ledger() { return ledger_; }
+  const Ledger& ledger() const { return ledger_; }
+  const Pace& pace() const { return pace_; }
+  // Seconds a device pays for a slice it would not have had: launch and transfers. 0 while nothing is timed.
+  double move_cost(DeviceIndex device) const { return pace_.timed() ? move_costs_[device.value] : 0; }
+  // When it would finish its queue, with nothing moved.
+  double queue_end(DeviceIndex device) const;
+  // A device that has run out takes from the tail of the queue that would end last, where that pays.
+  void steal_if_idle(DeviceIndex thief);
+
+ private:
+  void steal(DeviceIndex thief, DeviceIndex victim, double before);
+  void set_least_pieces();
+  Items own_piece(DeviceIndex device) const;
+  bool ends_late(DeviceIndex device, Items piece) const;
+
+  Ledger ledger_;
+  Pace pace_;
+  double items_, most_pieces_;
+  std::vector<double> least_;  // items a piece has at least, per device
+  std::vector<double> move_costs_;
+};
+
+}  // namespace mgpu

@@ -1,0 +1,39 @@
+// Scenario: devices and a piece of work that need not exist, as a file states them or as an earlier run estimated them. Plain data:
+// reading files is lib/report's matter, running it lib/exec's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/device/device.hpp"
+#include "lib/plan/slice_source.hpp"
+
+namespace mgpu {
+
+struct ScenarioDevice {
+  std::string name;
+  DeviceType type = DeviceType::gpu;
+  DeviceEstimate estimate;  // what strategies are told. `fits`, `pipeline` 0: as its memory and the work allow
+  double slow = 1;          // its kernels take this many times as long as it tells
+  Bytes memory = 0;         // 0: enough for anything
+};
+
+struct ScenarioWork {
+  std::string name;  // of the suite it stands for; may be empty
+  std::string rate_unit = "items/s";
+  Items items = 0, granularity = 1;
+  ItemCost cost{0, 0, 1, 0};
+  Items pipeline = 0;  // the piece a static share is handed out in; 0: an eighth of an equal share
+  MergeEstimate merge;
+};
+
+struct Scenario {
+  std::vector<ScenarioDevice> devices;
+  double link_up = 0, link_down = 0;  // bytes/s of the host link all share; 0: no limit
+  ScenarioWork work;
+};
+
+// More are refused: each device alone is a case of every session.
+inline constexpr std::size_t kMostScenarioDevices = 4096;
+
+}  // namespace mgpu

@@ -1,0 +1,93 @@
+// See the header.
+#include "lib/plan/shared_link.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mgpu {
+namespace {
+
+double per_ns(double bytes_per_s) { return bytes_per_s > 0 ? bytes_per_s * 1e-9 : std::numeric_limits<double>::infinity(); }
+
+}  // namespace
+
+SharedLink::SharedLink(double capacity) : capacity_(per_ns(capacity)) {}
+
+std::size_t SharedLink::class_for(double own) {
+  const double limit = per_ns(own);
+  const auto after = std::lower_bound(by_own_.begin(), by_own_.end(), limit,
+                                      [&](std::size_t index, double value) { return classes_[index].own < value; });
+  if (after != by_own_.end() && classes_[*after].own == limit) return *after;
+  by_own_.insert(after, classes_.size());
+  classes_.push_back({limit, 0, 0, {}});
+  return classes_.size() - 1;
+}
+
+bool SharedLink::is_limited(std::size_t flow_class) const {
+  return std::isfinite(capacity_) || std::isfinite(classes_[flow_class].own);
+}
+
+// Rates have not changed since the last time.
+void SharedLink::settle() {
+  if (settled_ == now_) return;
+  const auto passed = static_cast<double>((now_ - settled_).count());
+  settled_ = now_;
+  if (active_ == 0) return;
+  for (Class& each : classes_) {
+    if (!each.flows.empty()) each.carried += each.rate * passed;
+  }
+}
+
+void SharedLink::start(std::size_t flow_class, double bytes, std::uint32_t id) {
+  settle();
+  Class& mine = classes_[flow_class];
+  if (mine.flows.empty()) mine.carried = 0;  // small numbers keep their digits
+  mine.flows.push_back({mine.carried + bytes, id});
+  std::push_heap(mine.flows.begin(), mine.flows.end(), [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });
+  ++active_;
+  stale_ = true;
+}
+
+// To the nearest nanosecond, as every time here: it is over when less than half of one is left.
+Nanos SharedLink::Class::rest() const { return from_seconds(std::max(0.0, (flows.front().ends_at - carried) / rate) * 1e-9); }
+
+void SharedLink::refresh() {
+  stale_ = false;
+  std::size_t flows = active_;
+  next_ = Nanos::max();
+  if (flows == 0) return;
+  double left = capacity_;
+  for (const std::size_t index : by_own_) {
+    Class& each = classes_[index];
+    if (each.flows.empty()) continue;
+    each.rate = std::min(each.own, left / static_cast<double>(flows));
+    flows -= each.flows.size();
+    left -= each.rate * static_cast<double>(each.flows.size());
+    next_ = std::min(next_, now_ + each.rest());
+  }
+}
+
+Nanos SharedLink::next_end() {
+  if (stale_) refresh();
+  return next_;
+}
+
+void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
+  const bool ends = now >= next_end();
+  now_ = now;
+  if (!ends) return;
+  settle();
+  stale_ = true;  // also when rounding leaves a flow a last nanosecond: its end is to be found again, or nobody would get on
+  for (const std::size_t index : by_own_) {
+    Class& each = classes_[index];
+    while (!each.flows.empty() && each.rest() == Nanos{}) {
+      ended.push_back(each.flows.front().id);
+      std::pop_heap(each.flows.begin(), each.flows.end(), [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });
+      each.flows.pop_back();
+      --active_;
+    }
+  }
+}
+
+}  // namespace mgpu

@@ -1,0 +1,111 @@
+// adaptive: shares by the best that is known, which is what earlier samples of the case showed, else the estimates; and within a
+// sample, moved between the queues of the devices as soon as one turns out faster or slower than was thought.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "lib/plan/cost_model.hpp"
+#include "lib/plan/learned_shares.hpp"
+#include "lib/plan/queue_source.hpp"
+#include "lib/plan/static_source.hpp"
+#include "lib/plan/strategy.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr double kMostPieces = 32;    // of a share, all alike: two in flight are 6 % of it, out of reach when a device slows down
+constexpr double kWorthwhile = 0.02;  // of the whole run: a smaller gain may be noise
+constexpr double kGap = 0.3;          // of what is left: a hot device (> 0.8 busy until the end) beside a cold one (< 0.5)
+
+class AdaptiveSource final : public QueueSource {
+ public:
+  AdaptiveSource(const PlanRequest& request, std::span<const Items> shares) : QueueSource(request, shares, kMostPieces) {}
+
+  void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
+    QueueSource::finished(device, slice, busy);
+    changed_ = true;
+  }
+  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override {
+    QueueSource::rejected(device, slice, at_most);
+    changed_ = true;
+  }
+  void lost(DeviceIndex device, std::span<const Slice> not_on_host) override {
+    QueueSource::lost(device, not_on_host);
+    changed_ = true;
+  }
+  void joined(DeviceIndex device) override {
+    QueueSource::joined(device);
+    changed_ = true;
+  }
+
+ private:
+  void balance(DeviceIndex asking) override {
+    if (changed_) plan_anew();
+    changed_ = false;
+    steal_if_idle(asking);  // a single granule, which is more than any part of a new plan
+  }
+
+  // Re-plans what is not issued, when that gains enough: the thresholds keep it from following noise to and fro, the cost of a move
+  // from moving crumbs.
+  void plan_anew() {
+    const double now = pace().now();
+    double owned = 0, last = 0, first = std::numeric_limits<double>::infinity(), cost = 0;
+    for (std::uint32_t i = 0; i < ledger().size(); ++i) {
+      if (!ledger().is_able({i})) continue;
+      owned += static_cast<double>(ledger().owned({i}));
+      const double end = queue_end({i});
+      last = std::max(last, end);
+      first = std::min(first, end);
+      cost = std::max(cost, move_cost({i}));
+    }
+    if (owned == 0) return;
+    const WaterLevel level = pace().common_end(ledger(), owned + static_cast<double>(ledger().shared()));
+    const double gain = last - level.end;
+    const bool uneven = last - first > kGap * (last - now);
+    if ((uneven || gain > kWorthwhile * last) && gain > std::max(cost, last * 1e-9)) move_to(level.amounts);
+  }
+
+  // From the tails of those with too much to those with too little, and no more than the difference.
+  void move_to(const std::vector<double>& amounts) {
+    std::uint32_t donor = 0;
+    for (std::uint32_t taker = 0; taker < ledger().size(); ++taker) {
+      while (donor < ledger().size()) {
+        const double worth = 2 * move_cost({taker}) * pace().rate({taker});  // a piece that takes less is not worth its launch
+        const double least = std::max(static_cast<double>(ledger().granularity()) / 2, worth);
+        const double wanted = ledger().is_able({taker}) ? amounts[taker] - owned(taker) : 0;
+        if (wanted < least) break;
+        const double spare = owned(donor) - amounts[donor];
+        if (donor == taker || spare < least || !move({donor}, {taker}, std::min(wanted, spare))) ++donor;
+      }
+    }
+  }
+
+  bool move(DeviceIndex donor, DeviceIndex taker, double items) {
+    const double granule = static_cast<double>(ledger().granularity());
+    return ledger().move_tail(donor, taker, static_cast<Items>(std::round(items / granule) * granule)) > 0;
+  }
+  double owned(std::uint32_t device) const { return static_cast<double>(ledger().owned({device})); }
+
+  bool changed_ = false;
+};
+
+class Adaptive final : public Strategy {
+ public:
+  std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const override {
+    const std::vector<double> speeds = estimated_speeds(request).rates;
+    const auto learned = learned_shares(request, history, speeds);
+    return std::make_unique<AdaptiveSource>(request, shares_by_weight(request, learned.value_or(speeds)));
+  }
+};
+
+}  // namespace
+
+StrategyInfo adaptive_strategy() {
+  return {"adaptive",
+          "shares that follow what is measured, within a sample and between samples",
+          {},
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Adaptive>(); }};
+}
+
+}  // namespace mgpu

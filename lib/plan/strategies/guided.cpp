@@ -1,0 +1,167 @@
+// guided: one queue of chunks that shrink as the work does, by one of the published rules (lib/plan/self_scheduling.hpp). What is
+// added to them: no chunk so small that launches cost more than they gain, and no device given what it would finish last.
+#include <algorithm>
+#include <cmath>
+
+#include "lib/plan/cost_model.hpp"
+#include "lib/plan/ledger.hpp"
+#include "lib/plan/pace.hpp"
+#include "lib/plan/self_scheduling.hpp"
+#include "lib/plan/strategy.hpp"
+
+namespace mgpu {
+namespace {
+
+// On one device in eight that has 6.25 ms of work and 100 us a launch, this makes two chunks.
+constexpr double kOverheadShare = 0.02;
+constexpr double kMostPieces = 4096;
+
+struct GuidedOptions {
+  ChunkRule rule = ChunkRule::hguided;
+  double k = 2;
+  Items least = 0;  // granules; 0: from the overhead of a slice
+};
+
+// The least sensible chunk of each device, in granules.
+std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions& options) {
+  std::vector<Items> least(request.devices.size(), std::max<Items>(options.least, 1));
+  const Speeds speeds = estimated_speeds(request);
+  if (options.least > 0 || !speeds.timed) return least;
+  double all = 0;
+  for (const double rate : speeds.rates) all += rate;
+  const double time = static_cast<double>(request.items) / all;
+  for (std::size_t i = 0; i < least.size(); ++i) {
+    const double pieces = pieces_worth(seconds(slice_overhead(request, request.devices[i])), time, kOverheadShare, kMostPieces);
+    const double items = speeds.rates[i] * time / pieces;
+    least[i] = std::max<Items>(static_cast<Items>(std::ceil(items / static_cast<double>(request.granularity))), 1);
+  }
+  return least;
+}
+
+class GuidedSource final : public SliceSource {
+ public:
+  GuidedSource(const PlanRequest& request, const GuidedOptions& options)
+      : ledger_(request),
+        pace_(request),
+        least_(least_chunks(request, options)),
+        sizes_(options.rule, options.k, granules_left(), ledger_.able(), *std::min_element(least_.begin(), least_.end())) {
+    for (std::uint32_t i = 0; i < least_.size(); ++i)
+      launch_matters_ |= options.least == 0 && pace_.timed() && pace_.overhead({i}) > 0;
+  }
+
+  Answer next(DeviceIndex device) override {
+    if (ledger_.shared() == 0 || !ledger_.is_able(device)) return ledger_.nothing_now();
+    const Items piece = std::min(chunk_for(device) * ledger_.granularity(), ledger_.piece(device));
+    if (piece == 0) return ledger_.nothing_now();
+    pace_.issuing(ledger_, device);
+    const auto slice = ledger_.issue_shared(device, piece);
+    if (!slice) return ledger_.nothing_now();
+    sizes_.taken(granules_left());
+    return *slice;
+  }
+  void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
+    ledger_.finished(device, slice);
+    pace_.finished(device, slice, busy);
+  }
+  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override {
+    ledger_.rejected(device, slice, at_most);
+    sizes_.restart(granules_left(), ledger_.able());
+  }
+  void lost(DeviceIndex device, std::span<const Slice> not_on_host) override {
+    ledger_.lost(device, not_on_host);
+    sizes_.restart(granules_left(), ledger_.able());
+  }
+  void joined(DeviceIndex device) override {
+    ledger_.joined(device);
+    pace_.joined(device);
+    least_.resize(ledger_.size(), least_.front());
+    sizes_.restart(granules_left(), ledger_.able());
+  }
+
+ private:
+  Items granules_left() const { return ceil_div(ledger_.shared(), ledger_.granularity()); }
+
+  double share_of(DeviceIndex device) const {
+    double all = 0;
+    for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
+      if (ledger_.is_able({i})) all += pace_.rate({i});
+    }
+    return pace_.rate(device) / all;
+  }
+
+  // Granules; 0: others had better take what is left. A device is refused only while something is in flight, whose end makes
+  // everybody ask again: so nobody waits for ever.
+  Items chunk_for(DeviceIndex device) const {
+    const Items left = granules_left(), least = least_[device.value];
+    const Items size = sizes_.next(left, share_of(device), least);
+    const WaterLevel level = pace_.common_end(ledger_, static_cast<double>(ledger_.shared()));
+    const double items = static_cast<double>(std::min(size * ledger_.granularity(), ledger_.piece(device)));
+    if (!launch_matters_) {
+      const bool second = ledger_.flights(device) > 0;
+      const bool late = pace_.end(ledger_, device) + items / pace_.rate(device) > level.end * (1 + 1e-9);
+      return second && (late || ledger_.holds_back(device, static_cast<Items>(items))) ? 0 : size;
+    }
+    // At most what lets it end with all others, and all of that where only a crumb would be left of it. What takes less than a
+    // launch is not worth one; a launch more or less is no difference, as all will pay some.
+    const double granule = static_cast<double>(ledger_.granularity());
+    const double most = std::round(level.amounts[device.value] / granule);
+    const double launch = pace_.overhead(device) * pace_.rate(device) / granule;
+    if (most < std::max(1.0, launch)) return is_better_left(device, level) ? 0 : std::max<Items>(static_cast<Items>(most), 1);
+    const double rule = static_cast<double>(size);
+    Items chunk = size;
+    if (std::abs(most - rule) > launch && most < rule + 0.75 * static_cast<double>(least)) chunk = static_cast<Items>(most);
+    return static_cast<double>(left - std::min(chunk, left)) <= launch ? left : chunk;
+  }
+
+  // Hardly anything would be right for it: a device that is busy leaves it, an idle one takes it unless a busy one would have
+  // finished everything that is left before.
+  bool is_better_left(DeviceIndex device, const WaterLevel& level) const {
+    if (!ledger_.any_in_flight()) return false;
+    if (ledger_.flights(device) > 0 || !(level.amounts[device.value] > 0)) return true;
+    const double granule = static_cast<double>(ledger_.granularity());
+    const double end = pace_.now() + pace_.overhead(device) + granule / pace_.rate(device);
+    for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
+      if (ledger_.flights({i}) == 0 || !ledger_.is_able({i})) continue;
+      const double takes = pace_.overhead({i}) + static_cast<double>(ledger_.shared()) / pace_.rate({i});
+      if (pace_.end(ledger_, {i}) + takes < end) return true;
+    }
+    return false;
+  }
+
+  Ledger ledger_;
+  Pace pace_;
+  std::vector<Items> least_;
+  ChunkSizes sizes_;
+  bool launch_matters_ = false;
+};
+
+class Guided final : public Strategy {
+ public:
+  explicit Guided(const GuidedOptions& options) : options_(options) {}
+  std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
+    return std::make_unique<GuidedSource>(request, options_);
+  }
+
+ private:
+  GuidedOptions options_;
+};
+
+std::unique_ptr<Strategy> make_guided(const StrategyParams& params) {
+  constexpr ChunkRule rules[] = {ChunkRule::hguided, ChunkRule::factoring, ChunkRule::trapezoid, ChunkRule::weighted_factoring};
+  return std::make_unique<Guided>(
+      GuidedOptions{rules[static_cast<std::size_t>(params.at("variant"))], params.at("K"), static_cast<Items>(params.at("min"))});
+}
+
+}  // namespace
+
+StrategyInfo guided_strategy() {
+  return {"guided",
+          "one queue of chunks that shrink as the work does",
+          {named_param("variant", {"hguided", "factoring", "trapezoid", "weighted-factoring"}, "the rule for the next chunk"),
+           // 2: what all rules were published with; a round over all devices hands out about half of what is left.
+           {"K", 2, 1, 4096, "a round over all devices hands out 1/K of what is left; the papers on HGuided write k n"},
+           {"min", 0, 0, 1e9, "least granules in a chunk; 0: as many as keep launches under 2 % of the time", true}},
+          make_guided};
+}
+
+}  // namespace mgpu

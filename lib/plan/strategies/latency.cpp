@@ -1,0 +1,45 @@
+// latency: the shares, the sizes of pieces and the number of devices that make the whole end soonest, with launches, transfers, the
+// shared host link and the merge in the account (lib/plan/completion.hpp). Without any known rate there is no time to weigh: shares
+// are then as those of `capability`.
+#include <algorithm>
+#include <cmath>
+
+#include "lib/plan/completion.hpp"
+#include "lib/plan/cost_model.hpp"
+#include "lib/plan/ledger.hpp"
+#include "lib/plan/static_source.hpp"
+#include "lib/plan/strategy.hpp"
+
+namespace mgpu {
+namespace {
+
+class Latency final : public Strategy {
+ public:
+  std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
+    const Speeds speeds = estimated_speeds(request);
+    if (!speeds.timed || request.items == 0) return make_static_source_by_weight(request, speeds.rates);
+    const CompletionPlan plan = least_completion(request, speeds.rates);
+    const std::vector<Items> shares = shares_by_weight(request, plan.items);
+    std::vector<DeviceEstimate> devices(request.devices.begin(), request.devices.end());
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (shares[i] == 0 || plan.pieces[i] < 1) continue;
+      const Items piece = ceil_div(shares[i], static_cast<Items>(plan.pieces[i]));
+      const Items most = devices[i].pipeline > 0 ? devices[i].pipeline : devices[i].fits;
+      devices[i].pipeline = std::min(round_up(piece, request.granularity), most);
+    }
+    PlanRequest in_pieces = request;
+    in_pieces.devices = devices;
+    return make_static_source(in_pieces, shares);
+  }
+};
+
+}  // namespace
+
+StrategyInfo latency_strategy() {
+  return {"latency",
+          "what should end soonest: launches, transfers and the shared link weighed",
+          {},
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Latency>(); }};
+}
+
+}  // namespace mgpu

@@ -1,0 +1,174 @@
+// A file is named after a hash of who was measured ("of"), so that a newer calibration replaces an older one; what it was measured
+// with
+// ("by") is inside and compared whole, like "of".
+#include "lib/report/calibration_store.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/fnv.hpp"
+#include "lib/report/capability_json.hpp"
+#include "lib/report/json_reader.hpp"
+#include "lib/report/json_text.hpp"
+#include "lib/report/record_json.hpp"
+
+namespace mgpu {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "mgpu-bench/calibration";
+constexpr int kVersion = 1;
+
+// ".1" of the sub-device 0:0.1, else nothing.
+std::string part_of(const Device& device) {
+  const std::size_t dot = device.id.find('.');
+  return dot == std::string::npos ? "" : device.id.substr(dot);
+}
+
+// The same device again, also when others were hidden or reordered. Two CPUs of one name can only be told apart by their ids; parts
+// of a CPU differ by number and by size.
+Json identity(const Device& device) {
+  const std::string which = device.uuid  ? "uuid " + *device.uuid + part_of(device)
+                            : device.pci ? "pci " + *device.pci + part_of(device)
+                                         : "id " + device.id;
+  return {{"platform", device.platform}, {"name", device.name}, {"which", which}, {"compute_units", device.compute_units}};
+}
+
+Json driver(const Device& device) { return device.platform_version + " / " + device.driver_version; }
+
+Json identities(std::span<const Device> devices) {
+  std::vector<Json> all;
+  for (const Device& device : devices) all.push_back(identity(device));
+  std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return a.dump() < b.dump(); });
+  return all;
+}
+
+Json drivers(std::span<const Device> devices) {
+  std::vector<std::string> all;
+  for (const Device& device : devices) all.push_back(driver(device));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+// Names that are no UTF-8 come out of dump() replaced, and out of a file as they were written: compare them as text.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+fs::path file_of(const fs::path& folder, const char* kind, const Json& of) {
+  return folder / (std::string(kind) + "-" + fnv1a_hex(text_of(of)) + ".json");
+}
+
+struct Kept {
+  Json document;
+  bool found = false;
+  std::string changed;  // what it was made with another of: "driver"; empty: it can be used
+};
+
+// The document in `file`; throws Error(input) when it is none of ours, or not of these devices.
+Kept read_kept(const fs::path& file, const Json& of, const Json& by) {
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    if (error) throw Error(ErrorKind::input, error.message());
+    return {};
+  }
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (text.empty()) throw Error(ErrorKind::input, "it cannot be read, or is empty");
+  Kept kept{Json::parse(text, nullptr, false), true, {}};
+  if (kept.document.is_discarded()) throw Error(ErrorKind::input, "it is not JSON, or cut off");
+  const JsonReader json(kept.document);
+  if (json.at("schema").string() != kSchema) json.at("schema").fail("another kind of file");
+  if (json.at("schema_version").integer<int>() != kVersion) json.at("schema_version").fail("of another version of the tool");
+  if (text_of(json.at("of").json()) != text_of(of)) throw Error(ErrorKind::input, "it is of another device");
+  for (const auto& [what, value] : by.items()) {
+    if (kept.changed.empty() && text_of(json.at("by").at(what.c_str()).json()) != text_of(value)) kept.changed = what;
+  }
+  return kept;
+}
+
+Json document(const Json& of, const Json& by) {
+  return {{"schema", kSchema}, {"schema_version", kVersion}, {"of", of}, {"by", by}};
+}
+
+std::string damaged(const fs::path& file, const std::string& why) {
+  return "the calibration in " + file.string() + " is not used: " + why;
+}
+
+// Without the file's name: the same line for all devices of a kind.
+std::string outdated(const std::string& whose, const std::string& changed) {
+  return "a kept calibration of " + whose + " is not used: it was made with another " + changed;
+}
+
+void write(const fs::path& file, const Json& document, std::vector<std::string>& warnings) {
+  try {
+    write_file_atomically(file, json_text(document));
+  } catch (const Error& error) {
+    warnings.push_back(std::string("the calibration is not kept: ") + error.what());
+  }
+}
+
+}  // namespace
+
+CalibrationStore::CalibrationStore(fs::path folder, const CalibrationBasis& basis)
+    : folder_(std::move(folder)), tool_(basis.tool), kernels_(fnv1a_hex(basis.kernels)) {}
+
+std::optional<Capability> CalibrationStore::load(const Device& device, std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return std::nullopt;
+  const Json of = identity(device);
+  const fs::path file = file_of(folder_, "device", of);
+  try {
+    const Kept kept = read_kept(file, of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
+    if (!kept.changed.empty()) warnings.push_back(outdated(device.name, kept.changed));
+    if (!kept.found || !kept.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(kept.document).at("capability");
+    const auto capability = read_capability(json);
+    if (!capability || !is_complete(*capability)) json.fail("figures are missing");
+    return capability;
+  } catch (const Error& error) {
+    warnings.push_back(damaged(file, error.what()));
+    return std::nullopt;
+  }
+}
+
+std::optional<LinkCapability> CalibrationStore::load_link(std::span<const Device> devices,
+                                                          std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return std::nullopt;
+  const Json of = identities(devices);
+  const fs::path file = file_of(folder_, "link", of);
+  try {
+    const Kept kept = read_kept(file, of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
+    if (!kept.changed.empty()) warnings.push_back(outdated("all devices together", kept.changed));
+    if (!kept.found || !kept.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(kept.document).at("link");
+    LinkCapability link{{}, read_rate(json.at("up_bytes_per_s")), read_rate(json.at("down_bytes_per_s"))};
+    for (const Device& device : devices) link.devices.push_back(device.id);
+    return link;
+  } catch (const Error& error) {
+    warnings.push_back(damaged(file, error.what()));
+    return std::nullopt;
+  }
+}
+
+void CalibrationStore::save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return;
+  const Json of = identity(device);
+  Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
+  json["capability"] = capability_json(capability);
+  write(file_of(folder_, "device", of), json, warnings);
+}
+
+void CalibrationStore::save_link(std::span<const Device> devices, const LinkCapability& link,
+                                 std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return;
+  const Json of = identities(devices);
+  Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
+  json["link"] = {{"up_bytes_per_s", link.up}, {"down_bytes_per_s", link.down}};
+  write(file_of(folder_, "link", of), json, warnings);
+}
+
+}  // namespace mgpu

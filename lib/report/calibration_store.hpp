@@ -1,0 +1,41 @@
+// Calibrations kept on disk: one small JSON file per device and one per set of devices. What cannot be trusted is never used: a
+// file that is damaged, of something else, or of another driver, tool or kernel is a warning, and whoever asked measures again.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/device/capability.hpp"
+#include "lib/device/device.hpp"
+
+namespace mgpu {
+
+// What the figures depend on besides the device and its driver.
+struct CalibrationBasis {
+  std::string tool;     // its version, to the commit
+  std::string kernels;  // text of the kernels that measure
+};
+
+class CalibrationStore {
+ public:
+  // An empty folder: nothing is read and nothing is kept.
+  CalibrationStore(std::filesystem::path folder, const CalibrationBasis& basis);
+
+  // None when there is none that can be used; a file that is there but cannot be used adds a line to `warnings`.
+  std::optional<Capability> load(const Device& device, std::vector<std::string>& warnings) const;
+  // Of this set of devices, in whatever order.
+  std::optional<LinkCapability> load_link(std::span<const Device> devices, std::vector<std::string>& warnings) const;
+
+  // Atomically, over what was there. A folder that cannot be written adds a line to `warnings`: it costs a later run time, no more.
+  void save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const;
+  void save_link(std::span<const Device> devices, const LinkCapability& link, std::vector<std::string>& warnings) const;
+
+ private:
+  std::filesystem::path folder_;
+  std::string tool_, kernels_;  // the latter as a hash
+};
+
+}  // namespace mgpu

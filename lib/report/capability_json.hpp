@@ -1,0 +1,25 @@
+// A measured capability <-> JSON, the same in the result file and in the calibration cache. Internal to lib/report, but for
+// writing, which `devices --json` and `calibrate --json` do too.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "lib/device/capability.hpp"
+
+namespace mgpu {
+
+class JsonReader;
+
+// An empty object when unknown; a figure that was not measured is null.
+nlohmann::ordered_json capability_json(const std::optional<Capability>& capability);
+// None for an empty object and for null. Throws Error(input) naming the field when one is missing or no possible figure.
+std::optional<Capability> read_capability(const JsonReader& json);
+
+// Of operations or bytes per second. Throws Error(input) likewise.
+double read_rate(const JsonReader& json);
+
+// Is everything measured but fp64, which not every device has?
+bool is_complete(const Capability& capability);
+
+}  // namespace mgpu

@@ -1,0 +1,25 @@
+// A JSON file from disk, for readers whose every complaint is one line that begins with the file's name. Internal to lib/report.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu {
+
+// Throws Error(input), without the name: a directory, unreadable, no JSON. `kind` is what it should be: "a result file".
+nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const char* kind);
+
+// What `read` makes of it; errors of either carry the file's name.
+template <typename F>
+auto read_json_file(const std::filesystem::path& file, const char* kind, F read) {
+  try {
+    return read(parse_json_file(file, kind));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::input, file.string() + ": " + error.what());
+  }
+}
+
+}  // namespace mgpu

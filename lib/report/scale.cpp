@@ -1,0 +1,44 @@
+// See the header.
+#include "lib/report/scale.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace mgpu {
+
+namespace {
+
+// At least three significant digits for the smallest value; no more than four decimals.
+int decimals_for(double smallest) {
+  if (!(smallest > 0)) return 2;
+  return std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), 0, 4);
+}
+
+}  // namespace
+
+std::string Scale::format(double value) const { return fmt::format("{:.{}f}", value * factor, decimals); }
+
+Scale time_scale(double smallest_ns) {
+  struct Unit {
+    double ns;
+    const char* name;
+  };
+  static constexpr std::array<Unit, 4> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
+  const auto unit = std::find_if(units.begin(), units.end() - 1, [&](const Unit& u) { return smallest_ns >= u.ns; });
+  return {1 / unit->ns, unit->name, unit->ns == 1 ? 0 : decimals_for(smallest_ns / unit->ns)};
+}
+
+Scale rate_scale(double smallest, double largest) {
+  struct Unit {
+    double value;
+    const char* name;
+  };
+  static constexpr std::array<Unit, 6> units = {{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
+  const auto unit = std::find_if(units.begin(), units.end() - 1, [&](const Unit& u) { return largest >= u.value; });
+  return {1 / unit->value, unit->name, decimals_for(smallest / unit->value)};
+}
+
+}  // namespace mgpu

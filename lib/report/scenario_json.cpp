@@ -1,0 +1,219 @@
+// Strict reading: every key is known, every number in its range.
+#include "lib/report/scenario_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/quote.hpp"
+#include "lib/report/json_file.hpp"
+#include "lib/report/json_names.hpp"
+#include "lib/report/json_reader.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Items kMostItems = Items{1} << 62;            // as lib/plan/ledger.hpp has it
+constexpr double kMostSeconds = 1e7;                    // of one device alone: times stay far from where nanoseconds overflow
+constexpr std::int64_t kMostNanos = 1'000'000'000'000;  // 1,000 s of anything paid once, or once a slice
+constexpr double kMostSlices = 1e6;
+
+class Object {
+ public:
+  Object(JsonReader json, std::initializer_list<const char*> known) : json_(std::move(json)) {
+    json_.expect(json_.json().is_object(), "an object");
+    json_.members([&](const std::string& key, const JsonReader&) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) return;
+      json_.fail(fmt::format("unknown key {}; accepted: {}", in_quotes(key), fmt::join(known, ", ")));
+    });
+  }
+
+  bool has(const char* key) const { return json_.json().contains(key); }
+  JsonReader at(const char* key) const { return json_.at(key); }
+
+  template <typename T>
+  T whole(const char* key, T least, T most, std::optional<T> standard = {}) const {
+    if (standard && !has(key)) return *standard;
+    const JsonReader value = at(key);
+    const std::optional<T> number = JsonReader::whole<T>(value.json());
+    if (!number || *number < least || *number > most) {
+      value.fail(fmt::format("{} is not accepted: a whole number from {} to {}", shown(value), least, most));
+    }
+    return *number;
+  }
+  Nanos nanos(const char* key) const { return Nanos{whole<std::int64_t>(key, 0, kMostNanos, 0)}; }
+  // From `least`, or above 0 when that is 0 and zero makes no sense.
+  double number(const char* key, double least, double most, std::optional<double> standard = {}, bool zero = true) const {
+    if (standard && !has(key)) return *standard;
+    const JsonReader value = at(key);
+    const double read = value.json().is_number() ? value.json().get<double>() : std::nan("");
+    if (!(read >= least && read <= most && (zero || read > 0))) {
+      value.fail(
+          fmt::format("{} is not accepted: a number {} {:g}, at most {:g}", shown(value), zero ? "from" : "above", least, most));
+    }
+    return read;
+  }
+  std::string text(const char* key, std::string standard) const { return has(key) ? at(key).string() : standard; }
+
+ private:
+  static std::string shown(const JsonReader& value) {
+    return in_quotes(value.json().dump(-1, ' ', true, Json::error_handler_t::replace));
+  }
+  using Json = nlohmann::ordered_json;
+  JsonReader json_;
+};
+
+constexpr double kMostRate = 1e18;
+
+void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
+  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "fixed_ns", "transfer_ns", "up", "down", "memory",
+                             "free_memory", "fits", "pipeline", "score", "slow", "reserve"});
+  ScenarioDevice device;
+  device.name = object.text("name", "device");
+  const std::string type = object.text("type", "gpu");
+  const auto known = json_names::from_string(type, {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom});
+  if (!known) object.at("type").fail(in_quotes(type) + " is unknown; accepted: gpu, cpu, accelerator, custom");
+  device.type = *known;
+  device.slow = object.number("slow", 1, 1e6, 1.0);
+  device.memory = object.whole<Bytes>("memory", 1, kMostItems, Bytes{0});
+  DeviceEstimate& estimate = device.estimate;
+  estimate.items_per_s = object.number("items_per_s", 0, kMostRate, {}, false);
+  estimate.score = object.number("score", 0, 100, 100.0);
+  estimate.fixed = object.nanos("fixed_ns");
+  estimate.launch = object.nanos("launch_ns");
+  estimate.transfer = object.nanos("transfer_ns");
+  estimate.up = object.number("up", 0, kMostRate, 0.0);
+  estimate.down = object.number("down", 0, kMostRate, 0.0);
+  estimate.fits = object.whole<Items>("fits", 1, kMostItems, Items{0});
+  estimate.pipeline = object.whole<Items>("pipeline", 1, kMostItems, Items{0});
+  estimate.free_memory = object.whole<Bytes>("free_memory", 0, kMostItems, device.memory);
+  if (object.has("reserve")) estimate.reserve = object.at("reserve").boolean();
+  const auto count = object.whole<std::size_t>("count", 1, kMostScenarioDevices, std::size_t{1});
+  if (devices.size() + count > kMostScenarioDevices) {
+    object.at("count").fail(
+        fmt::format("makes {} devices in all; accepted: up to {}", devices.size() + count, kMostScenarioDevices));
+  }
+  devices.insert(devices.end(), count, device);
+}
+
+ScenarioWork read_work(const JsonReader& json) {
+  const Object object(json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated", "pipeline",
+                             "merge_fixed_ns", "merge_per_slice_ns"});
+  ScenarioWork work;
+  work.name = object.text("name", work.name);
+  work.rate_unit = object.text("unit", work.rate_unit);
+  work.items = object.whole<Items>("items", 1, kMostItems);
+  work.granularity = object.whole<Items>("granularity", 1, kMostItems, Items{1});
+  work.cost.ops = object.number("ops", 0, kMostRate, 1.0, false);
+  work.cost.in_bytes = object.number("in_bytes", 0, 1e15, 0.0);
+  work.cost.out_bytes = object.number("out_bytes", 0, 1e15, 0.0);
+  work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostItems, Bytes{0});
+  work.pipeline = object.whole<Items>("pipeline", 1, kMostItems, Items{0});
+  work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns")};
+  return work;
+}
+
+// Well-formed numbers may still ask for a simulation that never ends.
+void check_extent(const Scenario& scenario) {
+  const ScenarioWork& work = scenario.work;
+  const auto items = static_cast<double>(work.items);
+  const double in = items * work.cost.in_bytes + static_cast<double>(work.cost.replicated), out = items * work.cost.out_bytes;
+  for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
+    const ScenarioDevice& device = scenario.devices[i];
+    const DeviceEstimate& estimate = device.estimate;
+    const auto takes = [](double bytes, double own, double link) {
+      return std::max(own > 0 ? bytes / own : 0, link > 0 ? bytes / link : 0);
+    };
+    const double alone = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up) +
+                         takes(out, estimate.down, scenario.link_down);
+    if (!(alone <= kMostSeconds)) {
+      throw Error(ErrorKind::input, fmt::format("device {} ({}) alone would take {:.3g} s for the work; accepted: up to {:g} s", i,
+                                                in_quotes(device.name), alone, kMostSeconds));
+    }
+    const Items stated = estimate.pipeline > 0 ? estimate.pipeline : work.pipeline;
+    for (const Items piece : {stated, estimate.fits}) {
+      if (piece == 0 || items / static_cast<double>(std::max(piece, work.granularity)) <= kMostSlices) continue;
+      throw Error(ErrorKind::input, fmt::format("device {} ({}): pieces of {} items cut {} items into more than {:g} slices", i,
+                                                in_quotes(device.name), piece, work.items, kMostSlices));
+    }
+  }
+}
+
+Scenario scenario_from_json(const nlohmann::ordered_json& json) {
+  const Object object(JsonReader(json), {"schema", "devices", "link", "work"});
+  constexpr const char* kName = "mgpu-bench/scenario";
+  if (object.text("schema", kName) != kName) object.at("schema").fail(std::string("accepted: ") + kName);
+  Scenario scenario;
+  object.at("devices").elements([&](const JsonReader& device) { read_devices(device, scenario.devices); });
+  if (scenario.devices.empty()) object.at("devices").fail("at least one device expected");
+  if (object.has("link")) {
+    const Object link(object.at("link"), {"up", "down"});
+    scenario.link_up = link.number("up", 0, kMostRate, 0.0);
+    scenario.link_down = link.number("down", 0, kMostRate, 0.0);
+  }
+  scenario.work = read_work(object.at("work"));
+  check_extent(scenario);
+  return scenario;
+}
+
+const Device& device_of(const Report& report, const std::string& id) {
+  for (const DeviceRecord& record : report.devices) {
+    if (record.device.id == id) return record.device;
+  }
+  throw Error(ErrorKind::input, "device " + id + " of the case is not in the list of devices");
+}
+
+}  // namespace
+
+Scenario read_scenario(const std::filesystem::path& file) {
+  return read_json_file(file, "a scenario file", [](const nlohmann::ordered_json& json) { return scenario_from_json(json); });
+}
+
+std::size_t largest_estimated_run(const Report& report) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const PlanRecord& plan = report.runs[i].plan;
+    if (plan.estimates.empty() || !plan.request) continue;
+    if (!best || plan.estimates.size() > report.runs[*best].plan.estimates.size()) best = i;
+  }
+  if (!best) throw Error(ErrorKind::input, "no case of it carries estimates of its devices (plan.estimates, plan.request)");
+  return *best;
+}
+
+Scenario scenario_of(const Report& report, std::size_t index) {
+  if (index >= report.runs.size()) {
+    throw Error(ErrorKind::input, fmt::format("it has {} cases, there is no number {}", report.runs.size(), index));
+  }
+  const RunRecord& run = report.runs[index];
+  if (run.plan.estimates.size() != run.devices.size() || run.devices.empty() || !run.plan.request) {
+    throw Error(ErrorKind::input, fmt::format("case {} carries no estimates of its devices (plan.estimates, plan.request)", index));
+  }
+  const PlanRequestRecord& request = *run.plan.request;
+  Scenario scenario;
+  scenario.link_up = request.link_up;
+  scenario.link_down = request.link_down;
+  scenario.work.name = run.suite;
+  scenario.work.rate_unit = run.rate_unit.empty() ? scenario.work.rate_unit : run.rate_unit;
+  scenario.work.items = request.items;
+  scenario.work.granularity = request.granularity;
+  const double ops = request.items > 0 ? run.work.ops / static_cast<double>(request.items) : 0;
+  scenario.work.cost = {request.in_bytes, request.out_bytes, ops, request.replicated};
+  scenario.work.merge = request.merge;
+  if (request.items == 0 || request.granularity == 0) throw Error(ErrorKind::input, fmt::format("case {} has no items", index));
+  for (std::size_t i = 0; i < run.devices.size(); ++i) {
+    const Device& facts = device_of(report, run.devices[i]);
+    ScenarioDevice device{facts.name, facts.type, run.plan.estimates[i], 1, 0};
+    device.estimate.score = facts.score;
+    if (!(device.estimate.items_per_s > 0)) {
+      throw Error(ErrorKind::input, fmt::format("case {}: the rate of device {} was not known", index, run.devices[i]));
+    }
+    scenario.devices.push_back(std::move(device));
+  }
+  check_extent(scenario);
+  return scenario;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,130 @@
+// See the header.
+#include "lib/session/calibrate.hpp"
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "lib/exec/calibration.hpp"
+#include "lib/session/keep.hpp"
+
+namespace mgpu {
+namespace {
+
+// Eight GPUs under a new driver are one warning, not eight.
+void drop_repeats(std::vector<std::string>& lines) {
+  std::vector<std::string> seen;
+  for (std::string& line : lines) {
+    if (std::find(seen.begin(), seen.end(), line) == seen.end()) seen.push_back(std::move(line));
+  }
+  lines = std::move(seen);
+}
+
+// A device alone is its own link.
+void take_link_of_one(CalibrationResult& result, std::span<const Device> devices) {
+  const auto& only = result.calibration.devices.front();
+  if (!only) return;
+  result.calibration.link = LinkCapability{{devices.front().id}, only->pinned_up, only->pinned_down};
+  result.link_origin = result.origins.front();
+}
+
+class Calibrator {
+ public:
+  Calibrator(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, CalibrationResult& result)
+      : backend_(backend), devices_(devices), store_(store), result_(result) {}
+
+  void run() {
+    for (const Device& device : devices_) open(device);
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      if (open_[i]) result_.free_memory[i] = open_[i]->free_memory();
+      if (open_[i] && !result_.calibration.devices[i]) measure(i);
+    }
+    if (devices_.size() > 1 && !result_.calibration.link && result_.failed == 0) measure_together();
+  }
+
+ private:
+  void open(const Device& device) {
+    open_.push_back(nullptr);
+    try {
+      open_.back() = backend_.open(device);
+    } catch (const Error& error) {
+      fail(open_.size() - 1, error);
+    }
+  }
+
+  void fail(std::size_t index, const Error& error) {
+    const Device& device = devices_[index];
+    ++result_.failed;
+    result_.warnings.push_back("device " + device.id + " " + device.name + " is not calibrated: " + error.what());
+    if (error.kind() == ErrorKind::timeout) keep_for_ever(std::move(open_[index]));
+    open_[index].reset();
+  }
+
+  void measure(std::size_t index) {
+    try {
+      const Capability measured = measure_capability(backend_, *open_[index]);
+      result_.calibration.devices[index] = measured;
+      result_.origins[index] = CalibrationOrigin::measured;
+      store_.save(devices_[index], measured, result_.warnings);
+    } catch (const Error& error) {
+      fail(index, error);
+    }
+  }
+
+  void measure_together() {
+    std::vector<OpenDevice*> all;
+    for (const auto& device : open_) all.push_back(device.get());
+    try {
+      LinkCapability link = measure_link(backend_, all);
+      for (const Device& device : devices_) link.devices.push_back(device.id);
+      store_.save_link(devices_, link, result_.warnings);
+      result_.calibration.link = std::move(link);
+      result_.link_origin = CalibrationOrigin::measured;
+    } catch (const Error& error) {
+      result_.warnings.push_back(std::string("the devices are not calibrated together: ") + error.what());
+      if (error.kind() != ErrorKind::timeout) return;
+      for (auto& device : open_) keep_for_ever(std::move(device));  // one of them hangs
+    }
+  }
+
+  Backend& backend_;
+  std::span<const Device> devices_;
+  const CalibrationStore& store_;
+  CalibrationResult& result_;
+  std::vector<std::unique_ptr<OpenDevice>> open_;  // null: failed
+};
+
+CalibrationResult nothing_known(std::size_t devices) {
+  CalibrationResult result;
+  result.calibration.devices.resize(devices);
+  result.origins.resize(devices, CalibrationOrigin::none);
+  result.free_memory.resize(devices);
+  return result;
+}
+
+}  // namespace
+
+CalibrationResult kept_calibration(std::span<const Device> devices, const CalibrationStore& store) {
+  CalibrationResult result = nothing_known(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    result.calibration.devices[i] = store.load(devices[i], result.warnings);
+    if (result.calibration.devices[i]) result.origins[i] = CalibrationOrigin::kept;
+  }
+  if (devices.size() == 1) {
+    take_link_of_one(result, devices);
+  } else {
+    result.calibration.link = store.load_link(devices, result.warnings);
+    if (result.calibration.link) result.link_origin = CalibrationOrigin::kept;
+  }
+  drop_repeats(result.warnings);
+  return result;
+}
+
+CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh) {
+  CalibrationResult result = afresh ? nothing_known(devices.size()) : kept_calibration(devices, store);
+  Calibrator(backend, devices, store, result).run();
+  if (devices.size() == 1) take_link_of_one(result, devices);
+  drop_repeats(result.warnings);
+  return result;
+}
+
+}  // namespace mgpu

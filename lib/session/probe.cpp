@@ -1,0 +1,187 @@
+// See the header. A probe is a sample without a merge, so that threads, queues and polling are those of a case.
+#include "lib/session/probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "lib/base/stats.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr std::size_t kFewest = 3, kMost = 60;
+constexpr Nanos kEnough = std::chrono::milliseconds(60);
+constexpr double kHardlyLonger = 0.2;  // four times the work in that much more time: latency, not work
+
+// Each device takes the same items, in slices of a stated size.
+class ProbeSource final : public SliceSource {
+ public:
+  ProbeSource(Items items, Items slice, std::size_t devices) : items_(items), slice_(slice), devices_(devices) {}
+
+  Answer next(DeviceIndex device) override {
+    State& state = devices_[device.value];
+    if (state.given < items_) {
+      const Items begin = state.given;
+      state.given = std::min(items_, begin + slice_);
+      return Slice{begin, state.given};
+    }
+    const bool all = std::all_of(devices_.begin(), devices_.end(), [&](const State& s) { return s.finished == items_; });
+    if (all) return Done{};
+    return Wait{true};
+  }
+  void finished(DeviceIndex device, const Slice& slice, Nanos) override { devices_[device.value].finished += slice.size(); }
+  void rejected(DeviceIndex, const Slice&, Items) override { throw Error(ErrorKind::out_of_memory, "a probe did not fit"); }
+  void lost(DeviceIndex device, std::span<const Slice>) override { devices_[device.value] = {items_, items_}; }
+  void joined(DeviceIndex) override {}
+
+ private:
+  struct State {
+    Items given = 0, finished = 0;
+  };
+  Items items_, slice_;
+  std::vector<State> devices_;
+};
+
+// One execution: the time of each queue of each device, and the rest of the sample.
+struct Execution {
+  std::vector<std::array<Nanos, 3>> stages;  // of the first slice, by CommandKind
+  Nanos rest{};                              // of the sample, beyond the longest first slice
+  Nanos makespan{};
+};
+
+Execution read(const RawSample& sample, std::size_t devices) {
+  Execution execution;
+  execution.stages.resize(devices);
+  Nanos longest{};
+  for (const RawBatch& batch : sample.batches) {
+    if (batch.slice != 0) continue;
+    std::uint64_t first = 0, last = 0;
+    for (std::size_t kind = 0; kind < 3; ++kind) {
+      std::uint64_t begin = 0, end = 0;
+      for (const RawCommand& command : batch.commands) {
+        if (static_cast<std::size_t>(command.kind) != kind) continue;
+        begin = end == 0 ? command.started : std::min(begin, command.started);
+        end = std::max(end, command.ended);
+      }
+      execution.stages[batch.device.value][kind] = Nanos{static_cast<std::int64_t>(end - begin)};
+      if (end == 0) continue;
+      first = last == 0 ? begin : std::min(first, begin);
+      last = std::max(last, end);
+    }
+    longest = std::max(longest, Nanos{static_cast<std::int64_t>(last - first)});
+  }
+  execution.makespan = sample.makespan();
+  execution.rest = std::max(Nanos{}, sample.makespan() - longest);
+  return execution;
+}
+
+Nanos median_of(const std::vector<Execution>& executions, const std::function<Nanos(const Execution&)>& what) {
+  std::vector<Nanos> times;
+  for (const Execution& execution : executions) times.push_back(what(execution));
+  return summarise(times).median;
+}
+
+}  // namespace
+
+StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s) {
+  if (at_large <= Nanos{} || large == 0) return {};
+  const double longer = seconds(at_large), shorter = seconds(at_small);
+  double slope = longer / static_cast<double>(large);
+  if (large > small) {
+    slope = (longer - shorter) / static_cast<double>(large - small);
+    const bool latency = longer - shorter < kHardlyLonger * longer;
+    if (full_per_item_s > 0) slope = latency ? full_per_item_s : std::max(slope, full_per_item_s);
+    if (!(slope > 0)) slope = longer / static_cast<double>(std::max<Items>(items, 1));
+  }
+  const double fixed = longer - slope * static_cast<double>(large);
+  if (fixed > 0) return {from_seconds(fixed), slope};
+  return {Nanos{}, longer / static_cast<double>(large)};
+}
+
+Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
+                std::optional<Nanos> timeout) {
+  const Shape& shape = workload.shape();
+  const Items granule = std::max<Items>(shape.granularity, 1);
+  const auto whole = [&](double items) { return std::max(granule, static_cast<Items>(items) / granule * granule); };
+  Probe probe;
+  const Items large = std::min({whole(static_cast<double>(shape.items) * size.share), std::max<Items>(size.most, 1), shape.items});
+  const Items small = std::min(large, whole(static_cast<double>(large) / 4));
+  probe.items = large;
+  if (shape.items == 0 || members.empty()) return probe;
+
+  constexpr std::size_t at_small = 0, at_large = 1, in_pieces = 2;
+  std::array<std::vector<Execution>, 3> seen;
+  const Nanos begin = backend.now();
+  for (std::size_t round = 0; round < kMost && (round < kFewest || backend.now() - begin < kEnough); ++round) {
+    for (const std::size_t which : {at_small, at_large, in_pieces}) {
+      if (which != at_large && small == large) continue;
+      ProbeSource source(which == at_small ? small : large, which == at_large ? large : small, members.size());
+      const RawSample sample = executor.run({&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, timeout, false});
+      if (sample.failure || !sample.faults.empty()) {
+        probe.faults = sample.faults;
+        return probe;
+      }
+      seen[which].push_back(read(sample, members.size()));
+    }
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    std::array<StageCost, 3> stages;
+    for (std::size_t kind = 0; kind < 3; ++kind) {
+      const auto at = [&](const Execution& execution) { return execution.stages[i][kind]; };
+      const Nanos of_large = median_of(seen[at_large], at);
+      const Nanos of_small = seen[at_small].empty() ? of_large : median_of(seen[at_small], at);
+      const bool full_known = static_cast<CommandKind>(kind) == CommandKind::compute && i < size.full_per_item_s.size();
+      stages[kind] = fit_stage(small, of_small, large, of_large, shape.items, full_known ? size.full_per_item_s[i] : 0);
+    }
+    probe.devices.push_back({stages[0], stages[1], stages[2]});
+  }
+  const auto makespan = [](const Execution& execution) { return execution.makespan; };
+  if (!seen[in_pieces].empty()) {
+    const Nanos more = median_of(seen[in_pieces], makespan) - median_of(seen[at_large], makespan);
+    probe.next_slice = std::max(Nanos{}, more / static_cast<std::int64_t>((large + small - 1) / small - 1));
+  }
+  probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
+  return probe;
+}
+
+DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, bool copies_with_cores) {
+  DeviceEstimate estimate;
+  if (index >= probe.devices.size()) return estimate;
+  const ProbedDevice& device = probe.devices[index];
+  estimate.fixed = probe.fixed;
+  double per_item = device.compute.per_item_s;
+  if (mode == Mode::resident || copies_with_cores) {
+    // Nothing overlaps, so the samples themselves say what a further slice costs; what its queues cost besides is paid once.
+    per_item += device.upload.per_item_s + device.download.per_item_s;
+    estimate.launch = probe.next_slice;
+    estimate.fixed += std::max(Nanos{}, device.upload.fixed + device.compute.fixed + device.download.fixed - probe.next_slice);
+  } else {
+    const auto bytes_per_s = [](double bytes, const StageCost& stage) {
+      return stage.per_item_s > 0 ? bytes / stage.per_item_s : 0;
+    };
+    estimate.launch = device.compute.fixed;
+    estimate.up = bytes_per_s(cost.in_bytes, device.upload);
+    estimate.down = bytes_per_s(cost.out_bytes, device.download);
+    estimate.transfer = std::max(device.upload.fixed, device.download.fixed);
+  }
+  estimate.items_per_s = per_item > 0 ? 1 / per_item : 0;
+  return estimate;
+}
+
+void settle(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout) {
+  const Nanos begin = backend.now();
+  while (!device.complete(batch)) {
+    if (timeout && backend.now() - begin > *timeout) {
+      throw Error(ErrorKind::timeout, "the device did not answer within the time of a case");
+    }
+    if (backend.is_virtual()) {
+      if (!backend.advance(std::nullopt)) throw Error(ErrorKind::timeout, "the device never answers");
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  device.take(batch);
+}
+
+}  // namespace mgpu

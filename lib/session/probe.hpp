@@ -1,0 +1,54 @@
+// Probes: short executions of a part of the items, before any case is sampled, that tell what a slice costs each device, alone or
+// with others at work. Estimates are made of them; what is predicted from estimates is lib/plan's matter.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "lib/exec/executor.hpp"
+
+namespace mgpu {
+
+// Time of a queue for a slice of k items: fixed + k * per_item_s.
+struct StageCost {
+  Nanos fixed{};
+  double per_item_s = 0;  // 0: the queue has nothing to do
+};
+
+struct ProbedDevice {
+  StageCost upload, compute, download;
+};
+
+struct Probe {
+  std::vector<ProbedDevice> devices;  // in the order of the members; empty when a device failed
+  Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work: host time included
+  Nanos fixed{};       // of a sample, beyond the queues of its one slice: waking up, first submit, collect
+  Items items = 0;     // that each device was given at most
+  std::vector<DeviceFault> faults;
+};
+
+struct ProbeSize {
+  double share = 0.05;                       // of the items
+  Items most = 0;                            // items
+  std::vector<double> full_per_item_s = {};  // per member: see fit_stage; empty: not known
+};
+
+// Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
+// small ones; in turn, at least three times and until 60 ms are spent, medians of each. k is what `size` says, but at least one
+// granule. Blocks.
+Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
+                std::optional<Nanos> timeout);
+
+// The two medians of a queue as a line. `full_per_item_s`: what an item costs on a full device, 0 when not known. A slice that
+// leaves most of the device idle takes hardly longer when it grows: then, and never below it, that is the slope. Noise can make a
+// line fall: without such a figure all `items` are then taken to cost as much once more.
+StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s);
+
+// What a strategy is told about member `index` of a probe. `copies_with_cores`: the device copies with the cores that compute
+// (CPUs), so that nothing overlaps.
+DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, bool copies_with_cores);
+
+// Polls to the end of a batch and forgets its commands. Throws Error(timeout).
+void settle(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout);
+
+}  // namespace mgpu

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""`mgpu-bench calibrate`, and what `devices` and `run` make of it, as a user sees them. Usage: calibrate_test.py BINARY [unittest
+arguments]. The helpers are those of cli_test.py. Figures are only ever compared with themselves."""
+
+import json
+import shutil
+from pathlib import Path
+
+import cli_test
+from cli_test import Case, mgpu
+
+RATES = ("fp32_flops", "int32_ops", "memory_bytes_per_s", "pinned_up_bytes_per_s", "pinned_down_bytes_per_s",
+         "pageable_up_bytes_per_s", "pageable_down_bytes_per_s")
+
+
+class Calibrates(Case):
+    def setUp(self):
+        super().setUp()
+        self.kept = Path(cli_test.SCRATCH) / "cache" / "mgpu-bench" / "calibration"  # beside built kernels, which stay
+        shutil.rmtree(self.kept, ignore_errors=True)
+
+    def calibrate(self, *arguments, **named):
+        result = self.good("calibrate", *cli_test.DEVICES, "--json", *arguments, **named)
+        return json.loads(result.out), result.err
+
+    def capabilities(self, *arguments):
+        """As `devices` has them in the same cache; nothing is measured."""
+        result = self.good("devices", *cli_test.DEVICES, "--json", *arguments)
+        return [device["capability"] for device in json.loads(result.out)["devices"]], result.err
+
+    def origins(self, report):
+        link = [report["link"]["from"]] if cli_test.DEVICE_COUNT > 1 else []
+        return {device["from"] for device in report["devices"]} | set(link)
+
+    def damage(self, text):
+        files = list(self.kept.glob("device-*.json"))
+        self.assertEqual(len(files), cli_test.DEVICE_COUNT)
+        for file in files:
+            file.write_text(text(file.read_text()))
+        return files
+
+    def test_it_measures_keeps_and_uses_what_it_kept(self):
+        first, err = self.calibrate()
+        self.assertEqual(err, "")
+        self.assertEqual(len(first["devices"]), cli_test.DEVICE_COUNT)
+        for device in first["devices"]:
+            for rate in RATES:
+                self.assertGreater(device["capability"][rate], 0)
+            self.assertGreater(device["capability"]["launch_ns"], 0)
+            self.assertGreater(device["free_memory_bytes"], 0)
+        self.assertGreater(first["link"]["up_bytes_per_s"], 0)
+        self.assertEqual(self.origins(first), {"measured"})
+        files = {file: file.read_bytes() for file in self.kept.iterdir()}
+        self.assertEqual(len(files), cli_test.DEVICE_COUNT + (cli_test.DEVICE_COUNT > 1))
+
+        second, err = self.calibrate()
+        self.assertEqual(err, "")
+        self.assertEqual(self.origins(second), {"kept"})
+        self.assertEqual([d["capability"] for d in second["devices"]], [d["capability"] for d in first["devices"]])
+        self.assertEqual({file: file.read_bytes() for file in self.kept.iterdir()}, files)
+
+        self.assertEqual(self.capabilities(), ([d["capability"] for d in first["devices"]], ""))
+        self.assertEqual(self.origins(self.calibrate("--recalibrate")[0]), {"measured"})
+        self.assertNotEqual({file: file.read_bytes() for file in self.kept.iterdir()}, files)
+
+    def test_the_table_says_units_and_where_figures_come_from(self):
+        wide = {"COLUMNS": "200"}
+        self.assertNotIn("FLOP/s", self.good("devices", *cli_test.DEVICES, env=wide).out)
+        text = self.good("calibrate", *cli_test.DEVICES, env=wide).out
+        for word in ("FLOP/s", "B/s", "us", "measured"):
+            self.assertIn(word, text)
+        self.assertIn("kept", self.good("calibrate", *cli_test.DEVICES, env=wide).out)
+        self.assertIn("FLOP/s", self.good("devices", *cli_test.DEVICES, env=wide).out)
+
+    def test_a_run_records_what_is_kept_and_measures_nothing(self):
+        report = self.small()
+        self.assertEqual([device["capability"] for device in report["devices"]], [{}] * cli_test.DEVICE_COUNT)
+        self.assertFalse(self.kept.exists())
+        kept, _ = self.calibrate()
+        report = self.small()
+        self.assertEqual([d["capability"] for d in report["devices"]], [d["capability"] for d in kept["devices"]])
+        self.assert_schema(self.folder / "small.json", "result")
+        self.good("report", self.folder / "small.json")
+        report = self.small("--no-cache")
+        self.assertEqual([device["capability"] for device in report["devices"]], [{}] * cli_test.DEVICE_COUNT)
+
+    def test_a_run_can_be_told_to_measure_first(self):
+        report = self.small("--recalibrate", "--no-cache")
+        self.assertGreater(report["devices"][0]["capability"]["fp32_flops"], 0)
+        self.assertFalse(self.kept.exists())
+        report = self.small("--recalibrate")
+        self.assertEqual([device["capability"] for device in report["devices"]], self.capabilities()[0])
+
+    def test_without_a_cache_nothing_is_read_and_nothing_kept(self):
+        report, err = self.calibrate("--no-cache")
+        self.assertEqual((self.origins(report), err), ({"measured"}, ""))
+        self.assertFalse(self.kept.exists())
+
+    def test_damaged_and_outdated_files_are_warned_of_measured_anew_and_replaced(self):
+        self.calibrate()
+        for text, why in ((lambda t: t[: len(t) // 2], "cut off"),
+                          (lambda t: t.replace('"driver": "', '"driver": "old '), "another driver"),
+                          (lambda t: t.replace('"fp32_flops": ', '"fp32_flops": -'), "fp32_flops")):
+            with self.subTest(why=why):
+                self.damage(text)
+                found, err = self.capabilities()
+                self.assertEqual(found, [{}] * cli_test.DEVICE_COUNT)
+                self.assertIn(why, err)
+                report, err = self.calibrate()
+                self.assertEqual({device["from"] for device in report["devices"]}, {"measured"})
+                self.assertIn("warning", err)
+                self.assertIn(why, err)
+                self.assertEqual(self.capabilities(), ([d["capability"] for d in report["devices"]], ""))
+
+    def test_a_cache_that_cannot_be_written_is_a_warning(self):
+        (self.folder / "mgpu-bench").write_text("in the way")
+        blocked = {"XDG_CACHE_HOME": str(self.folder)}
+        report, err = self.calibrate(env=blocked)
+        self.assertEqual(self.origins(report), {"measured"})
+        self.assertIn("warning", err)
+        self.assertIn("not kept", err)
+        self.assertGreater(report["devices"][0]["capability"]["fp32_flops"], 0)
+
+    def test_bad_options_are_named(self):
+        self.refused(["calibrate", "--size", "4"], 2, '"--size"')
+        self.refused(["calibrate", "-d", "bogus"], 2, "--devices", "accepted")
+        self.refused(["calibrate", "--sub-devices", "0"], 2, "--sub-devices", '"0"', "accepted")
+        self.refused(["calibrate", "--no-cache=perhaps"], 2, "--no-cache", "accepted")
+        self.refused(["calibrate"], 7, "/nonexistent", env={"OCL_ICD_VENDORS": "/nonexistent"})
+        result = mgpu("calibrate", "-d", "name~no-such-device")
+        self.assertEqual((result.code, result.out), (7, ""), result)
+        self.assertIn("Usage", self.good("calibrate", "-h", env={"OCL_ICD_VENDORS": "/nonexistent"}).out)
+
+
+if __name__ == "__main__":
+    cli_test.main()

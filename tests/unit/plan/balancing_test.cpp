@@ -1,0 +1,238 @@
+// Strategies that decide as they go, on devices alike, unequal, and slowing down; and what `adaptive` learns between samples.
+#include <doctest/doctest.h>
+
+#include "lib/plan/learned_shares.hpp"
+#include "tests/support/plan_problem.hpp"
+
+using namespace mgpu;
+using mgpu::test::Driven;
+using mgpu::test::Problem;
+
+namespace {
+
+using namespace std::chrono_literals;
+using Shares = std::vector<Items>;
+
+std::size_t slices_of(const Driven& result) {
+  std::size_t all = 0;
+  for (const auto& slices : result.slices) all += slices.size();
+  return all;
+}
+
+Shares sizes_in_order(const Driven& result) {
+  std::vector<Slice> all;
+  for (const auto& slices : result.slices) all.insert(all.end(), slices.begin(), slices.end());
+  std::sort(all.begin(), all.end());
+  Shares sizes;
+  for (const Slice& slice : all) sizes.push_back(slice.size());
+  return sizes;
+}
+
+constexpr const char* kGoing[] = {"dynamic", "guided", "stealing", "adaptive"};
+
+SampleShare sample(Shares items, std::vector<double> rates, double slower = 1) {
+  SampleShare share{items, {}, {}};
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    share.busy.push_back(from_seconds(static_cast<double>(items[i]) / rates[i]));
+    share.makespan = std::max(share.makespan, from_seconds(slower * seconds(share.busy[i])));
+  }
+  return share;
+}
+
+// The shares `adaptive` would start the next sample with.
+Shares next_shares(const Problem& problem, const History& history) {
+  PlanRequest request = problem.request;
+  request.devices = problem.devices;
+  const auto learned = learned_shares(request, history, std::vector<double>(problem.devices.size(), 1));
+  REQUIRE(learned);
+  Shares shares;
+  double all = 0;
+  for (const double weight : *learned) all += weight;
+  for (const double weight : *learned)
+    shares.push_back(static_cast<Items>(std::round(weight / all * static_cast<double>(request.items))));
+  return shares;
+}
+
+}  // namespace
+
+TEST_CASE("on equal devices no strategy that uses them all is more than 3 % behind equal, with 100 us a launch and 50 ms of work") {
+  for (const std::size_t n : {2, 3, 4, 8}) {
+    Problem problem(1'000'000, std::vector<double>(n, 1e6 / 50e-3), 64);
+    problem.launch(100us);
+    const double equal = problem.run("equal").makespan;
+    for (const StrategyInfo& info : all_strategies()) {
+      if (info.name == "single" || info.name == "sequential") continue;
+      CAPTURE(n);
+      CAPTURE(info.name);
+      CHECK(problem.run(info.name).makespan <= 1.03 * equal);
+    }
+    for (double variant = 0; variant < 4; ++variant) {
+      CAPTURE(variant);
+      CHECK(problem.run("guided", {{"variant", variant}}).makespan <= 1.03 * equal);
+    }
+  }
+}
+
+TEST_CASE("with one device of a pair three times slower, and known to be, they reach 0.95 of what is possible") {
+  Problem problem(1'000'000, {20e6, 20e6 / 3}, 64);
+  problem.launch(20us);
+  for (const char* strategy : {"capability", "latency", "dynamic", "guided", "stealing", "adaptive"}) {
+    CAPTURE(strategy);
+    CHECK(problem.ideal() / problem.run(strategy).makespan >= 0.95);
+  }
+  CHECK(problem.ideal() / problem.run("equal").makespan == doctest::Approx(0.5).epsilon(0.01));
+}
+
+TEST_CASE("a device that turns out three times slower than was thought costs the going strategies little") {
+  for (const char* strategy : kGoing) {
+    CAPTURE(strategy);
+    Problem problem(10'000'000, {20e6, 20e6}, 64);
+    problem.launch(20us);
+    problem.real[1].slow = 3;
+    problem.real[1].slow_at = 0;
+    // HGuided has given out a half of each share by then.
+    CHECK(problem.ideal() / problem.run(strategy).makespan >= (std::string_view(strategy) == "guided" ? 0.65 : 0.95));
+  }
+}
+
+TEST_CASE("guided hands out the published chunks where launches are not known, or a minimum is asked for") {
+  Problem problem(1000, {1, 1, 1, 1});
+  CHECK(sizes_in_order(problem.run("guided", {{"K", 1}})) ==
+        Shares{250, 188, 141, 106, 79, 59, 45, 33, 25, 19, 14, 11, 8, 6, 4, 3, 3, 2, 1, 1, 1, 1});
+  CHECK(sizes_in_order(problem.run("guided", {{"variant", 2}})) ==
+        Shares{125, 116, 108, 100, 91, 83, 75, 67, 58, 50, 42, 34, 25, 17, 9});
+  problem.launch(1s);
+  CHECK(sizes_in_order(problem.run("guided", {{"K", 1}, {"min", 10}})) ==
+        Shares{250, 188, 141, 106, 79, 59, 45, 33, 25, 19, 14, 11, 10, 10, 10});
+}
+
+TEST_CASE("dynamic takes a number of chunks that is asked for as it is, and fewer by itself where launches are dear") {
+  Problem problem(1'600'000, {32e6, 32e6});
+  problem.launch(100us);  // 25 ms each: 2 % are five launches
+  CHECK(slices_of(problem.run("dynamic")) == 12);
+  CHECK(slices_of(problem.run("dynamic", {{"chunks", 16}})) == 32);
+  CHECK(slices_of(problem.run("dynamic", {{"chunks", 64}})) == 128);
+  problem.launch(1us);
+  CHECK(slices_of(problem.run("dynamic")) == 32);
+}
+
+TEST_CASE("an idle device steals from the queue that would end last, a share in proportion to rates") {
+  Problem problem(1600, {3, 1, 1});
+  for (DeviceEstimate& e : problem.devices) e.items_per_s = 1;  // thought alike: 533 each
+  const Driven result = problem.run("stealing");
+  CHECK(problem.ideal() / result.makespan >= 0.97);
+  CHECK(result.items[0] == doctest::Approx(960).epsilon(0.04));
+  // What was stolen came from the tails: every device's own work is the front of its third.
+  CHECK(result.slices[1].front().begin == 534);
+  CHECK(result.slices[2].front().begin == 1067);
+}
+
+TEST_CASE("nothing is stolen where a launch and a transfer cost more than it gains") {
+  Problem problem(200, {1.1, 1});
+  for (DeviceEstimate& e : problem.devices) e.items_per_s = 1;
+  problem.launch(6s);  // the slower one ends 10 s later: 5 s could be gained
+  CHECK(problem.run("stealing").items == Shares{100, 100});
+  problem.launch(100ms);
+  CHECK(problem.run("stealing").items[0] > 100);
+}
+
+TEST_CASE("steady equal devices keep their shares under adaptive, in few pieces") {
+  Problem problem(1'000'000, {20e6, 20e6, 20e6, 20e6}, 64);
+  problem.launch(10us);
+  const Driven result = problem.run("adaptive");
+  for (const auto& slices : result.slices) {
+    CHECK(slices.size() <= 20);
+    for (std::size_t k = 1; k < slices.size(); ++k) CHECK(slices[k].begin == slices[k - 1].end);  // nothing was moved
+  }
+}
+
+TEST_CASE("a device that slows down to half in mid-run is balanced by adaptive within three of its chunks") {
+  for (const std::size_t n : {2, 4, 8}) {
+    CAPTURE(n);
+    Problem problem(10'000'000, std::vector<double>(n, 10e6 / static_cast<double>(n)), 64);  // 1 s
+    problem.launch(100us);
+    const std::size_t calm = slices_of(problem.run("adaptive"));
+    problem.real[0].slow = 2;
+    problem.real[0].slow_at = 0.5;
+    const Driven result = problem.run("adaptive");
+    // Half of the work is left, for n - 1/2 devices.
+    const double ideal = 0.5 + 0.5 * static_cast<double>(n) / (static_cast<double>(n) - 0.5);
+    CHECK(result.makespan <= 1.02 * ideal);
+    // Its third chunk after the change is already one of a queue that was cut: it ends with the others.
+    double own = 0;
+    for (const Slice& slice : result.slices[0]) own += static_cast<double>(slice.size());
+    CHECK(own == doctest::Approx(10e6 / static_cast<double>(n) * (0.5 + (ideal - 0.5) / 2)).epsilon(0.03));
+    // What the moves cost: a launch for each further slice, under 1 % of the run on every device.
+    CHECK(static_cast<double>(slices_of(result) - calm) / static_cast<double>(n) * 100e-6 < 0.01 * ideal);
+    // No oscillation: what the slow device is given back is no more than a crumb at the very end.
+    Items back = 0;
+    for (const Slice& slice : result.slices[0]) back += slice.end > 10'000'000 / n + 64 ? slice.size() : 0;
+    CHECK(back <= 1000);
+  }
+}
+
+TEST_CASE("adaptive reaches 0.93 at the third sample of a pair it knows nothing about") {
+  Problem problem(1'000'000, {20e6, 20e6 / 3}, 64);
+  problem.launch(20us);
+  for (DeviceEstimate& e : problem.devices) e.items_per_s = 0;
+  History history;
+  double makespan = 0;
+  for (int n = 0; n < 3; ++n) {
+    const Driven result = problem.run("adaptive", {}, history);
+    makespan = result.makespan;
+    SampleShare share{result.items, {}, from_seconds(makespan)};
+    for (std::size_t i = 0; i < 2; ++i) {
+      share.busy.push_back(from_seconds(static_cast<double>(result.items[i]) / problem.real[i].rate));
+    }
+    history.push_back(share);
+  }
+  CHECK(problem.ideal() / makespan >= 0.93);
+  CHECK(problem.ideal() / makespan >= 0.97);
+}
+
+TEST_CASE("shares are kept while a change would gain 2 % at most, and follow the measured rates beyond") {
+  Problem problem(1000, {1, 1});
+  CHECK(next_shares(problem, {sample({500, 500}, {10, 10.2})}) == Shares{500, 500});
+  CHECK(next_shares(problem, {sample({500, 500}, {10, 30})}) == Shares{250, 750});
+  CHECK(next_shares(problem, {sample({1000, 0}, {10, 30})})[1] >
+        400);  // one that had nothing gets a part of what the estimates say
+}
+
+TEST_CASE("a single slow sample changes nothing, a device that stays slow does") {
+  Problem problem(1000, {1, 1});
+  const SampleShare calm = sample({500, 500}, {10, 10}), spike = sample({500, 500}, {10, 5});
+  CHECK(next_shares(problem, {calm, calm, calm, spike}) == Shares{500, 500});
+  CHECK(next_shares(problem, {calm, calm, spike, spike}) == Shares{667, 333});
+}
+
+TEST_CASE("a change of shares that made things worse is rolled back, and not tried again") {
+  Problem problem(1000, {1, 1});
+  // The rates say 250 and 750, but with those it takes longer than before.
+  const SampleShare before = sample({500, 500}, {10, 30}), worse = sample({250, 750}, {10, 30}, 2.5);
+  History history{before, worse};
+  CHECK(next_shares(problem, history) == Shares{500, 500});
+  for (int n = 0; n < 5; ++n) {
+    history.push_back(before);
+    CHECK(next_shares(problem, history) == Shares{500, 500});
+  }
+}
+
+TEST_CASE("a rollback does not hold on to shares that were good once") {
+  Problem problem(1000, {1, 1});
+  // Balanced at 500 and 500 until the second device became three times slower.
+  History history(4, sample({500, 500}, {10, 10}));
+  for (int n = 0; n < 3; ++n) history.push_back(sample({500, 500}, {10, 3.33}));
+  CHECK(next_shares(problem, history) == Shares{750, 250});
+  history.push_back(sample({750, 250}, {10, 3.33}));
+  CHECK(next_shares(problem, history) == Shares{750, 250});
+}
+
+TEST_CASE("samples of other devices or of a part of the work teach nothing") {
+  Problem problem(1000, {1, 1});
+  PlanRequest request = problem.request;
+  request.devices = problem.devices;
+  for (const SampleShare& useless :
+       {sample({500, 400}, {1, 1}), sample({500, 250, 250}, {1, 1, 1}), SampleShare{{500, 500}, {}, Nanos{}}}) {
+    CHECK_FALSE(learned_shares(request, {useless}, {1, 1}));
+  }
+}

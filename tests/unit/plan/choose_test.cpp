@@ -1,0 +1,109 @@
+// The automatic choice, on device sets whose best plan is known.
+#include "lib/plan/choose.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/base/error.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+struct Set {
+  std::vector<DeviceEstimate> devices;
+  PlanRequest request;
+
+  Set(std::size_t count, Items items, Mode mode = Mode::resident) {
+    DeviceEstimate device;
+    device.items_per_s = 1e6;
+    device.score = 100;
+    device.fits = items;
+    device.pipeline = mode == Mode::resident ? items : std::max<Items>(1, items / 64);
+    device.free_memory = Bytes{1} << 40;
+    devices.assign(count, device);
+    request.items = items;
+    request.mode = mode;
+  }
+  PlanChoice choose() {
+    request.devices = devices;
+    return choose_plan(request);
+  }
+};
+
+bool mentions(const PlanChoice& choice, const std::string& what) {
+  return std::any_of(choice.reasons.begin(), choice.reasons.end(),
+                     [&](const std::string& reason) { return reason.find(what) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("large work on equal devices goes to all of them in equal shares") {
+  const PlanChoice choice = Set(4, 10'000'000).choose();
+  CHECK(choice.chosen.strategy->name == "equal");
+  CHECK(choice.chosen.devices == 4);
+  CHECK(seconds(choice.chosen.predicted) == doctest::Approx(2.5));
+  CHECK(mentions(choice, "equal on 4 of 4 devices is predicted to take 2.50 s"));
+  CHECK(mentions(choice, "the fastest device alone would take 10.0 s, 4.00 times as long"));
+}
+
+TEST_CASE("work smaller than the start of a second device stays on one") {
+  Set set(4, 1000);  // 1 ms on one
+  for (auto& device : set.devices) device.fixed = std::chrono::milliseconds(1);
+  set.request.merge.per_slice = std::chrono::milliseconds(1);
+  const PlanChoice choice = set.choose();
+  CHECK(choice.chosen.strategy->name == "single");
+  CHECK(choice.chosen.devices == 1);
+  CHECK(mentions(choice, "2 devices would take"));
+}
+
+TEST_CASE("of a fast device and a hundred times slower one, the fast one alone is chosen when the slow one only costs") {
+  Set set(2, 1'000'000);
+  set.devices[0].items_per_s = 1e4;  // the first of the set is the slow one
+  set.devices[0].fixed = std::chrono::seconds(5);
+  const PlanChoice choice = set.choose();
+  CHECK(choice.chosen.strategy->name == "single");
+  CHECK(choice.uses == std::vector<bool>{false, true});
+}
+
+TEST_CASE("unequal devices are not given equal shares") {
+  Set set(2, 1'000'000);
+  set.devices[1].items_per_s = 3e6;
+  const PlanChoice choice = set.choose();
+  CHECK(choice.chosen.devices == 2);
+  CHECK(choice.chosen.strategy->name != "equal");
+  CHECK(seconds(choice.chosen.predicted) == doctest::Approx(0.25).epsilon(0.03));
+}
+
+TEST_CASE("a full host link is a reason for fewer devices") {
+  Set set(8, 1'000'000, Mode::end_to_end);
+  set.request.cost.in_bytes = 1000;
+  for (auto& device : set.devices) {
+    device.up = 1e9;
+    device.items_per_s = 1e8;
+  }
+  set.request.link_up = 2e9;  // feeds two
+  const PlanChoice choice = set.choose();
+  CHECK(choice.chosen.devices == 2);
+  CHECK(mentions(choice, "the host link is what limits"));
+}
+
+TEST_CASE("a device in reserve is left out") {
+  Set set(2, 1'000'000);
+  set.devices[1].reserve = true;
+  CHECK(set.choose().uses == std::vector<bool>{true, false});
+}
+
+TEST_CASE("without a rate there is no choice") {
+  Set set(2, 100);
+  set.devices[1].items_per_s = 0;
+  CHECK_THROWS_AS(set.choose(), Error);
+}
+
+TEST_CASE("auto is not in the table of strategies, gives out what the chosen one would, and can be asked for by name") {
+  for (const StrategyInfo& info : all_strategies()) CHECK(info.name != "auto");
+  Set set(2, 100);
+  set.request.devices = set.devices;
+  const auto source = parse_strategies("auto").front().info->make({})->begin(set.request, {});
+  CHECK(source->next(DeviceIndex{0}) == Answer{Slice{0, 50}});
+  CHECK(source->next(DeviceIndex{1}) == Answer{Slice{50, 100}});
+}

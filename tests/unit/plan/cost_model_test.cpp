@@ -1,0 +1,131 @@
+// Rates, pieces and memory by worked examples; water-filling beside them.
+#include "lib/plan/cost_model.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/plan/water_fill.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+using Rates = std::vector<double>;
+
+struct Plan {
+  explicit Plan(std::vector<DeviceEstimate> list) : devices(std::move(list)) {
+    request.items = 1000;
+    for (DeviceEstimate& device : devices) device.fits = 1000;
+    request.devices = devices;
+  }
+  std::vector<DeviceEstimate> devices;
+  PlanRequest request;
+};
+
+DeviceEstimate device(double rate, double score = 0) {
+  DeviceEstimate e;
+  e.items_per_s = rate;
+  e.score = score;
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("the slowest of upload, compute and download decides the pipelined rate") {
+  Plan plan({device(100)});
+  DeviceEstimate& d = plan.devices[0];
+  d.up = 400;
+  d.down = 600;
+  plan.request.cost = {10, 20, 0, 0};
+  CHECK(pipelined_rate(plan.request, d) == 100);  // resident: transfers are not there
+  plan.request.mode = Mode::end_to_end;
+  CHECK(pipelined_rate(plan.request, d) == 30);
+  d.down = 0;  // not known: free
+  CHECK(pipelined_rate(plan.request, d) == 40);
+  d.items_per_s = 7;
+  CHECK(pipelined_rate(plan.request, d) == 7);
+  d.items_per_s = 0;
+  CHECK(pipelined_rate(plan.request, d) == 0);
+}
+
+TEST_CASE("an unknown rate is put beside the known ones by its score") {
+  CHECK(estimated_speeds(Plan({device(100, 50), device(300, 50), device(0, 25)}).request).rates == Rates{100, 300, 100});
+  CHECK(estimated_speeds(Plan({device(100), device(300), device(0)}).request).rates == Rates{100, 300, 100});
+  CHECK(estimated_speeds(Plan({device(100, 50), device(0)}).request).rates == Rates{100, 100});
+  CHECK(estimated_speeds(Plan({device(0, 95), device(0, 80), device(0)}).request).rates == Rates{95, 80, 80});
+  CHECK(estimated_speeds(Plan({device(0), device(0)}).request).rates == Rates{1, 1});
+  CHECK(estimated_speeds(Plan({device(100), device(0)}).request).timed);
+  CHECK_FALSE(estimated_speeds(Plan({device(0, 95), device(0, 80)}).request).timed);
+}
+
+TEST_CASE("devices in reserve have no rate as long as another can work") {
+  Plan plan({device(100), device(300)});
+  plan.devices[1].reserve = true;
+  CHECK(estimated_speeds(plan.request).rates == Rates{100, 0});
+  plan.devices[0].fits = 0;
+  CHECK(estimated_speeds(plan.request).rates == Rates{0, 300});
+}
+
+TEST_CASE("launches decide how many pieces are worth it") {
+  CHECK(pieces_worth(0, 1, 0.02, 16) == 16);            // not known
+  CHECK(pieces_worth(100e-6, 6.25e-3, 0.02, 16) == 2);  // 125 us may go, one launch beyond the first
+  CHECK(pieces_worth(100e-6, 25e-3, 0.02, 16) == 6);
+  CHECK(pieces_worth(1, 1, 0.02, 16) == 1);
+  CHECK(pieces_worth(1e-9, 1, 0.02, 16) == 16);
+}
+
+TEST_CASE("a slice costs its launch where compute decides, and its transfer where that does") {
+  Plan plan({device(100)});
+  DeviceEstimate& d = plan.devices[0];
+  d.launch = Nanos{30};
+  d.transfer = Nanos{70};
+  d.up = 400;
+  plan.request.cost.in_bytes = 10;
+  CHECK(slice_overhead(plan.request, d) == Nanos{30});
+  plan.request.mode = Mode::end_to_end;
+  CHECK(slice_overhead(plan.request, d) == Nanos{70});
+}
+
+TEST_CASE("memory holds what is free, in whole granules, and never more than fits") {
+  Plan plan({device(1)});
+  plan.request.granularity = 8;
+  plan.request.cost = {6, 4, 0, 100};
+  DeviceEstimate& d = plan.devices[0];
+  CHECK(memory_holds(plan.request, d) == 1000);
+  d.free_memory = 900;  // 80 items beside the replicated bytes
+  CHECK(memory_holds(plan.request, d) == 80);
+  d.free_memory = 890;
+  CHECK(memory_holds(plan.request, d) == 72);
+  d.free_memory = 50;
+  CHECK(memory_holds(plan.request, d) == 0);
+  d.free_memory = 1'000'000;
+  d.fits = 77;
+  CHECK(memory_holds(plan.request, d) == 72);
+}
+
+TEST_CASE("water-filling drops the device that would start too late") {
+  const WaterTerm terms[] = {{1, 0.01}, {1, 0.02}, {50, 0.05}};
+  const WaterLevel level = water_fill(1000, terms);
+  CHECK(level.amounts[0] == doctest::Approx(666.67).epsilon(1e-5));
+  CHECK(level.amounts[1] == doctest::Approx(333.33).epsilon(1e-5));
+  CHECK(level.amounts[2] == 0);
+  CHECK(level.end == doctest::Approx(7.6667).epsilon(1e-5));
+}
+
+TEST_CASE("water-filling clips the device that is full") {
+  const WaterTerm terms[] = {{1, 0.01, 400}, {1, 0.02}, {1, 0.05}};
+  const WaterLevel level = water_fill(1000, terms);
+  CHECK(level.amounts[0] == 400);
+  CHECK(level.amounts[1] == doctest::Approx(428.57).epsilon(1e-5));
+  CHECK(level.amounts[2] == doctest::Approx(171.43).epsilon(1e-5));
+  CHECK(level.end == doctest::Approx(9.5714).epsilon(1e-5));
+}
+
+TEST_CASE("water-filling brings a late starter back when the others are full, and ends when all are") {
+  const WaterTerm terms[] = {{0, 1, 10}, {100, 1}};
+  const WaterLevel level = water_fill(50, terms);
+  CHECK(level.amounts == std::vector<double>{10, 40});
+  CHECK(level.end == 140);
+  const WaterTerm small[] = {{0, 1, 10}, {0, 1, 5}};
+  CHECK(water_fill(50, small).amounts == std::vector<double>{10, 5});
+  CHECK(water_fill(0, terms).amounts == std::vector<double>{0, 0});
+}

@@ -1,0 +1,144 @@
+// Calibrating a set of devices: what is measured, what is taken from the store, what is left when a device fails.
+#include "lib/session/calibrate.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/session/session.hpp"
+#include "tests/support/fake_calibration.hpp"
+#include "tests/support/golden.hpp"
+#include "tests/support/sum_workload.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+const CalibrationBasis kBasis{"1", "kernels"};
+
+struct Devices {
+  explicit Devices(std::vector<FakeDevice> specs) : backend(specs, calibration_kernels()) {
+    for (const FakeDevice& spec : specs) facts.push_back(spec.facts);
+  }
+  FakeBackend backend;
+  std::vector<Device> facts;
+};
+
+std::vector<FakeDevice> pair() { return {calibration_device("0:0"), calibration_device("0:1")}; }
+
+class Silent final : public SessionObserver {
+ public:
+  void warning(std::string_view) override {}
+  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void recorded(const Report&) override {}
+  bool stop_requested() override { return false; }
+};
+
+}  // namespace
+
+TEST_CASE("devices are measured once, then the kept figures are used until measured afresh") {
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), kBasis);
+  Devices first(pair());
+  const CalibrationResult measured = calibrate(first.backend, first.facts, store, false);
+  CHECK(measured.origins == std::vector{CalibrationOrigin::measured, CalibrationOrigin::measured});
+  CHECK(measured.link_origin == CalibrationOrigin::measured);
+  CHECK(measured.free_memory[1] == first.facts[1].global_memory);
+
+  std::vector<FakeDevice> slower = pair();
+  for (FakeDevice& spec : slower) spec.ops_per_s /= 2;
+  Devices second(slower);
+  const CalibrationResult kept = calibrate(second.backend, second.facts, store, false);
+  CHECK(kept.origins == std::vector{CalibrationOrigin::kept, CalibrationOrigin::kept});
+  CHECK(kept.link_origin == CalibrationOrigin::kept);
+  CHECK(kept.calibration.devices[0]->fp32_flops == measured.calibration.devices[0]->fp32_flops);
+  CHECK(kept.calibration.link->up == measured.calibration.link->up);
+  CHECK(kept.calibration.link->devices == std::vector<std::string>{"0:0", "0:1"});
+
+  const CalibrationResult afresh = calibrate(second.backend, second.facts, store, true);
+  CHECK(afresh.origins == std::vector{CalibrationOrigin::measured, CalibrationOrigin::measured});
+  CHECK(afresh.calibration.devices[0]->fp32_flops < 0.6 * measured.calibration.devices[0]->fp32_flops);
+  CHECK(kept_calibration(second.facts, store).calibration.devices[0]->fp32_flops == afresh.calibration.devices[0]->fp32_flops);
+  CHECK(afresh.warnings.empty());
+}
+
+TEST_CASE("only what is missing is measured") {
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), kBasis);
+  Devices devices(pair());
+  calibrate(devices.backend, std::span(devices.facts).first(1), store, false);
+  const CalibrationResult result = calibrate(devices.backend, devices.facts, store, false);
+  CHECK(result.origins == std::vector{CalibrationOrigin::kept, CalibrationOrigin::measured});
+  CHECK(result.link_origin == CalibrationOrigin::measured);
+}
+
+TEST_CASE("without a store, or before anything was kept, nothing is known and nothing is said") {
+  const TemporaryFolder folder;
+  Devices devices(pair());
+  calibrate(devices.backend, devices.facts, CalibrationStore({}, kBasis), false);
+  const CalibrationResult result = kept_calibration(devices.facts, CalibrationStore(folder.path(), kBasis));
+  CHECK_FALSE(result.calibration.devices[0]);
+  CHECK_FALSE(result.calibration.link);
+  CHECK(result.origins[0] == CalibrationOrigin::none);
+  CHECK(result.warnings.empty());
+}
+
+TEST_CASE("a device alone has its own link") {
+  Devices devices({calibration_device("0:0")});
+  const CalibrationResult result = calibrate(devices.backend, devices.facts, CalibrationStore({}, kBasis), false);
+  REQUIRE(result.calibration.link);
+  CHECK(result.calibration.link->up == result.calibration.devices[0]->pinned_up);
+  CHECK(result.calibration.link->down == result.calibration.devices[0]->pinned_down);
+  CHECK(result.link_origin == CalibrationOrigin::measured);
+}
+
+TEST_CASE("a device that fails or hangs is a warning, the others are measured, and the link is not known") {
+  for (const auto failure : {FakeDevice::Failure::error, FakeDevice::Failure::hang}) {
+    const TemporaryFolder folder;
+    std::vector<FakeDevice> specs = pair();
+    specs[0].failure = failure;
+    Devices devices(specs);
+    const CalibrationResult result = calibrate(devices.backend, devices.facts, CalibrationStore(folder.path(), kBasis), false);
+    CHECK(result.failed == 1);
+    CHECK(result.origins == std::vector{CalibrationOrigin::none, CalibrationOrigin::measured});
+    CHECK_FALSE(result.calibration.devices[0]);
+    CHECK_FALSE(result.calibration.link);
+    REQUIRE(result.warnings.size() == 1);
+    CHECK(result.warnings[0].find("0:0") != std::string::npos);
+  }
+}
+
+TEST_CASE("devices of a kind whose calibrations are stale are one warning") {
+  const TemporaryFolder folder;
+  std::vector<FakeDevice> specs = pair();
+  for (FakeDevice& spec : specs) spec.facts.name = "Twin";
+  Devices devices(specs);
+  calibrate(devices.backend, devices.facts, CalibrationStore(folder.path(), kBasis), false);
+  const CalibrationResult stale = kept_calibration(devices.facts, CalibrationStore(folder.path(), {"2", "kernels"}));
+  CHECK(stale.warnings.size() == 2);  // one for both devices, one for the link
+  CHECK_FALSE(stale.calibration.devices[0]);
+}
+
+TEST_CASE("a session's record holds what is known of its devices") {
+  std::vector<FakeDevice> specs = pair();
+  FakeBackend backend(specs, sum_kernels());
+  static SuiteInfo suite;
+  suite.name = "sum";
+  suite.size_name = "items";
+  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size); };
+  SessionOptions options;
+  SuiteParams params;
+  params.size = 1000;
+  options.problems = {{&suite, params}};
+  options.modes = {Mode::resident};
+  options.strategies = parse_strategies("equal");
+  options.devices = {specs[0].facts, specs[1].facts};
+  options.device_counts = {2};
+  options.stop.exactly = 1;
+  options.calibration.devices = {std::nullopt, Capability{}};
+  options.calibration.devices[1]->fp32_flops = 7;
+  Silent observer;
+  const Report report = run_session(backend, options, {}, observer);
+  CHECK_FALSE(report.devices[0].capability);
+  REQUIRE(report.devices[1].capability);
+  CHECK(report.devices[1].capability->fp32_flops == 7);
+}

@@ -1,0 +1,65 @@
+// Lines through probes, and estimates made of them.
+#include "lib/session/probe.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/exec/fake_backend.hpp"
+#include "tests/support/sum_workload.hpp"
+
+using namespace mgpu;
+using std::chrono::microseconds;
+
+TEST_CASE("a line goes through both medians") {
+  const StageCost cost = fit_stage(10, microseconds(120), 40, microseconds(180), 1000, 0);  // 100 + 2 k
+  CHECK(cost.fixed == microseconds(100));
+  CHECK(cost.per_item_s == doctest::Approx(2e-6));
+}
+
+TEST_CASE("a queue with nothing to do costs nothing") {
+  CHECK(fit_stage(10, Nanos{}, 40, Nanos{}, 1000, 0).per_item_s == 0);
+}
+
+TEST_CASE("one point makes a line through zero") {
+  const StageCost cost = fit_stage(10, microseconds(100), 10, microseconds(100), 1000, 0);
+  CHECK(cost.fixed == Nanos{});
+  CHECK(cost.per_item_s == doctest::Approx(10e-6));
+}
+
+TEST_CASE("where a slice leaves the device idle, the slope is that of a full device") {
+  const StageCost cost = fit_stage(10, microseconds(100), 40, microseconds(101), 1000, 0.5e-6);
+  CHECK(cost.per_item_s == doctest::Approx(0.5e-6));
+  CHECK(cost.fixed == microseconds(81));
+  // Never below it either.
+  CHECK(fit_stage(10, microseconds(100), 40, microseconds(160), 1000, 3e-6).per_item_s == doctest::Approx(3e-6));
+}
+
+TEST_CASE("a line that falls is taken for latency") {
+  const StageCost cost = fit_stage(10, microseconds(110), 40, microseconds(100), 1000, 0);
+  CHECK(cost.per_item_s == doctest::Approx(100e-6 / 1000));
+  CHECK(cost.fixed.count() > 0);
+}
+
+TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its copies into the computing") {
+  Probe probe;
+  probe.fixed = microseconds(7);
+  probe.next_slice = microseconds(3);
+  probe.devices.push_back({{microseconds(10), 2e-6}, {microseconds(20), 1e-6}, {microseconds(5), 0.5e-6}});
+  ItemCost cost;
+  cost.in_bytes = 1000;
+  cost.out_bytes = 100;
+  const DeviceEstimate gpu = estimate_of(probe, 0, cost, Mode::end_to_end, false);
+  CHECK(gpu.items_per_s == doctest::Approx(1e6));
+  CHECK(gpu.up == doctest::Approx(5e8));
+  CHECK(gpu.down == doctest::Approx(2e8));
+  CHECK(gpu.launch == microseconds(20));
+  CHECK(gpu.transfer == microseconds(10));
+  CHECK(gpu.fixed == microseconds(7));
+  const DeviceEstimate cpu = estimate_of(probe, 0, cost, Mode::end_to_end, true);
+  CHECK(cpu.items_per_s == doctest::Approx(1 / 3.5e-6));
+  CHECK(cpu.up == 0);
+  CHECK(cpu.launch == microseconds(3));
+  CHECK(cpu.fixed == microseconds(7 + 35 - 3));
+  const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, false);
+  CHECK(resident.launch == microseconds(3));
+  CHECK(estimate_of({}, 0, cost, Mode::resident, false).items_per_s == 0);
+}
