@@ -280,6 +280,7 @@ RunRequest read_run_request(const Settings& settings, std::span<const std::strin
   RunRequest request = read_measurement(settings);
   refuse_foreign_mode(settings, request.session.modes, chosen);
   request.require_devices = count_setting(settings, "require-devices", 1, 0);
+  request.handicaps = read_handicaps(settings);
   request.session.seed = count_setting(settings, "seed", 0, request.session.seed);
   request.session.problems = problems(settings, chosen, request.session.seed, memory);
   read_output_files(settings, request);

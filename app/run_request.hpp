@@ -7,15 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "app/handicaps.hpp"
 #include "app/settings.hpp"
 #include "lib/session/session.hpp"
 
 namespace mgpu {
 
 struct RunRequest {
-  SessionOptions session;                    // devices and device_counts are left empty: see device_counts()
+  SessionOptions session;                    // devices, their handicaps and device_counts are left empty: see device_counts()
   std::vector<std::uint64_t> device_counts;  // as asked; empty: all devices
   std::uint64_t require_devices = 0;
+  std::vector<HandicapTerm> handicaps;
   bool strict = false, quiet = false, json = false;  // json: the result, and nothing else, goes to stdout
   std::optional<std::filesystem::path> result_file, trace_file;
 };

@@ -34,6 +34,12 @@ std::vector<OptionSpec> own_run_options() {
       {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using what is kept", kDevices},
       {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices},
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices},
+      {"slow", 0, Kind::list, "DEV=FACTOR",
+       "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the items on), 0=2@20ms; DEV is a rank among the chosen "
+       "devices or any term of --devices",
+       kDevices},
+      {"cap-memory", 0, Kind::list, "DEV=SIZE", "Let devices have no more memory than this: 0=512MiB", kDevices},
+      {"delay", 0, Kind::list, "DEV=TIME", "Let every slice of devices start computing this much later: 0=1ms", kDevices},
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, or all; parameters after a colon, dynamic:chunks=32 (default: all)", kWork},
       {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork},

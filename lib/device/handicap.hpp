@@ -1,9 +1,12 @@
-// Handicap: a device made worse on purpose, so that balancing can be studied and tested on equal devices.
+// Handicap: a device made worse on purpose, so that balancing can be studied and tested on equal devices. How a backend does it is
+// lib/exec's matter.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "lib/base/units.hpp"
+#include "lib/device/device.hpp"
 
 namespace mgpu {
 
@@ -15,6 +18,14 @@ struct Handicap {
   std::optional<Bytes> memory_cap;      // it has no more memory than this
 
   bool slows() const { return slow > 1; }
+  bool holds() const { return slows() || delay > Nanos{}; }  // it stops between kernels
+  bool any() const { return holds() || memory_cap.has_value(); }
 };
+
+// What the device says of itself under a handicap: no more memory than the cap.
+Device limited(Device device, const Handicap& handicap);
+
+// "kernels 2.5 times as long from 50 % of the items on, slices 1.00 ms late, memory 512 MiB"; empty when there is none.
+std::string in_words(const Handicap& handicap);
 
 }  // namespace mgpu

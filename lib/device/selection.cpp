@@ -19,8 +19,8 @@ constexpr std::string_view kAccepted =
     "RANK, PLATFORM:DEVICE[.SUB], PLATFORM:*, gpu, cpu, accelerator, custom or all (with :N the first N), name~TEXT, uuid=PREFIX, "
     "pci=PREFIX, !TERM, separated by commas";
 
-[[noreturn]] void refuse(std::string_view written, std::string_view why) {
-  throw Error(ErrorKind::usage, fmt::format("--devices: bad term {}: {}; accepted: {}", in_quotes(written), why, kAccepted));
+[[noreturn]] void refuse(std::string_view option, std::string_view written, std::string_view why) {
+  throw Error(ErrorKind::usage, fmt::format("{}: bad term {}: {}; accepted: {}", option, in_quotes(written), why, kAccepted));
 }
 
 std::string lower(std::string_view text) {
@@ -73,19 +73,19 @@ constexpr std::string_view kKinds[] = {"gpu", "cpu", "accelerator", "custom", "a
 
 }  // namespace
 
-Selector Selector::parse(std::string_view text) {
+Selector Selector::parse(std::string_view text, std::string_view option) {
   Selector selector;
   for (bool more = true; more;) {
     const std::size_t comma = text.find(',');
     more = comma != std::string_view::npos;
     const std::string_view written = trim(text.substr(0, comma));
     if (more) text.remove_prefix(comma + 1);
-    selector.terms_.push_back(parse_term(written));
+    selector.terms_.push_back(parse_term(written, option));
   }
   return selector;
 }
 
-Selector::Term Selector::parse_term(std::string_view written) {
+Selector::Term Selector::parse_term(std::string_view written, std::string_view option) {
   Term term;
   term.written = written;
   std::string_view body = written;
@@ -93,7 +93,7 @@ Selector::Term Selector::parse_term(std::string_view written) {
     term.remove = true;
     body = trim(body.substr(1));
   }
-  if (body.empty()) refuse(written, "it is empty");
+  if (body.empty()) refuse(option, written, "it is empty");
 
   for (const auto& [prefix, kind] :
        {std::pair{std::string_view("name~"), Term::Kind::name}, {"uuid=", Term::Kind::uuid}, {"pci=", Term::Kind::pci}}) {
@@ -101,7 +101,7 @@ Selector::Term Selector::parse_term(std::string_view written) {
     term.kind = kind;
     term.text = lower(body.substr(prefix.size()));
     if (kind == Term::Kind::uuid && term.text.compare(0, 4, "gpu-") == 0) term.text.erase(0, 4);  // as nvidia-smi prints it
-    if (term.text.empty()) refuse(written, "nothing to look for");
+    if (term.text.empty()) refuse(option, written, "nothing to look for");
     return term;
   }
 
@@ -112,21 +112,21 @@ Selector::Term Selector::parse_term(std::string_view written) {
     term.text = word;
     if (colon == std::string_view::npos) return term;
     const auto limit = to_number(body.substr(colon + 1));
-    if (!limit || *limit == 0) refuse(written, "after the colon a number from 1 to 4294967295 is expected");
+    if (!limit || *limit == 0) refuse(option, written, "after the colon a number from 1 to 4294967295 is expected");
     term.limit = *limit;
     return term;
   }
 
-  if (std::isdigit(static_cast<unsigned char>(body.front())) == 0) refuse(written, "unknown word");
+  if (std::isdigit(static_cast<unsigned char>(body.front())) == 0) refuse(option, written, "unknown word");
   if (colon == std::string_view::npos) {
     const auto rank = to_number(body);
-    if (!rank) refuse(written, "not a rank from 0 to 4294967295");
+    if (!rank) refuse(option, written, "not a rank from 0 to 4294967295");
     term.kind = Term::Kind::rank;
     term.text = fmt::format("{}", *rank);
     return term;
   }
   const auto id = to_id(body);
-  if (!id) refuse(written, "not a platform and a device number");
+  if (!id) refuse(option, written, "not a platform and a device number");
   term.kind = Term::Kind::id;
   term.text = *id;
   return term;

@@ -16,10 +16,10 @@ namespace mgpu {
 //   name~H200    case-insensitive part of the name   uuid=, pci=  prefix of the identifier, case-insensitive
 //   !TERM        takes away what TERM matches, wherever it stands: "!0,gpu" and "gpu,!0" are the same
 // A selector of only !terms starts from all devices. gpu:2 counts along the list, before anything is taken away. Throws
-// Error(usage) naming the malformed term and what is accepted.
+// Error(usage) naming `option`, the malformed term and what is accepted.
 class Selector {
  public:
-  static Selector parse(std::string_view text);
+  static Selector parse(std::string_view text, std::string_view option = "--devices");
 
   struct Result {
     std::vector<std::size_t> chosen;     // indices into the list, no repeats, in order of the terms
@@ -36,7 +36,7 @@ class Selector {
     std::string written;    // as the user wrote it
     std::size_t limit = 0;  // for gpu:2; 0 means no limit
   };
-  static Term parse_term(std::string_view written);
+  static Term parse_term(std::string_view written, std::string_view option);
   static bool matches(const Term& term, const Device& device, std::size_t rank);
 
   std::vector<Term> terms_;

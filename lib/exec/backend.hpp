@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "lib/device/device.hpp"
+#include "lib/device/handicap.hpp"
+#include "lib/exec/pace.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/timeline.hpp"
 #include "lib/workload/stream.hpp"
@@ -21,6 +23,7 @@ struct RawCommand {
   std::string label;
   Bytes bytes = 0;
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
+  std::uint32_t queue = 0;  // of the device's compute queues; 0 for transfers
 };
 
 // From the first start to the last end of a batch's commands, in device nanoseconds; zero without commands.
@@ -49,9 +52,15 @@ struct SetupCost {
 // block while commands are under way: an owner whose device hangs leaks it instead.
 class OpenDevice {
  public:
+  explicit OpenDevice(const Handicap& handicap = {}) : pace_(handicap) {}
   virtual ~OpenDevice() = default;
+  Pace& pace() { return pace_; }  // its handicap, and from when on it is in force
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
+  // What is enqueued until submit() is a slice's. Kernels of slices of lanes 0 and 1 may overlap where the device has a compute
+  // queue for each. What is enqueued otherwise (loading, collecting, merging) comes after all kernels before it and before all
+  // after it.
+  virtual void begin_slice(unsigned lane) = 0;
   virtual BatchId submit() = 0;  // closes the batch and flushes the queues
   // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the device is then lost.
   virtual bool complete(BatchId batch) = 0;
@@ -59,8 +68,14 @@ class OpenDevice {
   virtual std::vector<RawCommand> take(BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
   virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;  // blocks for about 10 us each
   virtual SetupCost take_setup_cost() = 0;
-  // What can still be allocated, as far as anybody tells: another process may take it. Devices that share memory are told equal shares.
+  // Nobody will ask this device anything again, though commands may be under way: a handicap must not hold them for ever.
+  virtual void abandon() = 0;
+  // What can still be allocated, as far as anybody tells: another process may take it. Devices that share memory are told equal
+  // shares.
   virtual Bytes free_memory() = 0;
+
+ private:
+  Pace pace_;
 };
 
 class Backend {
@@ -75,8 +90,11 @@ class Backend {
   virtual Enumeration enumerate() = 0;
   // Equal sub-devices of one device (one compute unit each at most). Throws Error(unsupported) when it cannot be split so.
   virtual std::vector<Device> split(const Device& device, unsigned parts) = 0;
-  // Throws Error(device).
-  virtual std::unique_ptr<OpenDevice> open(const Device& device) = 0;
+  // The device under its handicap: slower, later, with less memory. A stretch of time in which it is held back on purpose is a
+  // compute command "slow-down" (after the kernels of a batch, before its downloads) or "delay" (before those of a slice). Throws
+  // Error(device).
+  virtual std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) = 0;
+  std::unique_ptr<OpenDevice> open(const Device& device) { return open(device, Handicap{}); }
   // Pins `memory` in place where that makes transfers of `devices` faster; null where it would not.
   virtual std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) = 0;
 

@@ -2,7 +2,6 @@
 #include "lib/exec/cl_backend.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "lib/exec/cl_common.hpp"
@@ -41,7 +40,8 @@ class ClPinned final : public PinnedMemory {
 
 class ClBackend final : public Backend {
  public:
-  explicit ClBackend(const ClBackendOptions& options) : kernels_(options.kernels), cache_(options.cache_dir) {}
+  explicit ClBackend(const ClBackendOptions& options)
+      : kernels_(options.kernels), cache_(options.cache_dir), two_on_cpus_(options.two_compute_queues_on_cpus) {}
 
   Enumeration enumerate() override {
     Enumeration found;
@@ -81,8 +81,10 @@ class ClBackend final : public Backend {
     return facts;
   }
 
-  std::unique_ptr<OpenDevice> open(const Device& device) override {
-    return std::make_unique<ClDevice>(device, handle(device), kernels_, cache_, pool_of(device));
+  std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
+    // Holds are of one in-order queue: a device that is held back has no other.
+    const bool two_compute_queues = !handicap.holds() && (!device.is_cpu() || two_on_cpus_);
+    return std::make_unique<ClDevice>(device, handicap, two_compute_queues, handle(device), kernels_, cache_, pool_of(device));
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {
@@ -99,7 +101,7 @@ class ClBackend final : public Backend {
     return nullptr;
   }
 
-  Nanos now() override { return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch()); }
+  Nanos now() override { return host_now(); }
   bool is_virtual() const override { return false; }
   bool advance(std::optional<Nanos>) override { return false; }
 
@@ -140,6 +142,7 @@ class ClBackend final : public Backend {
 
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
+  bool two_on_cpus_;
   std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;
 };

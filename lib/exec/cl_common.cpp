@@ -43,6 +43,8 @@ constexpr std::array kStatusNames = {
 
 }  // namespace
 
+Nanos host_now() { return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch()); }
+
 std::string cl_status_name(cl_int status) {
   for (const auto& [code, name] : kStatusNames) {
     if (code == status) return std::string(name) + " (" + std::to_string(status) + ")";

@@ -10,8 +10,11 @@
 #include <string>
 
 #include "lib/base/error.hpp"
+#include "lib/base/units.hpp"
 
 namespace mgpu {
+
+Nanos host_now();  // the steady clock
 
 // "CL_OUT_OF_RESOURCES (-5)"; the number alone when it has no name we know.
 std::string cl_status_name(cl_int status);

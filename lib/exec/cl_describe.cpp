@@ -106,4 +106,21 @@ Device describe(const cl::Device& device, const std::string& id) {
   return facts;
 }
 
+bool is_pocl(const Device& facts) { return facts.platform.find("Portable Computing Language") != std::string::npos; }
+
+DeviceTraits traits_of(const Device& facts) {
+  DeviceTraits traits;
+  traits.cpu = facts.is_cpu();
+  traits.nvidia = facts.compute_capability.has_value();
+  traits.host_unified = facts.host_unified_memory;
+  traits.compute_units = facts.compute_units;
+  traits.float_width = facts.native_float_width;
+  traits.max_work_group = facts.max_work_group;
+  traits.global_memory = facts.global_memory;
+  traits.max_allocation = facts.max_allocation;
+  traits.local_memory = facts.local_memory;
+  traits.fp64 = facts.fp64;
+  return traits;
+}
+
 }  // namespace mgpu

@@ -1,4 +1,7 @@
-// One opened OpenCL device: its context, three in-order profiling queues, its memory and its batches of commands.
+// One opened OpenCL device: its context, in-order profiling queues, its memory and its batches of commands. Queues are upload,
+// compute, download, and on GPUs a second compute queue: slices of a Merkle tree end with kernels that leave most of an H200 idle
+// for 60 to 95 us, in which the next slice's first can run (two queues, profiling on: a wide and a narrow kernel each took 4.03 ms
+// for four pairs, 4.87 ms in one queue).
 #pragma once
 
 #include <array>
@@ -8,6 +11,7 @@
 #include "lib/base/embedded.hpp"
 #include "lib/exec/backend.hpp"
 #include "lib/exec/cl_common.hpp"
+#include "lib/exec/cl_holds.hpp"
 #include "lib/exec/cl_memory.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/exec/cl_staging.hpp"
@@ -23,27 +27,32 @@ struct ClBuiltProgram {
 class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
   // `kernels` and `cache` must outlive the device. Throws Error(device).
-  ClDevice(const Device& facts, cl::Device device, std::span<const EmbeddedText> kernels, const ClProgramCache& cache,
-           std::shared_ptr<ClMemoryPool> pool);
+  ClDevice(const Device& facts, const Handicap& handicap, bool two_compute_queues, cl::Device device,
+           std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool);
   ~ClDevice() override;
 
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
+  void begin_slice(unsigned lane) override;
   BatchId submit() override;
   bool complete(BatchId batch) override;
   DeviceSpan span(BatchId batch) override;
   std::vector<RawCommand> take(BatchId batch) override;
   std::vector<ClockProbe> probe_clock(unsigned count) override;
   SetupCost take_setup_cost() override;
+  void abandon() override { holds_.release_all(); }
   Bytes free_memory() override;
 
   const cl::Context& context() const { return context_; }
   const cl::CommandQueue& upload_queue() const { return queues_[0]; }
-  const Device& facts() const { return facts_; }
+  const Device& facts() const { return facts_; }  // under its handicap
 
  private:
+  static constexpr std::size_t kQueues = 4;
+  static constexpr std::size_t kFirstCompute = 1, kSecondCompute = 3;  // 0 to 2 are a CommandKind's
   struct Pending {
     cl::Event event;
+    cl::Event since;  // of a hold: it began when this ended; null for what runs
     RawCommand command;
   };
   struct Staged {  // a small download: where it arrives, and where it is wanted
@@ -55,7 +64,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     std::vector<Staged> staged;
     bool arrived = false;  // known to be complete
     std::vector<Pending> commands;
-    std::array<cl::Event, 3> last;  // of each queue; null where it has none
+    std::array<cl::Event, kQueues> last;  // of each queue; null where it has none
   };
 
   // DeviceResources
@@ -72,8 +81,14 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
 
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
-  void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes);
-  // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete.
+  void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since = {});
+  void delay_slice();  // before its first kernel
+  void slow_down();    // after the kernels of a batch, or before a download of their results
+  void flush();
+  static std::uint64_t started(const Pending& pending);
+  std::size_t queue_of(CommandKind kind) const;
+  // What a command of `kind` has to wait for beyond its own queue: the last of the stage before it, in whatever batch, and what
+  // holds the compute queues together; null when all that is complete.
   const std::vector<cl::Event>* dependency(CommandKind kind);
   Batch& find(BatchId batch);
   void arrive(Batch& batch);
@@ -82,14 +97,19 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   DeviceTraits traits_;
   cl::Device device_;
   cl::Context context_;
-  std::array<cl::CommandQueue, 3> queues_;  // by CommandKind
+  std::array<cl::CommandQueue, kQueues> queues_;  // by CommandKind; the last is null where there is one compute queue
   std::span<const EmbeddedText> kernels_;
   const ClProgramCache& cache_;
   std::vector<ClBuiltProgram> programs_;
-  std::deque<Batch> batches_;        // the last is open
-  std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
+  std::deque<Batch> batches_;              // the last is open
+  std::array<cl::Event, kQueues> latest_;  // of each queue, until known to be complete
+  cl::Event fence_;                        // the latest kernel that is no slice's, likewise
   std::vector<cl::Event> wait_list_;
-  std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
+  std::shared_ptr<Bytes> allocated_;     // shared with buffers, which may outlive the device object
+  std::size_t compute_ = kFirstCompute;  // where kernels go now
+  bool in_slice_ = false, delayed_ = false;
+  std::vector<cl::Event> kernels_to_slow_;  // since the last hold; a device that is not slowed keeps none
+  ClHolds holds_;
   ClPoolMember pool_;
   SetupCost setup_;
   ClStaging staging_;

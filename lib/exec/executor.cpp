@@ -41,6 +41,7 @@ RawSample Executor::run(const SampleRequest& request) {
                 .mutex = {},
                 .settled = std::vector<std::uint64_t>(request.members.size(), 0),
                 .alive = std::vector<bool>(request.members.size(), true),
+                .finished = 0,
                 .sample = {}};
   request.workload->expect(request.members.size());
   request.workload->begin_sample();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/plan/queue_model.hpp"
@@ -43,6 +44,13 @@ struct FakeBackend::Machine {
     return times;
   }
 
+  // QueueModel::settle, of a compute command.
+  bool settle(DeviceIndex device, std::uint64_t tag, Nanos duration, Nanos now) {
+    const std::lock_guard lock(mutex);
+    advance(now);
+    return model.settle(device, QueueModel::compute, tag, duration);
+  }
+
   // To the end of the next command; none: nothing will end.
   std::optional<Nanos> advance_to_next_end() {
     const std::lock_guard lock(mutex);
@@ -69,6 +77,9 @@ struct FakeBackend::Machine {
 };
 
 namespace {
+
+constexpr const char* kSlowDown = "slow-down";
+constexpr const char* kDelay = "delay";
 
 class FakeBuffer final : public Buffer {
  public:
@@ -114,27 +125,35 @@ class FakeStream : public Stream {
 
 class OpenFake final : public OpenDevice, private DeviceResources, private FakeStream {
  public:
-  OpenFake(const FakeDevice& spec, const FakeKernels& kernels, FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine)
-      : spec_(spec),
+  OpenFake(const FakeDevice& spec, const Handicap& handicap, const FakeKernels& kernels, FakeBackend& backend,
+           std::shared_ptr<FakeBackend::Machine> machine)
+      : OpenDevice(handicap),
+        spec_(spec),
         kernels_(kernels),
         backend_(backend),
         machine_(std::move(machine)),
         index_(machine_->add_device(spec)),
         allocated_(std::make_shared<Bytes>(0)) {
-    traits_.cpu = spec.facts.is_cpu();
-    traits_.compute_units = spec.facts.compute_units;
-    traits_.float_width = spec.facts.native_float_width;
-    traits_.max_work_group = spec.facts.max_work_group;
-    traits_.global_memory = spec.facts.global_memory;
-    traits_.max_allocation = spec.facts.max_allocation;
-    traits_.local_memory = spec.facts.local_memory;
-    traits_.fp64 = spec.facts.fp64;
+    spec_.facts = limited(spec.facts, handicap);
+    traits_.cpu = spec_.facts.is_cpu();
+    traits_.compute_units = spec_.facts.compute_units;
+    traits_.float_width = spec_.facts.native_float_width;
+    traits_.max_work_group = spec_.facts.max_work_group;
+    traits_.global_memory = spec_.facts.global_memory;
+    traits_.max_allocation = spec_.facts.max_allocation;
+    traits_.local_memory = spec_.facts.local_memory;
+    traits_.fp64 = spec_.facts.fp64;
   }
 
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
 
+  void begin_slice(unsigned) override { in_slice_ = true; }
+  void abandon() override {}
+
   BatchId submit() override {
+    end_kernels();
+    in_slice_ = delayed_ = false;
     open_.id = next_batch_++;
     closed_.push_back(std::move(open_));
     open_ = Batch{};
@@ -143,14 +162,9 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   bool complete(BatchId batch) override {
-    Batch& found = find(batch);
-    const Nanos now = backend_.now();
-    for (; found.ended < found.commands.size(); ++found.ended) {
-      const auto times = machine_->take(index_, found.first_tag + found.ended, now);
-      if (!times) return false;
-      found.commands[found.ended].started = device_clock(times->started);
-      found.commands[found.ended].ended = device_clock(times->ended);
-    }
+    for (Batch& each : closed_) note_ended(each);
+    const Batch& found = find(batch);
+    if (found.ended < found.commands.size()) return false;
     if (found.failed) throw Error(ErrorKind::device, "device " + spec_.facts.id + " failed, as its script says");
     return true;
   }
@@ -166,6 +180,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   std::vector<RawCommand> take(BatchId batch) override {
     std::vector<RawCommand> commands = std::move(find(batch).commands);
+    const auto not_slow = [](const RawCommand& command) { return command.label == kSlowDown && command.ended == command.started; };
+    std::erase_if(commands, not_slow);
     std::erase_if(closed_, [&](const Batch& b) { return b.id == batch.value; });
     return commands;
   }
@@ -185,6 +201,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     std::vector<RawCommand> commands;
     std::uint64_t first_tag = 0;  // of its commands in the machine; the others follow
     std::size_t ended = 0;        // of its commands, from the first, known to have ended
+    Nanos slowed{};               // what a slow-down at that place lasts
+    bool settled = false;         // it has been told
     bool failed = false;
   };
 
@@ -210,6 +228,9 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
     const auto& fake = static_cast<FakeKernel&>(kernel);
+    const Handicap& handicap = pace().handicap();
+    if (in_slice_ && !std::exchange(delayed_, true) && handicap.delay > Nanos{})
+      add(CommandKind::compute, kDelay, 0, handicap.delay);
     std::vector<FakeArg> values;
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
     const bool fails = spec_.failure != FakeDevice::Failure::none && launches_++ >= spec_.fails_at_launch;
@@ -221,15 +242,42 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
       if (spec_.failure == FakeDevice::Failure::hang) duration = QueueModel::kForever;
     }
     add(CommandKind::compute, fake.name(), 0, duration);
+    slow_down_due_ = handicap.slows();
   }
 
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
+    end_kernels();
     const auto source = data_of(from).subspan(offset, to.size());
     std::copy(source.begin(), source.end(), to.begin());
     add(CommandKind::download, {}, to.size(), spec_.transfer);
   }
 
   void pretend(CommandKind kind, Bytes bytes) override { add(kind, {}, bytes, spec_.transfer); }
+
+  // Kernels are over, of the batch or before a download: a slowed device takes its time now. How long is known when they have
+  // ended.
+  void end_kernels() {
+    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, kSlowDown, 0, QueueModel::kForever);
+  }
+
+  void note_ended(Batch& batch) {
+    const Nanos now = backend_.now();
+    for (; batch.ended < batch.commands.size(); ++batch.ended) {
+      RawCommand& command = batch.commands[batch.ended];
+      const std::uint64_t tag = batch.first_tag + batch.ended;
+      if (command.label == kSlowDown && !batch.settled) batch.settled = machine_->settle(index_, tag, batch.slowed, now);
+      const auto times = machine_->take(index_, tag, now);
+      if (!times) return;
+      command.started = device_clock(times->started);
+      command.ended = device_clock(times->ended);
+      if (command.label == kSlowDown) {
+        batch.slowed = Nanos{};
+        batch.settled = false;
+      } else if (command.kind == CommandKind::compute && command.label != kDelay) {
+        batch.slowed += pace().extra(times->started, times->ended);
+      }
+    }
+  }
 
   // `duration`: what it takes beside moving its bytes.
   void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration) {
@@ -259,6 +307,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   std::shared_ptr<Bytes> allocated_;
   DeviceTraits traits_;
   Batch open_;
+  bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
   std::uint64_t next_batch_ = 0, next_tag_ = 0, launches_ = 0;
   std::vector<Batch> closed_;
 };
@@ -282,10 +331,10 @@ std::vector<Device> FakeBackend::split(const Device& device, unsigned parts) {
   throw Error(ErrorKind::unsupported, "device " + device.id + " cannot be split into " + std::to_string(parts) + " sub-devices");
 }
 
-std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device) {
+std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device, const Handicap& handicap) {
   const auto at = std::find_if(devices_.begin(), devices_.end(), [&](const FakeDevice& d) { return d.facts.id == device.id; });
   if (at == devices_.end()) throw Error(ErrorKind::internal, "device " + device.id + " was not enumerated");
-  return std::make_unique<OpenFake>(*at, kernels_, *this, machine_);
+  return std::make_unique<OpenFake>(*at, handicap, kernels_, *this, machine_);
 }
 
 std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::span<OpenDevice* const>) { return nullptr; }

@@ -26,6 +26,7 @@ struct FakeKernelCode {
 };
 using FakeKernels = std::map<std::string, FakeKernelCode>;  // by entry name
 
+// It has one compute queue: two would share the device, and a model that ran each at full rate would flatter it.
 struct FakeDevice {
   Device facts;  // id, type, memory, score as a test needs them
   double ops_per_s = 1e9;
@@ -52,7 +53,8 @@ class FakeBackend final : public Backend {
 
   Enumeration enumerate() override;
   std::vector<Device> split(const Device& device, unsigned parts) override;  // always Error(unsupported)
-  std::unique_ptr<OpenDevice> open(const Device& device) override;
+  using Backend::open;
+  std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;  // null
   Nanos now() override;
   bool is_virtual() const override { return time_ == FakeTime::is_virtual; }

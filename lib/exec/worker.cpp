@@ -68,6 +68,11 @@ void finish_sample(SampleRun& run) {
 
 DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self) : run_(run), self_(self) {}
 
+void DeviceWorker::start() {
+  state_since_ = run_.sample.begin;
+  member().device->pace().begin_sample(run_.sample.begin);
+}
+
 bool DeviceWorker::step() {
   if (left_) return false;
   try {
@@ -81,6 +86,11 @@ bool DeviceWorker::step() {
 }
 
 bool DeviceWorker::advance() {
+  // Not when nothing is in flight: another worker may then merge on this device.
+  if (Pace& pace = member().device->pace(); !in_flight_.empty() && pace.waits_for_share()) {
+    const auto items = static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
+    pace.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
+  }
   bool progress = gone_ ? false : retire();
   if (run_.over && in_flight_.empty()) {
     leave();
@@ -134,6 +144,7 @@ void DeviceWorker::retire_slice(const InFlight& done) {
   const Nanos now = run_.backend.now();
   const std::lock_guard lock(run_.mutex);
   run_.source.finished(self_, done.slice, busy);
+  run_.finished += done.slice.size();
   run_.sample.slices.push_back({self_, done.number, done.slice.begin, done.slice.end, done.enqueued, now});
   ++run_.version;
 }
@@ -192,7 +203,9 @@ void DeviceWorker::enqueue(const Slice& slice) {
   }
   InFlight entry{{}, next_number_, slice, run_.backend.now()};
   try {
-    member().program->enqueue(slice, static_cast<unsigned>(next_number_) % kDepth, stream);
+    const unsigned slot = static_cast<unsigned>(next_number_) % kDepth;
+    member().device->begin_slice(member().program->concurrent() ? slot : 0);
+    member().program->enqueue(slice, slot, stream);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;
     entry.rejected = true;
@@ -240,6 +253,7 @@ void DeviceWorker::fail(const Error& error) {
   for (const Slice& slice : not_on_host_) items += slice.size();
   const bool hung = error.kind() == ErrorKind::timeout || !in_flight_.empty();
   run_.sample.faults.push_back({self_, error.what(), items, hung});
+  member().device->abandon();
   in_flight_.clear();
   if (run_.over) return;
   try {
@@ -277,6 +291,7 @@ void DeviceWorker::leave() {
     for (const auto& [batch, number] : retired_) batches.push_back(RawBatch{self_, number, member().device->take(batch)});
     std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
   }
+  member().device->pace().end_sample();
   const std::lock_guard lock(run_.mutex);
   for (RawBatch& batch : batches) run_.sample.batches.push_back(std::move(batch));
   if (run_.sample.end > state_since_) spans_.push_back({self_, state_, state_since_, run_.sample.end});

@@ -34,6 +34,7 @@ struct SampleRun {
   std::atomic<std::uint64_t> version = 1;  // counts events after which a waiting worker should ask again; changed under the lock
   std::vector<std::uint64_t> settled;      // per member: the version at which it had nothing left to do; 0: it has
   std::vector<bool> alive;                 // per member
+  std::atomic<Items> finished = 0;         // by all; items that were lost and done again count twice
   std::atomic<bool> over = false;          // merged, or failed; set last
   RawSample sample;
 };
@@ -42,7 +43,7 @@ class DeviceWorker {
  public:
   DeviceWorker(SampleRun& run, DeviceIndex self);
 
-  void start() { state_since_ = run_.sample.begin; }  // the sample has begun
+  void start();  // the sample has begun
   // How long the thread that drives it should sleep between two polls: not at all for a GPU, where 4-10 us a launch are worth a
   // core; a CPU device needs its cores for kernels, so a share of the time since the last completion, at most 100 us.
   Nanos patience();
@@ -83,7 +84,7 @@ class DeviceWorker {
   std::vector<std::pair<BatchId, std::int32_t>> retired_;
   std::vector<Slice> not_on_host_;  // enqueued or finished, and not collected
   bool collecting_ = false, prepared_ = false, gone_ = false, left_ = false, done_ = false, last_ = false;
-  std::uint64_t asked_at_ = 0;  // version of the last Wait or Done
+  std::uint64_t asked_at_ = 0;    // version of the last Wait or Done
   std::uint64_t settled_at_ = 0;  // version at which it last had nothing left to do
   std::int32_t next_number_ = 0;
   std::uint64_t previous_end_ = 0;  // device stamp: end of the last finished slice

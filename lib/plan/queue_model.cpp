@@ -27,6 +27,13 @@ void QueueModel::enqueue(DeviceIndex device, Queue queue, Nanos duration, double
   start_if_ready(device.value, queue);
 }
 
+bool QueueModel::settle(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration) {
+  const Line& line = devices_[device.value].lines[queue];
+  if (!line.running || line.commands[line.head].tag != tag) return false;
+  events_.push({std::max(now_, line.started + duration), events_made_++, device.value, queue});
+  return true;
+}
+
 void QueueModel::start_if_ready(std::uint32_t device, Queue queue) {
   Unit& unit = devices_[device];
   Line& line = unit.lines[queue];

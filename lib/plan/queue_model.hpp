@@ -34,6 +34,10 @@ class QueueModel {
   // takes `duration` (kForever: it never ends), and after that moves its bytes over the link of its queue; compute has none.
   void enqueue(DeviceIndex device, Queue queue, Nanos duration, double bytes, std::uint64_t tag);
 
+  // The command `tag`, enqueued with kForever, takes `duration` from its start after all, and ends now if that is over. False: it
+  // is not the one that runs.
+  bool settle(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration);
+
   Nanos now() const { return now_; }
   // When something happens next, if nothing is enqueued: not always the end of a command. Nanos::max(): never.
   Nanos next();

@@ -12,6 +12,7 @@
 #include "lib/base/stats.hpp"
 #include "lib/device/capability.hpp"
 #include "lib/device/device.hpp"
+#include "lib/device/handicap.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/profile/bottleneck.hpp"
 #include "lib/profile/clock_map.hpp"
@@ -36,6 +37,7 @@ struct DeviceRecord {
   std::size_t rank = 0;
   ClockMap clock;
   std::optional<Capability> capability; // as it was known when the run began
+  Handicap handicap;  // what it was measured under
 };
 
 struct PerDevice {

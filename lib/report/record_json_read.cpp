@@ -55,6 +55,16 @@ ClockMap read_clock(const JsonReader& j) {
   return clock;
 }
 
+Handicap read_handicap(const JsonReader& j) {
+  Handicap h;
+  h.slow = j.at("slow").number();
+  h.slow_from_fraction = j.at("slow_from_fraction").number();
+  h.slow_from_time = j.at("slow_from_ns").optional(read_nanos);
+  h.delay = j.at("delay_ns").nanos();
+  h.memory_cap = j.at("memory_cap_bytes").optional([](const JsonReader& v) { return v.integer<Bytes>(); });
+  return h;
+}
+
 DeviceRecord read_device(const JsonReader& j) {
   DeviceRecord record;
   Device& d = record.device;
@@ -85,6 +95,7 @@ DeviceRecord read_device(const JsonReader& j) {
   d.extensions = read_strings(j.at("extensions"));
   record.capability = read_capability(j.at("capability"));
   record.clock = read_clock(j.at("clock"));
+  if (j.has("handicap")) record.handicap = read_handicap(j.at("handicap"));
   return record;
 }
 

@@ -35,6 +35,14 @@ Json params(const ParamMap& map) {
   return j;
 }
 
+Json handicap(const Handicap& h) {
+  return {{"slow", number(h.slow)},
+          {"slow_from_fraction", number(h.slow_from_fraction)},
+          {"slow_from_ns", ns(h.slow_from_time)},
+          {"delay_ns", ns(h.delay)},
+          {"memory_cap_bytes", h.memory_cap ? Json(*h.memory_cap) : Json(nullptr)}};
+}
+
 Json device(const DeviceRecord& record) {
   const Device& d = record.device;
   Json j = {{"id", d.id},
@@ -68,6 +76,7 @@ Json device(const DeviceRecord& record) {
                 {"drift_ppb", number(record.clock.drift_ppb)},
                 {"uncertainty_ns", ns(record.clock.uncertainty)},
                 {"reference_device_ns", record.clock.reference_device}};
+  if (record.handicap.any()) j["handicap"] = handicap(record.handicap);
   return j;
 }
 
@@ -95,8 +104,8 @@ Json per_device(const PerDevice& p) {
 Json timeline(const Timeline& t) {
   Json commands = Json::array(), spans = Json::array(), slices = Json::array();
   for (const Command& c : t.commands)
-    commands.push_back(Json::array(
-        {c.device.value, to_string(c.kind), c.slice, c.label, c.bytes, ns(c.queued), ns(c.submitted), ns(c.started), ns(c.ended)}));
+    commands.push_back(Json::array({c.device.value, to_string(c.kind), c.slice, c.label, c.bytes, ns(c.queued), ns(c.submitted),
+                                    ns(c.started), ns(c.ended), c.queue}));
   for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
   for (const SliceRecord& s : t.slices)
     slices.push_back(Json::array({s.device.value, s.slice, s.begin, s.end, ns(s.enqueued), ns(s.finished)}));

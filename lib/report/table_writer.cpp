@@ -110,6 +110,8 @@ std::string run_table(const RunGroup& group, const TableStyle& style) {
 std::string run_tables(const Report& report, const TableStyle& style) {
   std::string out;
   for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, style);
+  for (const DeviceRecord& d : report.devices)
+    if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;
 }
 

@@ -29,7 +29,7 @@ struct CalibrationRow {
 std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style);
 
 // One table per suite, parameters, mode; one row per strategy and device set: time with its spread, rate, speed-up, efficiency,
-// balance, bottleneck, verification. The best row is marked with '*'.
+// balance, bottleneck, verification. The best row is marked with '*'. Below them, devices that were measured under a handicap.
 std::string run_tables(const Report& report, const TableStyle& style);
 // One closing paragraph per table: what won, by how much, what holds it back.
 std::string closing_words(const Report& report);

@@ -17,7 +17,8 @@ namespace mgpu {
 
 // A device of the session. `lost` devices are out for the rest of it.
 struct SessionDevice {
-  Device facts;
+  Device facts;  // without its handicap
+  Handicap handicap;
   std::unique_ptr<OpenDevice> open;
   Bytes free_memory = 0;  // when it was opened: what is pinned later takes some of the first device's
   bool lost = false;

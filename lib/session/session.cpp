@@ -15,11 +15,13 @@ namespace {
 std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& options, SessionObserver& observer) {
   std::vector<SessionDevice> devices;
   std::string why;
-  for (const Device& facts : options.devices) {
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const Device& facts = options.devices[i];
     SessionDevice device;
     device.facts = facts;
+    if (i < options.handicaps.size()) device.handicap = options.handicaps[i];
     try {
-      device.open = backend.open(facts);
+      device.open = backend.open(facts, device.handicap);
       device.free_memory = device.open->free_memory();
     } catch (const Error& error) {
       device.lost = true;
@@ -68,7 +70,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   std::vector<SessionDevice> devices = open_devices(backend, options, observer);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const auto& known = options.calibration.devices;
-    report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt});
+    report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt, devices[i].handicap});
   }
   const auto give_up_at = options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
   Executor executor(backend, devices.size());

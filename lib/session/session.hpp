@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/device/capability.hpp"
+#include "lib/device/handicap.hpp"
 #include "lib/exec/backend.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/record.hpp"
@@ -52,6 +53,7 @@ struct SessionOptions {
   std::vector<Device> devices;             // the set, in the order of the selection
   Calibration calibration;                 // of that set, as far as it is known
   SuiteRates suite_rates;                  // likewise
+  std::vector<Handicap> handicaps;         // of each of them; empty: none has any
   std::vector<std::size_t> device_counts;  // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;

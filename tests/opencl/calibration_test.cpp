@@ -142,5 +142,6 @@ TEST_CASE("free memory is below the total, shrinks with what is allocated, and p
   CHECK(first.free_memory() == before - taken / devices.open.size());
   const auto count = devices.open.size();
   devices.open.resize(1);  // the others leave their share; what is allocated stays until it is freed
-  CHECK(first.free_memory() == before * count - taken);
+  CHECK(first.free_memory() >= before * count - taken);
+  CHECK(first.free_memory() < before * count - taken + count);  // a total that the parts do not divide evenly
 }

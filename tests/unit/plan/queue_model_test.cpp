@@ -25,6 +25,28 @@ using Span = std::pair<std::int64_t, std::int64_t>;
 
 }  // namespace
 
+TEST_CASE("a command that would never end ends after all when it is told how long it takes, from its start or at once") {
+  QueueModel model(0, 0);
+  const DeviceIndex device = model.add_device(0, 0);
+  std::vector<QueueModel::Ended> ended;
+  model.enqueue(device, QueueModel::compute, Nanos{10}, 0, 1);
+  model.enqueue(device, QueueModel::compute, QueueModel::kForever, 0, 2);
+  model.enqueue(device, QueueModel::compute, QueueModel::kForever, 0, 3);
+  CHECK_FALSE(model.settle(device, QueueModel::compute, 2, Nanos{5}));  // not yet its turn
+  model.advance(Nanos{12}, ended);
+  CHECK(model.next() == Nanos::max());
+  CHECK(model.settle(device, QueueModel::compute, 2, Nanos{5}));
+  CHECK(model.next() == Nanos{15});
+  model.advance(Nanos{40}, ended);
+  CHECK(model.settle(device, QueueModel::compute, 3, Nanos{5}));  // would have been over at 20
+  model.advance(Nanos{40}, ended);
+  REQUIRE(ended.size() == 3);
+  CHECK(ended[1].started == Nanos{10});
+  CHECK(ended[1].ended == Nanos{15});
+  CHECK(ended[2].started == Nanos{15});
+  CHECK(ended[2].ended == Nanos{40});
+}
+
 TEST_CASE("a queue is in order, and a command waits for what was enqueued before it in earlier queues") {
   QueueModel model(0, 0);
   const DeviceIndex device = model.add_device(2 * kByteAnNs, kByteAnNs);

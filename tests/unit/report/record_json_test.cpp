@@ -77,6 +77,30 @@ TEST_CASE("a report comes back from its JSON text equal in every field") {
   CHECK(back.devices[1].clock.offset_ns() == 71'000);
 }
 
+TEST_CASE("a handicap comes back in each of its parts, and a device without one has no such key") {
+  Report report = test::sample_report();
+  Handicap& handicap = report.devices[1].handicap;
+  handicap.slow = 2.5;
+  handicap.slow_from_fraction = 0.25;
+  handicap.delay = Nanos{1'000'000};
+  Report back = report_from_json(to_json(report));
+  CHECK_FALSE(to_json(report)["devices"][0].contains("handicap"));
+  CHECK_FALSE(back.devices[0].handicap.any());
+  CHECK(back.devices[1].handicap.slow == 2.5);
+  CHECK(back.devices[1].handicap.slow_from_fraction == 0.25);
+  CHECK_FALSE(back.devices[1].handicap.slow_from_time);
+  CHECK(back.devices[1].handicap.delay == Nanos{1'000'000});
+  CHECK_FALSE(back.devices[1].handicap.memory_cap);
+  handicap.slow_from_time = Nanos{20'000'000};
+  handicap.memory_cap = Bytes{512} << 20;
+  back = report_from_json(to_json(report));
+  CHECK(back.devices[1].handicap.slow_from_time == Nanos{20'000'000});
+  CHECK(back.devices[1].handicap.memory_cap == Bytes{512} << 20);
+  CHECK(refusal_with([](Json& j) {
+          j["devices"][0]["handicap"] = {{"slow", 2}};
+        }) == "devices[0].handicap.slow_from_fraction: missing");
+}
+
 TEST_CASE("the JSON text of the sample report is the golden one") {
   const std::string text = to_json_text(test::sample_report());
   CHECK(test::golden("report.json", text) == text);
@@ -158,6 +182,22 @@ TEST_CASE("a missing field or a wrong type is named by its path") {
   CHECK(refusal_with([](Json& j) { j["devices"][0]["compute_units"] = 5'000'000'000; }) ==
         "devices[0].compute_units: a whole number in range expected");
   CHECK(refusal_with([](Json& j) { j["runs"][0]["sample_index"] = 10; }) == "runs[0].sample_index: no such sample");
+}
+
+TEST_CASE("the compute queue of a command comes back, and files from before there were two are read") {
+  Report report = test::sample_report();
+  report.runs[0].timeline.commands[1].queue = 1;
+  CHECK(report_from_json(to_json(report)).runs[0].timeline.commands[1].queue == 1);
+  Json old = to_json(report);
+  for (Json& run : old["runs"]) {
+    run["timeline"]["columns"]["commands"].erase(9);
+    for (Json& row : run["timeline"]["commands"]) row.erase(9);
+  }
+  const Report back = report_from_json(old);
+  CHECK(back.runs[0].timeline.commands[1].queue == 0);
+  CHECK(back.runs[0].timeline.commands[1].ended == report.runs[0].timeline.commands[1].ended);
+  old["runs"][0]["timeline"]["columns"]["commands"].erase(8);
+  CHECK_THROWS_AS(report_from_json(old), Error);
 }
 
 TEST_CASE("a timeline that names what is not there is refused") {

@@ -118,3 +118,11 @@ TEST_CASE("text from drivers cannot move the cursor, and is measured in characte
   CHECK(shortened("\u00b1\u00b1\u00b1\u00b1\u00b1", 4) == "\u00b1\u00b1..");
   CHECK(shortened("abcd", 4) == "abcd");
 }
+
+TEST_CASE("a device that was handicapped is named below the tables, so that nobody mistakes its numbers") {
+  Report report = test::sample_report();
+  CHECK(run_tables(report, {}).find("handicapped") == std::string::npos);
+  report.devices[1].handicap.slow = 3;
+  const std::string text = run_tables(report, {});
+  CHECK(text.ends_with("handicapped on purpose: 0:1 (kernels 3 times as long)\n"));
+}

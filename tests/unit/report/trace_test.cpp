@@ -108,6 +108,20 @@ TEST_CASE("commands of one queue that overlap get a lane of their own") {
   CHECK(tids[2] == tids[0]);
 }
 
+TEST_CASE("kernels of two compute queues are on threads of their own, which devices with one do not have") {
+  const Report report =
+      report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).second_compute(0, 1, 40, 90).compute(1, 0, 0, 9).get());
+  CHECK(check_chrome_trace(to_chrome_trace(report)).empty());
+  std::map<std::string, std::vector<int>> threads;
+  for (const TraceJson& e : events(report, "M"))
+    if (e["name"] == "thread_name") threads[e["args"]["name"]].push_back(e["tid"]);
+  REQUIRE(threads["compute, second queue"].size() == 1);
+  CHECK(threads["compute"].size() == 2);
+  CHECK(threads.count("compute (2)") == 0);
+  for (const TraceJson& e : events(report, "X"))
+    if (e["cat"] == "compute" && e["ts"] == 0.04) CHECK(e["tid"] == threads["compute, second queue"][0]);
+}
+
 TEST_CASE("lanes are the fewest that keep intervals apart") {
   const auto lanes = assign_lanes(
       {{Nanos{0}, Nanos{10}}, {Nanos{10}, Nanos{20}}, {Nanos{5}, Nanos{15}}, {Nanos{15}, Nanos{16}}, {Nanos{12}, Nanos{12}}});
@@ -158,6 +172,14 @@ TEST_CASE("the clocks' methods and uncertainties are in the metadata") {
   CHECK(metadata["version"] == "0.1.0");
   CHECK(metadata["clocks"]["0:1"] ==
         TraceJson{{"method", "bounds"}, {"offset_ns", 71000}, {"drift_ppb", -8500.25}, {"uncertainty_ns", 6012}});
+}
+
+TEST_CASE("the name of a handicapped device's process says so") {
+  Report report = test::sample_report();
+  report.devices[1].handicap.delay = Nanos{1'000'000};
+  const std::string text = to_chrome_trace(report);
+  CHECK(text.find("GPU 0: NVIDIA H200 0000:1a:00.0\"") != std::string::npos);
+  CHECK(text.find("GPU 1: NVIDIA H200 0000:3b:00.0 (slices 1.00 ms late)\"") != std::string::npos);
 }
 
 TEST_CASE("names with quotes and bytes that are no UTF-8 do not break a trace") {

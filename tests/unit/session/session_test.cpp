@@ -141,6 +141,34 @@ TEST_CASE("what does not fit is unsupported resident and runs in pieces end to e
   CHECK(find(report, "equal", Mode::end_to_end).status == Status::ok);
 }
 
+TEST_CASE("handicaps are put on the devices they are meant for, and recorded with them") {
+  Silent observer;
+  SessionOptions options = options_for(2, 1 << 20);
+  options.handicaps.resize(2);
+  options.handicaps[1].slow = 3;
+  options.handicaps[1].memory_cap = Bytes{1} << 30;
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  REQUIRE(report.devices.size() == 2);
+  CHECK_FALSE(report.devices[0].handicap.any());
+  CHECK(report.devices[1].handicap.slow == 3);
+  CHECK(report.devices[1].handicap.memory_cap == Bytes{1} << 30);
+  CHECK(report.devices[1].device.global_memory == fake_device("").facts.global_memory);  // what it has, not what it was left
+  const RunRecord& equal = find(report, "equal", Mode::resident);
+  CHECK(seconds(*equal.per_device[1].alone) == doctest::Approx(3 * seconds(*equal.per_device[0].alone)).epsilon(0.01));
+  CHECK(*equal.metrics.efficiency == doctest::Approx(0.5).epsilon(0.02));
+  CHECK(*find(report, "dynamic", Mode::resident).metrics.efficiency > 0.9);
+}
+
+TEST_CASE("a cap that is too small for the problem makes it unsupported resident") {
+  Silent observer;
+  SessionOptions options = options_for(1, 1 << 20);
+  options.handicaps.resize(1);
+  options.handicaps[0].memory_cap = 1 << 20;
+  const Report report = run({fake_device("0:0")}, options, observer);
+  CHECK(find(report, "equal", Mode::resident).status == Status::unsupported);
+  CHECK(find(report, "equal", Mode::end_to_end).status == Status::ok);
+}
+
 TEST_CASE("a device that fails is out for the rest: its case says what it cost, the next ones are skipped") {
   FakeDevice bad = fake_device("0:1");
   bad.failure = FakeDevice::Failure::error;
