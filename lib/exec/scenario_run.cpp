@@ -239,8 +239,9 @@ std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
 
 SuiteInfo scenario_suite(const Scenario& scenario, FakeBackend& backend) {
   SuiteInfo info;
-  // Nobody should take its rows for measurements.
-  info.name = scenario.work.name.empty() ? "simulated" : "simulated " + scenario.work.name;
+  // Nobody should take its rows for measurements; a simulation of a simulation is one.
+  info.name = scenario.work.name;
+  if (!info.name.starts_with("simulated")) info.name = info.name.empty() ? "simulated" : "simulated " + info.name;
   info.summary = "the work of a scenario, on devices that need not exist";
   info.size_name = "items";
   info.default_size = info.quick_size = scenario.work.items;

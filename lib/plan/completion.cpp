@@ -96,7 +96,7 @@ double Completion::level(double link, std::size_t count, Demand demand) const {
       ++content;
     }
     if (content == count) return kInfinite;
-    if (fair > 0 && content == fed) return fair;
+    if (fair > 0 && content <= fed) return fair;  // fewer: one asks for exactly its part, and the level was rounded below it
     fed = content;
     fair = left / static_cast<double>(count - content);
   }

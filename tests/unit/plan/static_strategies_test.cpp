@@ -1,6 +1,8 @@
 // capability, memory, sequential and latency by worked examples.
 #include <doctest/doctest.h>
 
+#include <numeric>
+
 #include "lib/plan/completion.hpp"
 #include "lib/plan/cost_model.hpp"
 #include "tests/support/plan_problem.hpp"
@@ -169,6 +171,18 @@ TEST_CASE("latency cuts pieces so that transfers overlap, no smaller than their 
   CHECK(problem.run("latency").slices[0].size() == 32);
   problem.devices[0].pipeline = 1 << 13;  // never more than the workload wants at once
   CHECK(problem.run("latency").slices[0].size() == 128);
+}
+
+TEST_CASE("latency comes to an end where a device asks for exactly its part of the link") {
+  // A third of 10 GB/s is rounded up once and down once: the search for the fair part went to and fro for ever.
+  Problem problem(1'000'000, {2.7e9, 1.5e9, 1e9});
+  problem.request.mode = Mode::end_to_end;
+  problem.request.cost = {6, 4, 1, 0};
+  problem.request.link_down = 1e10;
+  problem.devices[0].up = problem.devices[1].up = 1e10;
+  problem.devices[2].up = 5e9;
+  const Driven result = problem.run("latency");
+  CHECK(std::accumulate(result.items.begin(), result.items.end(), Items{0}) == 1'000'000);
 }
 
 TEST_CASE("without a known rate latency shares as capability does") {
