@@ -55,6 +55,8 @@ function(mgpu_strategy_table target folder)
   list(REMOVE_ITEM names ${arg_FIRST})
   list(PREPEND names ${arg_FIRST})
   target_sources(${target} PRIVATE ${sources})
+  # Files of one pattern have the same names for their own things: not compiled together, where others are.
+  set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   mgpu_write_table(${target} ${PROJECT_BINARY_DIR}/generated/strategy_table.cpp lib/plan/strategy.hpp StrategyInfo strategy strategies
                    ${names})
 endfunction()

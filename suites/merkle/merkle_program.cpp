@@ -29,9 +29,7 @@ MerkleProgram::MerkleProgram(MerkleWorkload& workload, DeviceResources& device, 
   reduce_ = device.kernel(file, "reduce", options);
   if (!traits_.cpu) group_ = device.kernel(file, "reduce_group", options);
   for (unsigned i = 0; i < layout_.leaf_buffers; ++i) leaves_[i] = device.allocate(layout_.leaves);
-  for (unsigned pair = 0; pair < layout_.scratch_pairs; ++pair) {
-    for (unsigned i = 0; i < 2; ++i) scratch_[pair][i] = device.allocate(layout_.scratch[i]);
-  }
+  for (unsigned i = 0; i < 2; ++i) scratch_[i] = device.allocate(layout_.scratch[i]);
   item_roots_ = device.allocate(layout_.rows);
   nodes_ = device.allocate(layout_.rows);
   rows_ = device.allocate(layout_.rows);
@@ -56,23 +54,22 @@ void MerkleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const std::uint64_t buffer_start = mode_ == Mode::resident ? 0 : begin;
   for (Items item = slice.begin; item < slice.end; item += layout_.piece) {
     const std::uint64_t first = geometry.first_leaf(item), last = geometry.first_leaf(std::min(slice.end, item + layout_.piece));
-    reduce_piece(leaves, first - buffer_start, last - first, item, scratch_[concurrent() ? slot : 0], stream);
+    reduce_piece(leaves, first - buffer_start, last - first, item, stream);
   }
   pending_.push_back({slice.begin, slice.end});
   owned_.push_back({slice.begin, slice.end});
 }
 
 // Leaves first .. first + count - 1 of `leaves` to the roots of items first_item ...; the scratch buffers are free again when the
-// launches are done, and the next piece's of this slice or slot come after them. No leaves: launches that find nothing to do.
-void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, Items first_item, Scratch& scratch,
-                                 Stream& stream) {
+// launches are done, and the next piece's come after them. No leaves: launches that find nothing to do.
+void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, Items first_item, Stream& stream) {
   Buffer* in = &leaves;
   std::uint64_t nodes = count;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const Pass& pass = passes_[i];
     const bool last = i + 1 == passes_.size();
     const std::uint64_t a_group = std::uint64_t{pass.group ? 1 : lanes(traits_)} << pass.levels;
-    Buffer* out = last ? item_roots_.get() : scratch[i % 2].get();
+    Buffer* out = last ? item_roots_.get() : scratch_[i % 2].get();
     launch(pass, *in, *out, i == 0 ? first : 0, nodes, last ? first_item : 0,
            std::max<std::uint64_t>(1, (nodes + a_group - 1) / a_group), stream);
     nodes = (nodes + (std::uint64_t{1} << pass.levels) - 1) >> pass.levels;

@@ -13,7 +13,6 @@ class MerkleProgram : public DeviceProgram {
   // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory).
   MerkleProgram(MerkleWorkload& workload, DeviceResources& device, Mode mode, Items fits);
 
-  bool concurrent() const override { return layout_.scratch_pairs == 2; }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -25,8 +24,7 @@ class MerkleProgram : public DeviceProgram {
   void merged() override;
 
  private:
-  using Scratch = std::unique_ptr<Buffer>[2];
-  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, Items first_item, Scratch& scratch, Stream& stream);
+  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, Items first_item, Stream& stream);
   void launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count, std::uint64_t out_first,
               std::uint64_t groups, Stream& stream);
 
@@ -36,8 +34,7 @@ class MerkleProgram : public DeviceProgram {
   const Layout layout_;
   const std::vector<Pass> passes_;
   std::unique_ptr<Kernel> reduce_, group_;  // group_: GPUs only
-  std::unique_ptr<Buffer> leaves_[2], item_roots_, nodes_, tasks_, rows_;
-  Scratch scratch_[2];  // of each slot, when slices may run at once; else only the first
+  std::unique_ptr<Buffer> leaves_[2], scratch_[2], item_roots_, nodes_, tasks_, rows_;
 
   std::vector<Range> pending_, owned_;  // items enqueued: since the last collect, and since prepare
   // Host memory of transfers under way.

@@ -28,8 +28,6 @@ Bytes scratch_bytes(const DeviceTraits& device, const std::vector<Pass>& chain, 
   return scratch[0] + scratch[1];
 }
 
-Bytes usable_memory(const DeviceTraits& device) { return device.global_memory / 10 * 9; }
-
 std::uint64_t leaves_of(const Geometry& geometry, Items items) { return std::min(geometry.leaves, items << geometry.height); }
 
 }  // namespace
@@ -63,7 +61,7 @@ std::string kernel_options(const DeviceTraits& device, TreeKind kind) {
          (kind == TreeKind::plain ? " -DRFC6962=0" : " -DRFC6962=1");
 }
 
-Bytes Layout::total() const { return leaf_buffers * leaves + scratch_pairs * (scratch[0] + scratch[1]) + 3 * rows + tasks; }
+Bytes Layout::total() const { return leaf_buffers * leaves + scratch[0] + scratch[1] + 3 * rows + tasks; }
 
 Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode, Items fits) {
   const std::vector<Pass> chain = passes(device, kind, geometry.height);
@@ -75,13 +73,11 @@ Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometr
     plan.piece = (plan.piece + 1) / 2;
   plan.rows = geometry.items * (digest_bytes + sizeof(std::uint32_t)) + padding;
   plan.tasks = geometry.items * 2 * sizeof(std::uint32_t);
-  plan.scratch_pairs = device.cpu ? 1 : 2;
-  if (plan.total() > usable_memory(device)) plan.scratch_pairs = 1;
   return plan;
 }
 
 Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode) {
-  const Bytes usable = usable_memory(device);
+  const Bytes usable = device.global_memory / 10 * 9;
   const auto too_large = [&](const Layout& plan) {
     return plan.leaves > device.max_allocation || std::max(plan.scratch[0], plan.scratch[1]) > device.max_allocation ||
            plan.total() > usable;

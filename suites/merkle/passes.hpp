@@ -34,8 +34,7 @@ struct Layout {
   unsigned leaf_buffers = 1;  // resident: one of all leaves; end to end: one a slot
   Bytes leaves = 0;           // each of them
   Bytes scratch[2] = {0, 0};
-  unsigned scratch_pairs = 1;  // 2: one a slot, so that slices may run at once; GPUs with room for it
-  Bytes rows = 0;              // item roots, and each of two more buffers: collected nodes, nodes to merge (with their levels)
+  Bytes rows = 0;  // item roots, and each of two more buffers: collected nodes, nodes to merge (with their levels)
   Bytes tasks = 0;
   Items piece = 0;  // items reduced by one chain of launches; a longer slice takes several
   Bytes total() const;

@@ -34,7 +34,7 @@ void simulate_set(benchmark::State& state, const char* strategy, Mode mode, std:
   const auto maker = choice.info->make(choice.params);
   std::size_t slices = 0;
   for (auto _ : state) {
-    const Simulation simulated = simulate(request, *maker->begin(request, {}));
+    Simulation simulated = simulate(request, *maker->begin(request, {}));
     benchmark::DoNotOptimize(simulated.makespan);
     slices = 0;
     for (const SimulatedDevice& device : simulated.devices) slices += device.slices;

@@ -72,21 +72,6 @@ TEST_CASE("scratch memory stays under a gibibyte however many leaves there are")
   CHECK(plan.piece >= tree.items / 8);
 }
 
-TEST_CASE("slices may run at once on a GPU with room for scratch memory for each slot, and nowhere else") {
-  const Geometry tree = Geometry::of(std::uint64_t{1} << 26);
-  const DeviceTraits gpu = traits(false, 140 * gib, 35 * gib);
-  const Layout two = layout(gpu, TreeKind::plain, tree, Mode::resident, tree.items);
-  CHECK(two.scratch_pairs == 2);
-  CHECK(layout(traits(true, 140 * gib, 35 * gib), TreeKind::plain, tree, Mode::resident, tree.items).scratch_pairs == 1);
-  // Where only one pair fits it is taken, rather than refusing the tree.
-  const Bytes scratch = two.scratch[0] + two.scratch[1];
-  const DeviceTraits tight = traits(false, (two.total() - scratch / 2) / 9 * 10, 35 * gib);
-  CHECK(layout(tight, TreeKind::plain, tree, Mode::resident, tree.items).scratch_pairs == 1);
-  const Capacity fits = capacity(tight, TreeKind::plain, tree, Mode::resident);
-  CHECK(fits.fits == tree.items);
-  CHECK(fits.resident == two.total() - scratch);
-}
-
 TEST_CASE("end to end, a tree larger than the device goes through two slots in pieces that overlap") {
   const Geometry tree = Geometry::of(std::uint64_t{1} << 30);  // 32 GiB of leaves
   const DeviceTraits device = traits(false, gib, gib / 4);
