@@ -17,7 +17,7 @@ without_aslr=()
 if setarch "$(uname -m)" -R true 2>/dev/null; then
   without_aslr=(setarch "$(uname -m)" -R)
 fi
-# Property tests have no threads: under the thread sanitizer they would only take minutes.
+# Only tests that start threads are built for the thread sanitizer: tests/CMakeLists.txt.
 check() {  # preset tests...
   local preset=$1
   shift

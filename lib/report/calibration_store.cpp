@@ -21,8 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "mgpu-bench/calibration";
-constexpr int kVersion = 1;
+constexpr const char* kCalibrationSchema = "mgpu-bench/calibration";
+constexpr int kCalibrationVersion = 1;
 
 // ".1" of the sub-device 0:0.1, else nothing.
 std::string part_of(const Device& device) {
@@ -82,8 +82,8 @@ Kept read_kept(const fs::path& file, const Json& of, const Json& by) {
   Kept kept{Json::parse(text, nullptr, false), true, {}};
   if (kept.document.is_discarded()) throw Error(ErrorKind::input, "it is not JSON, or cut off");
   const JsonReader json(kept.document);
-  if (json.at("schema").string() != kSchema) json.at("schema").fail("another kind of file");
-  if (json.at("schema_version").integer<int>() != kVersion) json.at("schema_version").fail("of another version of the tool");
+  if (json.at("schema").string() != kCalibrationSchema) json.at("schema").fail("another kind of file");
+  if (json.at("schema_version").integer<int>() != kCalibrationVersion) json.at("schema_version").fail("of another version of the tool");
   if (text_of(json.at("of").json()) != text_of(of)) throw Error(ErrorKind::input, "it is of another device");
   for (const auto& [what, value] : by.items()) {
     if (kept.changed.empty() && text_of(json.at("by").at(what.c_str()).json()) != text_of(value)) kept.changed = what;
@@ -92,7 +92,7 @@ Kept read_kept(const fs::path& file, const Json& of, const Json& by) {
 }
 
 Json document(const Json& of, const Json& by) {
-  return {{"schema", kSchema}, {"schema_version", kVersion}, {"of", of}, {"by", by}};
+  return {{"schema", kCalibrationSchema}, {"schema_version", kCalibrationVersion}, {"of", of}, {"by", by}};
 }
 
 std::string damaged(const fs::path& file, const std::string& why) {
