@@ -51,7 +51,7 @@ class Calibrates(Case):
         self.assertGreater(first["link"]["up_bytes_per_s"], 0)
         self.assertEqual(self.origins(first), {"measured"})
         files = {file: file.read_bytes() for file in self.kept.iterdir()}
-        suites = len(json.loads(mgpu("list", "suites", "--json").stdout)["suites"])
+        suites = len(json.loads(mgpu("list", "suites", "--json").out)["suites"])
         devices = cli_test.DEVICE_COUNT  # a file each, one for each suite on it, and one for all together
         self.assertEqual(len(files), devices * (1 + suites) + (devices > 1))
 
