@@ -57,10 +57,8 @@ class OpenDevice {
   Pace& pace() { return pace_; }  // its handicap, and from when on it is in force
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
-  // What is enqueued until submit() is a slice's. Kernels of slices of lanes 0 and 1 may overlap where the device has a compute
-  // queue for each. What is enqueued otherwise (loading, collecting, merging) comes after all kernels before it and before all
-  // after it.
-  virtual void begin_slice(unsigned lane) = 0;
+  // What is enqueued until submit() is a slice's. What is enqueued otherwise is no slice: loading, collecting, merging.
+  virtual void begin_slice() = 0;
   virtual BatchId submit() = 0;  // closes the batch and flushes the queues
   // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the device is then lost.
   virtual bool complete(BatchId batch) = 0;

@@ -40,8 +40,7 @@ class ClPinned final : public PinnedMemory {
 
 class ClBackend final : public Backend {
  public:
-  explicit ClBackend(const ClBackendOptions& options)
-      : kernels_(options.kernels), cache_(options.cache_dir), two_on_cpus_(options.two_compute_queues_on_cpus) {}
+  explicit ClBackend(const ClBackendOptions& options) : kernels_(options.kernels), cache_(options.cache_dir) {}
 
   Enumeration enumerate() override {
     Enumeration found;
@@ -82,9 +81,7 @@ class ClBackend final : public Backend {
   }
 
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
-    // Holds are of one in-order queue: a device that is held back has no other.
-    const bool two_compute_queues = !handicap.holds() && (!device.is_cpu() || two_on_cpus_);
-    return std::make_unique<ClDevice>(device, handicap, two_compute_queues, handle(device), kernels_, cache_, pool_of(device));
+    return std::make_unique<ClDevice>(device, handicap, handle(device), kernels_, cache_, pool_of(device));
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {
@@ -142,7 +139,6 @@ class ClBackend final : public Backend {
 
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
-  bool two_on_cpus_;
   std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;
 };

@@ -1,5 +1,5 @@
 // The OpenCL backend: every device of every platform, one context per device (a context shared between NVIDIA GPUs serialises
-// them), in-order queues each, programs cached on disk.
+// them), three in-order queues each, programs cached on disk.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +14,6 @@ namespace mgpu {
 struct ClBackendOptions {
   std::span<const EmbeddedText> kernels;  // what DeviceResources::kernel finds by file name; must outlive the backend
   std::filesystem::path cache_dir;        // of built programs; empty: build anew each time
-  // GPUs have two compute queues. CPUs have one: PoCL (see own_options in cl_device.cpp) does not survive one program in two queues
-  // with different grids, and no kernel leaves cores idle there. Tests that keep to one grid may ask for two.
-  bool two_compute_queues_on_cpus = false;
 };
 
 std::unique_ptr<Backend> make_cl_backend(const ClBackendOptions& options);

@@ -62,8 +62,8 @@ cl_int status_of(const cl::Event& event) { return event.getInfo<CL_EVENT_COMMAND
 
 }  // namespace
 
-ClDevice::ClDevice(const Device& facts, const Handicap& handicap, bool two_compute_queues, cl::Device device,
-                   std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool)
+ClDevice::ClDevice(const Device& facts, const Handicap& handicap, cl::Device device, std::span<const EmbeddedText> kernels,
+                   const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool)
     : OpenDevice(handicap),
       facts_(limited(facts, handicap)),
       traits_(traits_of(facts_)),
@@ -74,8 +74,7 @@ ClDevice::ClDevice(const Device& facts, const Handicap& handicap, bool two_compu
       pool_(std::move(pool)) {
   try {
     context_ = cl::Context(device_);
-    for (std::size_t i = 0; i < (two_compute_queues ? kQueues : kQueues - 1); ++i)
-      queues_[i] = cl::CommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE);
+    for (auto& queue : queues_) queue = cl::CommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE);
     probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
     if (!facts_.is_cpu() && !facts_.host_unified_memory) staging_ = ClStaging(context_, queues_[0]);
   } catch (const cl::Error& error) {
@@ -86,9 +85,7 @@ ClDevice::ClDevice(const Device& facts, const Handicap& handicap, bool two_compu
 
 ClDevice::~ClDevice() {
   if (holds_.release_all()) {
-    for (const auto& queue : queues_) {
-      if (queue() != nullptr) clFinish(queue());  // what was held runs now, and needs what is released next
-    }
+    for (const auto& queue : queues_) clFinish(queue());  // what was held runs now, and needs what is released next
   }
   // PoCL's own thread is not done with an event when the host sees it complete. A device closed at once, on a busy machine, made
   // PoCL 3.1 crash in POclReleaseEvent in 20 of 70 runs; after 50 ms in none of 40.
@@ -149,42 +146,24 @@ std::unique_ptr<Kernel> ClDevice::kernel(std::string_view file, std::string_view
   }
 }
 
-void ClDevice::begin_slice(unsigned lane) {
-  in_slice_ = true;
-  compute_ = lane == 1 && queues_[kSecondCompute]() != nullptr ? kSecondCompute : kFirstCompute;
-}
-
-std::size_t ClDevice::queue_of(CommandKind kind) const {
-  return kind == CommandKind::compute ? compute_ : static_cast<std::size_t>(kind);
-}
-
 const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
-  wait_list_.clear();
-  const auto wait_for = [&](const cl::Event& event) {
-    if (event() != nullptr) wait_list_.push_back(event);
-  };
-  if (kind == CommandKind::compute) {
-    wait_for(latest_[0]);
-    if (!in_slice_) wait_for(latest_[kSecondCompute]);
-    if (compute_ == kSecondCompute) wait_for(fence_);
-  } else if (kind == CommandKind::download) {
-    wait_for(latest_[compute_]);
-    if (!in_slice_) wait_for(latest_[kSecondCompute]);
-    if (wait_list_.empty()) wait_for(latest_[0]);  // nothing was launched since
+  // A launch waits for uploads; a download for launches, or for uploads when nothing was launched since.
+  for (int stage = static_cast<int>(kind) - 1; stage >= 0; --stage) {
+    const cl::Event& event = latest_[static_cast<std::size_t>(stage)];
+    if (event() == nullptr) continue;
+    wait_list_.assign(1, event);
+    return &wait_list_;
   }
-  return wait_list_.empty() ? nullptr : &wait_list_;
+  return nullptr;
 }
 
 void ClDevice::record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since) {
   Batch& batch = batches_.back();
-  const std::size_t queue = queue_of(kind);
-  batch.last[queue] = latest_[queue] = event;
-  if (kind == CommandKind::compute && !in_slice_) fence_ = event;
+  batch.last[static_cast<std::size_t>(kind)] = latest_[static_cast<std::size_t>(kind)] = event;
   Pending pending{std::move(event), std::move(since), {}};
   pending.command.kind = kind;
   pending.command.label = std::move(label);
   pending.command.bytes = bytes;
-  pending.command.queue = queue == kSecondCompute ? 1 : 0;
   batch.commands.push_back(std::move(pending));
 }
 
@@ -228,8 +207,8 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
     cl::Event event;
     const auto& [gx, gy, gz] = grid.global;
     const auto& [lx, ly, lz] = grid.local;
-    queues_[compute_].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
-                                           dependency(CommandKind::compute), &event);
+    queues_[1].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
+                                    dependency(CommandKind::compute), &event);
     if (pace().handicap().slows()) kernels_to_slow_.push_back(event);
     record(CommandKind::compute, std::move(event), object.name(), 0);
   } catch (const cl::Error& error) {
@@ -318,7 +297,6 @@ BatchId ClDevice::submit() {
     throw cl_failure("flushing the queues of " + facts_.id, error.err());
   }
   in_slice_ = delayed_ = false;
-  compute_ = kFirstCompute;
   const std::uint64_t id = batches_.back().id;
   batches_.emplace_back().id = id + 1;
   return {id};
@@ -326,9 +304,7 @@ BatchId ClDevice::submit() {
 
 void ClDevice::flush() {
   // In the order of their dependencies: a queue must be flushed before another may wait for its events.
-  for (const std::size_t queue : {std::size_t{0}, kFirstCompute, kSecondCompute, std::size_t{2}}) {
-    if (queues_[queue]() != nullptr) queues_[queue].flush();
-  }
+  for (auto& queue : queues_) queue.flush();
 }
 
 ClDevice::Batch& ClDevice::find(BatchId batch) {
@@ -349,7 +325,6 @@ bool ClDevice::complete(BatchId batch) {
     }
     for (std::size_t queue = 0; queue < last.size(); ++queue) {
       if (latest_[queue]() == last[queue]()) latest_[queue] = cl::Event();
-      if (fence_() == last[queue]()) fence_ = cl::Event();
     }
     arrive(find(batch));
     return true;
@@ -377,10 +352,9 @@ DeviceSpan ClDevice::span(BatchId batch) {
   DeviceSpan span;
   try {
     // In each in-order queue the first command starts first and the last ends last.
-    std::array<bool, kQueues> seen{};
+    std::array<bool, 3> seen{};
     for (const Pending& pending : find(batch).commands) {
-      const std::size_t queue = pending.command.queue == 1 ? kSecondCompute : static_cast<std::size_t>(pending.command.kind);
-      if (std::exchange(seen[queue], true)) continue;
+      if (std::exchange(seen[static_cast<std::size_t>(pending.command.kind)], true)) continue;
       const std::uint64_t first = started(pending);
       span.started = span.started == 0 ? first : std::min(span.started, first);
     }

@@ -1,7 +1,4 @@
-// One opened OpenCL device: its context, in-order profiling queues, its memory and its batches of commands. Queues are upload,
-// compute, download, and on GPUs a second compute queue: slices of a Merkle tree end with kernels that leave most of an H200 idle
-// for 60 to 95 us, in which the next slice's first can run (two queues, profiling on: a wide and a narrow kernel each took 4.03 ms
-// for four pairs, 4.87 ms in one queue).
+// One opened OpenCL device: its context, three in-order profiling queues, its memory and its batches of commands.
 #pragma once
 
 #include <array>
@@ -27,13 +24,13 @@ struct ClBuiltProgram {
 class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
   // `kernels` and `cache` must outlive the device. Throws Error(device).
-  ClDevice(const Device& facts, const Handicap& handicap, bool two_compute_queues, cl::Device device,
-           std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool);
+  ClDevice(const Device& facts, const Handicap& handicap, cl::Device device, std::span<const EmbeddedText> kernels,
+           const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool);
   ~ClDevice() override;
 
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
-  void begin_slice(unsigned lane) override;
+  void begin_slice() override { in_slice_ = true; }
   BatchId submit() override;
   bool complete(BatchId batch) override;
   DeviceSpan span(BatchId batch) override;
@@ -48,8 +45,6 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const Device& facts() const { return facts_; }  // under its handicap
 
  private:
-  static constexpr std::size_t kQueues = 4;
-  static constexpr std::size_t kFirstCompute = 1, kSecondCompute = 3;  // 0 to 2 are a CommandKind's
   struct Pending {
     cl::Event event;
     cl::Event since;  // of a hold: it began when this ended; null for what runs
@@ -64,7 +59,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     std::vector<Staged> staged;
     bool arrived = false;  // known to be complete
     std::vector<Pending> commands;
-    std::array<cl::Event, kQueues> last;  // of each queue; null where it has none
+    std::array<cl::Event, 3> last;  // of each queue; null where it has none
   };
 
   // DeviceResources
@@ -86,9 +81,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void slow_down();    // after the kernels of a batch, or before a download of their results
   void flush();
   static std::uint64_t started(const Pending& pending);
-  std::size_t queue_of(CommandKind kind) const;
-  // What a command of `kind` has to wait for beyond its own queue: the last of the stage before it, in whatever batch, and what
-  // holds the compute queues together; null when all that is complete.
+  // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete.
   const std::vector<cl::Event>* dependency(CommandKind kind);
   Batch& find(BatchId batch);
   void arrive(Batch& batch);
@@ -97,16 +90,14 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   DeviceTraits traits_;
   cl::Device device_;
   cl::Context context_;
-  std::array<cl::CommandQueue, kQueues> queues_;  // by CommandKind; the last is null where there is one compute queue
+  std::array<cl::CommandQueue, 3> queues_;  // by CommandKind
   std::span<const EmbeddedText> kernels_;
   const ClProgramCache& cache_;
   std::vector<ClBuiltProgram> programs_;
-  std::deque<Batch> batches_;              // the last is open
-  std::array<cl::Event, kQueues> latest_;  // of each queue, until known to be complete
-  cl::Event fence_;                        // the latest kernel that is no slice's, likewise
+  std::deque<Batch> batches_;        // the last is open
+  std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;
-  std::shared_ptr<Bytes> allocated_;     // shared with buffers, which may outlive the device object
-  std::size_t compute_ = kFirstCompute;  // where kernels go now
+  std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
   bool in_slice_ = false, delayed_ = false;
   std::vector<cl::Event> kernels_to_slow_;  // since the last hold; a device that is not slowed keeps none
   ClHolds holds_;

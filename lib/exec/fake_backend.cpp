@@ -148,7 +148,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
 
-  void begin_slice(unsigned) override { in_slice_ = true; }
+  void begin_slice() override { in_slice_ = true; }
   void abandon() override {}
 
   BatchId submit() override {

@@ -17,7 +17,7 @@ Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks) 
     const auto host = [&](std::uint64_t stamp) { return clock.to_host(stamp) - sample.begin; };
     for (const RawCommand& raw : batch.commands) {
       timeline.commands.push_back({batch.device, raw.kind, batch.slice, raw.label, raw.bytes, host(raw.queued), host(raw.submitted),
-                                   host(raw.started), host(raw.ended), raw.queue});
+                                   host(raw.started), host(raw.ended)});
     }
   }
   std::stable_sort(timeline.commands.begin(), timeline.commands.end(),

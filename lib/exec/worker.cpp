@@ -203,9 +203,8 @@ void DeviceWorker::enqueue(const Slice& slice) {
   }
   InFlight entry{{}, next_number_, slice, run_.backend.now()};
   try {
-    const unsigned slot = static_cast<unsigned>(next_number_) % kDepth;
-    member().device->begin_slice(member().program->concurrent() ? slot : 0);
-    member().program->enqueue(slice, slot, stream);
+    member().device->begin_slice();
+    member().program->enqueue(slice, static_cast<unsigned>(next_number_) % kDepth, stream);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;
     entry.rejected = true;

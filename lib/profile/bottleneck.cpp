@@ -32,15 +32,12 @@ struct Stages {
 };
 
 struct DeviceState {
-  std::array<Moment, 4> queue;  // end of the last command of each queue: of each stage, and of the second compute queue
+  std::array<Moment, 3> queue;                      // end of the last command of each queue
   std::unordered_map<std::int32_t, Stages> slices;  // by slice number, and kPrepare, kCollect, kMerge
   Stages all;
 };
 
 std::size_t stage_of(CommandKind kind) { return static_cast<std::size_t>(kind); }
-
-constexpr std::size_t kSecondCompute = 3;
-std::size_t queue_of(const Command& c) { return c.kind == CommandKind::compute && c.queue > 0 ? kSecondCompute : stage_of(c.kind); }
 
 class Replay {
  public:
@@ -70,8 +67,7 @@ class Replay {
     DeviceState& device = devices_[c.device.value];
     const std::size_t stage = stage_of(c.kind);
     Moment ready = floor;
-    ready.wait_for(device.queue[queue_of(c)]);
-    if (c.kind == CommandKind::compute) wait_for_other_queue(device, c.slice, ready);
+    ready.wait_for(device.queue[stage]);
     wait_for_slices(device, c.slice, stage, ready);
 
     const bool transfer = c.kind != CommandKind::compute;
@@ -80,20 +76,10 @@ class Replay {
     if (free_.launches) gap = std::min(gap, Nanos{});
     if (free_.transfers && transfer) gap = length = Nanos{};
     const Moment end{c.ended, ready.replayed + gap + length};
-    device.queue[queue_of(c)] = end;
+    device.queue[stage] = end;
     device.slices[c.slice].end[stage].wait_for(end);
     device.all.end[stage].wait_for(end);
     return end;
-  }
-
-  // What is no slice has its kernels after all before it and before all after it, whatever their queue.
-  static void wait_for_other_queue(const DeviceState& device, std::int32_t slice, Moment& ready) {
-    const std::size_t compute = stage_of(CommandKind::compute);
-    if (slice < 0) ready.wait_for(device.all.end[compute]);
-    for (const std::int32_t number : {kPrepare, kCollect}) {
-      const auto found = device.slices.find(number);
-      if (found != device.slices.end()) ready.wait_for(found->second.end[compute]);
-    }
   }
 
   static void wait_for_slices(const DeviceState& device, std::int32_t slice, std::size_t stage, Moment& ready) {

@@ -15,9 +15,8 @@ struct Bottleneck {
 };
 
 // The replay keeps every command's duration and its dependencies: the command before it in its queue, the commands of the stage
-// before it in its slice, and the slice two before it (two are in flight); of two compute queues, prepare, collect and merge wait
-// for both, and slices for prepare and collect. Kernels that ran beside each other keep the lengths they had so. The gap between
-// the last of these and the recorded start is its launch cost. With nothing made free the replay gives the recorded makespan.
+// before it in its slice, and the slice two before it (two are in flight). The gap between the last of these and the
+// recorded start is its launch cost. With nothing made free the replay gives the recorded makespan.
 //   perfect_balance  all devices finish together: items at the sum of the rates each device showed (items / end of its last
 //                    command before the merge); none unless two devices or more showed a rate
 //   free_transfers   uploads and downloads take no time, nor do their gaps

@@ -24,7 +24,6 @@ struct Command {
   std::string label;  // kernel name; empty for transfers
   Bytes bytes = 0;    // of a transfer
   Nanos queued{}, submitted{}, started{}, ended{};
-  std::uint32_t queue = 0;  // of the device's compute queues, of which some have two; 0 for transfers
 };
 
 // What a device's worker was doing, by the host clock.

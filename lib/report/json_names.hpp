@@ -12,9 +12,8 @@ namespace mgpu::json_names {
 
 inline constexpr std::string_view kSchema = "mgpu-bench/result";
 
-inline constexpr std::array kCommandColumns = {"device",    "kind",         "slice",      "label",    "bytes",
-                                               "queued_ns", "submitted_ns", "started_ns", "ended_ns", "queue"};
-inline constexpr std::size_t kFirstCommandColumns = 9;  // files from before there were two compute queues have no "queue"
+inline constexpr std::array kCommandColumns = {"device",    "kind",         "slice",      "label",   "bytes",
+                                               "queued_ns", "submitted_ns", "started_ns", "ended_ns"};
 inline constexpr std::array kSpanColumns = {"device", "state", "begin_ns", "end_ns"};
 inline constexpr std::array kSliceColumns = {"device", "slice", "begin", "end", "enqueued_ns", "finished_ns"};
 

@@ -1,5 +1,5 @@
-// JSON -> Timeline: tables of rows, the columns in the order the writer gives them; further columns of newer files are skipped. A
-// file whose columns are others is refused, so that no number is taken for another.
+// JSON -> Timeline: tables of rows, the columns in the order the writer gives them; further columns of newer files are skipped. A file
+// whose columns are others is refused, so that no number is taken for another.
 #include <algorithm>
 #include <array>
 
@@ -28,7 +28,6 @@ class Row {
     return *value;
   }
   Nanos nanos() { return Nanos{integer<std::int64_t>()}; }
-  bool more() const { return column_ < row_.size(); }
   DeviceIndex device(std::size_t devices) {
     const auto index = integer<std::uint32_t>();
     if (index >= devices) fail("device " + std::to_string(index) + " of " + std::to_string(devices));
@@ -53,13 +52,11 @@ class Row {
   std::size_t number_, column_ = 0;
 };
 
-// Of `columns` a file must have the first `least`.
 template <std::size_t N, typename F>
-void rows(const JsonReader& timeline, const char* name, const std::array<const char*, N>& columns, std::size_t least, F read) {
+void rows(const JsonReader& timeline, const char* name, const std::array<const char*, N>& columns, F read) {
   const JsonReader written = timeline.at("columns").at(name);
   const Json& have = written.json();
-  const auto known = static_cast<std::ptrdiff_t>(std::min(N, have.size()));
-  if (!have.is_array() || have.size() < least || !std::equal(columns.begin(), columns.begin() + known, have.begin()))
+  if (!have.is_array() || have.size() < N || !std::equal(columns.begin(), columns.end(), have.begin()))
     written.fail("other columns than this tool reads");
   const JsonReader table = timeline.at(name);
   table.expect(table.json().is_array(), "a list");
@@ -78,7 +75,7 @@ Timeline read_timeline(const JsonReader& json) {
   t.merge_end = merge.at("end_ns").nanos();
   t.merged_on = merge.at("on").optional([](const JsonReader& j) { return DeviceIndex{j.integer<std::uint32_t>()}; });
   if (t.merged_on && t.merged_on->value >= t.devices) merge.at("on").fail("no such device");
-  rows(json, "commands", kCommandColumns, kFirstCommandColumns, [&](Row row) {
+  rows(json, "commands", kCommandColumns, [&](Row row) {
     Command c;
     c.device = row.device(t.devices);
     c.kind = row.word({CommandKind::upload, CommandKind::compute, CommandKind::download});
@@ -89,10 +86,9 @@ Timeline read_timeline(const JsonReader& json) {
     c.submitted = row.nanos();
     c.started = row.nanos();
     c.ended = row.nanos();
-    if (row.more()) c.queue = row.integer<std::uint32_t>();
     t.commands.push_back(std::move(c));
   });
-  rows(json, "spans", kSpanColumns, kSpanColumns.size(), [&](Row row) {
+  rows(json, "spans", kSpanColumns, [&](Row row) {
     HostSpan s;
     s.device = row.device(t.devices);
     s.state = row.word({HostState::in_flight, HostState::sync, HostState::idle});
@@ -100,7 +96,7 @@ Timeline read_timeline(const JsonReader& json) {
     s.end = row.nanos();
     t.spans.push_back(s);
   });
-  rows(json, "slices", kSliceColumns, kSliceColumns.size(), [&](Row row) {
+  rows(json, "slices", kSliceColumns, [&](Row row) {
     SliceRecord s;
     s.device = row.device(t.devices);
     s.slice = row.integer<std::int32_t>();

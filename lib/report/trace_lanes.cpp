@@ -71,11 +71,6 @@ std::vector<std::uint32_t> assign_lanes(const std::vector<std::pair<Nanos, Nanos
   return lanes;
 }
 
-std::size_t trace_thread(const Command& command) {
-  if (command.kind == CommandKind::compute && command.queue > 0) return kTraceThreads - 1;
-  return 1 + static_cast<std::size_t>(command.kind);
-}
-
 TraceLayout lay_out_trace(const Report& report) {
   TraceLayout layout;
   std::map<std::string, std::size_t> by_id;
@@ -94,8 +89,9 @@ TraceLayout lay_out_trace(const Report& report) {
       device_of.push_back(by_id[id]);
     }
     RunLanes lanes;
-    lanes.commands = lanes_of(run.timeline.commands, device_of, layout.devices, trace_thread,
-                              [](const Command& c) { return drawn(c.started, c.ended); });
+    lanes.commands = lanes_of(
+        run.timeline.commands, device_of, layout.devices, [](const Command& c) { return 1 + static_cast<std::size_t>(c.kind); },
+        [](const Command& c) { return drawn(c.started, c.ended); });
     lanes.spans = lanes_of(
         run.timeline.spans, device_of, layout.devices, [](const HostSpan&) { return std::size_t{0}; },
         [](const HostSpan& s) { return drawn(s.begin, s.end); });

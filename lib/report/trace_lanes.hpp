@@ -10,10 +10,8 @@
 
 namespace mgpu {
 
-// Threads of a device's process: the host's worker, then a queue each for upload, compute, download, and a second compute queue
-// where there is one.
-inline constexpr std::size_t kTraceThreads = 5;
-std::size_t trace_thread(const Command& command);
+// Threads of a device's process: the host's worker, then a queue each for upload, compute, download.
+inline constexpr std::size_t kTraceThreads = 4;
 
 // Interval partitioning: the lowest-numbered lane whose last event has ended by the time one begins, so that events of a lane never
 // overlap. Lanes are in the order of `begin_end`; O(n log n). Reversed intervals count as empty.
@@ -28,8 +26,8 @@ struct RunLanes {
 struct TraceDevice {
   std::string id, name;
   std::uint32_t pid = 0;
-  std::array<std::uint32_t, kTraceThreads> lanes{1, 1, 1, 1, 0};  // how many each thread needs
-  std::array<std::uint32_t, kTraceThreads> first_tid{};           // lanes follow one another
+  std::array<std::uint32_t, kTraceThreads> lanes{1, 1, 1, 1};      // how many each thread needs: at least one
+  std::array<std::uint32_t, kTraceThreads> first_tid{0, 0, 0, 0};  // lanes follow one another
 };
 
 struct TraceLayout {

@@ -66,8 +66,7 @@ class TraceText {
   }
 
   void names() {
-    static constexpr std::array<const char*, kTraceThreads> threads = {"host worker", "upload", "compute", "download",
-                                                                       "compute, second queue"};
+    static constexpr std::array<const char*, kTraceThreads> threads = {"host worker", "upload", "compute", "download"};
     name_process(TraceLayout::kRunPid, TraceLayout::kRunTid, "run", 0);
     name_thread(TraceLayout::kRunPid, TraceLayout::kRunTid, "cases");
     for (const TraceDevice& d : layout_.devices) {
@@ -125,7 +124,7 @@ class TraceText {
 
   std::uint32_t tid_of(std::size_t r, std::size_t k) const {
     const Command& c = report_.runs[r].timeline.commands[k];
-    return device(r, c.device).first_tid[trace_thread(c)] + layout_.runs[r].commands[k];
+    return device(r, c.device).first_tid[1 + static_cast<std::size_t>(c.kind)] + layout_.runs[r].commands[k];
   }
 
   void commands(std::size_t r) {
@@ -209,9 +208,8 @@ class TraceText {
     bool first = true;
     for (const DeviceRecord& d : report_.devices) {
       const std::string drift = std::isfinite(d.clock.drift_ppb) ? fmt::format("{}", d.clock.drift_ppb) : "null";
-      out_ +=
-          fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})", first ? "" : ",",
-                      in_quotes(d.device.id), in_quotes(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
+      out_ += fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})", first ? "" : ",",
+                          in_quotes(d.device.id), in_quotes(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
       first = false;
     }
     out_ += "}}";

@@ -46,11 +46,10 @@ struct Rows {  // `count` pieces of `length` bytes, `..._stride` bytes from one 
   Bytes device_offset = 0, device_stride = 0, host_stride = 0;
 };
 
-// In-order queues of one device: upload, compute, download. A launch starts after the uploads enqueued before it, and within a slice
-// (or a collect) a download after the launches before it; nothing else is ordered between the queues. Where the program allows it
-// (DeviceProgram::concurrent) a GPU has a second compute queue for slices of slot 1; collecting and all else that is no slice still
-// comes after the launches before it and before those after it. Nothing blocks; host memory given to upload or download must stay
-// valid and untouched until the slice is finished. Failures throw Error(device), Error(out_of_memory).
+// Three in-order queues of one device: upload, compute, download. A launch starts after the uploads enqueued before it, and within a
+// slice (or a collect) a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
+// memory given to upload or download must stay valid and untouched until the slice is finished. Failures throw Error(device),
+// Error(out_of_memory).
 class Stream {
  public:
   virtual ~Stream() = default;

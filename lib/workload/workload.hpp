@@ -42,9 +42,6 @@ class DeviceProgram {
   // self_tested(), when those commands are complete, throws Error(unsupported): the device is then refused for this problem.
   virtual void self_test(Stream&) {}
   virtual void self_tested() {}
-  // May the kernels of slices in different slots run at once? Then they write no memory that the others read or write. Slices that
-  // end with kernels too narrow for the device gain by it: one's last run beside the next one's first.
-  virtual bool concurrent() const { return false; }
   virtual void load(Stream& stream) = 0;     // before the samples, but for end to end: inputs that stay on the device
   virtual void prepare(Stream& stream) = 0;  // at the start of a sample: clear what was accumulated; end to end: replicated inputs
   virtual void enqueue(const Slice& slice, unsigned slot, Stream& stream) = 0;

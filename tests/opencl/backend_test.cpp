@@ -111,11 +111,8 @@ TEST_CASE("built programs are kept, and a damaged file is replaced") {
   CHECK(fs::file_size(file) == size);
 }
 
-TEST_CASE("a session on real devices: right under every strategy, in both modes, with one compute queue and with two") {
-  bool two = false;
-  SUBCASE("as the device is used") {}
-  SUBCASE("two queues on CPUs, too: the kernel's grid is always the same, which PoCL survives") { two = true; }
-  const auto backend = make_cl_backend({kKernels, {}, two});
+TEST_CASE("a session on real devices: right under every strategy, in both modes, with parts that add up") {
+  const auto backend = make_cl_backend({kKernels, {}});
   static SuiteInfo suite;
   suite.name = "sum";
   suite.size_name = "items";
@@ -132,7 +129,6 @@ TEST_CASE("a session on real devices: right under every strategy, in both modes,
   Quiet observer;
   const Report report = run_session(*backend, options, {}, observer);
   REQUIRE(report.runs.size() == 2 * all_strategies().size());
-  std::size_t second = 0;
   for (const RunRecord& run : report.runs) {
     CAPTURE(run.strategy);
     CAPTURE(to_string(run.mode));
@@ -141,10 +137,5 @@ TEST_CASE("a session on real devices: right under every strategy, in both modes,
     Items items = 0;
     for (const PerDevice& device : run.per_device) items += device.parts.items;
     CHECK(items == params.size);
-    for (const Command& command : run.timeline.commands) {
-      second += command.queue == 1;
-      if (command.queue == 1) CHECK(command.slice % 2 == 1);
-    }
   }
-  if (two) CHECK(second > 0);
 }

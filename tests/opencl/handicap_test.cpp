@@ -46,7 +46,7 @@ struct Bench {
   }
 
   BatchId slice(Items begin, Items end) {
-    open->begin_slice(0);
+    open->begin_slice();
     program->enqueue({begin, end}, 0, open->stream());
     return open->submit();
   }

@@ -105,7 +105,6 @@ class SumWorkload final : public Workload {
       out_ = device.allocate(kMostSlices * 8);
     }
 
-    bool concurrent() const override { return true; }  // each slice has its own sum, and each slot its own values
     void load(Stream& stream) override { stream.upload(*in_[0], 0, workload_.transfer_memory()); }
     void prepare(Stream&) override { enqueued_ = collected_ = 0; }
 

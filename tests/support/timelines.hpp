@@ -38,11 +38,6 @@ class TimelineBuilder {
   TimelineBuilder& compute(std::uint32_t device, std::int32_t slice, std::int64_t started, std::int64_t ended) {
     return command(device, CommandKind::compute, slice, started, ended);
   }
-  TimelineBuilder& second_compute(std::uint32_t device, std::int32_t slice, std::int64_t started, std::int64_t ended) {
-    compute(device, slice, started, ended);
-    timeline_.commands.back().queue = 1;
-    return *this;
-  }
   TimelineBuilder& download(std::uint32_t device, std::int32_t slice, std::int64_t started, std::int64_t ended, Bytes bytes = 0) {
     return command(device, CommandKind::download, slice, started, ended, bytes);
   }

@@ -35,35 +35,6 @@ TEST_CASE("the replay is exact on timelines that a clock error made impossible, 
   }
 }
 
-TEST_CASE("the replay is exact with two compute queues, and making something free never costs time there either") {
-  std::mt19937 random(7);
-  for (int round = 0; round < 300; ++round) {
-    CAPTURE(round);
-    Timeline t = test::random_pipeline(random);
-    for (Command& c : t.commands) {
-      if (c.kind == CommandKind::compute && c.slice >= 0) c.queue = static_cast<std::uint32_t>(c.slice % 2);
-    }
-    CHECK(replay(t, {}) == t.makespan);
-    for (const MadeFree free : {MadeFree{true, false, false}, MadeFree{false, true, false}, MadeFree{true, true, true}})
-      CHECK(replay(t, free) <= t.makespan);
-  }
-}
-
-TEST_CASE("slices in two compute queues do not wait for each other in the replay, but collecting waits for both") {
-  // Kernels of 40 and 60 side by side; the launch of the second took 10 after its upload.
-  const Timeline t = TimelineBuilder(1, 100)
-                         .upload(0, 0, 0, 5)
-                         .upload(0, 1, 5, 10)
-                         .compute(0, 0, 5, 45)
-                         .second_compute(0, 1, 20, 80)
-                         .compute(0, kCollect, 85, 90)
-                         .download(0, kCollect, 95, 100)
-                         .get();
-  CHECK(replay(t, {}) == Nanos{100});
-  CHECK(replay(t, {.launches = true}) == Nanos{10 + 60 + 5 + 5});
-  CHECK(replay(t, {.transfers = true}) == Nanos{10 + 60 + 5 + 5});  // the gap of 10, the kernel, the collect's gap and kernel
-}
-
 TEST_CASE("perfect balance of an equal split over 1:3 devices is where both finish together") {
   // 50 items each: 10 ns and 30 ns. Together 5 + 5/3 items per ns: 100 items take 15 ns; the merge adds 3.
   const Timeline t =

@@ -184,22 +184,6 @@ TEST_CASE("a missing field or a wrong type is named by its path") {
   CHECK(refusal_with([](Json& j) { j["runs"][0]["sample_index"] = 10; }) == "runs[0].sample_index: no such sample");
 }
 
-TEST_CASE("the compute queue of a command comes back, and files from before there were two are read") {
-  Report report = test::sample_report();
-  report.runs[0].timeline.commands[1].queue = 1;
-  CHECK(report_from_json(to_json(report)).runs[0].timeline.commands[1].queue == 1);
-  Json old = to_json(report);
-  for (Json& run : old["runs"]) {
-    run["timeline"]["columns"]["commands"].erase(9);
-    for (Json& row : run["timeline"]["commands"]) row.erase(9);
-  }
-  const Report back = report_from_json(old);
-  CHECK(back.runs[0].timeline.commands[1].queue == 0);
-  CHECK(back.runs[0].timeline.commands[1].ended == report.runs[0].timeline.commands[1].ended);
-  old["runs"][0]["timeline"]["columns"]["commands"].erase(8);
-  CHECK_THROWS_AS(report_from_json(old), Error);
-}
-
 TEST_CASE("a timeline that names what is not there is refused") {
   const std::string at = "runs[0].timeline.";
   CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["commands"][1][0] = 2; }) == at + "commands: row 1: device 2 of 2");

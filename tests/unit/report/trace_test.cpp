@@ -108,20 +108,6 @@ TEST_CASE("commands of one queue that overlap get a lane of their own") {
   CHECK(tids[2] == tids[0]);
 }
 
-TEST_CASE("kernels of two compute queues are on threads of their own, which devices with one do not have") {
-  const Report report =
-      report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).second_compute(0, 1, 40, 90).compute(1, 0, 0, 9).get());
-  CHECK(check_chrome_trace(to_chrome_trace(report)).empty());
-  std::map<std::string, std::vector<int>> threads;
-  for (const TraceJson& e : events(report, "M"))
-    if (e["name"] == "thread_name") threads[e["args"]["name"]].push_back(e["tid"]);
-  REQUIRE(threads["compute, second queue"].size() == 1);
-  CHECK(threads["compute"].size() == 2);
-  CHECK(threads.count("compute (2)") == 0);
-  for (const TraceJson& e : events(report, "X"))
-    if (e["cat"] == "compute" && e["ts"] == 0.04) CHECK(e["tid"] == threads["compute, second queue"][0]);
-}
-
 TEST_CASE("lanes are the fewest that keep intervals apart") {
   const auto lanes = assign_lanes(
       {{Nanos{0}, Nanos{10}}, {Nanos{10}, Nanos{20}}, {Nanos{5}, Nanos{15}}, {Nanos{15}, Nanos{16}}, {Nanos{12}, Nanos{12}}});
