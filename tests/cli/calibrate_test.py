@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """`mgpu-bench calibrate`, and what `devices` and `run` make of it, as a user sees them. Usage: calibrate_test.py BINARY [unittest
-arguments]. The helpers are those of cli_test.py. Figures are only ever compared with themselves."""
+arguments]. The helpers are those of binary.py. Figures are only ever compared with themselves."""
 
 import json
 import shutil
 from pathlib import Path
 
-import cli_test
-from cli_test import Case, mgpu
+import binary
+from binary import Case, mgpu
 
 RATES = ("fp32_flops", "int32_ops", "memory_bytes_per_s", "pinned_up_bytes_per_s", "pinned_down_bytes_per_s",
          "pageable_up_bytes_per_s", "pageable_down_bytes_per_s")
@@ -16,25 +16,25 @@ RATES = ("fp32_flops", "int32_ops", "memory_bytes_per_s", "pinned_up_bytes_per_s
 class Calibrates(Case):
     def setUp(self):
         super().setUp()
-        self.kept = Path(cli_test.SCRATCH) / "cache" / "mgpu-bench" / "calibration"  # beside built kernels, which stay
+        self.kept = Path(binary.SCRATCH) / "cache" / "mgpu-bench" / "calibration"  # beside built kernels, which stay
         shutil.rmtree(self.kept, ignore_errors=True)
 
     def calibrate(self, *arguments, **named):
-        result = self.good("calibrate", *cli_test.DEVICES, "--json", *arguments, **named)
+        result = self.good("calibrate", *binary.DEVICES, "--json", *arguments, **named)
         return json.loads(result.out), result.err
 
     def capabilities(self, *arguments):
         """As `devices` has them in the same cache; nothing is measured."""
-        result = self.good("devices", *cli_test.DEVICES, "--json", *arguments)
+        result = self.good("devices", *binary.DEVICES, "--json", *arguments)
         return [device["capability"] for device in json.loads(result.out)["devices"]], result.err
 
     def origins(self, report):
-        link = [report["link"]["from"]] if cli_test.DEVICE_COUNT > 1 else []
+        link = [report["link"]["from"]] if binary.DEVICE_COUNT > 1 else []
         return {device["from"] for device in report["devices"]} | set(link)
 
     def damage(self, text):
         files = list(self.kept.glob("device-*.json"))
-        self.assertEqual(len(files), cli_test.DEVICE_COUNT)
+        self.assertEqual(len(files), binary.DEVICE_COUNT)
         for file in files:
             file.write_text(text(file.read_text()))
         return files
@@ -42,7 +42,7 @@ class Calibrates(Case):
     def test_it_measures_keeps_and_uses_what_it_kept(self):
         first, err = self.calibrate()
         self.assertEqual(err, "")
-        self.assertEqual(len(first["devices"]), cli_test.DEVICE_COUNT)
+        self.assertEqual(len(first["devices"]), binary.DEVICE_COUNT)
         for device in first["devices"]:
             for rate in RATES:
                 self.assertGreater(device["capability"][rate], 0)
@@ -52,7 +52,7 @@ class Calibrates(Case):
         self.assertEqual(self.origins(first), {"measured"})
         files = {file: file.read_bytes() for file in self.kept.iterdir()}
         suites = len(json.loads(mgpu("list", "suites", "--json").out)["suites"])
-        devices = cli_test.DEVICE_COUNT  # a file each, one for each suite on it, and one for all together
+        devices = binary.DEVICE_COUNT  # a file each, one for each suite on it, and one for all together
         self.assertEqual(len(files), devices * (1 + suites) + (devices > 1))
 
         second, err = self.calibrate()
@@ -67,16 +67,16 @@ class Calibrates(Case):
 
     def test_the_table_says_units_and_where_figures_come_from(self):
         wide = {"COLUMNS": "200"}
-        self.assertNotIn("FLOP/s", self.good("devices", *cli_test.DEVICES, env=wide).out)
-        text = self.good("calibrate", *cli_test.DEVICES, env=wide).out
+        self.assertNotIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
+        text = self.good("calibrate", *binary.DEVICES, env=wide).out
         for word in ("FLOP/s", "B/s", "us", "measured"):
             self.assertIn(word, text)
-        self.assertIn("kept", self.good("calibrate", *cli_test.DEVICES, env=wide).out)
-        self.assertIn("FLOP/s", self.good("devices", *cli_test.DEVICES, env=wide).out)
+        self.assertIn("kept", self.good("calibrate", *binary.DEVICES, env=wide).out)
+        self.assertIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
 
     def test_a_run_records_what_is_kept_and_measures_nothing(self):
         report = self.small()
-        self.assertEqual([device["capability"] for device in report["devices"]], [{}] * cli_test.DEVICE_COUNT)
+        self.assertEqual([device["capability"] for device in report["devices"]], [{}] * binary.DEVICE_COUNT)
         self.assertFalse(self.kept.exists())
         kept, _ = self.calibrate()
         report = self.small()
@@ -84,7 +84,7 @@ class Calibrates(Case):
         self.assert_schema(self.folder / "small.json", "result")
         self.good("report", self.folder / "small.json")
         report = self.small("--no-cache")
-        self.assertEqual([device["capability"] for device in report["devices"]], [{}] * cli_test.DEVICE_COUNT)
+        self.assertEqual([device["capability"] for device in report["devices"]], [{}] * binary.DEVICE_COUNT)
 
     def test_a_run_can_be_told_to_measure_first(self):
         report = self.small("--recalibrate", "--no-cache")
@@ -106,7 +106,7 @@ class Calibrates(Case):
             with self.subTest(why=why):
                 self.damage(text)
                 found, err = self.capabilities()
-                self.assertEqual(found, [{}] * cli_test.DEVICE_COUNT)
+                self.assertEqual(found, [{}] * binary.DEVICE_COUNT)
                 self.assertIn(why, err)
                 report, err = self.calibrate()
                 self.assertEqual({device["from"] for device in report["devices"]}, {"measured"})
@@ -135,4 +135,4 @@ class Calibrates(Case):
 
 
 if __name__ == "__main__":
-    cli_test.main()
+    binary.main()

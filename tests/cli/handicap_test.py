@@ -2,12 +2,10 @@
 """--slow, --cap-memory and --delay as a user gives them. Usage: handicap_test.py BINARY [unittest arguments]. No time is asserted on."""
 
 import json
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-import cli_test  # noqa: E402
-from cli_test import Case  # noqa: E402
+import binary
+from binary import Case
 
 
 class RefusesBadHandicaps(Case):
@@ -38,8 +36,8 @@ class RefusesBadHandicaps(Case):
     def test_a_device_that_is_not_there_is_an_error_that_says_which_are(self):
         for option, value in (("--slow", "2"), ("--cap-memory", "1GiB"), ("--delay", "1ms")):
             with self.subTest(option=option):
-                self.refused(["run", *cli_test.DEVICES, "--size", 4, option, f"77={value}"], 2, option, '"77"', "accepted")
-        self.refused(["run", *cli_test.DEVICES, "--size", 4, "--slow", "name~no-such-device=2"], 2, "--slow", "no-such-device")
+                self.refused(["run", *binary.DEVICES, "--size", 4, option, f"77={value}"], 2, option, '"77"', "accepted")
+        self.refused(["run", *binary.DEVICES, "--size", 4, "--slow", "name~no-such-device=2"], 2, "--slow", "no-such-device")
 
     def test_a_variable_is_blamed_when_the_value_came_from_it(self):
         self.refused(["run"], 2, "MGPU_BENCH_SLOW", '"0.5"', "accepted", env={"MGPU_BENCH_SLOW": "0=0.5"})
@@ -51,13 +49,13 @@ class RunsUnderHandicaps(Case):
 
     def test_a_slowed_device_is_recorded_named_and_right(self):
         file, trace = self.folder / "r.json", self.folder / "t.json"
-        result = self.good("run", "merkle", *cli_test.DEVICES, "-n", 2, "--size", "2^12", "-s", "all", "--slow", "0=3", "-o", file, "--trace",
+        result = self.good("run", "merkle", *binary.DEVICES, "-n", 2, "--size", "2^12", "-s", "all", "--slow", "0=3", "-o", file, "--trace",
                            trace)
         self.assert_schema(file, "result")
         self.good("trace", "--check", trace)
         report = json.loads(file.read_text())
         first = {"slow": 3.0, "slow_from_fraction": 0.0, "slow_from_ns": None, "delay_ns": 0, "memory_cap_bytes": None}
-        self.assertEqual(self.handicaps(report), [first] + [None] * (cli_test.DEVICE_COUNT - 1))
+        self.assertEqual(self.handicaps(report), [first] + [None] * (binary.DEVICE_COUNT - 1))
         self.assertEqual({run["verify"]["status"] for run in report["runs"]}, {"passed"})
         self.assertIn(f"handicapped on purpose: {report['devices'][0]['id']} (kernels 3 times as long)", result.out)
         self.assertEqual(self.good("report", file).out, result.out)
@@ -78,7 +76,7 @@ class RunsUnderHandicaps(Case):
 
     def test_too_little_memory_makes_a_resident_case_unsupported(self):
         file = self.folder / "r.json"
-        result = cli_test.mgpu("run", "merkle", *cli_test.DEVICES, "-n", 1, "--size", "2^16", "--mode", "both", "-s", "equal",
+        result = binary.mgpu("run", "merkle", *binary.DEVICES, "-n", 1, "--size", "2^16", "--mode", "both", "-s", "equal",
                                "--cap-memory", "all=1MiB", "-o", file)
         self.assertEqual(result.code, 0, result)
         status = {run["mode"]: run["status"] for run in json.loads(file.read_text())["runs"]}
@@ -86,4 +84,4 @@ class RunsUnderHandicaps(Case):
 
 
 if __name__ == "__main__":
-    cli_test.main()
+    binary.main()

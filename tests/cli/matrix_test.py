@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Suite matrix as a user runs it: one digest whatever the split, NumPy files in and out, and what is refused. Usage: matrix_test.py BINARY
-[unittest arguments]. The helpers are those of cli_test.py. No time is ever asserted on."""
+[unittest arguments]. The helpers are those of binary.py. No time is ever asserted on."""
 
 import hashlib
 import json
 import struct
 
-import cli_test
-from cli_test import Case
+import binary
+from binary import Case
 
 
 def write_npy(file, rows, kind="<f4", order="False", shape=None, cut=0):
@@ -29,7 +29,7 @@ def read_npy(file):
 class Matrix(Case):
     def run_matrix(self, *arguments):
         file = self.folder / "r.json"
-        self.good("run", "matrix", *cli_test.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
+        self.good("run", "matrix", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
         return json.loads(file.read_text())["runs"]
 
 
@@ -37,7 +37,7 @@ class Computes(Matrix):
     def test_one_digest_for_every_strategy_axis_mode_and_number_of_devices(self):
         digests, cases = set(), 0
         for axis in ("rows", "cols", "tiles"):
-            counts = ["--device-counts", "1,2"] if cli_test.DEVICE_COUNT > 1 else []
+            counts = ["--device-counts", "1,2"] if binary.DEVICE_COUNT > 1 else []
             for run in self.run_matrix("--size", 97, "--cols", 150, "--inner", 40, "--axis", axis, "-s", "all", *counts):
                 self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
                 digests.add(run["verify"]["digest"])
@@ -116,4 +116,4 @@ class Refuses(Matrix):
 
 
 if __name__ == "__main__":
-    cli_test.main()
+    binary.main()

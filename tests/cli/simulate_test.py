@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""`mgpu-bench simulate` as a user sees it. Usage: simulate_test.py BINARY [unittest arguments]. The helpers are those of cli_test.py.
+"""`mgpu-bench simulate` as a user sees it. Usage: simulate_test.py BINARY [unittest arguments]. The helpers are those of binary.py.
 Time here is virtual, so that it can be asserted on."""
 
 import json
 from pathlib import Path
 
-import cli_test
-from cli_test import Case
+import binary
+from binary import Case
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "data"
 NODE, CLUSTER = EXAMPLES / "node8.scenario.json", EXAMPLES / "cluster1024.scenario.json"
@@ -120,7 +120,7 @@ class SimulatesAResult(Scenarios):
 
     def test_devices_and_work_of_a_real_run_are_simulated(self):
         real, again = self.folder / "real.json", self.folder / "again.json"
-        self.good("run", "merkle", *cli_test.DEVICES, "--size", "2^14", "-s", "equal", "-n", 2, "-o", real)
+        self.good("run", "merkle", *binary.DEVICES, "--size", "2^14", "-s", "equal", "-n", 2, "-o", real)
         self.good("simulate", "--from", real, "-s", "equal", "-o", again)
         report = json.loads(again.read_text())
         self.assertEqual([d["name"] for d in report["devices"]], [d["name"] for d in json.loads(real.read_text())["devices"]])
@@ -191,4 +191,4 @@ class RefusesBadScenarios(Scenarios):
 
 
 if __name__ == "__main__":
-    cli_test.main()
+    binary.main()

@@ -1,0 +1,113 @@
+"""What all tests of the binary share: running it as a user does, and looking at exit code, standard output, standard error and files.
+They use whatever OpenCL devices there are; small sizes only, and no time is ever asserted on."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BINARY = None
+SCRATCH = None      # of the whole test run: holds the program cache, so that kernels are built once
+DEVICES = []        # options that give two devices where that is possible
+DEVICE_COUNT = 0
+
+# Variables that would change what the binary does behind the tests' back.
+FOREIGN = ("NO_COLOR", "COLUMNS", "CI", "TERM")
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __str__(self):
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def environment(extra=None):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MGPU_BENCH_") and k not in FOREIGN}
+    env["XDG_CACHE_HOME"] = str(Path(SCRATCH) / "cache")
+    env.update(extra or {})
+    return env
+
+
+def mgpu(*arguments, env=None, cwd=None):
+    done = subprocess.run([BINARY, *map(str, arguments)], env=environment(env), cwd=cwd, capture_output=True, text=True, timeout=300)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def python_with_jsonschema():
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import jsonschema"], capture_output=True).returncode == 0:
+            return python
+    raise RuntimeError("no python3 here has the module jsonschema (package python3-jsonschema)")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir=SCRATCH)
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def good(self, *arguments, **named):
+        result = mgpu(*arguments, **named)
+        self.assertEqual(result.code, 0, f"{arguments}: {result}")
+        return result
+
+    def refused(self, arguments, code, *names, **named):
+        """Nothing on stdout, one line on stderr that holds every one of `names`."""
+        result = mgpu(*arguments, **named)
+        self.assertEqual(result.code, code, f"{arguments}: {result}")
+        self.assertEqual(result.out, "", f"{arguments}: {result}")
+        self.assertEqual(len(result.err.splitlines()), 1, f"{arguments}: {result}")
+        for name in names:
+            self.assertIn(name, result.err, f"{arguments}: {result}")
+        return result
+
+    def small(self, *arguments, **named):
+        """A quick good run of one sample; its result file, read."""
+        file = self.folder / "small.json"
+        self.good("run", "merkle", *DEVICES, "-n", 1, "--warmup", 0, "-o", file, *defaults(arguments), **named)
+        return json.loads(file.read_text())
+
+    def assert_schema(self, file, name):
+        schema = self.folder / f"{name}.schema.json"
+        schema.write_text(self.good("schema", name).out)
+        done = subprocess.run([python_with_jsonschema(), str(HERE / "validate_schema.py"), str(file), str(schema)], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+def defaults(arguments):
+    """--size 2^10 and --mode resident unless the arguments have them; the strategy too, as only one of them is of interest."""
+    arguments = list(arguments)
+    given = [str(a) for a in arguments]
+    for option, value in (("--size", "2^10"), ("--mode", "resident"), ("-s", "dynamic")):
+        if option not in given and not (option == "--size" and "--input" in given):
+            arguments += [option, value]
+    return arguments
+
+
+def find_devices():
+    """Two sub-devices of the first CPU where there is one that can be split, else the default devices."""
+    split = mgpu("devices", "-d", "cpu:1", "--sub-devices", "2", "--json")
+    if split.code == 0:
+        return ["-d", "cpu:1", "--sub-devices", "2"], 2
+    found = mgpu("devices", "--json")
+    if found.code != 0:
+        sys.exit(f"these tests need an OpenCL device (package pocl-opencl-icd makes one of the CPU): {found.err}")
+    return ["-d", "0"], 1
+
+
+def main():
+    """Runs the tests of the program that calls this: other files of tests share everything above."""
+    global BINARY, SCRATCH, DEVICES, DEVICE_COUNT
+    if len(sys.argv) < 2:
+        sys.exit(f"usage: {Path(sys.argv[0]).name} BINARY [unittest arguments]")
+    BINARY = str(Path(sys.argv.pop(1)).resolve())
+    with tempfile.TemporaryDirectory() as SCRATCH:
+        DEVICES, DEVICE_COUNT = find_devices()
+        unittest.main(verbosity=2)
