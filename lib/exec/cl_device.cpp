@@ -6,57 +6,10 @@
 #include <utility>
 
 #include "lib/exec/cl_describe.hpp"
+#include "lib/exec/cl_objects.hpp"
 
 namespace mgpu {
 namespace {
-
-class ClBuffer final : public Buffer {
- public:
-  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated, std::shared_ptr<ClMemoryPool> pool)
-      : memory_(std::move(memory)), size_(size), allocated_(std::move(allocated)), pool_(std::move(pool)) {
-    *allocated_ += size_;
-    pool_->allocated += size_;
-  }
-  ~ClBuffer() override {
-    *allocated_ -= size_;
-    pool_->allocated -= size_;
-  }
-  Bytes size() const override { return size_; }
-  const cl::Buffer& memory() const { return memory_; }
-
- private:
-  cl::Buffer memory_;
-  Bytes size_;
-  std::shared_ptr<Bytes> allocated_;
-  std::shared_ptr<ClMemoryPool> pool_;
-};
-
-class ClKernel final : public Kernel {
- public:
-  ClKernel(cl::Kernel object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
-  cl::Kernel& object() { return object_; }
-  const std::string& name() const { return name_; }
-
- private:
-  cl::Kernel object_;
-  std::string name_;
-};
-
-const cl::Buffer& memory_of(Buffer& buffer) { return static_cast<ClBuffer&>(buffer).memory(); }
-
-void set_arg(cl::Kernel& kernel, cl_uint index, const KernelArg& arg) {
-  if (const auto* buffer = std::get_if<Buffer*>(&arg)) {
-    kernel.setArg(index, memory_of(**buffer));
-  } else if (const auto* local = std::get_if<LocalBytes>(&arg)) {
-    kernel.setArg(index, local->size, nullptr);
-  } else {
-    std::visit(
-        [&](const auto& value) {
-          if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) kernel.setArg(index, sizeof value, &value);
-        },
-        arg);
-  }
-}
 
 cl_int status_of(const cl::Event& event) { return event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>(); }
 
@@ -151,6 +104,9 @@ const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
   for (int stage = static_cast<int>(kind) - 1; stage >= 0; --stage) {
     const cl::Event& event = latest_[static_cast<std::size_t>(stage)];
     if (event() == nullptr) continue;
+    cl::Event& awaited = awaited_[static_cast<std::size_t>(kind)];
+    if (event() == awaited()) return nullptr;
+    awaited = event;
     wait_list_.assign(1, event);
     return &wait_list_;
   }

@@ -1,0 +1,65 @@
+// Buffers and kernels of an OpenCL device behind the handles that programs use.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "lib/exec/cl_common.hpp"
+#include "lib/exec/cl_memory.hpp"
+#include "lib/workload/stream.hpp"
+
+namespace mgpu {
+
+// Counts itself in what its device and its pool have allocated, for as long as it lives.
+class ClBuffer final : public Buffer {
+ public:
+  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated, std::shared_ptr<ClMemoryPool> pool)
+      : memory_(std::move(memory)), size_(size), allocated_(std::move(allocated)), pool_(std::move(pool)) {
+    *allocated_ += size_;
+    pool_->allocated += size_;
+  }
+  ~ClBuffer() override {
+    *allocated_ -= size_;
+    pool_->allocated -= size_;
+  }
+  Bytes size() const override { return size_; }
+  const cl::Buffer& memory() const { return memory_; }
+
+ private:
+  cl::Buffer memory_;
+  Bytes size_;
+  std::shared_ptr<Bytes> allocated_;
+  std::shared_ptr<ClMemoryPool> pool_;
+};
+
+class ClKernel final : public Kernel {
+ public:
+  ClKernel(cl::Kernel object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
+  cl::Kernel& object() { return object_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  cl::Kernel object_;
+  std::string name_;
+};
+
+inline const cl::Buffer& memory_of(Buffer& buffer) { return static_cast<ClBuffer&>(buffer).memory(); }
+
+inline void set_arg(cl::Kernel& kernel, cl_uint index, const KernelArg& arg) {
+  if (const auto* buffer = std::get_if<Buffer*>(&arg)) {
+    kernel.setArg(index, memory_of(**buffer));
+  } else if (const auto* local = std::get_if<LocalBytes>(&arg)) {
+    kernel.setArg(index, local->size, nullptr);
+  } else {
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) kernel.setArg(index, sizeof value, &value);
+        },
+        arg);
+  }
+}
+
+}  // namespace mgpu
