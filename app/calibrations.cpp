@@ -27,10 +27,14 @@ CalibrationStore calibration_store(const Context& context) {
 }
 
 void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices, SessionOptions& session,
-                       std::vector<std::string>& warnings) {
+                       std::vector<std::string>& warnings, bool measures) {
   const CalibrationStore store = calibration_store(context);
   const bool afresh = context.invocation.settings.is_on("recalibrate");
   CalibrationResult result = afresh ? calibrate(backend, devices, store, true) : kept_calibration(devices, store);
+  // Of a GPU, predictions need its link, and shares of ceilings what it can do: a second, once.
+  bool missing = false;
+  for (std::size_t i = 0; i < devices.size(); ++i) missing |= !devices[i].is_cpu() && result.origins[i] == CalibrationOrigin::none;
+  if (measures && missing && !context.invocation.settings.is_on("no-cache")) result = calibrate(backend, devices, store, false);
   session.calibration = std::move(result.calibration);
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
   if (afresh) return;  // the rates of suites are measured where they are needed

@@ -11,9 +11,10 @@ namespace mgpu {
 // In the folder "calibration" of the cache directory; under --no-cache one that keeps nothing.
 CalibrationStore calibration_store(const Context& context);
 
-// What is kept, under --recalibrate measured anew: a run without it measures nothing but its workloads.
-// Fills in what the session is to know of `devices`, and adds what is wrong with it to `warnings`.
+// Fills in what the session is to know of `devices`, and adds what is wrong with it to `warnings`. That is what is kept; it is
+// measured anew under --recalibrate and, if the command `measures`, where nothing is kept of a GPU (but for --no-cache, which
+// neither keeps nor uses).
 void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices, SessionOptions& session,
-                       std::vector<std::string>& warnings);
+                       std::vector<std::string>& warnings, bool measures);
 
 }  // namespace mgpu

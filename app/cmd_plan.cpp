@@ -81,7 +81,7 @@ ExitCode cmd_plan(const Context& context) {
   if (request.session.problems.size() != 1) throw Error(ErrorKind::usage, "--size: plan takes one size");
   const std::unique_ptr<Backend> backend = context.make_backend();
   DeviceSet set = choose_devices(*backend, settings, context.environment);
-  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings);
+  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, false);
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);
   const std::vector<PlannedCase> cases = plan_problem(*backend, request.session);

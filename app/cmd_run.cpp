@@ -38,7 +38,7 @@ ExitCode cmd_run(const Context& context) {
   }
   if (set.devices.size() < request.require_devices) return too_few(set.devices.size(), request.require_devices);
   request.session.device_counts = device_counts(request, set.devices.size(), set.warnings);
-  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings);
+  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, true);
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) observer.warning(warning);

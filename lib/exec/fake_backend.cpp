@@ -235,8 +235,10 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
     const bool fails = spec_.failure != FakeDevice::Failure::none && launches_++ >= spec_.fails_at_launch;
     if (!fails) fake.code().run(grid, values);
-    Nanos duration =
-        fake.code().time ? fake.code().time(values) : spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s);
+    const auto by_ops = [&] {
+      return std::max(spec_.least, spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s));
+    };
+    Nanos duration = fake.code().time ? fake.code().time(values) : by_ops();
     if (fails) {
       open_.failed = true;
       if (spec_.failure == FakeDevice::Failure::hang) duration = QueueModel::kForever;

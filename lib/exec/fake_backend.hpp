@@ -33,6 +33,7 @@ struct FakeDevice {
   double up = 1e10, down = 1e10;                // bytes/s; 0: no limit
   Nanos transfer{};                             // added to every upload and download
   Nanos launch = std::chrono::microseconds(5);  // added to every kernel
+  Nanos least{};                                // of a kernel with it
   std::int64_t clock_offset_ns = 0;             // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
   enum class Failure { none, error, hang } failure = Failure::none;

@@ -228,6 +228,7 @@ std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
     device.facts = facts_of(stated, i);
     device.ops_per_s = stated.estimate.items_per_s / stated.slow;
     device.launch = from_seconds(seconds(stated.estimate.launch) * stated.slow);
+    device.least = from_seconds(seconds(stated.estimate.least) * stated.slow);
     device.transfer = stated.estimate.transfer;
     device.up = stated.estimate.up;
     device.down = stated.estimate.down;

@@ -63,6 +63,11 @@ Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device) {
   return std::max(Nanos{}, transfers_decide ? device.transfer : device.launch);
 }
 
+double pieces_that_fill(const DeviceEstimate& device, double items, double most) {
+  const double fills = seconds(device.least - device.launch) * device.items_per_s;  // items
+  return fills > 0 ? std::clamp(std::floor(items / fills), 1.0, most) : most;
+}
+
 double pieces_worth(double overhead, double time, double share, double most) {
   if (!(overhead > 0)) return most;
   return std::clamp(1 + std::floor(share * time / overhead * (1 + 1e-9)), 1.0, most);

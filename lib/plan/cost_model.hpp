@@ -26,6 +26,10 @@ Speeds estimated_speeds(const PlanRequest& request);
 // What one more slice costs the queue that decides the device's rate; 0 when not known.
 Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device);
 
+// Of pieces of `items` items in all, how many at most (1 to `most`) are large enough to keep the device busy: smaller ones take no less
+// time. `most` when that is not known.
+double pieces_that_fill(const DeviceEstimate& device, double items, double most);
+
 // How many pieces the work of a device should come in, at most `most`: as many as cost no more than `share` of `time` (seconds, the
 // whole run) in overhead beyond that of one, which there always is. `most` when the overhead is not known.
 double pieces_worth(double overhead, double time, double share, double most);

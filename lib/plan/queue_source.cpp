@@ -26,6 +26,7 @@ QueueSource::QueueSource(const PlanRequest& request, std::span<const Items> shar
     const DeviceEstimate& device = request.devices[i];
     const Nanos transfers = request.mode == Mode::resident ? Nanos{} : 2 * device.transfer;
     move_costs_.push_back(std::max(0.0, seconds(device.launch + transfers)));
+    most_.push_back(pieces_that_fill(device, static_cast<double>(shares[i]), most_pieces_));
   }
   set_least_pieces();
 }
@@ -36,7 +37,8 @@ void QueueSource::set_least_pieces() {
   const double time = rates > 0 ? items_ / rates : 0;  // of a perfect split
   least_.resize(ledger_.size());
   for (std::uint32_t i = 0; i < least_.size(); ++i) {
-    const double pieces = pace_.timed() ? pieces_worth(pace_.overhead({i}), time, kOverheadShare, most_pieces_) : most_pieces_;
+    const double most = i < most_.size() ? most_[i] : most_pieces_;
+    const double pieces = pace_.timed() ? pieces_worth(pace_.overhead({i}), time, kOverheadShare, most) : most;
     least_[i] = pace_.rate({i}) * time / pieces;
   }
 }

@@ -47,6 +47,7 @@ class QueueSource : public SliceSource {
   Pace pace_;
   double items_, most_pieces_;
   std::vector<double> least_;  // items a piece has at least, per device
+  std::vector<double> most_;  // pieces of each device that was there at the beginning
   std::vector<double> move_costs_;
 };
 

@@ -191,7 +191,7 @@ class Simulator {
     const auto items = static_cast<double>(slice.size());
     const std::uint64_t tag = begin_batch(i, Kind::slice, slice);
     if (transfers()) transfer(i, tag, QueueModel::upload, items * request_.cost.in_bytes);
-    compute(i, tag, device.launch + from_seconds(items / device.items_per_s));
+    compute(i, tag, std::max(device.least, device.launch + from_seconds(items / device.items_per_s)));
     if (transfers()) transfer(i, tag, QueueModel::download, items * request_.cost.out_bytes);
     unit.uncollected = true;
     result_.devices[i].items += slice.size();

@@ -136,6 +136,7 @@ DeviceEstimate read_estimate(const JsonReader& j) {
   estimate.items_per_s = j.at("items_per_s").number();
   estimate.fixed = j.at("fixed_ns").nanos();
   estimate.launch = j.at("launch_ns").nanos();
+  if (j.has("least_ns")) estimate.least = j.at("least_ns").nanos();  // files of the first versions lack it
   estimate.transfer = j.at("transfer_ns").nanos();
   estimate.up = j.at("up").number();
   estimate.down = j.at("down").number();

@@ -142,6 +142,7 @@ Json estimate(const DeviceEstimate& e) {
   return {{"items_per_s", number(e.items_per_s)},
           {"fixed_ns", ns(e.fixed)},
           {"launch_ns", ns(e.launch)},
+          {"least_ns", ns(e.least)},
           {"transfer_ns", ns(e.transfer)},
           {"up", number(e.up)},
           {"down", number(e.down)},

@@ -69,7 +69,7 @@ class Object {
 constexpr double kMostRate = 1e18;
 
 void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
-  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "fixed_ns", "transfer_ns", "up", "down", "memory",
+  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "fixed_ns", "transfer_ns", "up", "down", "memory",
                              "free_memory", "fits", "pipeline", "score", "slow", "reserve"});
   ScenarioDevice device;
   device.name = object.text("name", "device");
@@ -84,6 +84,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   estimate.score = object.number("score", 0, 100, 100.0);
   estimate.fixed = object.nanos("fixed_ns");
   estimate.launch = object.nanos("launch_ns");
+  estimate.least = object.nanos("least_ns");
   estimate.transfer = object.nanos("transfer_ns");
   estimate.up = object.number("up", 0, kMostRate, 0.0);
   estimate.down = object.number("down", 0, kMostRate, 0.0);

@@ -6,16 +6,12 @@
 #include <map>
 #include <numeric>
 
+#include "lib/session/forecast.hpp"
 #include "lib/session/keep.hpp"
 #include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
 namespace {
-
-const StrategyChoice& strategy_of(const Cell& cell) {
-  static const StrategyChoice alone = parse_strategies("single").front();
-  return cell.alone() ? alone : *cell.choice;
-}
 
 constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
 
@@ -57,9 +53,9 @@ class Group {
   void warm_up(bool alone);
   void probe();
   Probe probe_together(std::size_t first, std::size_t count);
+  void add_known_costs(std::size_t index, ProbeSize& size);
   void estimate(Cell& cell, const Probe& together);
   void predict();
-  PlanRequest request_of(const Cell& cell) const;
   void sample_in_turn();
   void take_sample(Cell& cell, bool counts);
   void note_faults(Cell& cell, const RawSample& sample);
@@ -195,6 +191,21 @@ void Group::probe() {
   for (Cell& cell : result_.cells) estimate(cell, cell.count == 1 ? result_.prepared[cell.first].probe : together[cell.count]);
 }
 
+// What an item costs a GPU that is busy enough, from what is kept of it. CPUs are so at any size.
+void Group::add_known_costs(std::size_t index, ProbeSize& size) {
+  const SessionDevice& device = devices_[index];
+  const ItemCost cost = workload_.cost(mode_);
+  const auto full = device.facts.is_cpu() ? rates_.end() : rates_.find({work_of(problem_), device.facts.id});
+  const auto& known = options_.calibration.devices;
+  const bool calibrated = !device.facts.is_cpu() && index < known.size() && known[index];
+  const auto per_item = [](double amount, double rate) { return rate > 0 ? amount / rate : 0; };
+  const bool slow_at_once = device.handicap.slow_from_fraction == 0 && !device.handicap.slow_from_time;
+  const double compute = full == rates_.end() ? 0 : per_item(cost.ops, full->second.ops_per_s);
+  size.full_per_item_s.push_back(slow_at_once ? compute * device.handicap.slow : compute);
+  size.up_per_item_s.push_back(calibrated ? per_item(cost.in_bytes, known[index]->pinned_up) : 0);
+  size.down_per_item_s.push_back(calibrated ? per_item(cost.out_bytes, known[index]->pinned_down) : 0);
+}
+
 Probe Group::probe_together(std::size_t first, std::size_t count) {
   std::vector<Member> members;
   ProbeSize size;
@@ -203,8 +214,7 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
     if (devices_[i].lost || !result_.prepared[i].program) return {};
     members.push_back({devices_[i].open.get(), result_.prepared[i].program.get()});
     size.most = std::min(size.most, result_.prepared[i].capacity.pipeline);
-    const auto full = devices_[i].facts.is_cpu() ? rates_.end() : rates_.find({work_of(problem_), devices_[i].facts.id});
-    size.full_per_item_s.push_back(full == rates_.end() ? 0 : workload_.shape().cost.ops / full->second.ops_per_s);
+    add_known_costs(i, size);
   }
   if (stopped()) return {};
   Probe probe = run_probe(backend_, executor_, workload_, members, size, options_.case_timeout);
@@ -213,52 +223,13 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
   return probe;
 }
 
-// Rates as they are among the others of the cell; the device's own link as it is alone.
 void Group::estimate(Cell& cell, const Probe& together) {
-  cell.estimates.clear();
-  cell.link_up = cell.link_down = 0;
-  cell.merge = options_.stated ? options_.stated->merge : workload_.merge_estimate();
-  const ItemCost cost = workload_.cost(mode_);
-  for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
-    const Prepared& mine = result_.prepared[i];
-    const bool cpu = devices_[i].facts.is_cpu();
-    const DeviceEstimate alone = estimate_of(mine.probe, 0, cost, mode_, cpu);
-    DeviceEstimate estimate = estimate_of(together, i - cell.first, cost, mode_, cpu);
-    cell.link_up += estimate.up;
-    cell.link_down += estimate.down;
-    estimate.up = alone.up;
-    estimate.down = alone.down;
-    estimate.score = devices_[i].facts.score;
-    estimate.free_memory = devices_[i].free_memory;
-    if (options_.stated) estimate = options_.stated->estimates.at(i);
-    estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
-    estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
-    cell.estimates.push_back(estimate);
-  }
-  if (!options_.stated) return;
-  cell.link_up = options_.stated->link_up;
-  cell.link_down = options_.stated->link_down;
+  estimate_cell(cell, together, workload_, mode_, devices_, result_.prepared, options_.stated ? &*options_.stated : nullptr);
 }
 
-PlanRequest Group::request_of(const Cell& cell) const {
-  const Shape& shape = workload_.shape();
-  return {shape.items, shape.granularity, mode_, workload_.cost(mode_), cell.estimates, cell.link_up, cell.link_down, cell.merge};
-}
-
-// With the source that will run, before it does. Without a rate of every device there is no prediction.
 void Group::predict() {
   for (Cell& cell : result_.cells) {
-    if (cell.closed || workload_.shape().items == 0) continue;
-    if (std::any_of(cell.estimates.begin(), cell.estimates.end(), [](const auto& e) { return !(e.items_per_s > 0); })) continue;
-    const PlanRequest request = request_of(cell);
-    const StrategyChoice& choice = strategy_of(cell);
-    try {
-      if (choice.info == &auto_strategy()) cell.chosen = choose_plan(request);
-      const auto source = choice.info->make(choice.params)->begin(request, {});
-      cell.predicted = simulate(request, *source);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
-    }
+    if (!cell.closed) predict_cell(cell, workload_, mode_);
   }
 }
 
@@ -295,7 +266,7 @@ void Group::take_sample(Cell& cell, bool counts) {
   request.merge_device = DeviceIndex{static_cast<std::uint32_t>(best - cell.estimates.begin())};
   request.workload = &workload_;
   request.timeout = options_.case_timeout;
-  const PlanRequest plan = request_of(cell);
+  const PlanRequest plan = request_of(cell, workload_, mode_);
   const StrategyChoice& choice = strategy_of(cell);
   std::unique_ptr<SliceSource> source;
   const Nanos begin = backend_.now();

@@ -54,14 +54,14 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
       const Device& device = options.devices[i];
       const Capacity capacity = workload->capacity(open[i]->resources().traits(), mode);
       const SuiteRate& rate = options.suite_rates.at({work, device.id});
-      DeviceEstimate estimate = estimate_of(device, rate, *options.calibration.devices[i], workload->shape().cost, mode);
+      DeviceEstimate estimate = estimate_of(device, rate, *options.calibration.devices[i], workload->cost(mode), mode);
       estimate.fits = capacity.fits;
       estimate.pipeline = capacity.pipeline;
       estimate.free_memory = open[i]->free_memory();
       one.devices.push_back(estimate);
     }
     const Shape& shape = workload->shape();
-    PlanRequest request{shape.items, shape.granularity, mode, shape.cost, one.devices, 0, 0, workload->merge_estimate()};
+    PlanRequest request{shape.items, shape.granularity, mode, workload->cost(mode), one.devices, 0, 0, workload->merge_estimate()};
     const bool all_cpus = std::all_of(options.devices.begin(), options.devices.end(), [](const Device& d) { return d.is_cpu(); });
     if (const auto& link = options.calibration.link; link && !all_cpus) {
       request.link_up = link->up;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <thread>
 
 #include "lib/base/stats.hpp"
@@ -12,7 +13,9 @@ namespace {
 
 constexpr std::size_t kFewest = 3, kMost = 60;
 constexpr Nanos kEnough = std::chrono::milliseconds(60);
-constexpr double kHardlyLonger = 0.2;  // four times the work in that much more time: latency, not work
+constexpr double kHardlyLonger = 0.2;    // four times the work in that much more time: latency, not work
+constexpr double kSlowerThanKept = 1.5;  // a steeper line than this is no peculiarity of small slices (msm: up to 1.31)
+constexpr Nanos kShortCopy = std::chrono::microseconds(50);  // tells latency, and little of a link
 
 // Each device takes the same items, in slices of a stated size.
 class ProbeSource final : public SliceSource {
@@ -43,9 +46,24 @@ class ProbeSource final : public SliceSource {
   std::vector<State> devices_;
 };
 
+struct Extent {
+  std::uint64_t begin = std::numeric_limits<std::uint64_t>::max(), end = 0;
+  Nanos length() const { return end > begin ? Nanos{static_cast<std::int64_t>(end - begin)} : Nanos{}; }
+};
+
+Extent extent_of(const RawBatch& batch, CommandKind kind) {
+  Extent extent;
+  for (const RawCommand& command : batch.commands) {
+    if (command.kind == kind) extent = {std::min(extent.begin, command.started), std::max(extent.end, command.ended)};
+  }
+  return extent;
+}
+
 // One execution: the time of each queue of each device, and the rest of the sample.
 struct Execution {
   std::vector<std::array<Nanos, 3>> stages;  // of the first slice, by CommandKind
+  std::vector<std::vector<Nanos>> kernels;   // of the first slice, one by one
+  Nanos replicated{};                        // uploads before it, on the device that took longest
   Nanos rest{};                              // of the sample, beyond the longest first slice
   Nanos makespan{};
 };
@@ -53,23 +71,23 @@ struct Execution {
 Execution read(const RawSample& sample, std::size_t devices) {
   Execution execution;
   execution.stages.resize(devices);
+  execution.kernels.resize(devices);
   Nanos longest{};
   for (const RawBatch& batch : sample.batches) {
+    if (batch.slice == kPrepare)
+      execution.replicated = std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
     if (batch.slice != 0) continue;
-    std::uint64_t first = 0, last = 0;
-    for (std::size_t kind = 0; kind < 3; ++kind) {
-      std::uint64_t begin = 0, end = 0;
-      for (const RawCommand& command : batch.commands) {
-        if (static_cast<std::size_t>(command.kind) != kind) continue;
-        begin = end == 0 ? command.started : std::min(begin, command.started);
-        end = std::max(end, command.ended);
-      }
-      execution.stages[batch.device.value][kind] = Nanos{static_cast<std::int64_t>(end - begin)};
-      if (end == 0) continue;
-      first = last == 0 ? begin : std::min(first, begin);
-      last = std::max(last, end);
+    Extent all;
+    for (const CommandKind kind : {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
+      const Extent stage = extent_of(batch, kind);
+      execution.stages[batch.device.value][static_cast<std::size_t>(kind)] = stage.length();
+      if (stage.end > 0) all = {std::min(all.begin, stage.begin), std::max(all.end, stage.end)};
     }
-    longest = std::max(longest, Nanos{static_cast<std::int64_t>(last - first)});
+    for (const RawCommand& command : batch.commands) {
+      if (command.kind == CommandKind::compute)
+        execution.kernels[batch.device.value].push_back(Nanos{static_cast<std::int64_t>(command.ended - command.started)});
+    }
+    longest = std::max(longest, all.length());
   }
   execution.makespan = sample.makespan();
   execution.rest = std::max(Nanos{}, sample.makespan() - longest);
@@ -82,6 +100,33 @@ Nanos median_of(const std::vector<Execution>& executions, const std::function<Na
   return summarise(times).median;
 }
 
+SmallSlices small_slices(std::size_t device, Items small, const std::vector<Execution>& of_small, Items large,
+                         const std::vector<Execution>& of_large) {
+  const auto whole = [&](const Execution& e) { return e.stages[device][static_cast<std::size_t>(CommandKind::compute)]; };
+  SmallSlices slices{small, large, median_of(of_small, whole), median_of(of_large, whole), {}};
+  const std::size_t count = of_large.front().kernels[device].size();
+  const bool alike =
+      std::all_of(of_small.begin(), of_small.end(), [&](const auto& e) { return e.kernels[device].size() == count; }) &&
+      std::all_of(of_large.begin(), of_large.end(), [&](const auto& e) { return e.kernels[device].size() == count; });
+  if (!alike || small == large) return slices;
+  Nanos grown{};
+  for (std::size_t n = 0; n < count; ++n) {
+    const auto at = [&](const Execution& e) { return e.kernels[device][n]; };
+    const Nanos shorter = median_of(of_small, at), longer = median_of(of_large, at);
+    if (seconds(longer - shorter) >= kHardlyLonger * seconds(longer)) grown += longer;
+  }
+  if (grown > Nanos{}) slices.flat = std::max(Nanos{}, slices.at_large - grown);
+  return slices;
+}
+
+// Of a slice of `piece` items: on the line between the two sizes, and as long as the larger beyond.
+Nanos least_of(const SmallSlices& slices, Items piece) {
+  if (piece == 0 || piece >= slices.large || slices.small == slices.large) return slices.at_large;
+  const double part =
+      (static_cast<double>(piece) - static_cast<double>(slices.small)) / static_cast<double>(slices.large - slices.small);
+  return std::max(Nanos{}, slices.at_small + from_seconds(std::max(0.0, part) * seconds(slices.at_large - slices.at_small)));
+}
+
 }  // namespace
 
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s) {
@@ -92,8 +137,7 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
     slope = std::min(slope, full_per_item_s);
   } else if (large > small) {
     slope = (longer - shorter) / static_cast<double>(large - small);
-    const bool latency = longer - shorter < kHardlyLonger * longer;
-    if (full_per_item_s > 0) slope = latency ? full_per_item_s : std::max(slope, full_per_item_s);
+    if (full_per_item_s > 0 && slope < kSlowerThanKept * full_per_item_s) slope = full_per_item_s;
     if (!(slope > 0)) slope = longer / static_cast<double>(std::max<Items>(items, 1));
   }
   const double fixed = longer - slope * static_cast<double>(large);
@@ -127,16 +171,19 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
       seen[which].push_back(read(sample, members.size()));
     }
   }
+  const auto& of_small = seen[at_small].empty() ? seen[at_large] : seen[at_small];
   for (std::size_t i = 0; i < members.size(); ++i) {
-    std::array<StageCost, 3> stages;
-    for (std::size_t kind = 0; kind < 3; ++kind) {
-      const auto at = [&](const Execution& execution) { return execution.stages[i][kind]; };
-      const Nanos of_large = median_of(seen[at_large], at);
-      const Nanos of_small = seen[at_small].empty() ? of_large : median_of(seen[at_small], at);
-      const bool full_known = static_cast<CommandKind>(kind) == CommandKind::compute && i < size.full_per_item_s.size();
-      stages[kind] = fit_stage(small, of_small, large, of_large, shape.items, full_known ? size.full_per_item_s[i] : 0);
-    }
-    probe.devices.push_back({stages[0], stages[1], stages[2]});
+    const auto cost = [&](CommandKind kind, double full_per_item_s) {
+      const auto at = [&](const Execution& execution) { return execution.stages[i][static_cast<std::size_t>(kind)]; };
+      const Nanos longer = median_of(seen[at_large], at);
+      const bool copies = kind != CommandKind::compute;
+      return fit_stage(small, median_of(of_small, at), large, longer, shape.items,
+                       copies && longer > kShortCopy ? 0 : full_per_item_s);
+    };
+    const auto known = [&](const std::vector<double>& figures) { return i < figures.size() ? figures[i] : 0; };
+    probe.devices.push_back(
+        {cost(CommandKind::upload, known(size.up_per_item_s)), cost(CommandKind::compute, known(size.full_per_item_s)),
+         cost(CommandKind::download, known(size.down_per_item_s)), small_slices(i, small, of_small, large, seen[at_large])});
   }
   const auto makespan = [](const Execution& execution) { return execution.makespan; };
   if (!seen[in_pieces].empty()) {
@@ -146,10 +193,12 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     for (const ProbedDevice& device : probe.devices) probe.next_slice = std::max(probe.next_slice, device.compute.fixed);
   }
   probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
+  probe.replicated = median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
   return probe;
 }
 
-DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, bool copies_with_cores) {
+DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, bool copies_with_cores,
+                           Items piece) {
   DeviceEstimate estimate;
   if (index >= probe.devices.size()) return estimate;
   const ProbedDevice& device = probe.devices[index];
@@ -164,7 +213,9 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     const auto bytes_per_s = [](double bytes, const StageCost& stage) {
       return stage.per_item_s > 0 ? bytes / stage.per_item_s : 0;
     };
-    estimate.launch = device.compute.fixed;
+    estimate.fixed = std::max(Nanos{}, probe.fixed - probe.replicated);  // whoever predicts counts that by its bytes
+    estimate.launch = std::min(device.kernels.flat, device.compute.fixed);
+    estimate.least = least_of(device.kernels, piece);
     estimate.up = bytes_per_s(cost.in_bytes, device.upload);
     estimate.down = bytes_per_s(cost.out_bytes, device.download);
     estimate.transfer = std::max(device.upload.fixed, device.download.fixed);

@@ -15,22 +15,33 @@ struct StageCost {
   double per_item_s = 0;  // 0: the queue has nothing to do
 };
 
+// The kernels of a slice where most of a device is idle: they take as long for more items, until a full device's rate catches up.
+struct SmallSlices {
+  Items small = 0, large = 0;  // two sizes, alike where there is but one
+  Nanos at_small{}, at_large{};
+  Nanos flat{};  // of the large one's: kernels, and gaps between them, that are no longer than the small one's, beside others that
+                 // are
+};
+
 struct ProbedDevice {
   StageCost upload, compute, download;
+  SmallSlices kernels = {};
 };
 
 struct Probe {
   std::vector<ProbedDevice> devices;  // in the order of the members; empty when a device failed
   Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work: host time included
-  Nanos fixed{};       // of a sample, beyond the queues of its one slice: waking up, first submit, collect
+  Nanos fixed{};       // of a sample, beyond the queues of its one slice: waking up, first submit, replicated inputs, collect
+  Nanos replicated{};  // of that: uploads before the first slice, on the device that took longest
   Items items = 0;     // that each device was given at most
   std::vector<DeviceFault> faults;
 };
 
 struct ProbeSize {
-  double share = 0.05;                       // of the items
-  Items most = 0;                            // items
-  std::vector<double> full_per_item_s = {};  // per member: see fit_stage; empty: not known
+  double share = 0.05;                                           // of the items
+  Items most = 0;                                                // items
+  std::vector<double> full_per_item_s = {};                      // per member: see fit_stage; empty: not known
+  std::vector<double> up_per_item_s = {}, down_per_item_s = {};  // likewise, of its own link as calibrated
 };
 
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
@@ -39,14 +50,15 @@ struct ProbeSize {
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
                 std::optional<Nanos> timeout);
 
-// The two medians of a queue as a line. `full_per_item_s`: what an item costs on a full device, 0 when not known. A slice that
-// leaves most of the device idle takes hardly longer when it grows: then, and never below it, that is the slope. Noise can make a
-// line fall: without such a figure all `items` are then taken to cost as much once more.
+// The two medians of a queue as a line. `full_per_item_s`: what an item costs on a full device, 0 when not known. That is the slope
+// unless the line is half as steep again: the device is then slower than it was. Small slices can be steeper, as they make less of
+// a device, or flat. Noise can make a line fall: without such a figure all `items` are then taken to cost as much once more.
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s);
 
 // What a strategy is told about member `index` of a probe. `copies_with_cores`: the device copies with the cores that compute
-// (CPUs), so that nothing overlaps.
-DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, bool copies_with_cores);
+// (CPUs), so that nothing overlaps. `piece`: items of the slices it will be given, as far as that is known; 0: it is not.
+DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, bool copies_with_cores,
+                           Items piece);
 
 // Polls to the end of a batch and forgets its commands. Throws Error(timeout).
 void settle(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout);

@@ -45,7 +45,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}, timeout);  // warms up
   const Probe probe = run_probe(backend, executor, workload, {&member, 1}, all, timeout);
   if (probe.devices.empty()) return std::nullopt;
-  const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, false);
+  const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, false, 0);
   if (!(estimate.items_per_s > 0)) return std::nullopt;
   return SuiteRate{workload.shape().cost.ops * estimate.items_per_s, estimate.launch, estimate.fixed};
 }

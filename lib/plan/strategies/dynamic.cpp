@@ -18,7 +18,7 @@ constexpr double kMostChunks = 16;  // per device, when nobody asks for another 
 double worthwhile_chunks(const PlanRequest& request) {
   const Speeds speeds = estimated_speeds(request);
   if (!speeds.timed) return kMostChunks;
-  double all = 0, overhead = 0, slowest = std::numeric_limits<double>::infinity(), fastest = 0;
+  double all = 0, most = kMostChunks, overhead = 0, slowest = std::numeric_limits<double>::infinity(), fastest = 0;
   for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
     const double rate = speeds.rates[i];
     if (!(rate > 0)) continue;
@@ -28,8 +28,12 @@ double worthwhile_chunks(const PlanRequest& request) {
     fastest = std::max(fastest, rate);
   }
   if (!(all > 0)) return kMostChunks;
+  const double time = static_cast<double>(request.items) / all;  // of a perfect split
+  for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
+    if (speeds.rates[i] > 0) most = std::min(most, pieces_that_fill(request.devices[i], speeds.rates[i] * time, kMostChunks));
+  }
   const double share = std::clamp((fastest / slowest - 1) / 2, 0.02, 0.05);
-  return pieces_worth(overhead / all, static_cast<double>(request.items) / all, share, kMostChunks);
+  return pieces_worth(overhead / all, time, share, most);
 }
 
 class DynamicSource final : public SliceSource {

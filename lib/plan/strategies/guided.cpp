@@ -31,9 +31,9 @@ std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions&
   for (const double rate : speeds.rates) all += rate;
   const double time = static_cast<double>(request.items) / all;
   for (std::size_t i = 0; i < least.size(); ++i) {
-    const double pieces = pieces_worth(seconds(slice_overhead(request, request.devices[i])), time, kOverheadShare, kMostPieces);
-    const double items = speeds.rates[i] * time / pieces;
-    least[i] = std::max<Items>(static_cast<Items>(std::ceil(items / static_cast<double>(request.granularity))), 1);
+    const double items = speeds.rates[i] * time, most = pieces_that_fill(request.devices[i], items, kMostPieces);
+    const double pieces = pieces_worth(seconds(slice_overhead(request, request.devices[i])), time, kOverheadShare, most);
+    least[i] = std::max<Items>(static_cast<Items>(std::ceil(items / pieces / static_cast<double>(request.granularity))), 1);
   }
   return least;
 }

@@ -84,6 +84,7 @@ Scenario random_scenario(std::uint64_t seed) {
   for (ScenarioDevice& device : scenario.devices) {
     device.estimate.items_per_s = static_cast<double>(between(1, 9)) * 3e8;
     device.estimate.launch = Nanos{static_cast<std::int64_t>(between(0, 9000))};
+    device.estimate.least = Nanos{static_cast<std::int64_t>(between(0, 1) * between(0, 40'000))};
     device.estimate.transfer = Nanos{static_cast<std::int64_t>(between(0, 9000))};
     device.estimate.fixed = Nanos{static_cast<std::int64_t>(between(0, 30'000))};
     device.estimate.up = static_cast<double>(between(0, 3)) * 5e9;
@@ -113,6 +114,8 @@ TEST_CASE("what the simulator predicts is what the executor does, under every st
         const Simulation predicted = simulate(opened.request, *opened.source(info));
         const auto source = opened.source(info);
         const RawSample done = opened.execute(*source);
+        const std::string why = done.failure ? done.failure->what() : "";
+        CAPTURE(why);
         REQUIRE_FALSE(done.failure);
         CHECK(opened.workload->verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
         CHECK(seconds(predicted.makespan) == doctest::Approx(seconds(done.makespan())).epsilon(0.01));

@@ -15,9 +15,7 @@ TEST_CASE("a line goes through both medians") {
   CHECK(cost.per_item_s == doctest::Approx(2e-6));
 }
 
-TEST_CASE("a queue with nothing to do costs nothing") {
-  CHECK(fit_stage(10, Nanos{}, 40, Nanos{}, 1000, 0).per_item_s == 0);
-}
+TEST_CASE("a queue with nothing to do costs nothing") { CHECK(fit_stage(10, Nanos{}, 40, Nanos{}, 1000, 0).per_item_s == 0); }
 
 TEST_CASE("one point makes a line through zero") {
   const StageCost cost = fit_stage(10, microseconds(100), 10, microseconds(100), 1000, 0);
@@ -29,8 +27,11 @@ TEST_CASE("where a slice leaves the device idle, the slope is that of a full dev
   const StageCost cost = fit_stage(10, microseconds(100), 40, microseconds(101), 1000, 0.5e-6);
   CHECK(cost.per_item_s == doctest::Approx(0.5e-6));
   CHECK(cost.fixed == microseconds(81));
-  // Never below it either.
+  // Neither below it nor a little above, as small slices make less of a device ...
   CHECK(fit_stage(10, microseconds(100), 40, microseconds(160), 1000, 3e-6).per_item_s == doctest::Approx(3e-6));
+  CHECK(fit_stage(10, microseconds(100), 40, microseconds(160), 1000, 1.5e-6).per_item_s == doctest::Approx(1.5e-6));
+  // ... but far above, the device is slower than it was.
+  CHECK(fit_stage(10, microseconds(100), 40, microseconds(160), 1000, 1e-6).per_item_s == doctest::Approx(2e-6));
 }
 
 TEST_CASE("a line that falls is taken for latency") {
@@ -43,23 +44,29 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   Probe probe;
   probe.fixed = microseconds(7);
   probe.next_slice = microseconds(3);
-  probe.devices.push_back({{microseconds(10), 2e-6}, {microseconds(20), 1e-6}, {microseconds(5), 0.5e-6}});
+  probe.replicated = microseconds(2);
+  const SmallSlices slices{10, 40, microseconds(30), microseconds(60), microseconds(15)};
+  probe.devices.push_back({{microseconds(10), 2e-6}, {microseconds(20), 1e-6}, {microseconds(5), 0.5e-6}, slices});
   ItemCost cost;
   cost.in_bytes = 1000;
   cost.out_bytes = 100;
-  const DeviceEstimate gpu = estimate_of(probe, 0, cost, Mode::end_to_end, false);
+  const DeviceEstimate gpu = estimate_of(probe, 0, cost, Mode::end_to_end, false, 0);
   CHECK(gpu.items_per_s == doctest::Approx(1e6));
   CHECK(gpu.up == doctest::Approx(5e8));
   CHECK(gpu.down == doctest::Approx(2e8));
-  CHECK(gpu.launch == microseconds(20));
+  CHECK(gpu.launch == microseconds(15));  // what does not grow
+  CHECK(gpu.least == microseconds(60));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 20).least == microseconds(40));  // on the line between the sizes
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 5).least == microseconds(30));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 400).least == microseconds(60));
   CHECK(gpu.transfer == microseconds(10));
-  CHECK(gpu.fixed == microseconds(7));
-  const DeviceEstimate cpu = estimate_of(probe, 0, cost, Mode::end_to_end, true);
+  CHECK(gpu.fixed == microseconds(5));  // without the replicated inputs, whose bytes are counted
+  const DeviceEstimate cpu = estimate_of(probe, 0, cost, Mode::end_to_end, true, 0);
   CHECK(cpu.items_per_s == doctest::Approx(1 / 3.5e-6));
   CHECK(cpu.up == 0);
   CHECK(cpu.launch == microseconds(3));
   CHECK(cpu.fixed == microseconds(7 + 35 - 3));
-  const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, false);
+  const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, false, 0);
   CHECK(resident.launch == microseconds(3));
-  CHECK(estimate_of({}, 0, cost, Mode::resident, false).items_per_s == 0);
+  CHECK(estimate_of({}, 0, cost, Mode::resident, false, 0).items_per_s == 0);
 }

@@ -1,0 +1,24 @@
+// What a strategy is told about a case before its first sample, made of probes, and what is predicted from it.
+#pragma once
+
+#include <span>
+
+#include "lib/session/group.hpp"
+
+namespace mgpu {
+
+// Of a device alone: `single`.
+const StrategyChoice& strategy_of(const Cell& cell);
+
+// Fills the cell's estimates. Rates are as `together`, the probe of the cell's devices at work at once, saw them; a device's own
+// link is as it is alone. `stated` (null: nothing is) wins over what was probed.
+void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
+                   std::span<const Prepared> prepared, const StatedPlan* stated);
+
+// Views of the cell's estimates: the cell must live as long.
+PlanRequest request_of(const Cell& cell, const Workload& workload, Mode mode);
+
+// With the source that will run, before it does. Without a rate of every device there is no prediction.
+void predict_cell(Cell& cell, const Workload& workload, Mode mode);
+
+}  // namespace mgpu
