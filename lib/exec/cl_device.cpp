@@ -104,9 +104,6 @@ const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
   for (int stage = static_cast<int>(kind) - 1; stage >= 0; --stage) {
     const cl::Event& event = latest_[static_cast<std::size_t>(stage)];
     if (event() == nullptr) continue;
-    cl::Event& awaited = awaited_[static_cast<std::size_t>(kind)];
-    if (event() == awaited()) return nullptr;
-    awaited = event;
     wait_list_.assign(1, event);
     return &wait_list_;
   }

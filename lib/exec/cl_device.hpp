@@ -97,9 +97,6 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<ClBuiltProgram> programs_;
   std::deque<Batch> batches_;        // the last is open
   std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
-  // What each queue was last told to wait for: what follows in it waits too, and each wait it is told of costs 5 us between two
-  // kernels of an H200 that copies meanwhile.
-  std::array<cl::Event, 3> awaited_;
   std::vector<cl::Event> wait_list_;
   std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
   bool in_slice_ = false, delayed_ = false;

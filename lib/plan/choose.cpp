@@ -5,17 +5,19 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/plan/completion.hpp"
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/simulator.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr double kSame = 0.01;           // predictions closer than this are taken as equal
-constexpr std::size_t kFewDevices = 16;  // up to here every number of devices is tried, above only doublings and all
+constexpr double kSame = 0.01;            // predictions closer than this are taken as equal
+constexpr std::size_t kManyDevices = 64;  // more of them, and a source that answers slice by slice takes seconds to simulate
 
 StrategyParams defaults(const StrategyInfo& info) {
   StrategyParams params;
@@ -56,9 +58,12 @@ class Chooser {
   }
 
   PlanChoice choose() {
-    for (std::size_t count = 1; count <= order_.size(); count = next(count)) {
+    const std::size_t all = order_.size(), enough = enough_devices();
+    for (const std::size_t count : std::set<std::size_t>{1, enough > 1 ? enough - 1 : 1, enough, std::min(enough + 1, all), all}) {
       for (const StrategyInfo& strategy : all_strategies()) {
-        if ((strategy.name == "single") == (count == 1)) consider(strategy, count);
+        const bool brackets = strategy.name == "equal" || strategy.name == "latency";
+        if ((strategy.name == "single") != (count == 1) || (count != enough && count != 1 && !brackets)) continue;
+        if (count <= kManyDevices || strategy.fixed_shares) consider(strategy, count);
       }
     }
     if (considered_.empty()) throw Error(ErrorKind::unsupported, "auto: no strategy can place this work on these devices");
@@ -73,9 +78,14 @@ class Chooser {
   }
 
  private:
-  std::size_t next(std::size_t count) const {
-    if (count < kFewDevices || count == order_.size()) return count + 1;
-    return std::min(count * 2, order_.size());
+  // How many of the fastest devices the closed forms would use; all of them where a rate is not known, as simulate() will say.
+  std::size_t enough_devices() const {
+    const Restricted view(request_, uses(order_.size()));
+    const Speeds speeds = estimated_speeds(view.restricted);
+    if (!speeds.timed || request_.items == 0) return order_.size();
+    const CompletionPlan plan = least_completion(view.restricted, speeds.rates);
+    const auto used = std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
+    return std::clamp<std::size_t>(static_cast<std::size_t>(used), 1, order_.size());
   }
 
   std::vector<bool> uses(std::size_t count) const {

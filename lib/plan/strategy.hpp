@@ -46,6 +46,7 @@ struct StrategyInfo {
   std::string name, summary;
   std::vector<StrategyParam> params;
   std::unique_ptr<Strategy> (*make)(const StrategyParams&) = nullptr;
+  bool fixed_shares = false;  // known at begin(); devices are only handed them in pieces
 };
 
 // Every strategy, in the order of the table in the README: single, equal, proportional, dynamic, then by name.

@@ -15,6 +15,7 @@ constexpr std::size_t kFewest = 3, kMost = 60;
 constexpr Nanos kEnough = std::chrono::milliseconds(60);
 constexpr double kHardlyLonger = 0.2;    // four times the work in that much more time: latency, not work
 constexpr double kSlowerThanKept = 1.5;  // a steeper line than this is no peculiarity of small slices (msm: up to 1.31)
+constexpr double kExplained = 0.5;  // of what an item costs a full device, by kernels that grow: the others then stay as they are
 constexpr Nanos kShortCopy = std::chrono::microseconds(50);  // tells latency, and little of a link
 
 // Each device takes the same items, in slices of a stated size.
@@ -63,6 +64,7 @@ Extent extent_of(const RawBatch& batch, CommandKind kind) {
 struct Execution {
   std::vector<std::array<Nanos, 3>> stages;  // of the first slice, by CommandKind
   std::vector<std::vector<Nanos>> kernels;   // of the first slice, one by one
+  std::vector<Nanos> crowded;                // kernels of the second slice, in all: others are copied meanwhile
   Nanos replicated{};                        // uploads before it, on the device that took longest
   Nanos rest{};                              // of the sample, beyond the longest first slice
   Nanos makespan{};
@@ -72,10 +74,12 @@ Execution read(const RawSample& sample, std::size_t devices) {
   Execution execution;
   execution.stages.resize(devices);
   execution.kernels.resize(devices);
+  execution.crowded.resize(devices);
   Nanos longest{};
   for (const RawBatch& batch : sample.batches) {
     if (batch.slice == kPrepare)
       execution.replicated = std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
+    if (batch.slice == 1) execution.crowded[batch.device.value] = extent_of(batch, CommandKind::compute).length();
     if (batch.slice != 0) continue;
     Extent all;
     for (const CommandKind kind : {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
@@ -101,9 +105,17 @@ Nanos median_of(const std::vector<Execution>& executions, const std::function<Na
 }
 
 SmallSlices small_slices(std::size_t device, Items small, const std::vector<Execution>& of_small, Items large,
-                         const std::vector<Execution>& of_large) {
+                         const std::vector<Execution>& of_large, const std::vector<Execution>& in_pieces) {
   const auto whole = [&](const Execution& e) { return e.stages[device][static_cast<std::size_t>(CommandKind::compute)]; };
-  SmallSlices slices{small, large, median_of(of_small, whole), median_of(of_large, whole), {}};
+  SmallSlices slices;
+  slices.small = small;
+  slices.large = large;
+  slices.at_small = median_of(of_small, whole);
+  slices.at_large = median_of(of_large, whole);
+  if (!in_pieces.empty()) {
+    const Nanos crowded = median_of(in_pieces, [&](const Execution& e) { return e.crowded[device]; });
+    slices.crowding = std::max(Nanos{}, crowded - slices.at_small);
+  }
   const std::size_t count = of_large.front().kernels[device].size();
   const bool alike =
       std::all_of(of_small.begin(), of_small.end(), [&](const auto& e) { return e.kernels[device].size() == count; }) &&
@@ -113,9 +125,11 @@ SmallSlices small_slices(std::size_t device, Items small, const std::vector<Exec
   for (std::size_t n = 0; n < count; ++n) {
     const auto at = [&](const Execution& e) { return e.kernels[device][n]; };
     const Nanos shorter = median_of(of_small, at), longer = median_of(of_large, at);
-    if (seconds(longer - shorter) >= kHardlyLonger * seconds(longer)) grown += longer;
+    if (seconds(longer - shorter) < kHardlyLonger * seconds(longer)) continue;
+    grown += longer;
+    slices.grows_per_item_s += seconds(longer - shorter) / static_cast<double>(large - small);
   }
-  if (grown > Nanos{}) slices.flat = std::max(Nanos{}, slices.at_large - grown);
+  slices.flat = std::max(Nanos{}, slices.at_large - grown);
   return slices;
 }
 
@@ -137,7 +151,8 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
     slope = std::min(slope, full_per_item_s);
   } else if (large > small) {
     slope = (longer - shorter) / static_cast<double>(large - small);
-    if (full_per_item_s > 0 && slope < kSlowerThanKept * full_per_item_s) slope = full_per_item_s;
+    const bool latency = longer - shorter < kHardlyLonger * longer;
+    if (full_per_item_s > 0 && (latency || slope < kSlowerThanKept * full_per_item_s)) slope = full_per_item_s;
     if (!(slope > 0)) slope = longer / static_cast<double>(std::max<Items>(items, 1));
   }
   const double fixed = longer - slope * static_cast<double>(large);
@@ -176,21 +191,21 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     const auto cost = [&](CommandKind kind, double full_per_item_s) {
       const auto at = [&](const Execution& execution) { return execution.stages[i][static_cast<std::size_t>(kind)]; };
       const Nanos longer = median_of(seen[at_large], at);
-      const bool copies = kind != CommandKind::compute;
-      return fit_stage(small, median_of(of_small, at), large, longer, shape.items,
-                       copies && longer > kShortCopy ? 0 : full_per_item_s);
+      if (kind == CommandKind::compute || full_per_item_s == 0 || longer > kShortCopy)
+        return fit_stage(small, median_of(of_small, at), large, longer, shape.items,
+                         kind == CommandKind::compute ? full_per_item_s : 0);
+      return fit_stage(large, longer, large, longer, shape.items, full_per_item_s);
     };
     const auto known = [&](const std::vector<double>& figures) { return i < figures.size() ? figures[i] : 0; };
-    probe.devices.push_back(
-        {cost(CommandKind::upload, known(size.up_per_item_s)), cost(CommandKind::compute, known(size.full_per_item_s)),
-         cost(CommandKind::download, known(size.down_per_item_s)), small_slices(i, small, of_small, large, seen[at_large])});
+    probe.devices.push_back({cost(CommandKind::upload, known(size.up_per_item_s)),
+                             cost(CommandKind::compute, known(size.full_per_item_s)),
+                             cost(CommandKind::download, known(size.down_per_item_s)),
+                             small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
   const auto makespan = [](const Execution& execution) { return execution.makespan; };
   if (!seen[in_pieces].empty()) {
     const Nanos more = median_of(seen[in_pieces], makespan) - median_of(seen[at_large], makespan);
     probe.next_slice = std::max(Nanos{}, more / static_cast<std::int64_t>((large + small - 1) / small - 1));
-  } else {  // as far as one size can tell
-    for (const ProbedDevice& device : probe.devices) probe.next_slice = std::max(probe.next_slice, device.compute.fixed);
   }
   probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
   probe.replicated = median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
@@ -208,14 +223,19 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     // Nothing overlaps, so the samples themselves say what a further slice costs; what its queues cost besides is paid once.
     per_item += device.upload.per_item_s + device.download.per_item_s;
     estimate.launch = probe.next_slice;
-    estimate.fixed += std::max(Nanos{}, device.upload.fixed + device.compute.fixed + device.download.fixed - probe.next_slice);
+    const bool one_size = device.kernels.small == device.kernels.large;  // says nothing of a launch
+    if (one_size) estimate.least = device.kernels.at_large;
+    const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
+    estimate.fixed += std::max(Nanos{}, device.upload.fixed + compute + device.download.fixed - probe.next_slice);
   } else {
     const auto bytes_per_s = [](double bytes, const StageCost& stage) {
       return stage.per_item_s > 0 ? bytes / stage.per_item_s : 0;
     };
     estimate.fixed = std::max(Nanos{}, probe.fixed - probe.replicated);  // whoever predicts counts that by its bytes
-    estimate.launch = std::min(device.kernels.flat, device.compute.fixed);
-    estimate.least = least_of(device.kernels, piece);
+    const SmallSlices& small = device.kernels;
+    const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
+    estimate.launch = small.crowding + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
+    estimate.least = small.crowding + least_of(small, piece);
     estimate.up = bytes_per_s(cost.in_bytes, device.upload);
     estimate.down = bytes_per_s(cost.out_bytes, device.download);
     estimate.transfer = std::max(device.upload.fixed, device.download.fixed);

@@ -19,8 +19,9 @@ struct StageCost {
 struct SmallSlices {
   Items small = 0, large = 0;  // two sizes, alike where there is but one
   Nanos at_small{}, at_large{};
-  Nanos flat{};  // of the large one's: kernels, and gaps between them, that are no longer than the small one's, beside others that
-                 // are
+  Nanos flat{};                 // of the large one's: kernels that are no longer than the small one's, and gaps between kernels
+  double grows_per_item_s = 0;  // the others
+  Nanos crowding{};             // what a small slice takes longer while others are copied: 5 us a kernel on an H200
 };
 
 struct ProbedDevice {
@@ -30,7 +31,8 @@ struct ProbedDevice {
 
 struct Probe {
   std::vector<ProbedDevice> devices;  // in the order of the members; empty when a device failed
-  Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work: host time included
+  Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work: host time included; 0: not
+                       // known
   Nanos fixed{};       // of a sample, beyond the queues of its one slice: waking up, first submit, replicated inputs, collect
   Nanos replicated{};  // of that: uploads before the first slice, on the device that took longest
   Items items = 0;     // that each device was given at most

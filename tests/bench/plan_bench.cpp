@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 
 namespace {
@@ -165,6 +166,19 @@ void plan(benchmark::State& state, const StrategyChoice& choice) {
   next.report(state, "next");
   finished.report(state, "finished");
 }
+
+// `auto` as a whole: every candidate simulated. Target: 5 ms.
+void choose(benchmark::State& state) {
+  const Plan plan(static_cast<std::size_t>(state.range(0)));
+  std::size_t candidates = 0;
+  for (auto _ : state) {
+    const PlanChoice choice = choose_plan(plan.request);
+    candidates = choice.considered.size();
+    benchmark::DoNotOptimize(choice.chosen.predicted);
+  }
+  state.counters["candidates"] = static_cast<double>(candidates);
+}
+BENCHMARK(choose)->Name("plan/auto")->Arg(2)->Arg(8)->Arg(1024)->Unit(benchmark::kMillisecond);
 
 const bool registered = [] {
   std::string names = "all";

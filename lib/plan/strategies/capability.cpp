@@ -16,9 +16,11 @@ class ByCapability final : public Strategy {
 }  // namespace
 
 StrategyInfo capability_strategy() {
-  return {"capability", "shares in proportion to the measured rate", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
-            return std::make_unique<ByCapability>();
-          }};
+  return {"capability",
+          "shares in proportion to the measured rate",
+          {},
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<ByCapability>(); },
+          true};
 }
 
 }  // namespace mgpu

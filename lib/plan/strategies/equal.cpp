@@ -15,9 +15,11 @@ class Equal final : public Strategy {
 }  // namespace
 
 StrategyInfo equal_strategy() {
-  return {"equal", "the same number of items on every device", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
-            return std::make_unique<Equal>();
-          }};
+  return {"equal",
+          "the same number of items on every device",
+          {},
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Equal>(); },
+          true};
 }
 
 }  // namespace mgpu

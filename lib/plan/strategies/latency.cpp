@@ -39,7 +39,8 @@ StrategyInfo latency_strategy() {
   return {"latency",
           "what should end soonest: launches, transfers and the shared link weighed",
           {},
-          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Latency>(); }};
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Latency>(); },
+          true};
 }
 
 }  // namespace mgpu

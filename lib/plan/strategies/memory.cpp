@@ -32,9 +32,11 @@ class ByMemory final : public Strategy {
 }  // namespace
 
 StrategyInfo memory_strategy() {
-  return {"memory", "shares in proportion to free memory", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
-            return std::make_unique<ByMemory>();
-          }};
+  return {"memory",
+          "shares in proportion to free memory",
+          {},
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<ByMemory>(); },
+          true};
 }
 
 }  // namespace mgpu

@@ -17,9 +17,11 @@ class Proportional final : public Strategy {
 }  // namespace
 
 StrategyInfo proportional_strategy() {
-  return {"proportional", "shares in proportion to the static score", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
-            return std::make_unique<Proportional>();
-          }};
+  return {"proportional",
+          "shares in proportion to the static score",
+          {},
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Proportional>(); },
+          true};
 }
 
 }  // namespace mgpu

@@ -39,11 +39,11 @@ class Sequential final : public Strategy {
 }  // namespace
 
 StrategyInfo sequential_strategy() {
-  return {
-      "sequential",
-      "fills one device before the next is used",
-      {{"fill", 1, 0.01, 1, "share of what a device's memory holds that counts as full"}},
-      [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Sequential>(params.at("fill")); }};
+  return {"sequential",
+          "fills one device before the next is used",
+          {{"fill", 1, 0.01, 1, "share of what a device's memory holds that counts as full"}},
+          [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Sequential>(params.at("fill")); },
+          true};
 }
 
 }  // namespace mgpu

@@ -31,9 +31,11 @@ class Single final : public Strategy {
 }  // namespace
 
 StrategyInfo single_strategy() {
-  return {"single", "everything on the device that is fastest alone", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
-            return std::make_unique<Single>();
-          }};
+  return {"single",
+          "everything on the device that is fastest alone",
+          {},
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Single>(); },
+          true};
 }
 
 }  // namespace mgpu

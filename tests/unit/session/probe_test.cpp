@@ -45,7 +45,7 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   probe.fixed = microseconds(7);
   probe.next_slice = microseconds(3);
   probe.replicated = microseconds(2);
-  const SmallSlices slices{10, 40, microseconds(30), microseconds(60), microseconds(15)};
+  const SmallSlices slices{10, 40, microseconds(30), microseconds(60), microseconds(15), 0.6e-6, microseconds(2)};
   probe.devices.push_back({{microseconds(10), 2e-6}, {microseconds(20), 1e-6}, {microseconds(5), 0.5e-6}, slices});
   ItemCost cost;
   cost.in_bytes = 1000;
@@ -54,13 +54,15 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(gpu.items_per_s == doctest::Approx(1e6));
   CHECK(gpu.up == doctest::Approx(5e8));
   CHECK(gpu.down == doctest::Approx(2e8));
-  CHECK(gpu.launch == microseconds(15));  // what does not grow
-  CHECK(gpu.least == microseconds(60));
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 20).least == microseconds(40));  // on the line between the sizes
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 5).least == microseconds(30));
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 400).least == microseconds(60));
+  CHECK(gpu.launch == microseconds(17));  // what does not grow, and crowding
+  CHECK(gpu.least == microseconds(62));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 20).least == microseconds(42));  // on the line between the sizes
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 5).least == microseconds(32));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 400).least == microseconds(62));
   CHECK(gpu.transfer == microseconds(10));
-  CHECK(gpu.fixed == microseconds(5));  // without the replicated inputs, whose bytes are counted
+  CHECK(gpu.fixed == microseconds(5));                      // without the replicated inputs, whose bytes are counted
+  probe.devices.front().kernels.grows_per_item_s = 0.4e-6;  // those that grow are not what an item costs a full device
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 0).launch == microseconds(2));
   const DeviceEstimate cpu = estimate_of(probe, 0, cost, Mode::end_to_end, true, 0);
   CHECK(cpu.items_per_s == doctest::Approx(1 / 3.5e-6));
   CHECK(cpu.up == 0);
