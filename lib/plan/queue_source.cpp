@@ -48,29 +48,42 @@ Answer QueueSource::next(DeviceIndex device) {
   pace_.issuing(ledger_, device);
   const Items own = own_piece(device);
   if (own > 0 && !ends_late(device, own)) {
-    if (const auto slice = ledger_.issue_own(device, own)) return *slice;
+    if (const auto slice = ledger_.issue_own(device, own)) return issued(*slice);
   }
   const Items piece = shared_piece(ledger_, device);
   if (!ledger_.holds_back(device, piece)) {
-    if (const auto slice = ledger_.issue_shared(device, piece)) return *slice;
+    if (const auto slice = ledger_.issue_shared(device, piece)) return issued(*slice);
   }
   return ledger_.nothing_now();
+}
+
+Answer QueueSource::issued(const Slice& slice) {
+  common_end_.reset();
+  return slice;
 }
 
 void QueueSource::finished(DeviceIndex device, const Slice& slice, Nanos busy) {
   const bool first = !pace_.timed();
   ledger_.finished(device, slice);
   pace_.finished(device, slice, busy);
+  common_end_.reset();
   if (first) set_least_pieces();  // only now is it known what a launch is beside them
 }
 
-void QueueSource::rejected(DeviceIndex device, const Slice& slice, Items at_most) { ledger_.rejected(device, slice, at_most); }
+void QueueSource::rejected(DeviceIndex device, const Slice& slice, Items at_most) {
+  ledger_.rejected(device, slice, at_most);
+  common_end_.reset();
+}
 
-void QueueSource::lost(DeviceIndex device, std::span<const Slice> not_on_host) { ledger_.lost(device, not_on_host); }
+void QueueSource::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
+  ledger_.lost(device, not_on_host);
+  common_end_.reset();
+}
 
 void QueueSource::joined(DeviceIndex device) {
   ledger_.joined(device);
   pace_.joined(device);
+  common_end_.reset();
   if (device.value < move_costs_.size()) return;
   move_costs_.push_back(*std::max_element(move_costs_.begin(), move_costs_.end()));
   set_least_pieces();
@@ -121,13 +134,15 @@ Items QueueSource::own_piece(DeviceIndex device) const {
 
 // A second slice in flight is out of the reach of others. So near the end, a device that is behind them holds one only: its next
 // would end after the time at which all together could have finished everything. A quarter of a piece is no reason.
-bool QueueSource::ends_late(DeviceIndex device, Items piece) const {
+bool QueueSource::ends_late(DeviceIndex device, Items piece) {
   if (ledger_.flights(device) == 0 || ledger_.able() < 2) return false;
-  double left = static_cast<double>(ledger_.shared());
-  for (std::uint32_t i = 0; i < ledger_.size(); ++i) left += static_cast<double>(ledger_.owned({i}));
+  if (!common_end_) {
+    double left = static_cast<double>(ledger_.shared());
+    for (std::uint32_t i = 0; i < ledger_.size(); ++i) left += static_cast<double>(ledger_.owned({i}));
+    common_end_ = pace_.common_end(ledger_, left).end;
+  }
   const double takes = static_cast<double>(piece) / pace_.rate(device);
-  const double end = pace_.common_end(ledger_, left).end;
-  return pace_.end(ledger_, device) + takes > end + takes / 4 + move_cost(device);
+  return pace_.end(ledger_, device) + takes > *common_end_ + takes / 4 + move_cost(device);
 }
 
 }  // namespace mgpu

@@ -3,6 +3,7 @@
 // devices, and what a device turns out not to take, is shared by all others, as in lib/plan/static_source.hpp.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "lib/plan/ledger.hpp"
@@ -41,14 +42,17 @@ class QueueSource : public SliceSource {
   void steal(DeviceIndex thief, DeviceIndex victim, double before);
   void set_least_pieces();
   Items own_piece(DeviceIndex device) const;
-  bool ends_late(DeviceIndex device, Items piece) const;
+  bool ends_late(DeviceIndex device, Items piece);
+  Answer issued(const Slice& slice);
 
   Ledger ledger_;
   Pace pace_;
   double items_, most_pieces_;
   std::vector<double> least_;  // items a piece has at least, per device
-  std::vector<double> most_;  // pieces of each device that was there at the beginning
+  std::vector<double> most_;   // pieces of each device that was there at the beginning
   std::vector<double> move_costs_;
+  std::optional<double>
+      common_end_;  // of all that is not issued, until something is issued or ends; what is moved does not change it
 };
 
 }  // namespace mgpu

@@ -2,6 +2,7 @@
 // added to them: no chunk so small that launches cost more than they gain, and no device given what it would finish last.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/ledger.hpp"
@@ -56,24 +57,29 @@ class GuidedSource final : public SliceSource {
     pace_.issuing(ledger_, device);
     const auto slice = ledger_.issue_shared(device, piece);
     if (!slice) return ledger_.nothing_now();
+    level_.reset();
     sizes_.taken(granules_left());
     return *slice;
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     ledger_.finished(device, slice);
     pace_.finished(device, slice, busy);
+    level_.reset();
   }
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override {
     ledger_.rejected(device, slice, at_most);
+    level_.reset();
     sizes_.restart(granules_left(), ledger_.able());
   }
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override {
     ledger_.lost(device, not_on_host);
+    level_.reset();
     sizes_.restart(granules_left(), ledger_.able());
   }
   void joined(DeviceIndex device) override {
     ledger_.joined(device);
     pace_.joined(device);
+    level_.reset();
     least_.resize(ledger_.size(), least_.front());
     sizes_.restart(granules_left(), ledger_.able());
   }
@@ -91,10 +97,11 @@ class GuidedSource final : public SliceSource {
 
   // Granules; 0: others had better take what is left. A device is refused only while something is in flight, whose end makes
   // everybody ask again: so nobody waits for ever.
-  Items chunk_for(DeviceIndex device) const {
+  Items chunk_for(DeviceIndex device) {
     const Items left = granules_left(), least = least_[device.value];
     const Items size = sizes_.next(left, share_of(device), least);
-    const WaterLevel level = pace_.common_end(ledger_, static_cast<double>(ledger_.shared()));
+    if (!level_) level_ = pace_.common_end(ledger_, static_cast<double>(ledger_.shared()));
+    const WaterLevel& level = *level_;
     const double items = static_cast<double>(std::min(size * ledger_.granularity(), ledger_.piece(device)));
     if (!launch_matters_) {
       const bool second = ledger_.flights(device) > 0;
@@ -132,6 +139,7 @@ class GuidedSource final : public SliceSource {
   Pace pace_;
   std::vector<Items> least_;
   ChunkSizes sizes_;
+  std::optional<WaterLevel> level_;  // of what is left, until something changes: of 1,024 devices most ask and are refused
   bool launch_matters_ = false;
 };
 
