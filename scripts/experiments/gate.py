@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""How often does `compare --interleave` cry wolf, and how often does it see a real slow-down?
+
+usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
+
+Runs three settings of one build in turns, A, B (the same) and S (every device FACTOR as slow): N rounds a window. In each window every
+case is compared by itself, A with B and A with S, by the tool's own gate: it is run with a program that replays what was measured. A with
+B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps all medians; gate.py --again
+RESULT.json judges them anew with another build.
+"""
+
+import argparse
+import json
+import math
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPLAY = """#!/bin/sh
+turn=$(cat {folder}/turn); echo $((turn + 1)) >{folder}/turn
+for last; do :; done
+cp {folder}/$turn.json "$last"
+"""
+PAIRS = {"A with B": ("A", "B"), "A with S": ("A", "S")}
+
+
+def wilson(hits, n):
+    """The 95 % interval of a rate."""
+    z = 1.959963984540054
+    rate, scale = hits / n, 1 + z * z / n
+    middle, half = (rate + z * z / (2 * n)) / scale, z / scale * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
+    return [max(0.0, middle - half), min(1.0, middle + half)]
+
+
+def measure(binary, options, extra, folder):
+    file = folder / "one.json"
+    done = subprocess.run([binary, "run", *options, *extra, "-q", "-o", file], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"the run ended with {done.returncode}: {done.stderr}")
+    return json.loads(file.read_text())
+
+
+def slim(report):
+    """Without what compare does not read: events, and samples beyond their medians."""
+    for run in report["runs"]:
+        run["timeline"].update(commands=[], spans=[], slices=[])
+        run["samples_ns"], run["sample_index"] = [int(statistics.median(run["samples_ns"]))], 0
+        for device in run["per_device"]:
+            for name in ("alone_samples_ns", "busy_samples_ns"):
+                device[name] = [int(statistics.median(device[name]))] if device.get(name) else []
+    return report
+
+
+class Gate:
+    """The tool's gate over measurements that are there."""
+
+    def __init__(self, binary, template, folder):
+        self.binary, self.template, self.folder = binary, template, folder
+        self.programs = []
+        for side in ("base", "new"):
+            (folder / side).mkdir()
+            program = folder / f"{side}.sh"
+            program.write_text(REPLAY.format(folder=shlex.quote(str(folder / side))))
+            program.chmod(0o755)
+            self.programs.append(str(program))
+
+    def write(self, side, turn, case, times):
+        run = json.loads(self.template["cases"][case])
+        run["samples_ns"] = [times["time_ns"]]
+        for device, alone, busy in zip(run["per_device"], times["alone_ns"], times["busy_ns"]):
+            device.update(alone_samples_ns=[alone], busy_samples_ns=[busy])
+        (self.folder / side / f"{turn}.json").write_text(json.dumps({**self.template["report"], "runs": [run]}))
+
+    def judge(self, case, base, new):
+        """Exit code and the verdict on the time, of one case over the rounds of a window."""
+        for side, rounds in (("base", base), ("new", new)):
+            (self.folder / side / "turn").write_text("0\n")
+            for turn, times in enumerate(rounds):
+                self.write(side, turn, case, times)
+        done = subprocess.run([self.binary, "compare", *self.programs, "--interleave", str(len(base)), "--with", "replay", "-q",
+                               "--json", "-"], capture_output=True, text=True)
+        if done.returncode not in (0, 3):
+            sys.exit(f"compare ended with {done.returncode}: {done.stderr}")
+        row = next(row for row in json.loads(done.stdout)["rows"] if row["metric"] == "time")
+        return done.returncode, row["verdict"], row["ratio"]
+
+
+def medians(report):
+    return [{"time_ns": run["samples_ns"][0], "alone_ns": [d["alone_samples_ns"][0] for d in run["per_device"]],
+             "busy_ns": [d["busy_samples_ns"][0] for d in run["per_device"]]} for run in report["runs"]]
+
+
+def collect(given):
+    """Windows of rounds of medians by setting and case, until the time or the number of windows is reached."""
+    options, end = shlex.split(given.options), time.monotonic() + 60 * given.minutes
+    settings = {"A": [], "B": [], "S": ["--slow", f"all={given.slow}"]}
+    windows, template = [], None
+    with tempfile.TemporaryDirectory() as scratch:
+        measure(given.binary, options, [], Path(scratch))  # kernels are built, files are cached
+        longest = 0.0
+        while len(windows) < given.windows and time.monotonic() + longest < end:
+            begun = time.monotonic()
+            window = {name: [] for name in settings}
+            for turn in range(given.rounds):
+                names = list(settings)
+                for name in names if turn % 2 == 0 else reversed(names):
+                    report = slim(measure(given.binary, options, settings[name], Path(scratch)))
+                    window[name].append(medians(report))
+                    template = template if template or name != "A" else report
+            windows.append(window)
+            longest = max(longest, time.monotonic() - begun)
+            print(f"window {len(windows)}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
+    runs = template.pop("runs")
+    return {"report": template, "cases": [json.dumps(run) for run in runs]}, windows
+
+
+def judge_all(binary, template, windows):
+    names = [json.loads(run) for run in template["cases"]]
+    outcome = {pair: {"comparisons": 0, "exit_code_3": 0, "verdicts": {}, "ratios": []} for pair in PAIRS}
+    with tempfile.TemporaryDirectory() as scratch:
+        gate = Gate(binary, template, Path(scratch))
+        for window in windows:
+            for case in range(len(names)):
+                for pair, (base, new) in PAIRS.items():
+                    code, verdict, ratio = gate.judge(case, [r[case] for r in window[base]], [r[case] for r in window[new]])
+                    found = outcome[pair]
+                    found["comparisons"] += 1
+                    found["exit_code_3"] += code == 3
+                    found["verdicts"][verdict] = found["verdicts"].get(verdict, 0) + 1
+                    found["ratios"].append(round(ratio, 4))
+    for found in outcome.values():
+        found["rate"] = found["exit_code_3"] / found["comparisons"]
+        found["rate_ci95"] = wilson(found["exit_code_3"], found["comparisons"])
+        ratios = sorted(found.pop("ratios"))
+        found["ratio_quantiles"] = {q: ratios[int(q / 100 * (len(ratios) - 1))] for q in (0, 5, 50, 95, 100)}
+    return outcome
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("binary")
+    parser.add_argument("-o", "--output")
+    parser.add_argument("--with", dest="options", default="merkle -d cpu:1 --sub-devices 2 --size 2^11,2^12,2^13,2^14 --mode both "
+                                                          "-s equal -n 5 --verify sample")
+    parser.add_argument("--slow", type=float, default=1.1)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--windows", type=int, default=40)
+    parser.add_argument("--minutes", type=float, default=7)
+    parser.add_argument("--again", help="judge the medians of this result anew")
+    given = parser.parse_args()
+    given.binary = os.path.abspath(given.binary)
+    if given.again:
+        kept = json.loads(Path(given.again).read_text())
+        template, windows = kept["template"], kept["windows"]
+        given.options, given.slow, given.rounds = kept["options"], kept["slow"], kept["rounds"]
+    else:
+        template, windows = collect(given)
+    outcome = judge_all(given.binary, template, windows)
+    for pair, found in outcome.items():
+        low, high = found["rate_ci95"]
+        print(f"{pair}: {found['exit_code_3']} of {found['comparisons']} comparisons end with 3: {found['rate']:.2%} "
+              f"({low:.2%} to {high:.2%}); time {found['verdicts']}; ratios {found['ratio_quantiles']}")
+    if given.output:
+        kept = {"options": given.options, "slow": given.slow, "rounds": given.rounds, "outcome": outcome, "template": template,
+                "windows": windows}
+        Path(given.output).write_text(json.dumps(kept, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()
