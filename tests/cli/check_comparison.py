@@ -24,7 +24,7 @@ def reference_test(method, base, new):
     if method.startswith("mann-whitney"):
         found = scipy.stats.mannwhitneyu(base, new, alternative="two-sided", method="exact" if exact else "asymptotic", use_continuity=True)
         return found.statistic, found.pvalue
-    differences = numpy.log(new / base)
+    differences = numpy.round(numpy.log(new / base), 12)  # 2/1 and 4/2 are ties
     found = scipy.stats.wilcoxon(differences, mode="exact" if exact else "approx", correction=not exact, zero_method="wilcox")
     n = numpy.count_nonzero(differences)
     ranks = scipy.stats.rankdata(abs(differences[differences != 0]))
