@@ -61,6 +61,8 @@ std::optional<std::filesystem::path> output_file(const Settings& settings, const
 void read_rounds(const Settings& settings, CompareRequest& request) {
   const Given* with = settings.find("with");
   const Given* rounds = settings.find("interleave");
+  const bool least = choose(settings, "round-value", {"median", "least"}) == "least";
+  request.options.round_value = least ? RoundValue::least : RoundValue::median;
   if (rounds == nullptr) {
     if (with != nullptr) throw Error(ErrorKind::usage, with->from + ": only with --interleave, which runs it");
     return;

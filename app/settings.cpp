@@ -158,6 +158,8 @@ std::vector<OptionSpec> compare_options() {
       {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", turns},
       {"interleave", 0, Kind::value, "ROUNDS",
        "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run in turns, this many rounds", turns},
+      {"round-value", 0, Kind::value, "VALUE",
+       "What stands for a round: median, or least, which moves less where other programs take the processor (default: median)", turns},
       {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", turns},
       {"result", 'o', Kind::value, "FILE", "Save the comparison as JSON (mgpu-bench schema compare)", kFiles},
       {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},

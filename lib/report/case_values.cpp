@@ -65,6 +65,20 @@ std::optional<double> recorded(const RunRecord& run, Compared metric) {
   return std::nullopt;
 }
 
+// The run as if each time had been measured once, at its least; for metrics made of times alone.
+RunRecord least_of(const RunRecord& run) {
+  RunRecord least;
+  least.samples = {*std::min_element(run.samples.begin(), run.samples.end())};
+  least.metrics = run.metrics;
+  least.per_device = run.per_device;
+  for (PerDevice& p : least.per_device) {
+    if (p.alone_samples.empty()) continue;
+    p.alone_samples = {*std::min_element(p.alone_samples.begin(), p.alone_samples.end())};
+    p.alone = p.alone_samples.front();
+  }
+  return least;
+}
+
 std::string trouble_of(const RunRecord& run) {
   if (run.status == Status::ok) return run.samples.empty() ? "no samples" : "";
   return std::string(to_string(run.status)) + (run.reason ? ": " + *run.reason : "");
@@ -96,7 +110,7 @@ std::vector<double> case_values(const RunRecord& run, Compared metric) {
   return values;
 }
 
-std::vector<CaseValues> collect_cases(std::span<const Report> reports) {
+std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value) {
   std::vector<CaseValues> cases;
   std::map<std::string, std::size_t> at;
   for (std::size_t round = 0; round < reports.size(); ++round) {
@@ -109,10 +123,11 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports) {
       for (const std::string& warning : run.warnings) {
         if (std::find(mine.warnings.begin(), mine.warnings.end(), warning) == mine.warnings.end()) mine.warnings.push_back(warning);
       }
-      if (run.status != Status::ok) continue;
+      if (!trouble_of(run).empty()) continue;
       for (const Compared metric : kAllCompared) {
+        const bool least = reports.size() > 1 && round_value == RoundValue::least && metric != Compared::imbalance;
         std::vector<double>& values = mine.values[static_cast<std::size_t>(metric)];
-        std::vector<double> own = case_values(run, metric);
+        std::vector<double> own = case_values(least ? least_of(run) : run, metric);
         if (reports.size() == 1) {
           values = std::move(own);
         } else if (!own.empty()) {

@@ -32,6 +32,10 @@ const ComparedInfo& info(Compared metric);
 // A file without the samples of devices (older than those) gives the one value it has. None where undefined.
 std::vector<double> case_values(const RunRecord& run, Compared metric);
 
+// What stands for a round: the median of its values, or what its least times give. Other load only ever adds to a time, so that on
+// a shared machine the least of a round moves far less than its median; but what slows only some samples down it does not show.
+enum class RoundValue { median, least };
+
 struct CaseValues {
   std::string name;                // lib/report/case_name.hpp
   const RunRecord* run = nullptr;  // the first of this name
@@ -40,8 +44,8 @@ struct CaseValues {
   std::vector<std::string> warnings;
 };
 
-// One report: each case with the values of its samples. Several are rounds: each case has one value per report, the median of that
-// report's, in their order; NaN where a round has none. In the order of the first report. They point into `reports`.
-std::vector<CaseValues> collect_cases(std::span<const Report> reports);
+// One report: each case with the values of its samples. Several are rounds: each case has one value per report, in their order; NaN
+// where a round has none. In the order of the first report. They point into `reports`.
+std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value);
 
 }  // namespace mgpu

@@ -151,7 +151,7 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
   all.in_turns = base.size() > 1;
   all.floor = options.floor.value_or(default_floor(base.front(), all.in_turns));
   all.differences = environment_differences(base.front(), fresh.front());
-  match_cases(collect_cases(base), collect_cases(fresh), all);
+  match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value), all);
   std::vector<double> p;
   for (const ComparisonRow& row : all.rows)
     if (row.test) p.push_back(row.test->p);

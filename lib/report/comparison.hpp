@@ -22,6 +22,7 @@ struct CompareOptions {
   std::optional<double> floor;  // changes up to this share count as none; by default see default_floor()
   std::vector<Compared> metrics{kAllCompared.begin(), kAllCompared.end()};
   BootstrapOptions bootstrap;
+  RoundValue round_value = RoundValue::median;  // of results measured in turns
 };
 
 // 2 %. Of CPU devices 10 % where the two were not measured in turns: other load moves their medians by several percent from one run
@@ -59,7 +60,7 @@ struct UncomparedCase {
 struct Comparison {
   CompareOptions options;
   double floor = 0;
-  bool in_turns = false;  // values are medians of rounds, in pairs
+  bool in_turns = false;  // one value a round, in pairs
   std::vector<EnvironmentDifference> differences;
   std::vector<ComparisonRow> rows;
   std::vector<UncomparedCase> uncompared;
@@ -68,7 +69,7 @@ struct Comparison {
 };
 
 // One report a side: samples against samples by Mann and Whitney's test. Several, as many on either side: round k of one was
-// measured right before or after round k of the other; medians of rounds in pairs by Wilcoxon's. A row is a regression when p,
+// measured right before or after round k of the other; values of rounds in pairs by Wilcoxon's. A row is a regression when p,
 // adjusted, is below alpha, the whole interval of the ratio is worse by more than the floor, and the medians differ by more than
 // the metric's resolution; an improvement likewise; the same when the interval lies within the floor; else inconclusive. With fewer
 // than 5 values a side nothing is tested.

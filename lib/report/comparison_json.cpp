@@ -61,6 +61,9 @@ std::string comparison_json(const Comparison& comparison, const ComparisonSource
   j["base"] = sources.base;
   j["new"] = sources.fresh;
   j["method"] = {{"in_turns", comparison.in_turns},
+                 {"round_value", !comparison.in_turns                       ? Json(nullptr)
+                                 : options.round_value == RoundValue::least ? Json("least")
+                                                                            : Json("median")},
                  {"estimate", comparison.in_turns ? "median of ratios of rounds" : "ratio of medians"},
                  {"interval", "percentile bootstrap"},
                  {"level", options.bootstrap.level},

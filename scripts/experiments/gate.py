@@ -3,13 +3,14 @@
 
 usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
 
-Runs three settings of one build in turns, A, B (the same) and S (every device FACTOR as slow): N rounds a window. In each window every
-case is compared by itself, A with B and A with S, by the tool's own gate: it is run with a program that replays what was measured. A with
-B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps all medians; gate.py --again
-RESULT.json judges them anew with another build.
+Runs settings of one build in turns, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
+window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
+what was measured. A with B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps the least
+and the median time of every round; --again RESULT.json judges them anew with another build.
 """
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -22,10 +23,11 @@ import time
 from pathlib import Path
 
 REPLAY = """#!/bin/sh
-turn=$(cat {folder}/turn); echo $((turn + 1)) >{folder}/turn
+read turn <{folder}/turn; echo $((turn + 1)) >{folder}/turn
 for last; do :; done
 cp {folder}/$turn.json "$last"
 """
+VALUES = ("least", "median")
 PAIRS = {"A with B": ("A", "B"), "A with S": ("A", "S")}
 
 
@@ -45,14 +47,19 @@ def measure(binary, options, extra, folder):
     return json.loads(file.read_text())
 
 
+def round_values(report):
+    """Of every case the least and the median time."""
+    return [[min(run["samples_ns"]), int(statistics.median(run["samples_ns"]))] for run in report["runs"]]
+
+
 def slim(report):
-    """Without what compare does not read: events, and samples beyond their medians."""
+    """Without what is replaced or not read: events and samples."""
     for run in report["runs"]:
         run["timeline"].update(commands=[], spans=[], slices=[])
-        run["samples_ns"], run["sample_index"] = [int(statistics.median(run["samples_ns"]))], 0
+        run["sample_index"] = 0
         for device in run["per_device"]:
-            for name in ("alone_samples_ns", "busy_samples_ns"):
-                device[name] = [int(statistics.median(device[name]))] if device.get(name) else []
+            device.pop("alone_samples_ns", None)
+            device.pop("busy_samples_ns", None)
     return report
 
 
@@ -69,37 +76,26 @@ class Gate:
             program.chmod(0o755)
             self.programs.append(str(program))
 
-    def write(self, side, turn, case, times):
-        run = json.loads(self.template["cases"][case])
-        run["samples_ns"] = [times["time_ns"]]
-        for device, alone, busy in zip(run["per_device"], times["alone_ns"], times["busy_ns"]):
-            device.update(alone_samples_ns=[alone], busy_samples_ns=[busy])
-        (self.folder / side / f"{turn}.json").write_text(json.dumps({**self.template["report"], "runs": [run]}))
-
     def judge(self, case, base, new):
-        """Exit code and the verdict on the time, of one case over the rounds of a window."""
+        """Exit code, verdict and ratio of one case over the rounds of a window."""
         for side, rounds in (("base", base), ("new", new)):
             (self.folder / side / "turn").write_text("0\n")
-            for turn, times in enumerate(rounds):
-                self.write(side, turn, case, times)
+            for turn, time_ns in enumerate(rounds):
+                run = {**json.loads(self.template["cases"][case]), "samples_ns": [time_ns]}
+                (self.folder / side / f"{turn}.json").write_text(json.dumps({**self.template["report"], "runs": [run]}))
         done = subprocess.run([self.binary, "compare", *self.programs, "--interleave", str(len(base)), "--with", "replay", "-q",
-                               "--json", "-"], capture_output=True, text=True)
+                               "--metrics", "time", "--json", "-"], capture_output=True, text=True)
         if done.returncode not in (0, 3):
             sys.exit(f"compare ended with {done.returncode}: {done.stderr}")
-        row = next(row for row in json.loads(done.stdout)["rows"] if row["metric"] == "time")
+        row = json.loads(done.stdout)["rows"][0]
         return done.returncode, row["verdict"], row["ratio"]
 
 
-def medians(report):
-    return [{"time_ns": run["samples_ns"][0], "alone_ns": [d["alone_samples_ns"][0] for d in run["per_device"]],
-             "busy_ns": [d["busy_samples_ns"][0] for d in run["per_device"]]} for run in report["runs"]]
-
-
 def collect(given):
-    """Windows of rounds of medians by setting and case, until the time or the number of windows is reached."""
+    """Windows of rounds of times by setting and case, until the time or the number of windows is reached."""
     options, end = shlex.split(given.options), time.monotonic() + 60 * given.minutes
     settings = {"A": [], "B": [], "S": ["--slow", f"all={given.slow}"]}
-    windows, template = [], None
+    windows, template, every = [], None, 3
     with tempfile.TemporaryDirectory() as scratch:
         measure(given.binary, options, [], Path(scratch))  # kernels are built, files are cached
         longest = 0.0
@@ -107,11 +103,11 @@ def collect(given):
             begun = time.monotonic()
             window = {name: [] for name in settings}
             for turn in range(given.rounds):
-                names = list(settings)
+                names = list(settings) if len(windows) % every == 0 else ["A", "B"]
                 for name in names if turn % 2 == 0 else reversed(names):
-                    report = slim(measure(given.binary, options, settings[name], Path(scratch)))
-                    window[name].append(medians(report))
-                    template = template if template or name != "A" else report
+                    report = measure(given.binary, options, settings[name], Path(scratch))
+                    window[name].append(round_values(report))
+                    template = template if template or name != "A" else slim(report)
             windows.append(window)
             longest = max(longest, time.monotonic() - begun)
             print(f"window {len(windows)}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
@@ -121,19 +117,24 @@ def collect(given):
 
 def judge_all(binary, template, windows):
     names = [json.loads(run) for run in template["cases"]]
-    outcome = {pair: {"comparisons": 0, "exit_code_3": 0, "verdicts": {}, "ratios": []} for pair in PAIRS}
+    outcome = {f"{pair}, {value} of a round": {"comparisons": 0, "exit_code_3": 0, "verdicts": {}, "ratios": []}
+               for pair in PAIRS for value in VALUES}
     with tempfile.TemporaryDirectory() as scratch:
         gate = Gate(binary, template, Path(scratch))
         for window in windows:
             for case in range(len(names)):
-                for pair, (base, new) in PAIRS.items():
-                    code, verdict, ratio = gate.judge(case, [r[case] for r in window[base]], [r[case] for r in window[new]])
-                    found = outcome[pair]
+                for (pair, (base, new)), (k, value) in itertools.product(PAIRS.items(), enumerate(VALUES)):
+                    if not window[new]:
+                        continue
+                    code, verdict, ratio = gate.judge(case, [r[case][k] for r in window[base]], [r[case][k] for r in window[new]])
+                    found = outcome[f"{pair}, {value} of a round"]
                     found["comparisons"] += 1
                     found["exit_code_3"] += code == 3
                     found["verdicts"][verdict] = found["verdicts"].get(verdict, 0) + 1
                     found["ratios"].append(round(ratio, 4))
     for found in outcome.values():
+        if not found["comparisons"]:
+            sys.exit("no window was finished: give it more --minutes")
         found["rate"] = found["exit_code_3"] / found["comparisons"]
         found["rate_ci95"] = wilson(found["exit_code_3"], found["comparisons"])
         ratios = sorted(found.pop("ratios"))
@@ -145,13 +146,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("binary")
     parser.add_argument("-o", "--output")
-    parser.add_argument("--with", dest="options", default="merkle -d cpu:1 --sub-devices 2 --size 2^11,2^12,2^13,2^14 --mode both "
-                                                          "-s equal -n 5 --verify sample")
+    parser.add_argument("--with", dest="options", default="merkle -d cpu:1 --sub-devices 2 --size 2^14,2^15 --mode both "
+                                                          "-s equal,proportional,dynamic,guided,stealing -n 7 --verify sample")
     parser.add_argument("--slow", type=float, default=1.1)
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--windows", type=int, default=40)
-    parser.add_argument("--minutes", type=float, default=7)
-    parser.add_argument("--again", help="judge the medians of this result anew")
+    parser.add_argument("--windows", type=int, default=16)
+    parser.add_argument("--minutes", type=float, default=6.5)
+    parser.add_argument("--again", help="judge the times of this result anew")
     given = parser.parse_args()
     given.binary = os.path.abspath(given.binary)
     if given.again:

@@ -4,6 +4,7 @@ The helpers are those of cli_test.py. Results are simulated and their times then
 
 import copy
 import csv
+import io
 import json
 import random
 import shutil
@@ -155,16 +156,16 @@ class Compares(Results):
 
 class MeasuresInTurns(Results):
     def test_two_programs_in_turns_tell_a_small_change_apart_from_a_large_drift(self):
-        fake = self.fake_program(self.template())
+        fake = self.fake_program(self.template("equal"))
         out = self.folder / "c.json"
-        result = cli_test.mgpu("compare", fake, f"FACTOR=1.04 {fake} '--slow 0=2'", "--interleave", 10, "--with", "merkle -n 1",
+        result = cli_test.mgpu("compare", fake, f"FACTOR=1.04 {fake} '--slow 0=2'", "--interleave", 8, "--with", "merkle -n 1",
                                "--metrics", "time", "-o", out, env=NO_OPENCL)
         self.assertEqual(result.code, 3, str(result))
         self.assert_schema(out, "compare")
         comparison = json.loads(out.read_text())
-        self.assertEqual([row["verdict"] for row in comparison["rows"]], ["regression"] * 2)
+        self.assertEqual([row["verdict"] for row in comparison["rows"]], ["regression"])
         self.assertEqual({row["test"]["method"] for row in comparison["rows"]}, {"signed-rank exact"})
-        same = self.good("compare", fake, fake, "--interleave", 10, "--with", "merkle", "-q", env=NO_OPENCL)
+        same = self.good("compare", fake, fake, "--interleave", 5, "--with", "merkle", "-q", env=NO_OPENCL)
         self.assertIn("0 regressions", same.out)
         self.assertEqual(same.err, "")
 
@@ -219,9 +220,9 @@ class RequiresAndExports(Results):
             json.loads(files[kind].read_text(), parse_constant=lambda name: self.fail(f"{kind}: {name}"))
             for reader, *program in (("node", "-e", "JSON.parse(require('fs').readFileSync(0))"), ("jq", "-e", ".")):
                 if shutil.which(reader):
-                    done = subprocess.run([reader, *program], stdin=files[kind].open(), capture_output=True, text=True)
+                    done = subprocess.run([reader, *program], input=files[kind].read_text(), capture_output=True, text=True)
                     self.assertEqual(done.returncode, 0, f"{reader} {kind}: {done.stderr}")
-        rows = list(csv.DictReader(files["csv"].open(newline="")))
+        rows = list(csv.DictReader(io.StringIO(files["csv"].read_text(), newline="")))
         self.assertEqual(len(rows), ok)
         self.assertEqual({None in row or None in row.values() for row in rows}, {False})
         self.assertEqual(float(rows[0]["time_median_ns"]), report["runs"][0]["time_ns"]["median"])

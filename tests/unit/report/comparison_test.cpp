@@ -146,6 +146,22 @@ TEST_CASE("rounds in turns are compared in pairs: a drift that drowns both sides
   CHECK(compare_reports(base, fresh, {}).rows.empty());
 }
 
+TEST_CASE("the least time of a round stands for it when asked for, in all that is made of times") {
+  std::vector<Report> base, fresh;
+  for (int round = 0; round < 6; ++round) {
+    base.push_back(timed({{"equal", 10}}, 3));
+    fresh.push_back(timed({{"equal", 10}}, 3));
+    for (const std::size_t k : {1u, 2u}) fresh.back().runs[0].samples[k] *= 3;  // two of three are disturbed
+  }
+  CompareOptions options;
+  CHECK(row_of(compare_reports(base, fresh, options), "equal", Compared::time).ratio->ratio > 2.9);
+  options.round_value = RoundValue::least;
+  const Comparison c = compare_reports(base, fresh, options);
+  for (const Compared metric : {Compared::time, Compared::speedup, Compared::efficiency})
+    CHECK(row_of(c, "equal", metric).ratio->ratio == doctest::Approx(1).epsilon(0.01));
+  CHECK(row_of(c, "equal", Compared::efficiency).base.median == doctest::Approx(1).epsilon(0.01));
+}
+
 TEST_CASE("a regression that runs made anew do not all show is inconclusive") {
   const Report base = timed({{"equal", 10}, {"dynamic", 10}}), fresh = timed({{"equal", 12}, {"dynamic", 12}});
   Comparison c = compared(base, fresh);
