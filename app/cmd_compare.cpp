@@ -27,6 +27,11 @@ Report read_side(const std::string& file) {
   return report;
 }
 
+// A child that was stopped with us may have ended well: the next must not begin.
+void refuse_to_go_on_when_stopped() {
+  if (stop_signal() != 0) throw Error(ErrorKind::device, "interrupted");
+}
+
 // Every second round the other way round, so that what grows in time hits both alike.
 Sides measure_in_turns(const CompareRequest& request) {
   const ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
@@ -36,12 +41,8 @@ Sides measure_in_turns(const CompareRequest& request) {
   for (std::size_t round = 0; round < request.rounds; ++round) {
     for (const bool first : {true, false}) {
       const bool is_base = first == (round % 2 == 0);
-      try {
-        (is_base ? sides.base : sides.fresh).push_back(run_child(is_base ? base : fresh, words));
-      } catch (const Error&) {
-        if (stop_signal() == 0) throw;  // else the child was stopped as we are
-      }
-      if (stop_signal() != 0) return sides;
+      (is_base ? sides.base : sides.fresh).push_back(run_child(is_base ? base : fresh, words));
+      refuse_to_go_on_when_stopped();
     }
     if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, request.rounds));
   }
@@ -67,6 +68,7 @@ void confirm_alarms(const Context& context, const CompareRequest& request, const
   for (std::size_t k = 0; k < request.confirm; ++k) {
     if (!request.quiet) print_error(fmt::format("measuring what alarms anew, {} of {}", k + 1, request.confirm));
     const Report report = measure_again(context, sides.fresh.front(), comparison);
+    refuse_to_go_on_when_stopped();
     again.push_back(compare_reports(sides.base, std::span(&report, 1), request.options));
   }
   confirm(comparison, again);
@@ -100,17 +102,11 @@ ExitCode deliver(const Comparison& comparison, const CompareRequest& request, co
   return code;
 }
 
-}  // namespace
-
-ExitCode cmd_compare(const Context& context) {
+ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
   const TableStyle style = table_style(settings, context.environment);
   const Sides sides = request.rounds > 0 ? measure_in_turns(request) : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
-  if (stop_signal() != 0) {
-    print_error(fmt::format("interrupted in round {} of {}", sides.fresh.size() + 1, request.rounds));
-    return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
-  }
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
   if (comparison.rows.empty())
@@ -118,6 +114,18 @@ ExitCode cmd_compare(const Context& context) {
   confirm_alarms(context, request, sides, comparison);
   const std::vector<ExitCode> codes{deliver(comparison, request, context, style), verdict(comparison, sides, request.fail_on)};
   return worst(codes);
+}
+
+}  // namespace
+
+ExitCode cmd_compare(const Context& context) {
+  try {
+    return compare(context);
+  } catch (const Error&) {
+    if (stop_signal() == 0) throw;
+  }
+  print_error("interrupted: a comparison of what was measured so far would be one of too little");
+  return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
 }
 
 }  // namespace mgpu

@@ -2,6 +2,7 @@
 """How often does `compare --interleave` cry wolf, and how often does it see a real slow-down?
 
 usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
+               [--again RESULT.json] [--join K]
 
 Runs settings of one build in turns, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
 window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
@@ -115,19 +116,24 @@ def collect(given):
     return {"report": template, "cases": [json.dumps(run) for run in runs]}, windows
 
 
-def judge_all(binary, template, windows):
+def joined(windows, base, new, join):
+    """The rounds of both sides of every `join` windows that have them, one after the other; what is left over is dropped."""
+    both = [(w[base], w[new]) for w in windows if w[base] and w[new]]
+    for k in range(0, len(both) - join + 1, join):
+        yield [r for w in both[k:k + join] for r in w[0]], [r for w in both[k:k + join] for r in w[1]]
+
+
+def judge_all(binary, template, windows, join):
     names = [json.loads(run) for run in template["cases"]]
     outcome = {f"{pair}, {value} of a round": {"comparisons": 0, "exit_code_3": 0, "verdicts": {}, "ratios": []}
                for pair in PAIRS for value in VALUES}
     with tempfile.TemporaryDirectory() as scratch:
         gate = Gate(binary, template, Path(scratch))
-        for window in windows:
-            for case in range(len(names)):
-                for (pair, (base, new)), (k, value) in itertools.product(PAIRS.items(), enumerate(VALUES)):
-                    if not window[new]:
-                        continue
-                    code, verdict, ratio = gate.judge(case, [r[case][k] for r in window[base]], [r[case][k] for r in window[new]])
-                    found = outcome[f"{pair}, {value} of a round"]
+        for (pair, (base, new)), (k, value) in itertools.product(PAIRS.items(), enumerate(VALUES)):
+            found = outcome[f"{pair}, {value} of a round"]
+            for base_rounds, new_rounds in joined(windows, base, new, join):
+                for case in range(len(names)):
+                    code, verdict, ratio = gate.judge(case, [r[case][k] for r in base_rounds], [r[case][k] for r in new_rounds])
                     found["comparisons"] += 1
                     found["exit_code_3"] += code == 3
                     found["verdicts"][verdict] = found["verdicts"].get(verdict, 0) + 1
@@ -152,6 +158,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--windows", type=int, default=16)
     parser.add_argument("--minutes", type=float, default=6.5)
+    parser.add_argument("--join", type=int, default=1, help="judge this many windows as one of as many rounds more")
     parser.add_argument("--again", help="judge the times of this result anew")
     given = parser.parse_args()
     given.binary = os.path.abspath(given.binary)
@@ -161,13 +168,13 @@ def main():
         given.options, given.slow, given.rounds = kept["options"], kept["slow"], kept["rounds"]
     else:
         template, windows = collect(given)
-    outcome = judge_all(given.binary, template, windows)
+    outcome = judge_all(given.binary, template, windows, given.join)
     for pair, found in outcome.items():
         low, high = found["rate_ci95"]
         print(f"{pair}: {found['exit_code_3']} of {found['comparisons']} comparisons end with 3: {found['rate']:.2%} "
               f"({low:.2%} to {high:.2%}); time {found['verdicts']}; ratios {found['ratio_quantiles']}")
     if given.output:
-        kept = {"options": given.options, "slow": given.slow, "rounds": given.rounds, "outcome": outcome, "template": template,
+        kept = {"options": given.options, "slow": given.slow, "rounds": given.rounds, "join": given.join, "outcome": outcome, "template": template,
                 "windows": windows}
         Path(given.output).write_text(json.dumps(kept, separators=(",", ":")) + "\n")
 

@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 """`mgpu-bench compare`, --require and --export as users and other tools see them. Usage: compare_test.py BINARY [unittest arguments].
-The helpers are those of cli_test.py. Results are simulated and their times then set here, so that nothing depends on this machine's."""
+The helpers are those of binary.py. Results are simulated and their times then set here, so that nothing depends on this machine's."""
 
 import copy
 import csv
 import io
 import json
+import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree
 from pathlib import Path
 
-import cli_test
-from cli_test import Case
+import binary
+from binary import Case
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -23,12 +26,14 @@ COMPARE_PY = Path("/usr/share/benchmark/compare.py")  # of the package libbenchm
 
 # Writes TEMPLATE with times FACTOR as long, a little different every time it is run, to the file of -o.
 FAKE = """#!{python}
-import json, os, random, sys
+import json, os, random, sys, time
 counter = {counter!r}
 turn = int(open(counter).read() or 0) if os.path.exists(counter) else 0
 open(counter, "w").write(str(turn + 1))
 if "--break" in sys.argv:
     sys.exit("broken on purpose")
+if "--hang" in sys.argv:
+    time.sleep(60)
 random.seed(turn)
 report = json.load(open({template!r}))
 drift = 1.15 ** (turn // 2)
@@ -83,7 +88,7 @@ class Compares(Results):
         report = self.template()
         base, new = self.saved("base.json", report), self.saved("new.json", report, 1.1, seed=2, cases=["dynamic"])
         out, summary = self.folder / "c.json", self.folder / "c.md"
-        result = cli_test.mgpu("compare", base, new, "-o", out, "--markdown", summary, "--with-resamples", "--resamples", 100, env=NO_OPENCL)
+        result = binary.mgpu("compare", base, new, "-o", out, "--markdown", summary, "--with-resamples", "--resamples", 100, env=NO_OPENCL)
         self.assertEqual(result.code, 3, str(result))
         self.assertIn("3 regressions", result.out)
         self.assert_schema(out, "compare")
@@ -93,9 +98,9 @@ class Compares(Results):
         self.assertEqual({s for (s, m), v in verdicts.items() if v == "regression"}, {"dynamic"})
         self.assertEqual({v for (s, m), v in verdicts.items() if s == "equal"}, {"same"})
         self.assertIn("**regression**", summary.read_text())
-        printed = cli_test.mgpu("compare", base, new, "--json", "-", env=NO_OPENCL)
+        printed = binary.mgpu("compare", base, new, "--json", "-", env=NO_OPENCL)
         self.assertEqual([row["test"] for row in json.loads(printed.out)["rows"]], [row["test"] for row in comparison["rows"]])
-        self.assertEqual(cli_test.mgpu("compare", base, new, "--fail-on", "nothing", env=NO_OPENCL).code, 0)
+        self.assertEqual(binary.mgpu("compare", base, new, "--fail-on", "nothing", env=NO_OPENCL).code, 0)
         self.assertIn("3 improvements", self.good("compare", new, base, env=NO_OPENCL).out)
         self.good("compare", base, new, "--floor", "15%", env=NO_OPENCL)
         self.good("compare", base, new, "--metrics", "imbalance", env=NO_OPENCL)
@@ -104,10 +109,10 @@ class Compares(Results):
         report = self.template()
         base, few = self.saved("base.json", report), self.saved("few.json", report, samples=3)
         self.good("compare", base, few, env=NO_OPENCL)
-        self.assertEqual(cli_test.mgpu("compare", base, few, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
+        self.assertEqual(binary.mgpu("compare", base, few, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
         lost = self.saved("lost.json", {**report, "runs": report["runs"][:1]})
         self.assertIn("only in BASE", self.good("compare", base, lost, env=NO_OPENCL).out)
-        self.assertEqual(cli_test.mgpu("compare", base, lost, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
+        self.assertEqual(binary.mgpu("compare", base, lost, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
 
     def test_a_case_that_fails_now_is_exit_code_5(self):
         report = self.template()
@@ -116,7 +121,7 @@ class Compares(Results):
         broken["runs"][1].update(status="failed", reason="hung", samples_ns=[])
         new = self.folder / "new.json"
         new.write_text(json.dumps(broken))
-        result = cli_test.mgpu("compare", base, new, env=NO_OPENCL)
+        result = binary.mgpu("compare", base, new, env=NO_OPENCL)
         self.assertEqual(result.code, 5, str(result))
         self.assertIn("NEW: failed: hung", result.out)
 
@@ -158,7 +163,7 @@ class MeasuresInTurns(Results):
     def test_two_programs_in_turns_tell_a_small_change_apart_from_a_large_drift(self):
         fake = self.fake_program(self.template("equal"))
         out = self.folder / "c.json"
-        result = cli_test.mgpu("compare", fake, f"FACTOR=1.04 {fake} '--slow 0=2'", "--interleave", 8, "--with", "merkle -n 1",
+        result = binary.mgpu("compare", fake, f"FACTOR=1.04 {fake} '--slow 0=2'", "--interleave", 8, "--with", "merkle -n 1",
                                "--metrics", "time", "-o", out, env=NO_OPENCL)
         self.assertEqual(result.code, 3, str(result))
         self.assert_schema(out, "compare")
@@ -174,9 +179,22 @@ class MeasuresInTurns(Results):
         result = self.refused(["compare", fake, f"{fake} --break", "--interleave", 5, "--with", "x"], 5, "broken on purpose", env=NO_OPENCL)
         self.assertIn("ended with 1", result.err)
 
+    def test_ctrl_c_ends_the_program_that_is_measured_and_the_comparison(self):
+        fake = self.fake_program(self.template("equal"))
+        words = [binary.BINARY, "compare", str(fake), f"{fake} --hang", "--interleave", "5", "--with", "x"]
+        process = subprocess.Popen(words, env=binary.environment(NO_OPENCL), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        turns, end = self.folder / "turns", time.monotonic() + 60
+        while (not turns.exists() or turns.read_text() != "2") and time.monotonic() < end:
+            time.sleep(0.02)  # until the second program, NEW, runs
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (130, ""), err)
+        self.assertIn("interrupted", err)
+
     def test_alarms_are_measured_anew_and_fall_when_they_do_not_come_back(self):
         base = self.folder / "base.json"
-        self.good("run", "merkle", *cli_test.DEVICES, "-n", 6, "--size", "2^10", "--mode", "resident", "-s", "equal,dynamic:chunks=4",
+        self.good("run", "merkle", *binary.DEVICES, "-n", 6, "--size", "2^10", "--mode", "resident", "-s", "equal,dynamic:chunks=4",
                   "-o", base)
         report = json.loads(base.read_text())
         for run in report["runs"]:
@@ -185,7 +203,7 @@ class MeasuresInTurns(Results):
         new = self.folder / "new.json"
         new.write_text(json.dumps(report))
         alarmed = ["compare", base, new, "--metrics", "time", "--floor", "900%"]
-        self.assertEqual(cli_test.mgpu(*alarmed).code, 3)
+        self.assertEqual(binary.mgpu(*alarmed).code, 3)
         result = self.good(*alarmed, "--confirm", 1)
         self.assertIn("not confirmed: 0 of 1", result.out)
 
@@ -197,10 +215,10 @@ class RequiresAndExports(Results):
         self.template()
         file, scenario = self.folder / "template.json", self.folder / "s.json"
         self.good("report", file, "--require", "best:speedup>=1.5,time<1s", env=NO_OPENCL)
-        missed = cli_test.mgpu("report", file, "--require", "speedup>=2.5", env=NO_OPENCL)
+        missed = binary.mgpu("report", file, "--require", "speedup>=2.5", env=NO_OPENCL)
         self.assertEqual(missed.code, 3, str(missed))
         self.assertEqual(len(missed.err.splitlines()), 2)
-        again = cli_test.mgpu("simulate", scenario, "-s", "equal", "--mode", "resident", "--require", "equal:time<1us", "-q", env=NO_OPENCL)
+        again = binary.mgpu("simulate", scenario, "-s", "equal", "--mode", "resident", "--require", "equal:time<1us", "-q", env=NO_OPENCL)
         self.assertEqual((again.code, "required and missed" in again.err), (3, True), str(again))
 
     def exported(self, report):
@@ -253,7 +271,7 @@ class RequiresAndExports(Results):
 class Recomputes(Case):
     def test_every_figure_of_a_real_result_follows_from_its_raw_samples_and_events(self):
         file, trace = self.folder / "r.json", self.folder / "t.json"
-        self.good("run", "merkle", *cli_test.DEVICES, "-n", 7, "--size", "2^12", "-s", "single,equal,dynamic:chunks=6", "-o", file,
+        self.good("run", "merkle", *binary.DEVICES, "-n", 7, "--size", "2^12", "-s", "single,equal,dynamic:chunks=6", "-o", file,
                   "--trace", trace)
         recompute = [sys.executable, str(ROOT / "scripts/recompute.py")]
         done = subprocess.run([*recompute, str(file), "--trace", str(trace)], capture_output=True, text=True)
@@ -268,4 +286,4 @@ class Recomputes(Case):
 
 
 if __name__ == "__main__":
-    cli_test.main()
+    binary.main()

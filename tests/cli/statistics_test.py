@@ -7,7 +7,7 @@ import json
 import random
 import subprocess
 
-import cli_test
+import binary
 from compare_test import HERE, NO_OPENCL, Results, python_with
 
 CASES = 200
@@ -45,7 +45,7 @@ class AgreesWithOtherImplementations(Results):
                 run["sample_index"] = 0
             (self.folder / name).write_text(json.dumps(report))
         out = self.folder / "c.json"
-        cli_test.mgpu("compare", self.folder / "base.json", self.folder / "new.json", "--metrics", "time", "--resamples", 100,
+        binary.mgpu("compare", self.folder / "base.json", self.folder / "new.json", "--metrics", "time", "--resamples", 100,
                       "--with-resamples", "--seed", 99, "-o", out, env=NO_OPENCL)
         self.agrees(out, "mann-whitney exact", "mann-whitney normal")
 
@@ -60,10 +60,10 @@ class AgreesWithOtherImplementations(Results):
         self.assertIn("random.uniform(0.5, 1.5)", text)
         fake.write_text(text)
         out = self.folder / "c.json"
-        cli_test.mgpu("compare", fake, fake, "--interleave", 9, "--with", "x", "--metrics", "time", "--resamples", 100, "-q",
+        binary.mgpu("compare", fake, fake, "--interleave", 9, "--with", "x", "--metrics", "time", "--resamples", 100, "-q",
                       "--with-resamples", "-o", out, env=NO_OPENCL)
         self.agrees(out, "signed-rank exact", "signed-rank normal")
 
 
 if __name__ == "__main__":
-    cli_test.main()
+    binary.main()
