@@ -14,7 +14,7 @@ std::string param_text(const ParamValue& value);
 // the same case: a set is always the first n devices.
 std::string case_name(const RunRecord& run);
 
-// "dynamic:chunks=16"
+// "dynamic:chunks=16"; parameters at their defaults are left out, as -s leaves them out: a new one makes no new case of an old one.
 std::string strategy_label(const RunRecord& run);
 
 }  // namespace mgpu

@@ -16,13 +16,19 @@ namespace {
 
 constexpr std::size_t kFewest = 5;  // 4 and 4 values reach p = 0.029 at best
 
-double least_p(const ComparisonRow& row, bool in_turns) {
-  return in_turns ? least_signed_rank_p(row.base.values.size())
-                  : least_mann_whitney_p(row.base.values.size(), row.fresh.values.size());
+double least_p(std::size_t base, std::size_t fresh, bool in_turns) {
+  return in_turns ? least_signed_rank_p(std::min(base, fresh)) : least_mann_whitney_p(base, fresh);
 }
 
-// Differences of logarithms: a ratio and its inverse are alike, and drift weighs no round more. To twelve digits, or whether 2/1 and 4/2
-// tie would be a matter of rounding.
+// Of each side, so that a difference could be seen in any one of that many tests.
+std::size_t values_needed(std::size_t tests, double alpha, bool in_turns) {
+  std::size_t n = kFewest;
+  while (least_p(n, n, in_turns) * static_cast<double>(tests) >= alpha) ++n;
+  return n;
+}
+
+// Differences of logarithms: a ratio and its inverse are alike, and drift weighs no round more. To twelve digits, or whether 2/1
+// and 4/2 tie would be a matter of rounding.
 TestResult test_pairs(const ComparisonRow& row) {
   std::vector<double> differences;
   for (std::size_t k = 0; k < row.base.values.size(); ++k)
@@ -112,8 +118,10 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.change = Change::improvement;
   } else if (worse_high <= most && worse_low >= 1 / most) {
     row.change = Change::same;
-  } else if (least_p(row, all.in_turns) * static_cast<double>(tests) >= all.options.alpha) {
-    row.reason = fmt::format("too few {} for {} tests at {}", all.in_turns ? "rounds" : "samples", tests, all.options.alpha);
+  } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.in_turns) * static_cast<double>(tests) >=
+             all.options.alpha) {
+    row.reason = fmt::format("too few {}: {} tests at {} take {}", all.in_turns ? "rounds" : "samples", tests, all.options.alpha,
+                             values_needed(tests, all.options.alpha, all.in_turns));
   } else {
     row.reason = fmt::format("from {} to {}, floor {:.1f} %", percent(row.ratio->low), percent(row.ratio->high), all.floor * 100);
   }

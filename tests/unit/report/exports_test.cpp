@@ -38,6 +38,9 @@ TEST_CASE("a name belongs to one case only") {
   for (const RunRecord& run : report.runs) names.insert(case_name(run));
   CHECK(names.size() == report.runs.size());
   CHECK(names.contains("merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:2/resident"));
+  RunRecord run = report.runs[3];
+  run.strategy_params["chunks"] = 0.0;  // the default
+  CHECK(case_name(run) == "merkle/leaves:100000/tree:plain/dynamic/devices:2/resident");
 }
 
 TEST_CASE("Google Benchmark JSON has one entry a case, or one a sample, and nothing that is not finite") {
