@@ -18,13 +18,14 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kCommands = "devices, calibrate, list, run, plan, simulate, report, trace, schema";
+constexpr const char* kCommands = "devices, calibrate, list, run, plan, simulate, report, compare, trace, schema";
 
 constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
     "--config file (time-limit = \"10m\"). A flag wins over the environment, that over the file.\n"
-    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage or bad input, 5 a case failed, 6 a result was\n"
-    "wrong, 7 no device, 77 fewer devices than required, 130 and 143 interrupted.";
+    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage, bad input or not comparable, 3 regression or a\n"
+    "requirement missed, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices than\n"
+    "required, 130 and 143 interrupted.";
 
 constexpr const char* kRunFooter =
     "Examples:\n"
@@ -41,6 +42,13 @@ constexpr const char* kSimulateFooter =
     "  mgpu-bench simulate cluster.json -s equal,dynamic --mode end-to-end --device-counts 64,256,1024\n"
     "  mgpu-bench simulate --from r.json -s all --trace s.trace.json\n"
     "  mgpu-bench schema scenario                             what FILE may hold\n";
+
+constexpr const char* kCompareFooter =
+    "Examples:\n"
+    "  mgpu-bench compare base.json new.json                  exit code 3 when something became slower\n"
+    "  mgpu-bench compare base.json new.json --confirm 2 --markdown \"$GITHUB_STEP_SUMMARY\"\n"
+    "  mgpu-bench compare ./old/mgpu-bench ./new/mgpu-bench --interleave 12 --with 'merkle -d cpu -s equal -n 5'\n"
+    "  mgpu-bench compare --interleave 12 --with 'merkle -d cpu --sub-devices 2 --mode resident' -- '' '--slow 0=1.1'\n";
 
 // CLI11 does not wrap: lines of at most 72 columns, beside a column of names.
 std::string wrapped(const std::string& text) {
@@ -65,7 +73,9 @@ class Tree {
         device_specs_(device_options()),
         calibrate_specs_(calibrate_options()),
         plan_specs_(plan_options(suites)),
-        simulate_specs_(simulate_options()) {
+        simulate_specs_(simulate_options()),
+        report_specs_(report_options()),
+        compare_specs_(compare_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
     app_.add_flag("--version", version_, "Print the version of the tool and of its result file");
@@ -78,6 +88,7 @@ class Tree {
     add_plan();
     add_simulate();
     add_report();
+    add_compare();
     add_trace();
     add_schema();
   }
@@ -169,9 +180,17 @@ class Tree {
   }
 
   void add_report() {
-    CLI::App* sub = command("report", "Print the tables of a saved result", "Example:\n  mgpu-bench report r.json\n");
+    CLI::App* sub = command("report", "Print the tables of a saved result, and make files of it for other tools",
+                            "Examples:\n  mgpu-bench report r.json\n"
+                            "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
     add_arguments(sub, "FILE", "A file saved by run -o", true);
-    add(sub, color_option());
+    for (const OptionSpec& spec : report_specs_) add(sub, spec);
+  }
+
+  void add_compare() {
+    CLI::App* sub = command("compare", "Say what changed between two results, and whether it is a regression", kCompareFooter);
+    add_arguments(sub, "RESULT", "BASE and NEW: files saved by run -o; with --interleave what to run", false);
+    for (const OptionSpec& spec : compare_specs_) add(sub, spec);
   }
 
   void add_trace() {
@@ -185,10 +204,10 @@ class Tree {
 
   void add_schema() {
     CLI::App* sub = command("schema", "Print the JSON Schema of a file format", "Example:\n  mgpu-bench schema result\n");
-    add_arguments(sub, "NAME", "result, scenario or trace", true);
+    add_arguments(sub, "NAME", "compare, result, scenario or trace", true);
   }
 
-  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, plan_specs_, simulate_specs_;
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, plan_specs_, simulate_specs_, report_specs_, compare_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and measures\n"
       "speed-up, efficiency and imbalance.",

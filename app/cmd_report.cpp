@@ -1,18 +1,28 @@
-// `mgpu-bench report`: the tables of a saved result. Needs no device.
+// `mgpu-bench report`: the tables of a saved result, and the files for other tools that run --export makes. Needs no device.
 #include "app/commands.hpp"
+#include "app/exports.hpp"
 #include "app/terminal.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/table_writer.hpp"
 
 namespace mgpu {
 
 ExitCode cmd_report(const Context& context) {
-  const TableStyle style = table_style(context.invocation.settings, context.environment);
+  const Settings& settings = context.invocation.settings;
+  const TableStyle style = table_style(settings, context.environment);
+  const std::vector<ExportFile> exports = read_exports(settings);
+  const std::vector<Requirement> requirements = read_requirements(settings);
+  for (const ExportFile& one : exports) check_writable(one.file);
   const std::string file = context.invocation.arguments.at(0);
   const Report report = read_report(file);
   if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
+  const std::vector<Miss> missed = misses(report, requirements);
+  std::vector<ExitCode> codes;
+  if (!write_exports(report, exports, missed)) codes.push_back(ExitCode::internal);
   print(run_tables(report, style));
   print(closing_words(report));
-  return ExitCode::ok;
+  if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
+  return worst(codes);
 }
 
 }  // namespace mgpu

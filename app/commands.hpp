@@ -28,6 +28,7 @@ ExitCode cmd_run(const Context& context);
 ExitCode cmd_simulate(const Context& context);
 ExitCode cmd_plan(const Context& context);
 ExitCode cmd_report(const Context& context);
+ExitCode cmd_compare(const Context& context);
 ExitCode cmd_trace(const Context& context);
 ExitCode cmd_schema(const Context& context);
 

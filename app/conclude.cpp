@@ -14,7 +14,8 @@ namespace mgpu {
 namespace {
 
 // Files, tables, closing words. Returns ok, or internal when a file could not be written.
-ExitCode deliver(const Report& report, const RunRequest& request, RunObserver& observer, const TableStyle& style) {
+ExitCode deliver(const Report& report, const RunRequest& request, const std::vector<Miss>& missed, RunObserver& observer,
+                 const TableStyle& style) {
   observer.clear_line();
   observer.save(report);
   bool written = !observer.could_not_write();
@@ -26,6 +27,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, RunObserver& o
       print_error(error.what());
     }
   }
+  written &= write_exports(report, request.exports, missed);
   if (request.json) {
     print(to_json_text(report));
   } else {
@@ -43,7 +45,9 @@ ExitCode deliver(const Report& report, const RunRequest& request, RunObserver& o
 }  // namespace
 
 ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer, const TableStyle& style) {
-  std::vector<ExitCode> codes{deliver(report, request, observer, style), outcome(report, request.strict)};
+  const std::vector<Miss> missed = misses(report, request.requirements);
+  std::vector<ExitCode> codes{deliver(report, request, missed, observer, style), outcome(report, request.strict)};
+  if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
   if (!report.complete && stop_signal() != 0) {
     codes.push_back(stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted);
   }

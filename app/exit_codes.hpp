@@ -11,9 +11,9 @@ namespace mgpu {
 enum class ExitCode : int {
   ok = 0,
   internal = 1,    // our own mistake, or an output that cannot be written
-  usage = 2,       // also a bad input file
-  regression = 3,  // 3 and 4 are kept free for comparisons of two results
-  inconclusive = 4,
+  usage = 2,         // also a bad input file, and results that are not comparable
+  regression = 3,    // or a requirement that was missed
+  inconclusive = 4,  // when asked to fail on it
   failed = 5,      // a case failed or none could run; under --strict also one that was skipped
   unverified = 6,  // a result was wrong
   no_device = 7,

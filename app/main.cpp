@@ -26,6 +26,7 @@ ExitCode dispatch(const Context& context) {
   if (command == "plan") return cmd_plan(context);
   if (command == "simulate") return cmd_simulate(context);
   if (command == "report") return cmd_report(context);
+  if (command == "compare") return cmd_compare(context);
   if (command == "trace") return cmd_trace(context);
   if (command == "schema") return cmd_schema(context);
   throw Error(ErrorKind::internal, "a command without code: " + command);

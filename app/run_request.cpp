@@ -239,6 +239,7 @@ RunRequest read_measurement(const Settings& settings) {
   session.verify = verify_level(settings);
   session.case_timeout = duration(settings, "timeout");
   session.time_limit = duration(settings, "time-limit");
+  request.requirements = read_requirements(settings);
   return request;
 }
 
@@ -250,19 +251,22 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   }
   request.json = json != nullptr;
   std::set<std::filesystem::path> taken;
+  const auto take = [&](const Given& given, const std::filesystem::path& file) {
+    if (taken.insert(std::filesystem::absolute(file).lexically_normal()).second) return;
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is already the file of another output", given.from, in_quotes(file.string())));
+  };
   const auto path = [&](const char* name) -> std::optional<std::filesystem::path> {
     const Given* given = settings.find(name);
     if (given == nullptr) return std::nullopt;
     if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
-    if (!taken.insert(std::filesystem::absolute(given->value).lexically_normal()).second) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is already the file of another output", given->from, in_quotes(given->value)));
-    }
+    take(*given, given->value);
     return given->value;
   };
   request.result_file = path("result");
   request.trace_file = path("trace");
   request.session.result_file = path("output");
+  request.exports = read_exports(settings);
+  for (const ExportFile& one : request.exports) take(*settings.find("export"), one.file);
   if (request.session.result_file && request.session.problems.size() > 1) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: there are {} problems, and it holds the result of one; name one suite and one size",
@@ -271,6 +275,7 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   for (const auto& file : {request.result_file, request.trace_file, request.session.result_file}) {
     if (file) check_writable(*file);
   }
+  for (const ExportFile& one : request.exports) check_writable(one.file);
 }
 
 RunRequest read_run_request(const Settings& settings, std::span<const std::string> names, std::span<const SuiteInfo> suites,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/exports.hpp"
 #include "app/handicaps.hpp"
 #include "app/settings.hpp"
 #include "lib/session/session.hpp"
@@ -20,9 +21,12 @@ struct RunRequest {
   std::vector<HandicapTerm> handicaps;
   bool strict = false, quiet = false, json = false;  // json: the result, and nothing else, goes to stdout
   std::optional<std::filesystem::path> result_file, trace_file;
+  std::vector<ExportFile> exports;
+  std::vector<Requirement> requirements;
 };
 
-// What run and simulate have in common: strategies, modes, samples, limits, flags. Problems, devices and files are left empty.
+// What run and simulate have in common: strategies, modes, samples, limits, requirements, flags. Problems, devices and files are
+// left empty.
 RunRequest read_measurement(const Settings& settings);
 
 // The files to write: all different, all writable. Read after the problems, since --output holds the result of one.

@@ -59,6 +59,12 @@ std::vector<OptionSpec> own_run_options() {
       {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},
       {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles},
       {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles},
+      {"export", 0, Kind::list, "KIND=FILE",
+       "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, markdown or junit", kFiles},
+      {"require", 0, Kind::list, "EXPR",
+       "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms; dynamic:speedup>1.8 for a strategy, best:rate>=1e9 for the "
+       "fastest of each table",
+       kMeasurement},
       {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
       color_option(),
   };
@@ -111,8 +117,8 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
 }
 
 std::vector<OptionSpec> simulate_options() {
-  static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",  "samples", "warmup",
-                                          "result", "json",          "trace",    "quiet", "color"};
+  static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",   "samples", "warmup", "result",
+                                          "json",   "trace",         "quiet",    "export", "require", "color"};
   std::vector<OptionSpec> options = own_run_options();
   std::erase_if(options, [](const OptionSpec& o) { return !kept.contains(o.name); });
   for (OptionSpec& option : options) {
@@ -128,6 +134,40 @@ std::vector<OptionSpec> calibrate_options() {
   std::erase_if(options,
                 [&](const OptionSpec& o) { return std::find(std::begin(names), std::end(names), o.name) == std::end(names); });
   return options;
+}
+
+std::vector<OptionSpec> report_options() {
+  std::vector<OptionSpec> options = own_run_options();
+  std::erase_if(options, [](const OptionSpec& o) { return o.name != "export" && o.name != "require" && o.name != "color"; });
+  return options;
+}
+
+std::vector<OptionSpec> compare_options() {
+  constexpr const char* gate = "Gate";
+  constexpr const char* turns = "Measuring";
+  return {
+      {"metrics", 0, Kind::list, "NAME,..", "time, speedup, efficiency, imbalance (default: all four)", gate},
+      {"floor", 0, Kind::value, "SHARE",
+       "Changes up to this count as none: 2%, 0.02 (default: 2%; 10% for CPUs whose results were not measured in turns)", gate},
+      {"alpha", 0, Kind::value, "SHARE", "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
+      {"fail-on", 0, Kind::value, "WHAT",
+       "Exit with 3 on a regression; inconclusive: and with 4 where nothing can be said; or nothing (default: regression)", gate},
+      {"ignore-environment", 0, Kind::flag, "", "Compare results of different devices, drivers or machines, and say what differs", gate},
+      {"resamples", 0, Kind::value, "N", "Of the bootstrap (default: 2000)", gate},
+      {"seed", 0, Kind::value, "N", "Of the bootstrap (default: 1)", gate},
+      {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", turns},
+      {"interleave", 0, Kind::value, "ROUNDS",
+       "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run in turns, this many rounds", turns},
+      {"round-value", 0, Kind::value, "VALUE",
+       "What stands for a round: median, or least, which moves less where other programs take the processor (default: median)", turns},
+      {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", turns},
+      {"result", 'o', Kind::value, "FILE", "Save the comparison as JSON (mgpu-bench schema compare)", kFiles},
+      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},
+      {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},
+      {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles},
+      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
+      color_option(),
+  };
 }
 
 const Given* Settings::find(std::string_view name) const {

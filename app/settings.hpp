@@ -36,6 +36,10 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites);
 std::vector<OptionSpec> simulate_options();
 // Of `calibrate`: those, and those of run about calibration.
 std::vector<OptionSpec> calibrate_options();
+// Of `report`: those of run that a saved result has what it takes for.
+std::vector<OptionSpec> report_options();
+// Of `compare`.
+std::vector<OptionSpec> compare_options();
 OptionSpec color_option();
 
 struct Given {

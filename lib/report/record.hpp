@@ -47,6 +47,8 @@ struct PerDevice {
   double utilisation = 0;             // compute / T
   Bytes bytes_resident = 0;
   DeviceParts parts;
+  std::vector<Nanos> alone_samples;   // what `alone` is the median of; sample k of all cases is of one round
+  std::vector<Nanos> busy_samples;    // union of its commands, in each sample of the case
 };
 
 struct SetupTimes {

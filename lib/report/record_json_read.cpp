@@ -115,6 +115,12 @@ Summary read_summary(const JsonReader& j) {
   return s;
 }
 
+std::vector<Nanos> read_times(const JsonReader& j) {
+  std::vector<Nanos> all;
+  j.elements([&](const JsonReader& e) { all.push_back(e.nanos()); });
+  return all;
+}
+
 PerDevice read_per_device(const JsonReader& j) {
   PerDevice p;
   p.device = j.at("device").string();
@@ -128,6 +134,8 @@ PerDevice read_per_device(const JsonReader& j) {
   p.parts.bytes_in = j.at("bytes_in").integer<Bytes>();
   p.parts.bytes_out = j.at("bytes_out").integer<Bytes>();
   for (const PartField& f : kPartFields) p.parts.*f.member = j.at(f.name).nanos();
+  if (j.has("alone_samples_ns")) p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were kept have none
+  if (j.has("busy_samples_ns")) p.busy_samples = read_times(j.at("busy_samples_ns"));
   return p;
 }
 
@@ -169,7 +177,7 @@ PlanRecord read_plan(const JsonReader& j) {
 void read_measurement(const JsonReader& j, RunRecord& run) {
   const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate");
   run.setup = {setup.at("build").nanos(), setup.at("alloc").nanos(), setup.at("pin").nanos(), setup.at("upload").nanos()};
-  j.at("samples_ns").elements([&](const JsonReader& e) { run.samples.push_back(e.nanos()); });
+  run.samples = read_times(j.at("samples_ns"));
   run.sample_index = j.at("sample_index").integer<std::size_t>();
   if (!run.samples.empty() && run.sample_index >= run.samples.size()) j.at("sample_index").fail("no such sample");
   run.time = read_summary(j.at("time_ns"));

@@ -90,6 +90,12 @@ Json summary(const Summary& s) {
           {"ci95", Json::array({ns(s.ci95_low), ns(s.ci95_high)})}};
 }
 
+Json times(const std::vector<Nanos>& all) {
+  Json j = Json::array();
+  for (const Nanos t : all) j.push_back(ns(t));
+  return j;
+}
+
 Json per_device(const PerDevice& p) {
   Json j = {{"device", p.device},       {"alone_ns", ns(p.alone)},  {"items", p.parts.items},
             {"share", number(p.share)}, {"slices", p.parts.slices}, {"predicted_ns", ns(p.predicted)}};
@@ -98,6 +104,8 @@ Json per_device(const PerDevice& p) {
   j["bytes_in"] = p.parts.bytes_in;
   j["bytes_out"] = p.parts.bytes_out;
   j["bytes_resident"] = p.bytes_resident;
+  if (!p.alone_samples.empty()) j["alone_samples_ns"] = times(p.alone_samples);
+  if (!p.busy_samples.empty()) j["busy_samples_ns"] = times(p.busy_samples);
   return j;
 }
 
@@ -170,8 +178,6 @@ Json plan(const PlanRecord& p) {
 }
 
 Json run_json(const RunRecord& run) {
-  Json samples = Json::array();
-  for (const Nanos s : run.samples) samples.push_back(ns(s));
   Json j = {{"suite", run.suite},
             {"params", params(run.params)},
             {"strategy", run.strategy},
@@ -182,7 +188,7 @@ Json run_json(const RunRecord& run) {
             {"reason", text(run.reason)}};
   j["setup_ns"] = {
       {"build", ns(run.setup.build)}, {"alloc", ns(run.setup.alloc)}, {"pin", ns(run.setup.pin)}, {"upload", ns(run.setup.upload)}};
-  j["samples_ns"] = std::move(samples);
+  j["samples_ns"] = times(run.samples);
   j["sample_index"] = run.sample_index;
   j["time_ns"] = summary(run.time);
   j["work"] = {

@@ -5,19 +5,11 @@
 
 #include <map>
 
+#include "lib/report/case_name.hpp"
+
 namespace mgpu {
 
 namespace {
-
-std::string text(const ParamValue& value) {
-  return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
-}
-
-std::string title_of(const RunRecord& run) {
-  std::string title = run.suite;
-  for (const auto& [name, value] : run.params) title += fmt::format(" {}={}", name, text(value));
-  return title + ", " + (run.mode == Mode::end_to_end ? "end to end" : to_string(run.mode));
-}
 
 // A parameter is shown where runs of the same strategy in the group differ in it.
 std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& runs) {
@@ -28,18 +20,24 @@ std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& 
       const auto found = other->strategy_params.find(name);
       differs = differs || (other->strategy == run.strategy && found != other->strategy_params.end() && found->second != value);
     }
-    if (differs) label += fmt::format(":{}={}", name, text(value));
+    if (differs) label += fmt::format(":{}={}", name, param_text(value));
   }
   return label;
 }
 
 }  // namespace
 
+std::string group_title(const RunRecord& run) {
+  std::string title = run.suite;
+  for (const auto& [name, value] : run.params) title += fmt::format(" {}={}", name, param_text(value));
+  return title + ", " + (run.mode == Mode::end_to_end ? "end to end" : to_string(run.mode));
+}
+
 std::vector<RunGroup> group_runs(const Report& report) {
   std::vector<RunGroup> groups;
   std::map<std::string, std::size_t> by_title;
   for (const RunRecord& run : report.runs) {
-    const std::string title = title_of(run);
+    const std::string title = group_title(run);
     const auto [found, fresh] = by_title.emplace(title, groups.size());
     if (fresh) {
       groups.emplace_back();

@@ -16,6 +16,8 @@ struct RunGroup {
   const RunRecord* best = nullptr;  // the fastest that is ok, the first of equals; null when none is
 };
 
+std::string group_title(const RunRecord& run);
+
 // The groups point into `report`.
 std::vector<RunGroup> group_runs(const Report& report);
 

@@ -66,7 +66,7 @@ class Object {
   JsonReader json_;
 };
 
-constexpr double kMostRate = 1e18;
+constexpr double kMostStatedRate = 1e18;
 
 void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
   const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "fixed_ns", "transfer_ns", "up", "down", "memory",
@@ -80,14 +80,14 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   device.slow = object.number("slow", 1, 1e6, 1.0);
   device.memory = object.whole<Bytes>("memory", 1, kMostItems, Bytes{0});
   DeviceEstimate& estimate = device.estimate;
-  estimate.items_per_s = object.number("items_per_s", 0, kMostRate, {}, false);
+  estimate.items_per_s = object.number("items_per_s", 0, kMostStatedRate, {}, false);
   estimate.score = object.number("score", 0, 100, 100.0);
   estimate.fixed = object.nanos("fixed_ns");
   estimate.launch = object.nanos("launch_ns");
   estimate.least = object.nanos("least_ns");
   estimate.transfer = object.nanos("transfer_ns");
-  estimate.up = object.number("up", 0, kMostRate, 0.0);
-  estimate.down = object.number("down", 0, kMostRate, 0.0);
+  estimate.up = object.number("up", 0, kMostStatedRate, 0.0);
+  estimate.down = object.number("down", 0, kMostStatedRate, 0.0);
   estimate.fits = object.whole<Items>("fits", 1, kMostItems, Items{0});
   estimate.pipeline = object.whole<Items>("pipeline", 1, kMostItems, Items{0});
   estimate.free_memory = object.whole<Bytes>("free_memory", 0, kMostItems, device.memory);
@@ -108,7 +108,7 @@ ScenarioWork read_work(const JsonReader& json) {
   work.rate_unit = object.text("unit", work.rate_unit);
   work.items = object.whole<Items>("items", 1, kMostItems);
   work.granularity = object.whole<Items>("granularity", 1, kMostItems, Items{1});
-  work.cost.ops = object.number("ops", 0, kMostRate, 1.0, false);
+  work.cost.ops = object.number("ops", 0, kMostStatedRate, 1.0, false);
   work.cost.in_bytes = object.number("in_bytes", 0, 1e15, 0.0);
   work.cost.out_bytes = object.number("out_bytes", 0, 1e15, 0.0);
   work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostItems, Bytes{0});
@@ -152,8 +152,8 @@ Scenario scenario_from_json(const nlohmann::ordered_json& json) {
   if (scenario.devices.empty()) object.at("devices").fail("at least one device expected");
   if (object.has("link")) {
     const Object link(object.at("link"), {"up", "down"});
-    scenario.link_up = link.number("up", 0, kMostRate, 0.0);
-    scenario.link_down = link.number("down", 0, kMostRate, 0.0);
+    scenario.link_up = link.number("up", 0, kMostStatedRate, 0.0);
+    scenario.link_down = link.number("down", 0, kMostStatedRate, 0.0);
   }
   scenario.work = read_work(object.at("work"));
   check_extent(scenario);

@@ -26,7 +26,7 @@ std::string in_quotes(std::string_view text) {
 // Microseconds with three decimals: whole nanoseconds, written exactly.
 std::string us(Nanos t) { return fmt::format("{}.{:03}", t.count() / 1000, t.count() % 1000); }
 
-std::string case_name(const RunRecord& run) {
+std::string traced_name(const RunRecord& run) {
   std::string name = run.suite;
   for (const auto& [key, value] : run.params)
     name += ' ' + key + '=' + std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
@@ -90,7 +90,7 @@ class TraceText {
     if (t.makespan <= Nanos{} && t.commands.empty()) return;  // never ran: the result file says why
     const Drawn whole = drawn(Nanos{}, t.makespan);
     slice(
-        TraceLayout::kRunPid, TraceLayout::kRunTid, case_name(run), "case", whole,
+        TraceLayout::kRunPid, TraceLayout::kRunTid, traced_name(run), "case", whole,
         fmt::format(R"("status":"{}","sample":{},"makespan_ns":{})", to_string(run.status), run.sample_index, t.makespan.count()));
     if (t.merge_end > t.merge_begin) {
       const Nanos begin = std::clamp(t.merge_begin, Nanos{}, whole.length), end = std::clamp(t.merge_end, begin, whole.length);

@@ -117,6 +117,10 @@ class Recorder {
     run.metrics = compute_metrics(run.timeline, parts, input);
     run.bottleneck = find_bottleneck(run.timeline);
     for (std::size_t i = 0; i < count; ++i) run.per_device.push_back(per_device(run, cell, parts[i], i));
+    for (const RawSample& sample : cell.samples) {
+      const std::vector<DeviceParts> then = device_parts(timeline_of(sample, cell, count));
+      for (std::size_t i = 0; i < count; ++i) run.per_device[i].busy_samples.push_back(then[i].busy);
+    }
   }
 
   void plan(RunRecord& run, const Cell& cell) const {
@@ -147,6 +151,7 @@ class Recorder {
     PerDevice mine;
     mine.device = devices_[i].facts.id;
     mine.alone = alone(i);
+    mine.alone_samples = group_.cells[i].times;
     mine.parts = parts;
     mine.share = run.work.items > 0 ? static_cast<double>(parts.items) / static_cast<double>(run.work.items) : 0;
     mine.predicted = predicted_finish(cell, i);

@@ -53,7 +53,7 @@ class ToldWithoutDevices(Case):
         hidden = {"OCL_ICD_VENDORS": "/nonexistent"}
         self.assertIn("Examples", self.good("run", "--help", env=hidden).out)
         self.assertIn("--tree", self.good("run", "-h", env=hidden).out)
-        for command in ("devices", "list", "run", "simulate", "report", "trace", "schema"):
+        for command in ("devices", "list", "run", "simulate", "report", "compare", "trace", "schema"):
             self.assertIn(command, self.good("--help", env=hidden).out)
             self.assertIn("Usage", self.good(command, "-h", env=hidden).out)
         version = self.good("--version", env=hidden).out
@@ -70,7 +70,7 @@ class ToldWithoutDevices(Case):
                     self.assertIn(name, text)
 
     def test_schemas_are_json(self):
-        for name in ("result", "scenario", "trace"):
+        for name in ("compare", "result", "scenario", "trace"):
             self.assertIn("$schema", json.loads(self.good("schema", name).out))
 
 

@@ -92,6 +92,10 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
     p.share = static_cast<double>(parts[d].items) / 100'000;
     p.utilisation = static_cast<double>(parts[d].compute.count()) / static_cast<double>(run.timeline.makespan.count());
     p.bytes_resident = 6'400'000;
+    for (int k = 0; k < 10; ++k) {
+      p.alone_samples.push_back(*p.alone + Nanos{(k - 5) * 100});
+      p.busy_samples.push_back(p.parts.busy + Nanos{(k - 5) * 200});
+    }
     run.per_device.push_back(p);
   }
   run.verify = {VerifyStatus::passed, "recomputed with OpenSSL", "9f86d081884c7d65"};

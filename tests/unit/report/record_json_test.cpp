@@ -60,6 +60,8 @@ TEST_CASE("a report comes back from its JSON text equal in every field") {
   CHECK(b.per_device[1].predicted == std::nullopt);
   CHECK(b.per_device[0].parts.finish == a.per_device[0].parts.finish);
   CHECK(b.per_device[0].parts.transfer_total == a.per_device[0].parts.transfer_total);
+  CHECK(b.per_device[1].alone_samples == a.per_device[1].alone_samples);
+  CHECK(b.per_device[1].busy_samples == a.per_device[1].busy_samples);
   CHECK(b.faults.at(0).items_lost == 1250);
   CHECK(b.timeline.commands.size() == a.timeline.commands.size());
   CHECK(b.timeline.commands.at(1).label == "kernel");
@@ -224,6 +226,6 @@ TEST_CASE("the published schemas are JSON and found by name") {
     FAIL("a schema of no such name was found");
   } catch (const Error& e) {
     CHECK(e.kind() == ErrorKind::usage);
-    CHECK(std::string(e.what()) == "no schema \"nothing\": there are result, scenario, trace");
+    CHECK(std::string(e.what()) == "no schema \"nothing\": there are compare, result, scenario, trace");
   }
 }

@@ -1,0 +1,131 @@
+// `mgpu-bench compare`: two results, or two builds or settings measured in turns; what changed, and an exit code for CI.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "app/child_run.hpp"
+#include "app/commands.hpp"
+#include "app/compare_request.hpp"
+#include "app/measure_again.hpp"
+#include "app/signals.hpp"
+#include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/report/comparison_text.hpp"
+#include "lib/report/record_json.hpp"
+
+namespace mgpu {
+namespace {
+
+struct Sides {
+  std::vector<Report> base, fresh;
+};
+
+Report read_side(const std::string& file) {
+  Report report = read_report(file);
+  if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
+  return report;
+}
+
+// A child that was stopped with us may have ended well: the next must not begin.
+void refuse_to_go_on_when_stopped() {
+  if (stop_signal() != 0) throw Error(ErrorKind::device, "interrupted");
+}
+
+// Every second round the other way round, so that what grows in time hits both alike.
+Sides measure_in_turns(const CompareRequest& request) {
+  const ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
+  const std::vector<std::string> words = split_words("--with", request.with);
+  install_stop_signals();
+  Sides sides;
+  for (std::size_t round = 0; round < request.rounds; ++round) {
+    for (const bool first : {true, false}) {
+      const bool is_base = first == (round % 2 == 0);
+      (is_base ? sides.base : sides.fresh).push_back(run_child(is_base ? base : fresh, words));
+      refuse_to_go_on_when_stopped();
+    }
+    if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, request.rounds));
+  }
+  return sides;
+}
+
+// Settings are what measuring in turns is about: there differences are said, not refused.
+void check_environment(const Comparison& comparison, const CompareRequest& request) {
+  std::vector<std::string> decisive;
+  for (const EnvironmentDifference& d : comparison.differences)
+    if (d.decisive) decisive.push_back(to_string(d));
+  if (decisive.empty() || request.ignore_environment || request.rounds > 0) return;
+  throw Error(ErrorKind::input,
+              fmt::format("{} and {} were measured in different environments ({}); --ignore-environment compares them "
+                          "all the same",
+                          request.base, request.fresh, fmt::join(decisive, "; ")));
+}
+
+void confirm_alarms(const Context& context, const CompareRequest& request, const Sides& sides, Comparison& comparison) {
+  if (request.confirm == 0 || comparison.count(Change::regression) == 0) return;
+  install_stop_signals();
+  std::vector<Comparison> again;
+  for (std::size_t k = 0; k < request.confirm; ++k) {
+    if (!request.quiet) print_error(fmt::format("measuring what alarms anew, {} of {}", k + 1, request.confirm));
+    const Report report = measure_again(context, sides.fresh.front(), comparison);
+    refuse_to_go_on_when_stopped();
+    again.push_back(compare_reports(sides.base, std::span(&report, 1), request.options));
+  }
+  confirm(comparison, again);
+}
+
+ExitCode verdict(const Comparison& comparison, const Sides& sides, FailOn fail_on) {
+  std::vector<ExitCode> codes;
+  for (const Report& report : sides.fresh) codes.push_back(outcome(report, false));
+  const bool lost = std::any_of(comparison.uncompared.begin(), comparison.uncompared.end(), [](const auto& c) { return c.lost; });
+  if (fail_on != FailOn::nothing && comparison.count(Change::regression) > 0) codes.push_back(ExitCode::regression);
+  if (fail_on == FailOn::inconclusive && (lost || comparison.count(Change::inconclusive) > 0))
+    codes.push_back(ExitCode::inconclusive);
+  return worst(codes);
+}
+
+// Files first: what was measured must be safe before anything is printed.
+ExitCode deliver(const Comparison& comparison, const CompareRequest& request, const Context& context, const TableStyle& style) {
+  const ComparisonSources sources{request.base, request.fresh};
+  const std::string json = request.json || request.result_file
+                               ? comparison_json(comparison, sources, context.tool, request.with_resamples)
+                               : std::string();
+  ExitCode code = ExitCode::ok;
+  try {
+    if (request.result_file) write_file_atomically(*request.result_file, json);
+    if (request.markdown_file) write_file_atomically(*request.markdown_file, comparison_markdown(comparison, sources));
+  } catch (const Error& error) {
+    print_error(error.what());
+    code = ExitCode::internal;
+  }
+  print(request.json ? json : comparison_tables(comparison, style));
+  return code;
+}
+
+ExitCode compare(const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
+  const TableStyle style = table_style(settings, context.environment);
+  const Sides sides = request.rounds > 0 ? measure_in_turns(request) : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
+  Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
+  check_environment(comparison, request);
+  if (comparison.rows.empty())
+    throw Error(ErrorKind::input, fmt::format("{} and {} have no case in common that both measured", request.base, request.fresh));
+  confirm_alarms(context, request, sides, comparison);
+  const std::vector<ExitCode> codes{deliver(comparison, request, context, style), verdict(comparison, sides, request.fail_on)};
+  return worst(codes);
+}
+
+}  // namespace
+
+ExitCode cmd_compare(const Context& context) {
+  try {
+    return compare(context);
+  } catch (const Error&) {
+    if (stop_signal() == 0) throw;
+  }
+  print_error("interrupted: a comparison of what was measured so far would be one of too little");
+  return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,29 @@
+// What `compare` was asked for, read and checked before anything is measured.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "app/settings.hpp"
+#include "lib/report/comparison.hpp"
+
+namespace mgpu {
+
+enum class FailOn { nothing, regression, inconclusive };
+
+struct CompareRequest {
+  std::string base, fresh;  // files; with rounds, programs and their settings
+  CompareOptions options;
+  FailOn fail_on = FailOn::regression;
+  bool ignore_environment = false, with_resamples = false, json = false, quiet = false;
+  std::size_t confirm = 0;  // times the alarming cases are measured anew
+  std::size_t rounds = 0;   // 0: files
+  std::string with;         // what both sides run in a round
+  std::optional<std::filesystem::path> result_file, markdown_file;
+};
+
+// Throws Error(usage), naming the option, its value and what is accepted; Error(output) for a file that will not be writable.
+CompareRequest read_compare_request(const Settings& settings, const std::vector<std::string>& arguments);
+
+}  // namespace mgpu

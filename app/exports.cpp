@@ -1,0 +1,57 @@
+// See the header.
+#include "app/exports.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/report/exports.hpp"
+#include "lib/report/record_json.hpp"
+
+namespace mgpu {
+
+std::vector<ExportFile> read_exports(const Settings& settings) {
+  std::vector<ExportFile> exports;
+  const Given* given = settings.find("export");
+  if (given == nullptr) return exports;
+  for (const std::string& text : split_commas(given->value)) {
+    const std::size_t equals = text.find('=');
+    const std::string kind = text.substr(0, equals);
+    const auto kinds = export_kinds();
+    const bool known = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+    if (!known || equals == std::string::npos || equals + 1 == text.size()) {
+      throw Error(ErrorKind::usage, fmt::format("{}: {} is not understood; accepted: KIND=FILE with one of {}", given->from,
+                                                in_quotes(text), fmt::join(kinds, ", ")));
+    }
+    exports.push_back({kind, text.substr(equals + 1)});
+  }
+  return exports;
+}
+
+std::vector<Requirement> read_requirements(const Settings& settings) {
+  const Given* given = settings.find("require");
+  return given == nullptr ? std::vector<Requirement>{} : parse_requirements(given->from, given->value);
+}
+
+bool write_exports(const Report& report, const std::vector<ExportFile>& exports, const std::vector<Miss>& missed) {
+  bool written = true;
+  for (const ExportFile& one : exports) {
+    try {
+      write_file_atomically(one.file, exported(one.kind, report, missed));
+    } catch (const Error& error) {
+      written = false;
+      print_error(error.what());
+    }
+  }
+  return written;
+}
+
+bool tell_misses(const std::vector<Miss>& missed) {
+  for (const Miss& miss : missed) print_error("required and missed: " + miss.what);
+  return missed.empty();
+}
+
+}  // namespace mgpu

@@ -1,0 +1,28 @@
+// --export and --require, which run, simulate and report have in common.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/settings.hpp"
+#include "lib/report/requirement.hpp"
+
+namespace mgpu {
+
+struct ExportFile {
+  std::string kind;
+  std::filesystem::path file;
+};
+
+// Every KIND=FILE of --export. Throws Error(usage) for an unknown kind or a missing name.
+std::vector<ExportFile> read_exports(const Settings& settings);
+std::vector<Requirement> read_requirements(const Settings& settings);
+
+// Writes all of them; what cannot be written is said on stderr. True when all were.
+bool write_exports(const Report& report, const std::vector<ExportFile>& exports, const std::vector<Miss>& missed);
+
+// One line on stderr for each. True when there is none.
+bool tell_misses(const std::vector<Miss>& missed);
+
+}  // namespace mgpu

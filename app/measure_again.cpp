@@ -1,0 +1,99 @@
+// The options are those of the argv that the result keeps; what chooses cases is put in their place.
+#include "app/measure_again.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "app/child_run.hpp"
+#include "lib/base/error.hpp"
+#include "lib/report/case_name.hpp"
+
+namespace mgpu {
+namespace {
+
+// Chosen by the case itself, or outputs of the first run.
+const std::set<std::string> kReplaced{"strategy", "size",   "mode",    "device-counts", "result", "json",       "trace",
+                                      "output",   "export", "require", "quiet",         "color",  "recalibrate"};
+
+// What one child can run: one problem and mode on one number of devices.
+struct Batch {
+  const RunRecord* first = nullptr;
+  std::vector<std::string> strategies;
+};
+
+std::vector<std::string> kept_options(const Context& context, const Report& fresh) {
+  const Invocation then = parse_command_line(fresh.tool.argv, context.suites, Environment({}), "");
+  if (then.command != "run") throw Error(ErrorKind::input, "--confirm: NEW was not made by mgpu-bench run");
+  std::vector<std::string> words;
+  for (const OptionSpec& option : run_options(context.suites)) {
+    const Given* given = then.settings.find(option.name);
+    if (given == nullptr || kReplaced.contains(option.name)) continue;
+    words.push_back(option.kind == OptionSpec::Kind::flag ? fmt::format("--{}={}", option.name, given->value) : "--" + option.name);
+    if (option.kind != OptionSpec::Kind::flag) words.push_back(given->value);
+  }
+  return words;
+}
+
+std::vector<Batch> batches_of(const Report& fresh, const Comparison& comparison) {
+  std::set<std::string> alarming;
+  for (const ComparisonRow& row : comparison.rows)
+    if (row.change == Change::regression) alarming.insert(row.name);
+  std::map<std::string, Batch> batches;
+  for (const RunRecord& run : fresh.runs) {
+    if (!alarming.contains(case_name(run))) continue;
+    RunRecord key;  // the name without the strategy
+    key.suite = run.suite;
+    key.params = run.params;
+    key.devices = run.devices;
+    key.mode = run.mode;
+    Batch& batch = batches[case_name(key)];
+    if (batch.first == nullptr) batch.first = &run;
+    batch.strategies.push_back(strategy_label(run));
+  }
+  std::vector<Batch> all;
+  for (auto& [name, batch] : batches) all.push_back(std::move(batch));
+  return all;
+}
+
+std::vector<std::string> words_for(const Batch& batch, const Context& context) {
+  const RunRecord& run = *batch.first;
+  std::vector<std::string> words{run.suite,
+                                 "--strategy",
+                                 fmt::format("{}", fmt::join(batch.strategies, ",")),
+                                 "--mode",
+                                 run.mode == Mode::end_to_end ? "end-to-end" : to_string(run.mode),
+                                 "--device-counts",
+                                 std::to_string(run.devices.size())};
+  const auto suite =
+      std::find_if(context.suites.begin(), context.suites.end(), [&](const SuiteInfo& s) { return s.name == run.suite; });
+  if (suite == context.suites.end()) throw Error(ErrorKind::input, "--confirm: this program has no suite " + run.suite);
+  const auto size = run.params.find(suite->size_name);
+  if (size != run.params.end() && !run.params.contains("input")) {
+    words.push_back("--size");
+    words.push_back(param_text(size->second));
+  }
+  return words;
+}
+
+}  // namespace
+
+Report measure_again(const Context& context, const Report& fresh, const Comparison& comparison) {
+  const std::vector<std::string> options = kept_options(context, fresh);
+  const ChildProgram self = parse_child("--confirm", "");
+  Report all;
+  for (const Batch& batch : batches_of(fresh, comparison)) {
+    std::vector<std::string> words = words_for(batch, context);
+    words.insert(words.end(), options.begin(), options.end());
+    Report one = run_child(self, words);
+    std::vector<RunRecord> runs = std::move(all.runs);
+    std::move(one.runs.begin(), one.runs.end(), std::back_inserter(runs));
+    all = std::move(one);
+    all.runs = std::move(runs);
+  }
+  return all;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,13 @@
+// `compare --confirm`: the cases that alarmed, measured once more as the run that alarmed was.
+#pragma once
+
+#include "app/commands.hpp"
+#include "lib/report/comparison.hpp"
+
+namespace mgpu {
+
+// The cases of `fresh` whose rows in `comparison` are regressions, run by this program with the options of the run that made
+// `fresh`. Throws Error(input) when that was no run.
+Report measure_again(const Context& context, const Report& fresh, const Comparison& comparison);
+
+}  // namespace mgpu

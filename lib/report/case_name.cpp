@@ -1,0 +1,42 @@
+// See the header.
+#include "lib/report/case_name.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/plan/choose.hpp"
+#include "lib/plan/strategy.hpp"
+
+namespace mgpu {
+
+namespace {
+
+bool is_standard(const std::string& strategy, const std::string& name, const std::string& value) {
+  const auto all = all_strategies();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const StrategyInfo& s) { return s.name == strategy; });
+  const StrategyInfo& info = found == all.end() ? auto_strategy() : *found;
+  return std::any_of(info.params.begin(), info.params.end(),
+                     [&](const StrategyParam& p) { return p.name == name && p.text(p.standard) == value; });
+}
+
+}  // namespace
+
+std::string param_text(const ParamValue& value) {
+  return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+}
+
+std::string strategy_label(const RunRecord& run) {
+  std::string label = run.strategy;
+  for (const auto& [name, value] : run.strategy_params)
+    if (!is_standard(run.strategy, name, param_text(value))) label += fmt::format(":{}={}", name, param_text(value));
+  return label;
+}
+
+std::string case_name(const RunRecord& run) {
+  std::string name = run.suite;
+  for (const auto& [key, value] : run.params) name += fmt::format("/{}:{}", key, param_text(value));
+  return fmt::format("{}/{}/devices:{}/{}", name, strategy_label(run), run.devices.size(), to_string(run.mode));
+}
+
+}  // namespace mgpu

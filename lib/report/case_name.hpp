@@ -1,0 +1,20 @@
+// What a case is called where results meet: comparisons match by it, dashboards list by it.
+#pragma once
+
+#include <string>
+
+#include "lib/report/record.hpp"
+
+namespace mgpu {
+
+std::string param_text(const ParamValue& value);
+
+// Suite, parameters, strategy with its parameters, number of devices and mode:
+// "merkle/leaves:100000/seed:1/dynamic:chunks=16/devices:2/ resident". Two runs of one report have the same name only when they are
+// the same case: a set is always the first n devices.
+std::string case_name(const RunRecord& run);
+
+// "dynamic:chunks=16"; parameters at their defaults are left out, as -s leaves them out: a new one makes no new case of an old one.
+std::string strategy_label(const RunRecord& run);
+
+}  // namespace mgpu

@@ -1,0 +1,143 @@
+// See the header.
+#include "lib/report/case_values.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "lib/report/case_name.hpp"
+
+namespace mgpu {
+
+namespace {
+
+double as_double(Nanos t) { return static_cast<double>(t.count()); }
+
+// Rounds in which all of `run`'s devices were measured alone and the case itself was.
+std::size_t common_rounds(const RunRecord& run) {
+  std::size_t rounds = run.per_device.empty() ? 0 : run.samples.size();
+  for (const PerDevice& p : run.per_device) rounds = std::min(rounds, p.alone_samples.size());
+  return rounds;
+}
+
+std::vector<double> speedups(const RunRecord& run) {
+  const auto fastest = std::min_element(run.per_device.begin(), run.per_device.end(), [](const PerDevice& a, const PerDevice& b) {
+    return a.alone.value_or(Nanos::max()) < b.alone.value_or(Nanos::max());
+  });
+  std::vector<double> values;
+  for (std::size_t k = 0; k < common_rounds(run); ++k)
+    values.push_back(as_double(fastest->alone_samples[k]) / as_double(run.samples[k]));
+  return values;
+}
+
+// speedup / s_max = (least tau / T) / (least tau * sum of 1/tau)
+std::vector<double> efficiencies(const RunRecord& run) {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < common_rounds(run); ++k) {
+    double speeds = 0;
+    for (const PerDevice& p : run.per_device) speeds += 1 / as_double(p.alone_samples[k]);
+    values.push_back(1 / (as_double(run.samples[k]) * speeds));
+  }
+  return values;
+}
+
+std::vector<double> imbalances(const RunRecord& run) {
+  std::vector<double> values;
+  if (run.per_device.size() < 2) return values;
+  std::size_t samples = run.samples.size();
+  for (const PerDevice& p : run.per_device) samples = std::min(samples, p.busy_samples.size());
+  for (std::size_t k = 0; k < samples; ++k) {
+    double most = 0, sum = 0;
+    for (const PerDevice& p : run.per_device) {
+      most = std::max(most, as_double(p.busy_samples[k]));
+      sum += as_double(p.busy_samples[k]);
+    }
+    values.push_back(most * static_cast<double>(run.per_device.size()) / sum);
+  }
+  return values;
+}
+
+std::optional<double> recorded(const RunRecord& run, Compared metric) {
+  if (metric == Compared::speedup) return run.metrics.speedup;
+  if (metric == Compared::efficiency) return run.metrics.efficiency;
+  if (metric == Compared::imbalance && run.metrics.imbalance_percent) return 1 + *run.metrics.imbalance_percent / 100;
+  return std::nullopt;
+}
+
+// The run as if each time had been measured once, at its least; for metrics made of times alone.
+RunRecord least_of(const RunRecord& run) {
+  RunRecord least;
+  least.samples = {*std::min_element(run.samples.begin(), run.samples.end())};
+  least.metrics = run.metrics;
+  least.per_device = run.per_device;
+  for (PerDevice& p : least.per_device) {
+    if (p.alone_samples.empty()) continue;
+    p.alone_samples = {*std::min_element(p.alone_samples.begin(), p.alone_samples.end())};
+    p.alone = p.alone_samples.front();
+  }
+  return least;
+}
+
+std::string trouble_of(const RunRecord& run) {
+  if (run.status == Status::ok) return run.samples.empty() ? "no samples" : "";
+  return std::string(to_string(run.status)) + (run.reason ? ": " + *run.reason : "");
+}
+
+}  // namespace
+
+const ComparedInfo& info(Compared metric) {
+  // 1 us: the poll that sees a sample's end; 0.0005: what the tables print of a ratio.
+  static constexpr ComparedInfo table[] = {
+      {Compared::time, "time", "ns", false, 1000, "median time of a sample"},
+      {Compared::speedup, "speedup", "x", true, 0.0005, "time of the fastest device alone / time, by round"},
+      {Compared::efficiency, "efficiency", "1", true, 0.0005, "speedup / s_max, by round"},
+      {Compared::imbalance, "imbalance", "1", false, 0.0005, "longest / mean busy time of the devices, by sample; 1 is perfect"},
+  };
+  return table[static_cast<std::size_t>(metric)];
+}
+
+std::vector<double> case_values(const RunRecord& run, Compared metric) {
+  std::vector<double> values;
+  if (metric == Compared::time) {
+    for (const Nanos t : run.samples) values.push_back(as_double(t));
+  } else {
+    values = metric == Compared::speedup ? speedups(run) : metric == Compared::efficiency ? efficiencies(run) : imbalances(run);
+    if (const auto one = recorded(run, metric); values.empty() && one) values = {*one};
+  }
+  // A ratio needs positive numbers: a time of zero is a clock that did not tick.
+  if (!std::all_of(values.begin(), values.end(), [](double v) { return v > 0 && std::isfinite(v); })) values.clear();
+  return values;
+}
+
+std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value) {
+  std::vector<CaseValues> cases;
+  std::map<std::string, std::size_t> at;
+  for (std::size_t round = 0; round < reports.size(); ++round) {
+    for (const RunRecord& run : reports[round].runs) {
+      const std::string name = case_name(run);
+      const auto [found, fresh] = at.emplace(name, cases.size());
+      if (fresh) cases.push_back({name, &run, {}, {}, {}});
+      CaseValues& mine = cases[found->second];
+      if (mine.trouble.empty()) mine.trouble = trouble_of(run);
+      for (const std::string& warning : run.warnings) {
+        if (std::find(mine.warnings.begin(), mine.warnings.end(), warning) == mine.warnings.end()) mine.warnings.push_back(warning);
+      }
+      if (!trouble_of(run).empty()) continue;
+      for (const Compared metric : kAllCompared) {
+        const bool least = reports.size() > 1 && round_value == RoundValue::least && metric != Compared::imbalance;
+        std::vector<double>& values = mine.values[static_cast<std::size_t>(metric)];
+        std::vector<double> own = case_values(least ? least_of(run) : run, metric);
+        if (reports.size() == 1) {
+          values = std::move(own);
+        } else if (!own.empty()) {
+          values.resize(reports.size(), std::numeric_limits<double>::quiet_NaN());
+          values[round] = median(std::move(own));
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace mgpu

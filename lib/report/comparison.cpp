@@ -1,0 +1,191 @@
+// See the header. Rows first, then all p values together, then the verdicts.
+#include "lib/report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lib/report/case_name.hpp"
+#include "lib/report/run_groups.hpp"
+
+namespace mgpu {
+
+namespace {
+
+constexpr std::size_t kFewest = 5;  // 4 and 4 values reach p = 0.029 at best
+
+double least_p(std::size_t base, std::size_t fresh, bool in_turns) {
+  return in_turns ? least_signed_rank_p(std::min(base, fresh)) : least_mann_whitney_p(base, fresh);
+}
+
+// Of each side, so that a difference could be seen in any one of that many tests.
+std::size_t values_needed(std::size_t tests, double alpha, bool in_turns) {
+  std::size_t n = kFewest;
+  while (least_p(n, n, in_turns) * static_cast<double>(tests) >= alpha) ++n;
+  return n;
+}
+
+// Differences of logarithms: a ratio and its inverse are alike, and drift weighs no round more. To twelve digits, or whether 2/1
+// and 4/2 tie would be a matter of rounding.
+TestResult test_pairs(const ComparisonRow& row) {
+  std::vector<double> differences;
+  for (std::size_t k = 0; k < row.base.values.size(); ++k)
+    differences.push_back(std::round(std::log(row.fresh.values[k] / row.base.values[k]) * 1e12));
+  return signed_rank(differences);
+}
+
+void keep_whole_pairs(ComparisonRow& row) {
+  std::vector<double> base, fresh;
+  for (std::size_t k = 0; k < std::min(row.base.values.size(), row.fresh.values.size()); ++k) {
+    if (std::isnan(row.base.values[k]) || std::isnan(row.fresh.values[k])) continue;
+    base.push_back(row.base.values[k]);
+    fresh.push_back(row.fresh.values[k]);
+  }
+  row.base.values = std::move(base);
+  row.fresh.values = std::move(fresh);
+}
+
+ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared metric, const Comparison& all) {
+  ComparisonRow row;
+  row.name = base.name;
+  row.title = group_title(*base.run);
+  row.label = strategy_label(*base.run);
+  row.devices = base.run->devices.size();
+  row.metric = metric;
+  row.base.values = base.values[static_cast<std::size_t>(metric)];
+  row.fresh.values = fresh.values[static_cast<std::size_t>(metric)];
+  for (const std::string& warning : base.warnings) row.warnings.push_back("BASE: " + warning);
+  for (const std::string& warning : fresh.warnings) row.warnings.push_back("NEW: " + warning);
+  if (all.in_turns) keep_whole_pairs(row);
+  if (row.base.values.empty() || row.fresh.values.empty()) return row;
+  row.base.median = median(row.base.values);
+  row.fresh.median = median(row.fresh.values);
+  const auto ratio = all.in_turns ? median_of_ratios : ratio_of_medians;
+  row.ratio = ratio(row.base.values, row.fresh.values, all.options.bootstrap);
+  if (std::min(row.base.values.size(), row.fresh.values.size()) < kFewest) return row;
+  row.test = all.in_turns ? test_pairs(row) : mann_whitney(row.base.values, row.fresh.values);
+  return row;
+}
+
+// Never empty of both: a case without this metric on either side has no row.
+bool has_metric(const CaseValues& base, const CaseValues& fresh, Compared metric) {
+  const auto m = static_cast<std::size_t>(metric);
+  return !base.values[m].empty() || !fresh.values[m].empty();
+}
+
+void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> fresh, Comparison& out) {
+  std::map<std::string, const CaseValues*> in_base, in_fresh;
+  for (const CaseValues& c : base) in_base[c.name] = &c;
+  for (const CaseValues& c : fresh) in_fresh[c.name] = &c;
+  for (const CaseValues& c : base) {
+    const auto other = in_fresh.find(c.name);
+    if (other == in_fresh.end()) {
+      out.uncompared.push_back({c.name, "only in BASE", c.trouble.empty()});
+    } else if (!c.trouble.empty() || !other->second->trouble.empty()) {
+      const bool lost = c.trouble.empty();
+      out.uncompared.push_back({c.name, lost ? "NEW: " + other->second->trouble : "BASE: " + c.trouble, lost});
+    } else {
+      for (const Compared metric : out.options.metrics)
+        if (has_metric(c, *other->second, metric)) out.rows.push_back(make_row(c, *other->second, metric, out));
+    }
+  }
+  for (const CaseValues& c : fresh)
+    if (!in_base.contains(c.name)) out.uncompared.push_back({c.name, "only in NEW", false});
+}
+
+std::string percent(double ratio) { return fmt::format("{:+.1f} %", (ratio - 1) * 100); }
+
+void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
+  if (!row.ratio) {
+    row.reason = row.base.values.empty() ? "BASE does not have it" : "NEW does not have it";
+    return;
+  }
+  if (!row.test) {
+    row.reason = fmt::format("{} and {} {}, {} needed", row.base.values.size(), row.fresh.values.size(),
+                             all.in_turns ? "rounds" : "samples", kFewest);
+    return;
+  }
+  const ComparedInfo& metric = info(row.metric);
+  const double worse_low = metric.higher_is_better ? 1 / row.ratio->high : row.ratio->low;
+  const double worse_high = metric.higher_is_better ? 1 / row.ratio->low : row.ratio->high;
+  const double most = 1 + all.floor;
+  const bool sure = *row.p_adjusted < all.options.alpha && std::abs(row.fresh.median - row.base.median) > metric.resolution;
+  if (sure && worse_low > most) {
+    row.change = Change::regression;
+  } else if (sure && worse_high < 1 / most) {
+    row.change = Change::improvement;
+  } else if (worse_high <= most && worse_low >= 1 / most) {
+    row.change = Change::same;
+  } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.in_turns) * static_cast<double>(tests) >=
+             all.options.alpha) {
+    row.reason = fmt::format("too few {}: {} tests at {} take {}", all.in_turns ? "rounds" : "samples", tests, all.options.alpha,
+                             values_needed(tests, all.options.alpha, all.in_turns));
+  } else {
+    row.reason = fmt::format("from {} to {}, floor {:.1f} %", percent(row.ratio->low), percent(row.ratio->high), all.floor * 100);
+  }
+}
+
+}  // namespace
+
+const char* to_string(Change change) {
+  switch (change) {
+    case Change::regression:
+      return "regression";
+    case Change::improvement:
+      return "improvement";
+    case Change::same:
+      return "same";
+    case Change::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
+double default_floor(const Report& base, bool in_turns) {
+  const bool cpu = std::any_of(base.devices.begin(), base.devices.end(), [](const DeviceRecord& d) { return d.device.is_cpu(); });
+  return cpu && !in_turns ? 0.10 : 0.02;
+}
+
+std::size_t Comparison::count(Change change) const {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [&](const ComparisonRow& row) { return row.change == change; }));
+}
+
+Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh, const CompareOptions& options) {
+  Comparison all;
+  all.options = options;
+  all.in_turns = base.size() > 1;
+  all.floor = options.floor.value_or(default_floor(base.front(), all.in_turns));
+  all.differences = environment_differences(base.front(), fresh.front());
+  match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value), all);
+  std::vector<double> p;
+  for (const ComparisonRow& row : all.rows)
+    if (row.test) p.push_back(row.test->p);
+  const std::vector<double> adjusted = holm(p);
+  std::size_t next = 0;
+  for (ComparisonRow& row : all.rows) {
+    if (row.test) row.p_adjusted = adjusted[next++];
+    judge(row, all, p.size());
+  }
+  return all;
+}
+
+void confirm(Comparison& comparison, std::span<const Comparison> again) {
+  for (ComparisonRow& row : comparison.rows) {
+    if (row.change != Change::regression) continue;
+    Confirmation confirmation{again.size(), 0};
+    for (const Comparison& other : again) {
+      confirmation.agreed += std::any_of(other.rows.begin(), other.rows.end(), [&](const ComparisonRow& r) {
+        return r.name == row.name && r.metric == row.metric && r.change == Change::regression;
+      });
+    }
+    row.confirmation = confirmation;
+    if (confirmation.agreed == confirmation.runs) continue;
+    row.change = Change::inconclusive;
+    row.reason = fmt::format("not confirmed: {} of {} runs made anew show it", confirmation.agreed, confirmation.runs);
+  }
+}
+
+}  // namespace mgpu

@@ -1,0 +1,81 @@
+// Two results, case by case: by how much each figure changed, how well that is known, and whether it is a regression. Pure. Tables
+// are in comparison_text.cpp, JSON in comparison_json.cpp.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/base/bootstrap.hpp"
+#include "lib/base/significance.hpp"
+#include "lib/report/case_values.hpp"
+#include "lib/report/environment_difference.hpp"
+
+namespace mgpu {
+
+enum class Change { regression, improvement, same, inconclusive };
+const char* to_string(Change change);
+
+struct CompareOptions {
+  double alpha = 0.01;          // of a false alarm anywhere in the table, either way
+  std::optional<double> floor;  // changes up to this share count as none; by default see default_floor()
+  std::vector<Compared> metrics{kAllCompared.begin(), kAllCompared.end()};
+  BootstrapOptions bootstrap;
+  RoundValue round_value = RoundValue::median;  // of results measured in turns
+};
+
+// 2 %. Of CPU devices 10 % where the two were not measured in turns: other load moves their medians by several percent from one run
+// to the next, which the samples of one run do not show.
+double default_floor(const Report& base, bool in_turns);
+
+struct ComparedSide {
+  std::vector<double> values;
+  double median = 0;
+};
+
+struct Confirmation {
+  std::size_t runs = 0, agreed = 0;
+};
+
+struct ComparisonRow {
+  std::string name, title, label;  // of the case; of its table and its row there
+  std::size_t devices = 0;
+  Compared metric = Compared::time;
+  ComparedSide base, fresh;
+  std::optional<RatioInterval> ratio;  // fresh / base; none when a side has no values
+  std::optional<TestResult> test;      // none when there is too little to test
+  std::optional<double> p_adjusted;    // by Holm, over all rows that were tested
+  Change change = Change::inconclusive;
+  std::string reason;  // why inconclusive
+  std::vector<std::string> warnings;
+  std::optional<Confirmation> confirmation;
+};
+
+struct UncomparedCase {
+  std::string name, what;  // "only in BASE", "failed in NEW: ..."
+  bool lost = false;       // BASE has it, NEW does not
+};
+
+struct Comparison {
+  CompareOptions options;
+  double floor = 0;
+  bool in_turns = false;  // one value a round, in pairs
+  std::vector<EnvironmentDifference> differences;
+  std::vector<ComparisonRow> rows;
+  std::vector<UncomparedCase> uncompared;
+
+  std::size_t count(Change change) const;
+};
+
+// One report a side: samples against samples by Mann and Whitney's test. Several, as many on either side: round k of one was
+// measured right before or after round k of the other; values of rounds in pairs by Wilcoxon's. A row is a regression when p,
+// adjusted, is below alpha, the whole interval of the ratio is worse by more than the floor, and the medians differ by more than
+// the metric's resolution; an improvement likewise; the same when the interval lies within the floor; else inconclusive. With fewer
+// than 5 values a side nothing is tested.
+Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh, const CompareOptions& options);
+
+// A regression stands only when every one of `again`, comparisons with measurements made anew, shows it too.
+void confirm(Comparison& comparison, std::span<const Comparison> again);
+
+}  // namespace mgpu

@@ -1,0 +1,89 @@
+// A comparison as JSON of schema "mgpu-bench/compare": lib/report/compare.schema.json.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lib/report/comparison_text.hpp"
+#include "lib/report/json_text.hpp"
+
+namespace mgpu {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json finite(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
+
+Json side(const ComparedSide& s) {
+  return {{"n", s.values.size()}, {"median", s.values.empty() ? Json(nullptr) : finite(s.median)}, {"values", s.values}};
+}
+
+Json resamples_of(const ComparisonRow& row, const Comparison& all) {
+  const std::size_t base = row.base.values.size(), fresh = row.fresh.values.size();
+  const auto drawn =
+      all.in_turns ? pair_resamples(fresh, all.options.bootstrap) : ratio_resamples(base, fresh, all.options.bootstrap);
+  Json list = Json::array();
+  for (const Resample& one : drawn) {
+    if (all.in_turns)
+      list.push_back({{"pairs", one.fresh}});
+    else
+      list.push_back({{"base", one.base}, {"new", one.fresh}});
+  }
+  return list;
+}
+
+Json row_json(const ComparisonRow& row, const Comparison& all, bool resamples) {
+  const ComparedInfo& metric = info(row.metric);
+  Json j = {{"case", row.name},       {"metric", metric.name}, {"unit", metric.unit}, {"higher_is_better", metric.higher_is_better},
+            {"base", side(row.base)}, {"new", side(row.fresh)}};
+  j["ratio"] = row.ratio ? finite(row.ratio->ratio) : Json(nullptr);
+  j["interval"] = row.ratio ? Json::array({finite(row.ratio->low), finite(row.ratio->high)}) : Json(nullptr);
+  j["test"] = nullptr;
+  if (row.test) {
+    j["test"] = {{"method", to_string(row.test->method)},
+                 {"statistic", finite(row.test->statistic)},
+                 {"p", finite(row.test->p)},
+                 {"p_adjusted", finite(*row.p_adjusted)}};
+  }
+  j["verdict"] = to_string(row.change);
+  j["reason"] = row.reason.empty() ? Json(nullptr) : Json(row.reason);
+  j["warnings"] = row.warnings;
+  if (row.confirmation) j["confirmation"] = {{"runs", row.confirmation->runs}, {"agreed", row.confirmation->agreed}};
+  if (resamples && row.ratio) j["resamples"] = resamples_of(row, all);
+  return j;
+}
+
+}  // namespace
+
+std::string comparison_json(const Comparison& comparison, const ComparisonSources& sources, const ToolInfo& tool, bool resamples) {
+  const CompareOptions& options = comparison.options;
+  Json j = {{"schema", "mgpu-bench/compare"}, {"schema_version", kCompareSchemaVersion}};
+  j["tool"] = {{"version", tool.version}, {"git", tool.git}, {"argv", tool.argv}};
+  j["base"] = sources.base;
+  j["new"] = sources.fresh;
+  j["method"] = {{"in_turns", comparison.in_turns},
+                 {"round_value", !comparison.in_turns                       ? Json(nullptr)
+                                 : options.round_value == RoundValue::least ? Json("least")
+                                                                            : Json("median")},
+                 {"estimate", comparison.in_turns ? "median of ratios of rounds" : "ratio of medians"},
+                 {"interval", "percentile bootstrap"},
+                 {"level", options.bootstrap.level},
+                 {"resamples", options.bootstrap.resamples},
+                 {"seed", options.bootstrap.seed},
+                 {"correction", "holm"},
+                 {"alpha", options.alpha},
+                 {"floor", comparison.floor}};
+  j["differences"] = Json::array();
+  for (const EnvironmentDifference& d : comparison.differences)
+    j["differences"].push_back({{"what", d.what}, {"base", d.base}, {"new", d.fresh}, {"decisive", d.decisive}});
+  j["rows"] = Json::array();
+  for (const ComparisonRow& row : comparison.rows) j["rows"].push_back(row_json(row, comparison, resamples));
+  j["uncompared"] = Json::array();
+  for (const UncomparedCase& c : comparison.uncompared)
+    j["uncompared"].push_back({{"case", c.name}, {"what", c.what}, {"lost", c.lost}});
+  j["counts"] = Json::object();
+  for (const Change change : {Change::regression, Change::improvement, Change::same, Change::inconclusive})
+    j["counts"][to_string(change)] = comparison.count(change);
+  return json_text(j);
+}
+
+}  // namespace mgpu

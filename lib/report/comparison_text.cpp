@@ -1,0 +1,165 @@
+// A comparison as text and as Markdown: the same cells. JSON is in comparison_json.cpp.
+#include "lib/report/comparison_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/quantity.hpp"
+#include "lib/report/text_table.hpp"
+
+namespace mgpu {
+
+namespace {
+
+constexpr const char* kRegression = "\x1b[1;31m";
+constexpr const char* kImprovement = "\x1b[32m";
+
+std::string figure(Compared metric, const ComparedSide& side) {
+  if (side.values.empty()) return "-";
+  switch (metric) {
+    case Compared::time:
+      return format_duration(Nanos{std::llround(side.median)});
+    case Compared::speedup:
+      return fmt::format("{:.2f} x", side.median);
+    case Compared::efficiency:
+      return fmt::format("{:.1f} %", side.median * 100);
+    case Compared::imbalance:
+      return fmt::format("{:.1f} %", (side.median - 1) * 100);
+  }
+  return "";
+}
+
+std::string change_percent(double ratio) { return fmt::format("{:+.1f}", (ratio - 1) * 100); }
+
+std::string p_text(const ComparisonRow& row) {
+  if (!row.p_adjusted) return "-";
+  return *row.p_adjusted < 1e-4 ? "<0.0001" : fmt::format("{:.4f}", *row.p_adjusted);
+}
+
+std::string verdict(const ComparisonRow& row) {
+  std::string text = to_string(row.change);
+  if (row.confirmation && row.change == Change::regression) text += fmt::format(", confirmed by {} runs", row.confirmation->runs);
+  if (!row.reason.empty()) text += " (" + row.reason + ")";
+  if (!row.warnings.empty()) text += fmt::format(" [{}]", fmt::join(row.warnings, "; "));
+  return text;
+}
+
+// case, devices, metric, base, new, change, interval, p, verdict
+std::vector<std::string> cells(const ComparisonRow& row) {
+  const bool known = row.ratio.has_value();
+  return {row.label,
+          std::to_string(row.devices),
+          info(row.metric).name,
+          figure(row.metric, row.base),
+          figure(row.metric, row.fresh),
+          known ? change_percent(row.ratio->ratio) : "-",
+          known ? fmt::format("{} .. {}", change_percent(row.ratio->low), change_percent(row.ratio->high)) : "-",
+          p_text(row),
+          verdict(row)};
+}
+
+std::vector<TextColumn> columns() {
+  return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},      {"metric", "", false, 0, false},
+          {"BASE", "", true, 80, false},    {"NEW", "", true, 80, false},      {"change", "%", true, 0, false},
+          {"95 % interval", "%", true, 60}, {"p (Holm)", "", true, 40, false}, {"verdict", "", false, 0, false}};
+}
+
+const char* color_of(Change change) {
+  return change == Change::regression ? kRegression : change == Change::improvement ? kImprovement : "";
+}
+
+template <typename F>
+void each_title(const Comparison& comparison, F f) {
+  std::vector<std::string> seen;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (std::find(seen.begin(), seen.end(), row.title) != seen.end()) continue;
+    seen.push_back(row.title);
+    f(row.title);
+  }
+}
+
+const ComparisonRow* worst_regression(const Comparison& comparison) {
+  const ComparisonRow* worst = nullptr;
+  double most = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    const double change = row.ratio ? std::abs(std::log(row.ratio->ratio)) : 0;
+    if (row.change != Change::regression || change <= most + 1e-9) continue;  // of equals the first: times come before what follows
+    worst = &row;
+    most = change;
+  }
+  return worst;
+}
+
+std::string counted(std::size_t n, const char* one, const char* many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string comparison_words(const Comparison& comparison) {
+  std::string words = fmt::format("{}, {}, {} the same, {} inconclusive",
+                                  counted(comparison.count(Change::regression), "regression", "regressions"),
+                                  counted(comparison.count(Change::improvement), "improvement", "improvements"),
+                                  comparison.count(Change::same), comparison.count(Change::inconclusive));
+  if (const ComparisonRow* worst = worst_regression(comparison)) {
+    words += fmt::format("; the largest regression: {} of {} on {}, {}, {} %", info(worst->metric).name, worst->label,
+                         counted(worst->devices, "device", "devices"), worst->title, change_percent(worst->ratio->ratio));
+  }
+  return words;
+}
+
+std::string comparison_tables(const Comparison& comparison, const TableStyle& style) {
+  std::string out;
+  each_title(comparison, [&](const std::string& title) {
+    std::vector<TextRow> rows;
+    for (const ComparisonRow& row : comparison.rows)
+      if (row.title == title) rows.push_back({cells(row), color_of(row.change)});
+    out += shortened(printable(title), std::max(style.width, 20u)) + '\n' +
+           draw_table(columns(), std::move(rows), style.width, style.color) + '\n';
+  });
+  for (const UncomparedCase& c : comparison.uncompared) out += printable("not compared: " + c.name + ": " + c.what) + '\n';
+  for (const EnvironmentDifference& d : comparison.differences) out += printable("differs: " + to_string(d)) + '\n';
+  return out + printable(comparison_words(comparison)) + '\n';
+}
+
+std::string comparison_markdown(const Comparison& comparison, const ComparisonSources& sources) {
+  std::string out =
+      fmt::format("### mgpu-bench: {}\n\nBASE: {}, NEW: {}. Changes up to {:.1f} % count as none; p is {}.\n",
+                  escaped(comparison_words(comparison)), escaped(sources.base), escaped(sources.fresh), comparison.floor * 100,
+                  comparison.in_turns ? "by Wilcoxon's signed-rank test over rounds, by Holm over the table"
+                                      : "by Mann and Whitney's test, by Holm over the table");
+  each_title(comparison, [&](const std::string& title) {
+    out += fmt::format("\n**{}**\n\n|", escaped(title));
+    std::string rule = "\n|";
+    for (const TextColumn& c : columns()) {
+      out += fmt::format(" {}{} |", c.name, c.unit.empty() ? "" : " (" + c.unit + ")");
+      rule += c.right ? " ---: |" : " --- |";
+    }
+    out += rule + '\n';
+    for (const ComparisonRow& row : comparison.rows) {
+      if (row.title != title) continue;
+      const bool loud = row.change == Change::regression || row.change == Change::improvement;
+      const std::vector<std::string> all = cells(row);
+      out += '|';
+      for (std::size_t k = 0; k < all.size(); ++k)
+        out += loud && k + 1 == all.size() ? fmt::format(" **{}** |", escaped(all[k])) : fmt::format(" {} |", escaped(all[k]));
+      out += '\n';
+    }
+  });
+  if (!comparison.uncompared.empty() || !comparison.differences.empty()) out += '\n';
+  for (const UncomparedCase& c : comparison.uncompared)
+    out += fmt::format("- not compared: {}: {}\n", escaped(c.name), escaped(c.what));
+  for (const EnvironmentDifference& d : comparison.differences) out += fmt::format("- differs: {}\n", escaped(to_string(d)));
+  return out;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,25 @@
+// Were two results measured on the same machine in the same state? A ratio between two machines is no regression.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/report/record.hpp"
+
+namespace mgpu {
+
+struct EnvironmentDifference {
+  std::string what;         // "cpu", "device 0:1 driver_version"
+  std::string base, fresh;  // "-": not there
+  bool decisive = false;    // it changes what is measured: such results are not compared unless asked to
+};
+
+// Decisive are: the devices (number, name, type, driver, platform, units, handicap), the CPU and its cores, variables that
+// reconfigure devices, measured or simulated. Only noted are host, kernel, os and memory, which change without anything being
+// measured anew.
+std::vector<EnvironmentDifference> environment_differences(const Report& base, const Report& fresh);
+
+// "cpu: Xeon 8375C -> EPYC 7763"
+std::string to_string(const EnvironmentDifference& difference);
+
+}  // namespace mgpu

@@ -1,0 +1,154 @@
+// JSON for other tools. What each of them reads, and what it stumbles over, is said where it matters. Text formats are in
+// export_text.cpp.
+#include "lib/report/export_json.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/error.hpp"
+#include "lib/report/case_name.hpp"
+#include "lib/report/json_names.hpp"
+#include "lib/report/json_text.hpp"
+
+namespace mgpu {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string fact(const Report& report, const std::string& name) {
+  const auto found = report.environment.find(name);
+  return found == report.environment.end() ? "" : found->second;
+}
+
+// Bencher refuses a file without "caches"; compare.py one whose json_schema_version is not 1. Everything of our own must be a
+// string.
+Json google_context(const Report& report) {
+  const std::string cores = fact(report, "cores");
+  std::string devices;
+  for (const DeviceRecord& d : report.devices) devices += (devices.empty() ? "" : ", ") + d.device.id + " " + d.device.name;
+  Json context = {{"host_name", fact(report, "host")}, {"executable", "mgpu-bench"}};
+  if (!cores.empty() && cores.find_first_not_of("0123456789") == std::string::npos && cores.size() < 10)
+    context["num_cpus"] = std::stoi(cores);
+  context["caches"] = Json::array();
+  context["load_avg"] = Json::array();
+  context["library_build_type"] = "release";
+  context["json_schema_version"] = 1;
+  context["mgpu_bench_version"] = report.tool.version;
+  context["mgpu_bench_git"] = report.tool.git;
+  context["devices"] = devices;
+  context["cpu_time"] = "equal to real_time: what the host's processor did is not measured";
+  return context;
+}
+
+// Keys in the order of Google Benchmark's own writer. The name ends in /real_time, by which Conbench knows which time counts.
+Json google_entry(const RunRecord& run, std::size_t family, std::size_t repetitions, std::size_t repetition, double ns) {
+  const std::string name = case_name(run) + "/real_time";
+  Json j = {{"name", name},
+            {"family_index", family},
+            {"per_family_instance_index", 0},
+            {"run_name", name},
+            {"run_type", "iteration"},
+            {"repetitions", repetitions},
+            {"repetition_index", repetition},
+            {"threads", 1},
+            {"iterations", 1},
+            {"real_time", ns},
+            {"cpu_time", ns},
+            {"time_unit", "ns"}};
+  if (run.work.ops > 0 && ns > 0) j["items_per_second"] = run.work.ops / ns * 1e9;
+  return j;
+}
+
+// Counters of the case: only finite ones, since NaN and Infinity are no JSON and node throws the whole file away.
+void add_counters(const RunRecord& run, Json& entry) {
+  for (const json_names::MetricField& field : json_names::kMetricFields) {
+    const std::optional<double> value = run.metrics.*field.member;
+    if (value && std::isfinite(*value)) entry[field.name] = *value;
+  }
+  entry["label"] = fmt::format("{} on {} devices", strategy_label(run), run.devices.size());
+}
+
+double median_ns(const RunRecord& run) { return static_cast<double>(run.time.median.count()); }
+
+template <typename F>
+void each_ok(const Report& report, F f) {
+  for (const RunRecord& run : report.runs)
+    if (run.status == Status::ok && run.time.n > 0) f(run);
+}
+
+struct Measure {
+  const char* name;  // in words, for dashboards
+  const char* slug;  // Bencher's: latency and throughput are built in
+  const char* unit;
+  bool bigger_is_better;
+  double value;
+  std::optional<std::pair<double, double>> bounds = {};
+};
+
+// The interval of the time carries over to the rate and the speed-up; that of the device alone is not in it.
+std::vector<Measure> measures(const RunRecord& run) {
+  std::vector<Measure> all;
+  const double low = static_cast<double>(run.time.ci95_low.count()), high = static_cast<double>(run.time.ci95_high.count());
+  const double ns = median_ns(run);
+  const auto inverse = [&](double value) -> std::optional<std::pair<double, double>> {
+    if (!(low > 0)) return std::nullopt;
+    return std::pair{value * ns / high, value * ns / low};
+  };
+  all.push_back({"time", "latency", "ns", false, ns, std::pair{low, high}});
+  if (run.rate > 0) all.push_back({"rate", "throughput", run.rate_unit.c_str(), true, run.rate, inverse(run.rate)});
+  if (const auto v = run.metrics.speedup; v && std::isfinite(*v)) all.push_back({"speedup", "speedup", "x", true, *v, inverse(*v)});
+  if (const auto v = run.metrics.efficiency; v && std::isfinite(*v))
+    all.push_back({"efficiency", "efficiency", "1", true, *v, inverse(*v)});
+  if (const auto v = run.metrics.imbalance_percent; v && std::isfinite(*v))
+    all.push_back({"imbalance", "imbalance-percent", "%", false, *v});
+  return all;
+}
+
+}  // namespace
+
+// github-action-benchmark takes every entry for a series of its own and the first of equal names: one a case, no aggregates.
+std::string export_googlecpp(const Report& report, bool samples) {
+  Json entries = Json::array();
+  std::size_t family = 0;
+  each_ok(report, [&](const RunRecord& run) {
+    const std::size_t repetitions = samples ? run.samples.size() : 1;
+    for (std::size_t k = 0; k < repetitions; ++k) {
+      entries.push_back(
+          google_entry(run, family, repetitions, k, samples ? static_cast<double>(run.samples[k].count()) : median_ns(run)));
+      add_counters(run, entries.back());
+    }
+    ++family;
+  });
+  return json_text(Json{{"context", google_context(report)}, {"benchmarks", std::move(entries)}});
+}
+
+std::string export_bmf(const Report& report) {
+  Json out = Json::object();
+  each_ok(report, [&](const RunRecord& run) {
+    Json& mine = out[case_name(run)];
+    for (const Measure& m : measures(run)) {
+      mine[m.slug] = {{"value", m.value}};
+      if (m.bounds) mine[m.slug].update(Json{{"lower_value", m.bounds->first}, {"upper_value", m.bounds->second}});
+    }
+  });
+  return json_text(out);
+}
+
+std::string export_gha(const Report& report, bool bigger) {
+  Json out = Json::array();
+  each_ok(report, [&](const RunRecord& run) {
+    for (const Measure& m : measures(run)) {
+      if (m.bigger_is_better != bigger) continue;
+      Json entry = {{"name", case_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}};
+      if (m.bounds) entry["range"] = fmt::format("{:.6g} to {:.6g}", m.bounds->first, m.bounds->second);
+      entry["extra"] = fmt::format("samples: {}\nverified: {}", run.time.n, to_string(run.verify.status));
+      out.push_back(std::move(entry));
+    }
+  });
+  return json_text(out);
+}
+
+}  // namespace mgpu

@@ -1,0 +1,164 @@
+// The table of kinds, and those that are text: csv, markdown, junit. Those that are JSON are in export_json.cpp.
+#include "lib/report/exports.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/report/case_name.hpp"
+#include "lib/report/export_json.hpp"
+#include "lib/report/json_names.hpp"
+#include "lib/report/run_groups.hpp"
+#include "lib/report/text_table.hpp"
+
+namespace mgpu {
+
+namespace {
+
+std::string params_text(const ParamMap& params) {
+  std::string text;
+  for (const auto& [name, value] : params) text += (text.empty() ? "" : " ") + name + "=" + param_text(value);
+  return text;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+std::string export_csv(const Report& report) {
+  std::string out =
+      "suite,params,strategy,strategy_params,devices,mode,samples,time_min_ns,time_median_ns,time_mean_ns,time_stdev_ns,time_ci95_"
+      "low_ns,"
+      "time_ci95_high_ns,rate,rate_unit";
+  for (const json_names::MetricField& field : json_names::kMetricFields) out += std::string(",") + field.name;
+  out += ",bottleneck,verified\r\n";
+  for (const RunRecord& run : report.runs) {
+    if (run.status != Status::ok) continue;
+    const Summary& t = run.time;
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", quoted(run.suite), quoted(params_text(run.params)),
+                       quoted(run.strategy), quoted(params_text(run.strategy_params)), run.devices.size(), to_string(run.mode), t.n,
+                       t.min.count(), t.median.count(), t.mean.count(), t.stdev.count(), t.ci95_low.count(), t.ci95_high.count(),
+                       run.rate, quoted(run.rate_unit));
+    for (const json_names::MetricField& field : json_names::kMetricFields) {
+      const std::optional<double> value = run.metrics.*field.member;
+      out += value && std::isfinite(*value) ? fmt::format(",{}", *value) : ",";
+    }
+    out += fmt::format(",{},{}\r\n", quoted(run.bottleneck.name), to_string(run.verify.status));
+  }
+  return out;
+}
+
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string share(const std::optional<double>& value, double factor, int decimals) {
+  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value * factor, decimals) : "-";
+}
+
+std::string export_markdown(const Report& report) {
+  std::string out;
+  for (const RunGroup& group : group_runs(report)) {
+    out += fmt::format("{}**{}**\n\n", out.empty() ? "" : "\n", cell(group.title));
+    out +=
+        "| strategy | devices | time | rate | speed-up | efficiency (%) | balance (%) | bottleneck | verified |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n";
+    for (std::size_t k = 0; k < group.runs.size(); ++k) {
+      const RunRecord& run = *group.runs[k];
+      if (run.status != Status::ok) continue;
+      const std::string label = cell(group.labels[k]);
+      out += fmt::format("| {} | {} | {} | {}{} | {} | {} | {} | {} | {} |\n", &run == group.best ? "**" + label + "**" : label,
+                         run.devices.size(), format_duration(run.time.median), run.rate > 0 ? format_si(run.rate) : "-",
+                         run.rate > 0 ? cell(run.rate_unit) : "", share(run.metrics.speedup, 1, 2),
+                         share(run.metrics.efficiency, 100, 1), share(run.metrics.balance, 100, 1), cell(run.bottleneck.name),
+                         to_string(run.verify.status));
+    }
+  }
+  return out;
+}
+
+// XML 1.0 has no control characters but tab and line breaks, not even escaped.
+std::string xml(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string export_junit(const Report& report, const std::vector<Miss>& missed) {
+  std::string cases;
+  std::size_t failures = 0, skipped = 0, tests = report.runs.size();
+  const auto failed = [&](const std::string& what) {
+    ++failures;
+    return fmt::format("><failure message=\"{}\"/></testcase>\n", xml(what));
+  };
+  for (std::size_t k = 0; k < report.runs.size(); ++k) {
+    const RunRecord& run = report.runs[k];
+    cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\" time=\"{:.9f}\"", xml(run.suite),
+                         xml(case_name(run)), seconds(run.time.median));
+    std::string why;
+    for (const Miss& miss : missed)
+      if (miss.run == k) why += (why.empty() ? "" : "; ") + miss.what;
+    if (run.status == Status::failed)
+      cases += failed(run.reason.value_or("failed"));
+    else if (!why.empty())
+      cases += failed(why);
+    else if (run.status == Status::ok)
+      cases += "/>\n";
+    else {
+      ++skipped;
+      cases += fmt::format("><skipped message=\"{}: {}\"/></testcase>\n", to_string(run.status), xml(run.reason.value_or("")));
+    }
+  }
+  for (const Miss& miss : missed) {
+    if (miss.run) continue;
+    ++tests;
+    cases += "    <testcase classname=\"mgpu-bench\" name=\"required\" time=\"0\"" + failed(miss.what);
+  }
+  const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"", tests, failures, skipped);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite name=\"mgpu-bench\" {0}>\n{1}"
+      "  </testsuite>\n</testsuites>\n",
+      counts, cases);
+}
+
+}  // namespace
+
+std::span<const std::string_view> export_kinds() {
+  static constexpr std::array<std::string_view, 8> kinds = {"googlecpp", "googlecpp-samples", "bmf",  "gha-bigger", "gha-smaller",
+                                                            "csv",       "markdown",          "junit"};
+  return kinds;
+}
+
+std::string exported(std::string_view kind, const Report& report, const std::vector<Miss>& missed) {
+  if (kind == "googlecpp") return export_googlecpp(report, false);
+  if (kind == "googlecpp-samples") return export_googlecpp(report, true);
+  if (kind == "bmf") return export_bmf(report);
+  if (kind == "gha-bigger") return export_gha(report, true);
+  if (kind == "gha-smaller") return export_gha(report, false);
+  if (kind == "csv") return export_csv(report);
+  if (kind == "markdown") return export_markdown(report);
+  if (kind == "junit") return export_junit(report, missed);
+  throw Error(ErrorKind::internal, "no export " + std::string(kind));
+}
+
+}  // namespace mgpu

@@ -1,0 +1,26 @@
+// A result in the formats that other tools read. Cases that are not ok are left out of all but junit: their zeros would be taken
+// for figures. Nothing here is read back.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/report/record.hpp"
+#include "lib/report/requirement.hpp"
+
+namespace mgpu {
+
+// googlecpp          Google Benchmark JSON, one entry a case with the median: github-action-benchmark, Bencher's cpp_google,
+// Conbench googlecpp-samples  likewise, one entry a sample: compare.py of Google Benchmark bmf                Bencher Metric
+// Format: every measure of a case with its bounds gha-bigger         github-action-benchmark, customBiggerIsBetter: speed-up,
+// efficiency, rate gha-smaller        likewise customSmallerIsBetter: time, imbalance csv                one line a case, RFC 4180
+// markdown           one table a problem
+// junit              a test case for each case; `missed` requirements are failures
+std::span<const std::string_view> export_kinds();
+
+// Throws Error(internal) for a kind that export_kinds() does not have.
+std::string exported(std::string_view kind, const Report& report, const std::vector<Miss>& missed);
+
+}  // namespace mgpu

@@ -1,0 +1,134 @@
+// See the header.
+#include "lib/report/requirement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/plan/choose.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/report/case_name.hpp"
+#include "lib/report/json_names.hpp"
+#include "lib/report/run_groups.hpp"
+
+namespace mgpu {
+
+namespace {
+
+std::string known_metrics() {
+  std::string names = "time, rate";
+  for (const json_names::MetricField& field : json_names::kMetricFields) names += std::string(", ") + field.name;
+  return names;
+}
+
+[[noreturn]] void refuse(std::string_view from, std::string_view text, const std::string& accepted) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is not understood; accepted: {}", from, in_quotes(text), accepted));
+}
+
+bool known_scope(const std::string& scope) {
+  const auto all = all_strategies();
+  return scope == "best" || scope == auto_strategy().name ||
+         std::any_of(all.begin(), all.end(), [&](const StrategyInfo& s) { return s.name == scope; });
+}
+
+double parse_bound(std::string_view from, std::string_view whole, const std::string& metric, std::string_view text) {
+  if (metric == "time") return static_cast<double>(parse_duration(from, text).count());
+  double bound = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(bound))
+    refuse(from, whole, "METRIC>=NUMBER, as in efficiency>=0.9 or time<=2ms");
+  return bound;
+}
+
+Requirement parse_one(std::string_view from, std::string_view text) {
+  using Relation = Requirement::Relation;
+  Requirement r;
+  r.text = text;
+  const std::size_t at = text.find_first_of("<>");
+  if (at == std::string_view::npos) refuse(from, text, "METRIC>=NUMBER, with >=, <=, > or <, as in efficiency>=0.9");
+  const bool equal = at + 1 < text.size() && text[at + 1] == '=';
+  r.relation = text[at] == '>' ? (equal ? Relation::at_least : Relation::above) : (equal ? Relation::at_most : Relation::below);
+  r.metric = text.substr(0, at);
+  if (const std::size_t colon = r.metric.find(':'); colon != std::string::npos) {
+    r.scope = r.metric.substr(0, colon);
+    r.metric = r.metric.substr(colon + 1);
+    if (!known_scope(r.scope)) refuse(from, text, "before the colon best, or a strategy of mgpu-bench list strategies");
+  }
+  const bool known = r.metric == "time" || r.metric == "rate" ||
+                     std::any_of(json_names::kMetricFields.begin(), json_names::kMetricFields.end(),
+                                 [&](const auto& field) { return r.metric == field.name; });
+  if (!known) refuse(from, text, "the metrics " + known_metrics());
+  r.bound = parse_bound(from, text, r.metric, text.substr(at + (equal ? 2 : 1)));
+  return r;
+}
+
+std::optional<double> figure(const RunRecord& run, const std::string& metric) {
+  if (metric == "time") return static_cast<double>(run.time.median.count());
+  if (metric == "rate") return run.rate > 0 ? std::optional(run.rate) : std::nullopt;
+  for (const json_names::MetricField& field : json_names::kMetricFields)
+    if (metric == field.name) return run.metrics.*field.member;
+  return std::nullopt;
+}
+
+bool holds(double value, const Requirement& r) {
+  switch (r.relation) {
+    case Requirement::Relation::at_least:
+      return value >= r.bound;
+    case Requirement::Relation::at_most:
+      return value <= r.bound;
+    case Requirement::Relation::above:
+      return value > r.bound;
+    case Requirement::Relation::below:
+      return value < r.bound;
+  }
+  return false;
+}
+
+std::vector<const RunRecord*> in_scope(const Report& report, const std::string& scope) {
+  std::vector<const RunRecord*> runs;
+  if (scope == "best") {
+    for (const RunGroup& group : group_runs(report))
+      if (group.best) runs.push_back(group.best);
+    return runs;
+  }
+  for (const RunRecord& run : report.runs)
+    if (run.status == Status::ok && (scope.empty() || run.strategy == scope)) runs.push_back(&run);
+  return runs;
+}
+
+}  // namespace
+
+std::vector<Requirement> parse_requirements(std::string_view from, std::string_view text) {
+  std::vector<Requirement> all;
+  for (std::size_t begin = 0;;) {
+    const std::size_t comma = text.find(',', begin);
+    all.push_back(parse_one(from, text.substr(begin, comma - begin)));
+    if (comma == std::string_view::npos) return all;
+    begin = comma + 1;
+  }
+}
+
+std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& requirements) {
+  std::vector<Miss> all;
+  for (const Requirement& r : requirements) {
+    const std::vector<const RunRecord*> runs = in_scope(report, r.scope);
+    if (runs.empty()) all.push_back({std::nullopt, fmt::format("no case was measured that {} is about", r.text)});
+    for (const RunRecord* run : runs) {
+      const std::optional<double> value = figure(*run, r.metric);
+      if (value && std::isfinite(*value) && holds(*value, r)) continue;
+      const std::string is = !value || !std::isfinite(*value) ? "undefined"
+                             : r.metric == "time"             ? format_duration(Nanos{std::llround(*value)})
+                                                              : fmt::format("{:.4g}", *value);
+      all.push_back({static_cast<std::size_t>(run - report.runs.data()),
+                     fmt::format("{}: {} is {}, required is {}", case_name(*run), r.metric, is, r.text)});
+    }
+  }
+  return all;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""How often does `compare --interleave` cry wolf, and how often does it see a real slow-down?
+
+usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
+               [--again RESULT.json] [--join K]
+
+Runs settings of one build in turns, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
+window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
+what was measured. A with B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps the least
+and the median time of every round; --again RESULT.json judges them anew with another build.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPLAY = """#!/bin/sh
+read turn <{folder}/turn; echo $((turn + 1)) >{folder}/turn
+for last; do :; done
+cp {folder}/$turn.json "$last"
+"""
+VALUES = ("least", "median")
+PAIRS = {"A with B": ("A", "B"), "A with S": ("A", "S")}
+
+
+def wilson(hits, n):
+    """The 95 % interval of a rate."""
+    z = 1.959963984540054
+    rate, scale = hits / n, 1 + z * z / n
+    middle, half = (rate + z * z / (2 * n)) / scale, z / scale * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
+    return [max(0.0, middle - half), min(1.0, middle + half)]
+
+
+def measure(binary, options, extra, folder):
+    file = folder / "one.json"
+    done = subprocess.run([binary, "run", *options, *extra, "-q", "-o", file], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"the run ended with {done.returncode}: {done.stderr}")
+    return json.loads(file.read_text())
+
+
+def round_values(report):
+    """Of every case the least and the median time."""
+    return [[min(run["samples_ns"]), int(statistics.median(run["samples_ns"]))] for run in report["runs"]]
+
+
+def slim(report):
+    """Without what is replaced or not read: events and samples."""
+    for run in report["runs"]:
+        run["timeline"].update(commands=[], spans=[], slices=[])
+        run["sample_index"] = 0
+        for device in run["per_device"]:
+            device.pop("alone_samples_ns", None)
+            device.pop("busy_samples_ns", None)
+    return report
+
+
+class Gate:
+    """The tool's gate over measurements that are there."""
+
+    def __init__(self, binary, template, folder):
+        self.binary, self.template, self.folder = binary, template, folder
+        self.programs = []
+        for side in ("base", "new"):
+            (folder / side).mkdir()
+            program = folder / f"{side}.sh"
+            program.write_text(REPLAY.format(folder=shlex.quote(str(folder / side))))
+            program.chmod(0o755)
+            self.programs.append(str(program))
+
+    def judge(self, case, base, new):
+        """Exit code, verdict and ratio of one case over the rounds of a window."""
+        for side, rounds in (("base", base), ("new", new)):
+            (self.folder / side / "turn").write_text("0\n")
+            for turn, time_ns in enumerate(rounds):
+                run = {**json.loads(self.template["cases"][case]), "samples_ns": [time_ns]}
+                (self.folder / side / f"{turn}.json").write_text(json.dumps({**self.template["report"], "runs": [run]}))
+        done = subprocess.run([self.binary, "compare", *self.programs, "--interleave", str(len(base)), "--with", "replay", "-q",
+                               "--metrics", "time", "--json", "-"], capture_output=True, text=True)
+        if done.returncode not in (0, 3):
+            sys.exit(f"compare ended with {done.returncode}: {done.stderr}")
+        row = json.loads(done.stdout)["rows"][0]
+        return done.returncode, row["verdict"], row["ratio"]
+
+
+def collect(given):
+    """Windows of rounds of times by setting and case, until the time or the number of windows is reached."""
+    options, end = shlex.split(given.options), time.monotonic() + 60 * given.minutes
+    settings = {"A": [], "B": [], "S": ["--slow", f"all={given.slow}"]}
+    windows, template, every = [], None, 3
+    with tempfile.TemporaryDirectory() as scratch:
+        measure(given.binary, options, [], Path(scratch))  # kernels are built, files are cached
+        longest = 0.0
+        while len(windows) < given.windows and time.monotonic() + longest < end:
+            begun = time.monotonic()
+            window = {name: [] for name in settings}
+            for turn in range(given.rounds):
+                names = list(settings) if len(windows) % every == 0 else ["A", "B"]
+                for name in names if turn % 2 == 0 else reversed(names):
+                    report = measure(given.binary, options, settings[name], Path(scratch))
+                    window[name].append(round_values(report))
+                    template = template if template or name != "A" else slim(report)
+            windows.append(window)
+            longest = max(longest, time.monotonic() - begun)
+            print(f"window {len(windows)}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
+    runs = template.pop("runs")
+    return {"report": template, "cases": [json.dumps(run) for run in runs]}, windows
+
+
+def joined(windows, base, new, join):
+    """The rounds of both sides of every `join` windows that have them, one after the other; what is left over is dropped."""
+    both = [(w[base], w[new]) for w in windows if w[base] and w[new]]
+    for k in range(0, len(both) - join + 1, join):
+        yield [r for w in both[k:k + join] for r in w[0]], [r for w in both[k:k + join] for r in w[1]]
+
+
+def judge_all(binary, template, windows, join):
+    names = [json.loads(run) for run in template["cases"]]
+    outcome = {f"{pair}, {value} of a round": {"comparisons": 0, "exit_code_3": 0, "verdicts": {}, "ratios": []}
+               for pair in PAIRS for value in VALUES}
+    with tempfile.TemporaryDirectory() as scratch:
+        gate = Gate(binary, template, Path(scratch))
+        for (pair, (base, new)), (k, value) in itertools.product(PAIRS.items(), enumerate(VALUES)):
+            found = outcome[f"{pair}, {value} of a round"]
+            for base_rounds, new_rounds in joined(windows, base, new, join):
+                for case in range(len(names)):
+                    code, verdict, ratio = gate.judge(case, [r[case][k] for r in base_rounds], [r[case][k] for r in new_rounds])
+                    found["comparisons"] += 1
+                    found["exit_code_3"] += code == 3
+                    found["verdicts"][verdict] = found["verdicts"].get(verdict, 0) + 1
+                    found["ratios"].append(round(ratio, 4))
+    for found in outcome.values():
+        if not found["comparisons"]:
+            sys.exit("no window was finished: give it more --minutes")
+        found["rate"] = found["exit_code_3"] / found["comparisons"]
+        found["rate_ci95"] = wilson(found["exit_code_3"], found["comparisons"])
+        ratios = sorted(found.pop("ratios"))
+        found["ratio_quantiles"] = {q: ratios[int(q / 100 * (len(ratios) - 1))] for q in (0, 5, 50, 95, 100)}
+    return outcome
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("binary")
+    parser.add_argument("-o", "--output")
+    parser.add_argument("--with", dest="options", default="merkle -d cpu:1 --sub-devices 2 --size 2^14,2^15 --mode both "
+                                                          "-s equal,proportional,dynamic,guided,stealing -n 7 --verify sample")
+    parser.add_argument("--slow", type=float, default=1.1)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--windows", type=int, default=16)
+    parser.add_argument("--minutes", type=float, default=6.5)
+    parser.add_argument("--join", type=int, default=1, help="judge this many windows as one of as many rounds more")
+    parser.add_argument("--again", help="judge the times of this result anew")
+    given = parser.parse_args()
+    given.binary = os.path.abspath(given.binary)
+    if given.again:
+        kept = json.loads(Path(given.again).read_text())
+        template, windows = kept["template"], kept["windows"]
+        given.options, given.slow, given.rounds = kept["options"], kept["slow"], kept["rounds"]
+    else:
+        template, windows = collect(given)
+    outcome = judge_all(given.binary, template, windows, given.join)
+    for pair, found in outcome.items():
+        low, high = found["rate_ci95"]
+        print(f"{pair}: {found['exit_code_3']} of {found['comparisons']} comparisons end with 3: {found['rate']:.2%} "
+              f"({low:.2%} to {high:.2%}); time {found['verdicts']}; ratios {found['ratio_quantiles']}")
+    if given.output:
+        kept = {"options": given.options, "slow": given.slow, "rounds": given.rounds, "join": given.join, "outcome": outcome, "template": template,
+                "windows": windows}
+        Path(given.output).write_text(json.dumps(kept, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Works every figure of a result file out again from its raw samples and events, and says where the file says something else.
+
+usage: recompute.py RESULT [--trace TRACE]     exit 0 and one line, or exit 1 and a line per difference
+
+Shares no code with the tool and takes another way: times are cut at every begin and end of a command, and each piece is asked what ran
+in it. With a trace the busy time of every device is also taken from there. Needs nothing but Python.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import sys
+
+KINDS = ("upload", "compute", "download")
+PREPARE, COLLECT, MERGE = -1, -2, -3
+
+
+def close(a, b, absolute=0.0):
+    """To 1e-9, or `absolute`: figures that went through whole nanoseconds."""
+    if a is None or b is None:
+        return a is None and b is None
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=max(absolute, 1e-12))
+
+
+def order_statistic_ranks(n):
+    """Of the interval that holds the median with 95 %, from the binomial distribution in whole numbers."""
+    below, low = 0, 0
+    for k in range(n // 2 + 1):
+        below += math.comb(n, k)
+        if 40 * below > 2**n:  # more than 2.5 %
+            break
+        low = k
+    return low, n - 1 - low
+
+
+def summary(samples):
+    ordered = sorted(samples)
+    middle = statistics.median(ordered)
+    low, high = order_statistic_ranks(len(ordered))
+    return {"n": len(ordered), "min": ordered[0], "median": middle, "mean": statistics.fmean(ordered),
+            "stdev": statistics.stdev(ordered) if len(ordered) > 1 else 0,
+            "mad": statistics.median(abs(t - middle) for t in ordered), "ci95": [ordered[low], ordered[high]]}
+
+
+class Events:
+    """The commands, spans and slices of one device in the sample shown, cut to the sample."""
+
+    def __init__(self, timeline, device):
+        whole = timeline["makespan_ns"]
+
+        def rows(table):
+            names = timeline["columns"][table]
+            found = (dict(zip(names, row)) for row in timeline[table])
+            return [row for row in found if row["device"] == device]
+
+        def inside(begin, end):
+            return min(max(begin, 0), whole), min(max(end, 0), whole)
+
+        self.raw = rows("commands")
+        self.commands = [(c["kind"], *inside(c["started_ns"], c["ended_ns"])) for c in self.raw]
+        self.finish = max((inside(0, c["ended_ns"])[1] for c in self.raw if c["slice"] != MERGE), default=0)
+        self.spans = [(s["state"], *inside(s["begin_ns"], s["end_ns"])) for s in rows("spans")]
+        self.slices = rows("slices")
+
+    def pieces(self):
+        """(length, kinds running, states) of every stretch in which nothing begins or ends."""
+        cuts = sorted({t for _, begin, end in self.commands + self.spans for t in (begin, end)})
+        for begin, end in zip(cuts, cuts[1:]):
+            kinds = {k for k, b, e in self.commands if b <= begin and end <= e}
+            states = [s for s, b, e in self.spans if b <= begin and end <= e]
+            yield end - begin, kinds, states
+
+
+def parts(timeline, device):
+    """Where the device's time went: compute counts before upload, upload before download; host states where nothing runs."""
+    events = Events(timeline, device)
+    p = dict.fromkeys(("upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "busy_ns", "transfer_total_ns",
+                       "transfer_hidden_ns"), 0)
+    for length, kinds, states in events.pieces():
+        first = next((k for k in ("compute", "upload", "download") if k in kinds), None)
+        if first:
+            p[first + "_ns"] += length
+            p["busy_ns"] += length
+        if kinds & {"upload", "download"}:
+            p["transfer_total_ns"] += length
+            p["transfer_hidden_ns"] += length if "compute" in kinds else 0
+        if not kinds:
+            for state in states:
+                p[{"in_flight": "launch_ns", "sync": "sync_ns", "idle": "idle_ns"}[state]] += length
+    p["residue_ns"] = timeline["makespan_ns"] - sum(p[k + "_ns"] for k in ("upload", "compute", "download", "launch", "sync", "idle"))
+    p["finish_ns"] = events.finish
+    p["items"] = sum(s["end"] - s["begin"] for s in events.slices)
+    p["slices"] = len(events.slices)
+    p["bytes_in"] = sum(c["bytes"] for c in events.raw if c["kind"] == "upload")
+    p["bytes_out"] = sum(c["bytes"] for c in events.raw if c["kind"] == "download")
+    return p
+
+
+def metrics(run, devices, alone):
+    """As the README's table defines them; None where undefined."""
+    m = dict.fromkeys(run["metrics"])
+    time, whole, n = run["time_ns"]["median"], run["timeline"]["makespan_ns"], len(devices)
+    if alone and all(alone):
+        speeds = sum(1 / t for t in alone)
+        m["s_max"] = min(alone) * speeds
+        m["speedup"] = min(alone) / time
+        m["efficiency"] = m["speedup"] / m["s_max"]
+        if m["s_max"] > 1:
+            m["karp_flatt"] = (1 / m["speedup"] - 1 / m["s_max"]) / (1 - 1 / m["s_max"])
+        items = sum(d["items"] for d in devices)
+        if n > 1 and items:
+            m["share_error"] = max(abs(d["items"] / items * t * speeds - 1) for d, t in zip(devices, alone))
+    busy = [d["busy_ns"] for d in devices]
+    if n > 1 and sum(busy):
+        mean = sum(busy) / n
+        m["imbalance_percent"] = (max(busy) / mean - 1) * 100
+        m["imbalance_derose_percent"] = (max(busy) - mean) / max(busy) * n / (n - 1) * 100
+    finish = [d["finish_ns"] for d in devices]
+    if n > 1 and max(finish):
+        m["balance"] = min(finish) / max(finish)
+    transfers = sum(d["transfer_total_ns"] for d in devices)
+    hidden = sum(d["transfer_hidden_ns"] for d in devices)
+    if transfers:
+        m["overlap"] = hidden / transfers
+    if whole:
+        m["comm_share"] = (transfers - hidden) / (n * whole)
+        m["sync_share"] = sum(d["sync_ns"] for d in devices) / (n * whole)
+        if n > 1:
+            m["utilisation_stdev"] = statistics.pstdev(d["compute_ns"] / whole for d in devices)
+    predicted = run["plan"]["predicted_ns"]
+    if predicted is not None and time:
+        m["prediction_error"] = abs(predicted - time) / time
+    return m
+
+
+class Check:
+    def __init__(self):
+        self.wrong, self.figures = [], 0
+
+    def equal(self, where, file, ours, absolute=0.0):
+        self.figures += 1
+        if not close(file, ours, absolute):
+            self.wrong.append(f"{where}: the file has {file}, from the raw data it is {ours}")
+
+    def run(self, index, run):
+        where = f"runs[{index}] {run['suite']} {run['strategy']} {run['mode']}"
+        mine = summary(run["samples_ns"])
+        for name, value in mine.items():
+            for k, (file, ours) in enumerate(zip(run["time_ns"][name], value) if name == "ci95" else [(run["time_ns"][name], value)]):
+                self.equal(f"{where} time_ns.{name}[{k}]", file, ours, 0.51)  # rounded to whole nanoseconds
+        shown, median = run["samples_ns"][run["sample_index"]], mine["median"]
+        self.equal(f"{where} sample_index", abs(shown - run["time_ns"]["median"]),
+                   min(abs(t - run["time_ns"]["median"]) for t in run["samples_ns"]))
+        self.equal(f"{where} timeline.makespan_ns", run["timeline"]["makespan_ns"], shown)
+        if run["rate"]["value"]:
+            self.equal(f"{where} rate", run["rate"]["value"], run["work"]["ops"] / (run["time_ns"]["median"] * 1e-9))
+        devices, alone = [], []
+        for d, file in enumerate(run["per_device"]):
+            ours = parts(run["timeline"], d)
+            devices.append(ours)
+            for name, value in ours.items():
+                self.equal(f"{where} per_device[{d}].{name}", file[name], value)
+            self.equal(f"{where} per_device[{d}].share", file["share"], ours["items"] / run["work"]["items"])
+            self.equal(f"{where} per_device[{d}].utilisation", file["utilisation"], ours["compute_ns"] / shown)
+            if "busy_samples_ns" in file:
+                self.equal(f"{where} per_device[{d}].busy_samples_ns", file["busy_samples_ns"][run["sample_index"]], ours["busy_ns"])
+            alone.append(file["alone_ns"])
+            if "alone_samples_ns" in file:
+                self.equal(f"{where} per_device[{d}].alone_ns", file["alone_ns"], statistics.median(file["alone_samples_ns"]), 0.51)
+        for name, value in metrics(run, devices, alone).items():
+            if name != "ceiling_share":  # needs the calibration, which is no event
+                self.equal(f"{where} metrics.{name}", run["metrics"][name], value)
+        self.equal(f"{where} merge_ns", run["merge_ns"], run["timeline"]["merge"]["end_ns"] - run["timeline"]["merge"]["begin_ns"])
+        return devices
+
+    def trace(self, trace, runs):
+        """Commands of the k-th case in the trace against the busy times worked out from the result."""
+        events = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+        cases = sorted((e for e in events if e.get("cat") == "case"), key=lambda e: e["ts"])
+        self.equal("trace: number of cases", len(cases), len(runs))
+        named = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"}
+        pids = sorted(pid for pid, name in named.items() if name != "run")  # one for each device, in their order
+        for k, (case, (index, devices)) in enumerate(zip(cases, runs)):
+            end = cases[k + 1]["ts"] if k + 1 < len(cases) else math.inf
+            whole = case["args"]["makespan_ns"]
+            for pid, device in zip(pids, devices):
+                mine = [e["args"] for e in events if e["pid"] == pid and e.get("cat") in KINDS and case["ts"] <= e["ts"] < end]
+                busy, reached = 0, 0
+                for begin, stop in sorted((max(a["started_ns"], 0), min(a["ended_ns"], whole)) for a in mine):
+                    busy += max(0, stop - max(begin, reached))
+                    reached = max(reached, stop)
+                self.equal(f"trace: runs[{index}] busy time of process {pid}", busy, device["busy_ns"])
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("result")
+    options.add_argument("--trace")
+    given = options.parse_args()
+    with open(given.result, encoding="utf-8") as file:
+        result = json.load(file)
+    check, runs = Check(), []
+    for index, run in enumerate(result["runs"]):
+        if run["status"] == "ok" and run["samples_ns"]:
+            runs.append((index, check.run(index, run)))
+    if given.trace:
+        with open(given.trace, encoding="utf-8") as file:
+            check.trace(json.load(file), runs)
+    for line in check.wrong:
+        print(line)
+    if not check.wrong:
+        print(f"{check.figures} figures of {len(runs)} cases are what the raw data say")
+    return 1 if check.wrong or not runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

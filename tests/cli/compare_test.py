@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""`mgpu-bench compare`, --require and --export as users and other tools see them. Usage: compare_test.py BINARY [unittest arguments].
+The helpers are those of binary.py. Results are simulated and their times then set here, so that nothing depends on this machine's."""
+
+import copy
+import csv
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+from pathlib import Path
+
+import binary
+from binary import Case
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
+COMPARE_PY = Path("/usr/share/benchmark/compare.py")  # of the package libbenchmark-tools
+
+# Writes TEMPLATE with times FACTOR as long, a little different every time it is run, to the file of -o.
+FAKE = """#!{python}
+import json, os, random, sys, time
+counter = {counter!r}
+turn = int(open(counter).read() or 0) if os.path.exists(counter) else 0
+open(counter, "w").write(str(turn + 1))
+if "--break" in sys.argv:
+    sys.exit("broken on purpose")
+if "--hang" in sys.argv:
+    time.sleep(60)
+random.seed(turn)
+report = json.load(open({template!r}))
+drift = 1.15 ** (turn // 2)
+for run in report["runs"]:
+    run["samples_ns"] = [int(t * drift * float(os.environ.get("FACTOR", "1")) * random.uniform(0.999, 1.001)) for t in run["samples_ns"]]
+    run["sample_index"] = 0
+json.dump(report, open(sys.argv[sys.argv.index("-o") + 1], "w"))
+"""
+
+
+def python_with(*modules):
+    """A Python that has them, or none."""
+    look = f"import importlib.util, sys; sys.exit(None in map(importlib.util.find_spec, {modules}))"  # importing them takes a second
+    for python in (sys.executable, "/usr/bin/python3"):
+        if shutil.which(python) and subprocess.run([python, "-c", look], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+class Results(Case):
+    def template(self, strategies="equal,dynamic"):
+        """Two simulated devices, a case for each strategy."""
+        scenario, file = self.folder / "s.json", self.folder / "template.json"
+        scenario.write_text(json.dumps({"devices": [{"count": 2, "items_per_s": 1e9}], "work": {"items": 1_000_000}}))
+        self.good("simulate", scenario, "-s", strategies, "--mode", "resident", "-n", 1, "-o", file, env=NO_OPENCL)
+        return json.loads(file.read_text())
+
+    def saved(self, name, report, factor=1.0, samples=12, seed=1, cases=None):
+        """`report` with random times around 1 ms; `cases` (strategies; default: all) take `factor` as long."""
+        report, rng = copy.deepcopy(report), random.Random(seed)
+        for run in report["runs"]:
+            slower = factor if cases is None or run["strategy"] in cases else 1.0
+            run["samples_ns"] = [int(1e6 * slower * rng.uniform(0.995, 1.005)) for _ in range(samples)]
+            run["sample_index"] = 0
+            for device in run["per_device"]:
+                device["alone_samples_ns"] = [int(2e6 * rng.uniform(0.995, 1.005)) for _ in range(samples)]
+                device["busy_samples_ns"] = [int(t * 0.9) for t in run["samples_ns"]]
+        file = self.folder / name
+        file.write_text(json.dumps(report))
+        return file
+
+    def fake_program(self, template):
+        file, kept = self.folder / "fake", self.folder / "fake.json"
+        kept.write_text(json.dumps(template))
+        file.write_text(FAKE.format(python=sys.executable, counter=str(self.folder / "turns"), template=str(kept)))
+        file.chmod(0o755)
+        return file
+
+
+class Compares(Results):
+    def test_a_regression_is_exit_code_3_and_in_table_markdown_and_json(self):
+        report = self.template()
+        base, new = self.saved("base.json", report), self.saved("new.json", report, 1.1, seed=2, cases=["dynamic"])
+        out, summary = self.folder / "c.json", self.folder / "c.md"
+        result = binary.mgpu("compare", base, new, "-o", out, "--markdown", summary, "--with-resamples", "--resamples", 100, env=NO_OPENCL)
+        self.assertEqual(result.code, 3, str(result))
+        self.assertIn("3 regressions", result.out)
+        self.assert_schema(out, "compare")
+        comparison = json.loads(out.read_text())
+        verdicts = {(row["case"].split("/")[-3].split(":")[0], row["metric"]): row["verdict"] for row in comparison["rows"]}
+        self.assertEqual({m for (s, m), v in verdicts.items() if v == "regression"}, {"time", "speedup", "efficiency"})
+        self.assertEqual({s for (s, m), v in verdicts.items() if v == "regression"}, {"dynamic"})
+        self.assertEqual({v for (s, m), v in verdicts.items() if s == "equal"}, {"same"})
+        self.assertIn("**regression**", summary.read_text())
+        printed = binary.mgpu("compare", base, new, "--json", "-", env=NO_OPENCL)
+        self.assertEqual([row["test"] for row in json.loads(printed.out)["rows"]], [row["test"] for row in comparison["rows"]])
+        self.assertEqual(binary.mgpu("compare", base, new, "--fail-on", "nothing", env=NO_OPENCL).code, 0)
+        self.assertIn("3 improvements", self.good("compare", new, base, env=NO_OPENCL).out)
+        self.good("compare", base, new, "--floor", "15%", env=NO_OPENCL)
+        self.good("compare", base, new, "--metrics", "imbalance", env=NO_OPENCL)
+
+    def test_too_few_samples_and_lost_cases_are_exit_code_4_when_asked_to_fail_on_it(self):
+        report = self.template()
+        base, few = self.saved("base.json", report), self.saved("few.json", report, samples=3)
+        self.good("compare", base, few, env=NO_OPENCL)
+        self.assertEqual(binary.mgpu("compare", base, few, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
+        lost = self.saved("lost.json", {**report, "runs": report["runs"][:1]})
+        self.assertIn("only in BASE", self.good("compare", base, lost, env=NO_OPENCL).out)
+        self.assertEqual(binary.mgpu("compare", base, lost, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
+
+    def test_a_case_that_fails_now_is_exit_code_5(self):
+        report = self.template()
+        base = self.saved("base.json", report)
+        broken = json.loads(base.read_text())
+        broken["runs"][1].update(status="failed", reason="hung", samples_ns=[])
+        new = self.folder / "new.json"
+        new.write_text(json.dumps(broken))
+        result = binary.mgpu("compare", base, new, env=NO_OPENCL)
+        self.assertEqual(result.code, 5, str(result))
+        self.assertIn("NEW: failed: hung", result.out)
+
+    def test_another_machine_is_refused_unless_asked_for_and_then_said(self):
+        report = self.template()
+        base = self.saved("base.json", report)
+        report["devices"][1]["driver_version"] = "other"
+        report["environment"]["host"] = "elsewhere"
+        new = self.saved("new.json", report)
+        self.refused(["compare", base, new], 2, "driver_version", "other", "--ignore-environment", env=NO_OPENCL)
+        out = self.good("compare", base, new, "--ignore-environment", env=NO_OPENCL).out
+        self.assertIn("host", out)
+        self.assertIn("-> other", out)
+
+    def test_bad_options_and_files_are_one_line(self):
+        file = self.saved("base.json", self.template("equal"))
+        other = self.saved("other.json", self.template("dynamic"))
+        for arguments, names in ((["compare", file], ["BASE", "NEW"]), (["compare", file, file, file], ["BASE"]),
+                                 (["compare", file, other], ["no case in common"]), (["compare", file, "none.json"], ["none.json"]),
+                                 (["compare", file, file, "--floor", "x"], ["--floor", '"x"', "accepted"]),
+                                 (["compare", file, file, "--alpha", "0"], ["--alpha", '"0"']),
+                                 (["compare", file, file, "--metrics", "time,x"], ["--metrics", '"x"', "imbalance"]),
+                                 (["compare", file, file, "--fail-on", "x"], ["--fail-on", "inconclusive"]),
+                                 (["compare", file, file, "--resamples", "5"], ["--resamples", '"5"']),
+                                 (["compare", file, file, "--resamples", "1G"], ["--resamples", '"1G"']),
+                                 (["compare", file, file, "--with", "x"], ["--with", "--interleave"]),
+                                 (["compare", file, file, "--interleave", "9"], ["--interleave", "--with"]),
+                                 (["compare", file, file, "--interleave", "2", "--with", "x"], ["--interleave", '"2"']),
+                                 (["compare", "", self.folder, "--interleave", "9", "--with", "x"], ["cannot be run"]),
+                                 (["compare", "", "'a", "--interleave", "9", "--with", "x"], ["quote"]),
+                                 (["report", file, "--export", "bogus=x"], ["--export", "junit"]),
+                                 (["report", file, "--export", "csv"], ["--export", "KIND=FILE"]),
+                                 (["report", file, "--require", "bogus>1"], ["--require", "efficiency"])):
+            with self.subTest(arguments=arguments):
+                self.refused(arguments, 2, *names, env=NO_OPENCL)
+
+
+class MeasuresInTurns(Results):
+    def test_two_programs_in_turns_tell_a_small_change_apart_from_a_large_drift(self):
+        fake = self.fake_program(self.template("equal"))
+        out = self.folder / "c.json"
+        result = binary.mgpu("compare", fake, f"FACTOR=1.04 {fake} '--slow 0=2'", "--interleave", 8, "--with", "merkle -n 1",
+                               "--metrics", "time", "-o", out, env=NO_OPENCL)
+        self.assertEqual(result.code, 3, str(result))
+        self.assert_schema(out, "compare")
+        comparison = json.loads(out.read_text())
+        self.assertEqual([row["verdict"] for row in comparison["rows"]], ["regression"])
+        self.assertEqual({row["test"]["method"] for row in comparison["rows"]}, {"signed-rank exact"})
+        same = self.good("compare", fake, fake, "--interleave", 5, "--with", "merkle", "-q", env=NO_OPENCL)
+        self.assertIn("0 regressions", same.out)
+        self.assertEqual(same.err, "")
+
+    def test_a_program_that_fails_is_named_with_what_it_said(self):
+        fake = self.fake_program(self.template())
+        result = self.refused(["compare", fake, f"{fake} --break", "--interleave", 5, "--with", "x"], 5, "broken on purpose", env=NO_OPENCL)
+        self.assertIn("ended with 1", result.err)
+
+    def test_ctrl_c_ends_the_program_that_is_measured_and_the_comparison(self):
+        fake = self.fake_program(self.template("equal"))
+        words = [binary.BINARY, "compare", str(fake), f"{fake} --hang", "--interleave", "5", "--with", "x"]
+        process = subprocess.Popen(words, env=binary.environment(NO_OPENCL), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        turns, end = self.folder / "turns", time.monotonic() + 60
+        while (not turns.exists() or turns.read_text() != "2") and time.monotonic() < end:
+            time.sleep(0.02)  # until the second program, NEW, runs
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (130, ""), err)
+        self.assertIn("interrupted", err)
+
+    def test_alarms_are_measured_anew_and_fall_when_they_do_not_come_back(self):
+        base = self.folder / "base.json"
+        self.good("run", "merkle", *binary.DEVICES, "-n", 6, "--size", "2^10", "--mode", "resident", "-s", "equal,dynamic:chunks=4",
+                  "-o", base)
+        report = json.loads(base.read_text())
+        for run in report["runs"]:
+            factor = 1 if run["strategy"] == "equal" else 50  # slower than anything that runs anew
+            run["samples_ns"] = [t * factor for t in run["samples_ns"]]
+        new = self.folder / "new.json"
+        new.write_text(json.dumps(report))
+        alarmed = ["compare", base, new, "--metrics", "time", "--floor", "900%"]
+        self.assertEqual(binary.mgpu(*alarmed).code, 3)
+        result = self.good(*alarmed, "--confirm", 1)
+        self.assertIn("not confirmed: 0 of 1", result.out)
+
+
+class RequiresAndExports(Results):
+    KINDS = ("googlecpp", "googlecpp-samples", "bmf", "gha-bigger", "gha-smaller", "csv", "markdown", "junit")
+
+    def test_a_missed_requirement_is_exit_code_3_in_run_simulate_and_report(self):
+        self.template()
+        file, scenario = self.folder / "template.json", self.folder / "s.json"
+        self.good("report", file, "--require", "best:speedup>=1.5,time<1s", env=NO_OPENCL)
+        missed = binary.mgpu("report", file, "--require", "speedup>=2.5", env=NO_OPENCL)
+        self.assertEqual(missed.code, 3, str(missed))
+        self.assertEqual(len(missed.err.splitlines()), 2)
+        again = binary.mgpu("simulate", scenario, "-s", "equal", "--mode", "resident", "--require", "equal:time<1us", "-q", env=NO_OPENCL)
+        self.assertEqual((again.code, "required and missed" in again.err), (3, True), str(again))
+
+    def exported(self, report):
+        """A saved result as every kind; kind -> file."""
+        files = {kind: self.folder / f"out.{kind}" for kind in self.KINDS}
+        options = [f"{kind}={file}" for kind, file in files.items()]
+        self.good("report", report, *[word for option in options for word in ("--export", option)], env=NO_OPENCL)
+        return files
+
+    def test_other_readers_of_json_csv_and_xml_take_every_export(self):
+        report = self.template("all")
+        report["runs"][2].update(status="failed", reason='a < b & "c"')
+        report["runs"][3]["metrics"]["speedup"] = None
+        files = self.exported(self.saved("r.json", report))
+        ok = len(report["runs"]) - 1
+        for kind in self.KINDS[:5]:
+            json.loads(files[kind].read_text(), parse_constant=lambda name: self.fail(f"{kind}: {name}"))
+            for reader, *program in (("node", "-e", "JSON.parse(require('fs').readFileSync(0))"), ("jq", "-e", ".")):
+                if shutil.which(reader):
+                    done = subprocess.run([reader, *program], input=files[kind].read_text(), capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, f"{reader} {kind}: {done.stderr}")
+        rows = list(csv.DictReader(io.StringIO(files["csv"].read_text(), newline="")))
+        self.assertEqual(len(rows), ok)
+        self.assertEqual({None in row or None in row.values() for row in rows}, {False})
+        self.assertEqual(float(rows[0]["time_median_ns"]), report["runs"][0]["time_ns"]["median"])
+        suite = xml.etree.ElementTree.parse(files["junit"]).getroot().find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), (str(len(report["runs"])), "1"))
+        self.assertEqual(suite.find(".//failure").get("message"), 'a < b & "c"')
+
+    def test_compare_py_of_google_benchmark_sees_the_same_regression(self):
+        python = python_with("numpy", "scipy")
+        if not COMPARE_PY.exists() or python is None:
+            self.skipTest("compare.py is not here (package libbenchmark-tools)")
+        report = self.template()
+        kept = {kind: file.rename(self.folder / f"base.{kind}") for kind, file in self.exported(self.saved("a.json", report)).items()}
+        new = self.exported(self.saved("b.json", report, 1.2, seed=2))
+        for kind in ("googlecpp", "googlecpp-samples"):
+            dump = self.folder / "dump.json"
+            done = subprocess.run([python, COMPARE_PY, "-d", dump, "benchmarks", kept[kind], new[kind]], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            found = [entry for entry in json.loads(dump.read_text()) if entry["run_type"] == "iteration"]
+            self.assertEqual(len(found), 2)
+            for entry in found:
+                if kind == "googlecpp-samples":
+                    self.assertEqual(len(entry["measurements"]), 12)
+                    self.assertLess(entry["utest"]["time_pvalue"], 0.001)
+                    self.assertAlmostEqual(entry["measurements"][0]["time"], 0.2, delta=0.02)
+
+
+class Recomputes(Case):
+    def test_every_figure_of_a_real_result_follows_from_its_raw_samples_and_events(self):
+        file, trace = self.folder / "r.json", self.folder / "t.json"
+        self.good("run", "merkle", *binary.DEVICES, "-n", 7, "--size", "2^12", "-s", "single,equal,dynamic:chunks=6", "-o", file,
+                  "--trace", trace)
+        recompute = [sys.executable, str(ROOT / "scripts/recompute.py")]
+        done = subprocess.run([*recompute, str(file), "--trace", str(trace)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("figures of 6 cases", done.stdout)
+        report = json.loads(file.read_text())
+        report["runs"][2]["per_device"][0]["compute_ns"] += 1
+        report["runs"][1]["metrics"]["imbalance_percent"] = 99.5
+        file.write_text(json.dumps(report))
+        done = subprocess.run([*recompute, str(file)], capture_output=True, text=True)
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (1, 2), done.stdout)
+
+
+if __name__ == "__main__":
+    binary.main()

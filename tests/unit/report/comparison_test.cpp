@@ -1,0 +1,205 @@
+// What compare says of two results: verdicts, pairs of rounds, cases that do not match, environments. The statistics below it are
+// tested in tests/unit/base/significance_test.cpp.
+#include "lib/report/comparison.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lib/report/comparison_text.hpp"
+#include "tests/support/sample_report.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+// Two devices, one case a strategy. Every time is around `ms` with a spread of 1 %, the devices alone take twice as long.
+RunRecord timed_run(const std::string& strategy, double ms, std::size_t samples) {
+  RunRecord run = sample_run(strategy, 690'000, 700'000, 75'000);
+  run.samples.clear();
+  for (PerDevice& p : run.per_device) p.alone_samples.clear(), p.busy_samples.clear();
+  for (std::size_t k = 0; k < samples; ++k) {
+    const double noise = 1 + 0.01 * (static_cast<double>(k * 7 % 11) / 11 - 0.5);
+    run.samples.push_back(from_seconds(ms * 1e-3 * noise));
+    for (PerDevice& p : run.per_device) {
+      p.alone_samples.push_back(from_seconds(20e-3));
+      p.busy_samples.push_back(from_seconds(ms * 1e-3 * (&p == &run.per_device[0] ? 0.9 : 0.85)));
+    }
+  }
+  for (PerDevice& p : run.per_device) p.alone = from_seconds(20e-3);
+  run.time = summarise(run.samples);
+  return run;
+}
+
+Report timed(std::vector<std::pair<std::string, double>> cases, std::size_t samples = 12) {
+  Report report = sample_report();
+  report.runs.clear();
+  for (const auto& [strategy, ms] : cases) report.runs.push_back(timed_run(strategy, ms, samples));
+  return report;
+}
+
+Comparison compared(const Report& base, const Report& fresh, CompareOptions options = {}) {
+  return compare_reports(std::span(&base, 1), std::span(&fresh, 1), options);
+}
+
+const ComparisonRow& row_of(const Comparison& comparison, const std::string& strategy, Compared metric) {
+  for (const ComparisonRow& row : comparison.rows)
+    if (row.label == strategy && row.metric == metric) return row;
+  FAIL("no row for " << strategy);
+  return comparison.rows.front();
+}
+
+}  // namespace
+
+TEST_CASE("a slower case is a regression of time, speed-up and efficiency; an unchanged one is the same") {
+  const Comparison c = compared(timed({{"equal", 10}, {"dynamic", 10}}), timed({{"equal", 10}, {"dynamic", 11}}));
+  REQUIRE(c.rows.size() == 8);
+  for (const Compared metric : kAllCompared) CHECK(row_of(c, "equal", metric).change == Change::same);
+  for (const Compared metric : {Compared::time, Compared::speedup, Compared::efficiency})
+    CHECK(row_of(c, "dynamic", metric).change == Change::regression);
+  CHECK(row_of(c, "dynamic", Compared::imbalance).change == Change::same);
+  CHECK(row_of(c, "dynamic", Compared::time).ratio->ratio == doctest::Approx(1.1));
+  CHECK(row_of(c, "dynamic", Compared::speedup).base.median == doctest::Approx(2).epsilon(0.01));
+  CHECK(row_of(c, "dynamic", Compared::efficiency).base.median == doctest::Approx(1).epsilon(0.01));
+  CHECK(row_of(c, "dynamic", Compared::imbalance).base.median == doctest::Approx(0.9 / 0.875));
+  const Comparison back = compared(timed({{"dynamic", 11}}), timed({{"dynamic", 10}}));
+  CHECK(row_of(back, "dynamic", Compared::time).change == Change::improvement);
+  CHECK(row_of(back, "dynamic", Compared::efficiency).change == Change::improvement);
+  CHECK(comparison_words(c) ==
+        "3 regressions, 0 improvements, 5 the same, 0 inconclusive; the largest regression: time of dynamic on 2 "
+        "devices, merkle leaves=100000 tree=plain, resident, +10.0 %");
+}
+
+TEST_CASE("a change within the floor is none, and a floor can be asked for") {
+  const Report base = timed({{"equal", 10}}), fresh = timed({{"equal", 11}});
+  CompareOptions options;
+  options.floor = 0.15;
+  CHECK(row_of(compared(base, fresh, options), "equal", Compared::time).change == Change::same);
+  options.floor = 0.0;
+  CHECK(row_of(compared(base, timed({{"equal", 10.2}}), options), "equal", Compared::time).change == Change::regression);
+}
+
+TEST_CASE("on CPUs results that were not measured in turns must differ by more than 10 %") {
+  Report base = timed({{"equal", 10}}), fresh = timed({{"equal", 10.8}});
+  CHECK(compared(base, fresh).floor == 0.02);
+  CHECK(compared(base, fresh).count(Change::regression) > 0);
+  for (Report* report : {&base, &fresh})
+    for (DeviceRecord& d : report->devices) d.device.type = DeviceType::cpu;
+  CHECK(compared(base, fresh).floor == 0.10);
+  CHECK(compared(base, fresh).count(Change::regression) == 0);
+}
+
+TEST_CASE("too few samples are said, and never give a verdict") {
+  const Comparison few = compared(timed({{"equal", 10}}, 4), timed({{"equal", 20}}, 4));
+  CHECK(row_of(few, "equal", Compared::time).change == Change::inconclusive);
+  CHECK(row_of(few, "equal", Compared::time).reason == "4 and 4 samples, 5 needed");
+  CHECK_FALSE(row_of(few, "equal", Compared::time).test);
+  CHECK(row_of(few, "equal", Compared::time).ratio->ratio == doctest::Approx(2));
+  const Comparison five = compared(timed({{"equal", 10}}, 5), timed({{"equal", 20}}, 5));  // p = 0.008, times four rows
+  CHECK(row_of(five, "equal", Compared::time).change == Change::inconclusive);
+  CHECK(row_of(five, "equal", Compared::time).reason == "too few samples: 4 tests at 0.01 take 6");
+}
+
+TEST_CASE("a result without samples of its devices has a ratio of speed-ups but no verdict on them") {
+  Report base = timed({{"equal", 10}}), fresh = timed({{"equal", 10}});
+  for (Report* report : {&base, &fresh})
+    for (PerDevice& p : report->runs[0].per_device) p.alone_samples.clear(), p.busy_samples.clear();
+  fresh.runs[0].metrics.speedup = *base.runs[0].metrics.speedup * 2;
+  const Comparison c = compared(base, fresh);
+  CHECK(row_of(c, "equal", Compared::speedup).ratio->ratio == doctest::Approx(2));
+  CHECK(row_of(c, "equal", Compared::speedup).reason == "1 and 1 samples, 5 needed");
+  CHECK(row_of(c, "equal", Compared::time).change == Change::same);
+}
+
+TEST_CASE("cases are matched by what they are, and those without a partner or without figures are named") {
+  Report base = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}, {"stealing", 10}});
+  Report fresh = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}, {"adaptive", 10}});
+  fresh.runs[1].params["leaves"] = std::int64_t{5};
+  fresh.runs[2] = without_numbers(Status::failed, "guided", "the root differs");
+  std::swap(fresh.runs[0], fresh.runs[3]);
+  const Comparison c = compared(base, fresh);
+  REQUIRE(c.rows.size() == 4);
+  CHECK(c.rows[0].label == "equal");
+  std::vector<std::string> what;
+  for (const UncomparedCase& u : c.uncompared) what.push_back(u.what + (u.lost ? " (lost)" : ""));
+  CHECK(what == std::vector<std::string>{"only in BASE (lost)", "NEW: failed: the root differs (lost)", "only in BASE (lost)",
+                                         "only in NEW", "only in NEW"});
+}
+
+TEST_CASE("rounds in turns are compared in pairs: a drift that drowns both sides hides nothing") {
+  std::vector<Report> base, fresh;
+  for (int round = 0; round < 12; ++round) {
+    const double drift = std::exp(0.1 * round);
+    base.push_back(timed({{"equal", 10 * drift}}, 3));
+    fresh.push_back(timed({{"equal", (10.6 + 0.01 * (round % 4)) * drift}}, 3));
+  }
+  const Comparison c = compare_reports(base, fresh, {});
+  const ComparisonRow& row = row_of(c, "equal", Compared::time);
+  CHECK(c.in_turns);
+  CHECK(row.base.values.size() == 12);
+  CHECK(row.change == Change::regression);
+  CHECK(row.test->method == TestMethod::signed_rank_exact);
+  CHECK(row.test->p == doctest::Approx(std::ldexp(1, -11)));
+  fresh[3].runs[0] = without_numbers(Status::failed, "equal", "hung");  // then there is no such case to compare
+  CHECK(compare_reports(base, fresh, {}).rows.empty());
+}
+
+TEST_CASE("the least time of a round stands for it when asked for, in all that is made of times") {
+  std::vector<Report> base, fresh;
+  for (int round = 0; round < 6; ++round) {
+    base.push_back(timed({{"equal", 10}}, 3));
+    fresh.push_back(timed({{"equal", 10}}, 3));
+    for (const std::size_t k : {1u, 2u}) fresh.back().runs[0].samples[k] *= 3;  // two of three are disturbed
+  }
+  CompareOptions options;
+  CHECK(row_of(compare_reports(base, fresh, options), "equal", Compared::time).ratio->ratio > 2.9);
+  options.round_value = RoundValue::least;
+  const Comparison c = compare_reports(base, fresh, options);
+  for (const Compared metric : {Compared::time, Compared::speedup, Compared::efficiency})
+    CHECK(row_of(c, "equal", metric).ratio->ratio == doctest::Approx(1).epsilon(0.01));
+  CHECK(row_of(c, "equal", Compared::efficiency).base.median == doctest::Approx(1).epsilon(0.01));
+}
+
+TEST_CASE("a regression that runs made anew do not all show is inconclusive") {
+  const Report base = timed({{"equal", 10}, {"dynamic", 10}}), fresh = timed({{"equal", 12}, {"dynamic", 12}});
+  Comparison c = compared(base, fresh);
+  const Comparison again[] = {compared(base, fresh), compared(base, timed({{"equal", 12}, {"dynamic", 10}}))};
+  confirm(c, again);
+  CHECK(row_of(c, "equal", Compared::time).change == Change::regression);
+  CHECK(row_of(c, "equal", Compared::time).confirmation->agreed == 2);
+  CHECK(row_of(c, "dynamic", Compared::time).change == Change::inconclusive);
+  CHECK(row_of(c, "dynamic", Compared::time).reason == "not confirmed: 1 of 2 runs made anew show it");
+}
+
+TEST_CASE("devices, drivers, handicaps and cores are decisive differences; the name of the host is only noted") {
+  Report base = timed({{"equal", 10}}), fresh = base;
+  base.environment["host"] = "one";
+  fresh.environment["host"] = "two";
+  fresh.environment["cores"] = "4";
+  fresh.devices[1].device.driver_version = "581";
+  fresh.devices[0].handicap.slow = 2;
+  std::vector<std::string> found;
+  for (const EnvironmentDifference& d : environment_differences(base, fresh))
+    found.push_back(to_string(d) + (d.decisive ? " !" : ""));
+  CHECK(found == std::vector<std::string>{"cores: - -> 4 !",
+                                          "device 0:0 handicap: - -> " + in_words(fresh.devices[0].handicap) + " !",
+                                          "device 0:1 driver_version: 580.159.04 -> 581 !", "host: one -> two"});
+  fresh = base;
+  fresh.devices.pop_back();
+  CHECK(to_string(environment_differences(base, fresh).front()) == "number of devices: 2 -> 1");
+}
+
+TEST_CASE("warnings of either side stand beside the verdict, in text, Markdown and JSON") {
+  Report base = timed({{"equal", 10}}), fresh = timed({{"equal", 11}});
+  fresh.runs[0].warnings = {"clocks were throttled | badly"};
+  const Comparison c = compared(base, fresh);
+  CHECK(comparison_tables(c, {200, false}).find("[NEW: clocks were throttled | badly]") != std::string::npos);
+  const std::string markdown = comparison_markdown(c, {"a.json", "b_c.json"});
+  CHECK(markdown.find("**regression [NEW: clocks were throttled \\| badly]**") != std::string::npos);
+  CHECK(markdown.find("b\\_c.json") != std::string::npos);
+  const auto json = nlohmann::json::parse(comparison_json(c, {"a.json", "b.json"}, {"1", "abc", {}}, false));
+  CHECK(json["rows"][0]["warnings"][0] == "NEW: clocks were throttled | badly");
+  CHECK(json["counts"]["regression"] == 3);
+}

@@ -1,0 +1,134 @@
+// Files for other tools by the rules those tools have, and requirements. Their real readers are asked in tests/cli/compare_test.py.
+#include "lib/report/exports.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/report/case_name.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/sample_report.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+using Json = nlohmann::json;
+
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+constexpr std::size_t kOk = 5;  // cases of sample_report() that are
+
+std::vector<std::string> missed_of(const Report& report, const char* text) {
+  std::vector<std::string> all;
+  for (const Miss& miss : misses(report, parse_requirements("--require", text))) all.push_back(miss.what);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a name belongs to one case only") {
+  std::set<std::string> names;
+  const Report report = sample_report();
+  for (const RunRecord& run : report.runs) names.insert(case_name(run));
+  CHECK(names.size() == report.runs.size());
+  CHECK(names.contains("merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:2/resident"));
+  RunRecord run = report.runs[3];
+  run.strategy_params["chunks"] = 0.0;  // the default
+  CHECK(case_name(run) == "merkle/leaves:100000/tree:plain/dynamic/devices:2/resident");
+}
+
+TEST_CASE("Google Benchmark JSON has one entry a case, or one a sample, and nothing that is not finite") {
+  const Report report = sample_report();
+  const Json one = Json::parse(exported("googlecpp", report, {}));
+  CHECK(one["context"]["caches"] == Json::array());
+  CHECK(one["context"]["json_schema_version"] == 1);
+  REQUIRE(one["benchmarks"].size() == kOk);
+  std::set<std::string> names;
+  for (const Json& entry : one["benchmarks"]) {
+    names.insert(entry["name"]);
+    CHECK(entry["name"].get<std::string>().ends_with("/real_time"));
+    CHECK(entry["run_type"] == "iteration");
+    CHECK(entry["real_time"] > 0);
+    CHECK(entry["time_unit"] == "ns");
+    CHECK_FALSE(entry["speedup"].is_null());
+  }
+  CHECK(names.size() == kOk);
+  CHECK_FALSE(one["benchmarks"].back().contains("ceiling_share"));  // infinite there
+  const Json all = Json::parse(exported("googlecpp-samples", report, {}));
+  REQUIRE(all["benchmarks"].size() == kOk * 10);
+  CHECK(all["benchmarks"][3]["repetition_index"] == 3);
+  CHECK(all["benchmarks"][3]["real_time"] == static_cast<double>(report.runs[0].samples[3].count()));
+}
+
+TEST_CASE("dashboards get every measure once, with bounds around the value, in the direction it is better") {
+  const Report report = sample_report();
+  const Json bmf = Json::parse(exported("bmf", report, {}));
+  REQUIRE(bmf.size() == kOk);
+  for (const auto& [name, measures] : bmf.items()) {
+    for (const char* measure : {"latency", "throughput", "speedup", "efficiency"}) {
+      CHECK(measures[measure]["lower_value"] <= measures[measure]["value"]);
+      CHECK(measures[measure]["upper_value"] >= measures[measure]["value"]);
+    }
+  }
+  std::set<std::string> names;
+  for (const char* kind : {"gha-bigger", "gha-smaller"}) {
+    for (const Json& entry : Json::parse(exported(kind, report, {}))) {
+      CHECK(names.insert(entry["name"]).second);
+      CHECK(entry["value"].is_number());
+      CHECK(entry["unit"].is_string());
+      const std::string name = entry["name"];
+      CHECK((name.ends_with(" time") || name.ends_with(" imbalance")) == (std::string(kind) == "gha-smaller"));
+    }
+  }
+  CHECK(names.size() == kOk * 5);
+}
+
+TEST_CASE("CSV and Markdown have a line for each case, as many cells as the header, and quote what would break them") {
+  Report report = sample_report();
+  report.runs[0].params["tree"] = std::string("a,\"b\"|c");
+  const std::string csv = exported("csv", report, {});
+  CHECK(count(csv, "\r\n") == kOk + 1);
+  CHECK(csv.find("\"leaves=100000 tree=a,\"\"b\"\"|c\"") != std::string::npos);
+  CHECK(csv.find("inf") == std::string::npos);
+  const std::string markdown = exported("markdown", report, {});
+  CHECK(count(markdown, "| passed |") == kOk);
+  CHECK(markdown.find("a,\"b\"\\|c") != std::string::npos);
+}
+
+TEST_CASE("JUnit has a test for each case; failures, skips and missed requirements are what they are") {
+  Report report = sample_report();
+  report.runs[4].reason = "5 < 6 & \"bad\" \x01";
+  const auto missed = misses(report, parse_requirements("--require", "equal:speedup>=100,stealing:time<1s"));
+  const std::string xml = exported("junit", report, missed);
+  CHECK(xml.find("tests=\"8\" failures=\"3\" errors=\"0\" skipped=\"1\"") != std::string::npos);
+  CHECK(count(xml, "<testcase ") == 8);
+  CHECK(xml.find("5 &lt; 6 &amp; &quot;bad&quot; ?") != std::string::npos);
+}
+
+TEST_CASE("a requirement holds for every case in its scope or names those that miss it") {
+  const Report report = sample_report();
+  CHECK(missed_of(report, "time<=1s,efficiency>0,rate>1").empty());
+  CHECK(missed_of(report, "best:speedup>=1").empty());
+  CHECK(missed_of(report, "time<=1us").size() == kOk);
+  CHECK(missed_of(report, "dynamic:time<=1us").size() == 3);
+  CHECK(missed_of(report, "best:time<=1us").size() == 2);  // two tables
+  CHECK(missed_of(report, "single:speedup>=2") ==
+        std::vector<std::string>{
+            "merkle/leaves:100000/tree:plain/single/devices:2/resident: speedup is 0.9901, required is single:speedup>=2"});
+  CHECK(missed_of(report, "stealing:time<1s") == std::vector<std::string>{"no case was measured that stealing:time<1s is about"});
+  Report undefined = report;
+  undefined.runs[0].metrics.efficiency.reset();
+  CHECK(missed_of(undefined, "single:efficiency<2").size() == 1);
+}
+
+TEST_CASE("what is no requirement is refused in one line that says what is accepted") {
+  for (const char* bad :
+       {"", "efficiency", "efficiency>=", "efficiency>=much", "bogus>=1", "bogus:time<1s", "time<=5", "efficiency=>1", "time<1s,"})
+    CHECK(refusal([&] { parse_requirements("--require", bad); }).find("--require: \"") == 0);
+}
