@@ -8,6 +8,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
 
@@ -37,9 +38,16 @@ Json suites_json(std::span<const SuiteInfo> suites) {
   return list;
 }
 
+// What -s accepts by name: the table, then `auto`, which chooses from it.
+std::vector<StrategyInfo> listed_strategies() {
+  std::vector<StrategyInfo> listed(all_strategies().begin(), all_strategies().end());
+  listed.push_back(auto_strategy());
+  return listed;
+}
+
 Json strategies_json() {
   Json list = Json::array();
-  for (const StrategyInfo& strategy : all_strategies()) {
+  for (const StrategyInfo& strategy : listed_strategies()) {
     Json params = Json::array();
     for (const StrategyParam& p : strategy.params) {
       if (p.choices.empty()) {
@@ -79,7 +87,7 @@ std::string suites_text(std::span<const SuiteInfo> suites) {
 
 std::string strategies_text() {
   std::string text;
-  for (const StrategyInfo& strategy : all_strategies()) {
+  for (const StrategyInfo& strategy : listed_strategies()) {
     text += fmt::format("{:<14}{}\n", strategy.name, strategy.summary);
     for (const StrategyParam& p : strategy.params) {
       const std::string range =
