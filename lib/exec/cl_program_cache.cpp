@@ -83,18 +83,11 @@ cl::Program from_text(const cl::Context& context, const cl::Device& device, std:
   return program;
 }
 
-// PoCL keeps what it builds itself, and hands out a program's binary only after it has compiled every kernel of it for work-groups of
-// any size too, which is no use: 8 of 12.5 s that the kernels of msm took.
-bool keeps_its_own(const cl::Device& device) {
-  const cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
-  return platform.getInfo<CL_PLATFORM_NAME>().find("Portable Computing Language") != std::string::npos;
-}
-
 }  // namespace
 
 cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& device, std::string_view file,
                                   std::string_view text, const std::string& options) const {
-  if (folder_.empty() || keeps_its_own(device)) return from_text(context, device, file, text, options);
+  if (folder_.empty()) return from_text(context, device, file, text, options);
   const std::string key = key_of(device, text, options);
   const fs::path cached = folder_ / (fnv1a_hex(key) + ".clbin");
   if (const auto binary = read_cached(cached, key)) {
