@@ -14,11 +14,12 @@ PART Fp fp_inverse(Fp a) {
   return r;
 }
 
-// Work-item b makes points b * block to b * block + block - 1 of `count`: starts[b] + row[j], affine, with one inversion for all the
-// differences of x (Montgomery's trick: the products up to each are kept where its x will be). That start and row are never equal,
-// opposite or infinity but for row[0] is a matter of their logarithms, which are random: it fails with probability 2^-220, and the
-// sum would then not verify.
-__kernel void make_points(__global const uint4* starts, __global const uint4* row, uint block, ulong count, __global uint4* points) {
+// Work-item b makes points b * block to b * block + block - 1 of `count`: starts[b] + row[j], affine, with one inversion for all
+// the differences of x (Montgomery's trick: the products up to each are kept where its x will be). That start and row are never
+// equal, opposite or infinity but for row[0] is a matter of their logarithms, which are random: it fails with probability 2^-220,
+// and the sum would then not verify.
+__kernel void make_points(__global const uint4* starts, __global const uint4* row, uint block, ulong count,
+                          __global uint4* points) {
   const ulong first = (ulong)get_global_id(0) * block;
   if (first >= count) return;
   const uint n = count - first < block ? (uint)(count - first) : block;
