@@ -162,7 +162,7 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
     std::vector<std::uint64_t> own = sizes;
     std::string from = sizes.empty() ? "--size" : settings.find("size")->from;
     if (params.input) {
-      own = {suite->size_of_input(*params.input)};
+      own = {suite->size_of_input(params)};
       from = settings.find("input")->from;
     } else if (sizes.empty()) {
       own = {quick ? suite->quick_size : suite->default_size};

@@ -136,18 +136,18 @@ __kernel void scan_blocks(__global uint* counts, uint count, uint limit, __globa
 __kernel void scan_sums(__global uint* sums, uint count, uint limit, __global uint* plan, __local uint* shared) {
   const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
   uint before = 0, total;
-  for (uint k = me; k - me < count; k += size) {
-    const uint sum = k < count ? sums[k] : 0;
-    const uint place = before + scan_group(sum, shared, &total);
-    if (k < count) sums[k] = place;
-    before += total;
-  }
-  before = 0;
-  for (uint k = me; k - me <= limit; k += size) {
-    const uint number = k <= limit ? plan[PLAN_LENGTHS + limit - k] : 0;
-    const uint place = before + scan_group(number, shared, &total);
-    if (k <= limit) plan[PLAN_LENGTHS + limit - k] = place;
-    before += total;
+  // One scan in the code: PoCL takes a second for each.
+  for (uint pass = 0; pass < 2; ++pass) {
+    __global uint* numbers = pass == 0 ? sums : plan;
+    const uint end = pass == 0 ? count : limit + 1;
+    before = 0;
+    for (uint k = me; k - me < end; k += size) {
+      const uint at = pass == 0 ? k : PLAN_LENGTHS + limit - k;
+      const uint number = k < end ? numbers[at] : 0;
+      const uint place = before + scan_group(number, shared, &total);
+      if (k < end) numbers[at] = place;
+      before += total;
+    }
   }
   if (me == 0) plan[PLAN_TASKS] = before;
 }

@@ -81,7 +81,8 @@ class ClBackend final : public Backend {
   }
 
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
-    return std::make_unique<ClDevice>(device, handicap, handle(device), kernels_, cache_, pool_of(device));
+    return std::make_unique<ClDevice>(device, handicap, handle(device), kernels_, is_pocl(device) ? no_cache_ : cache_,
+                                      pool_of(device));
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {
@@ -139,6 +140,9 @@ class ClBackend final : public Backend {
 
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
+  // PoCL keeps what it builds itself, and hands out a program's binary only after it has compiled every kernel of it for
+  // work-groups of any size too, which is no use: 8 of 12.5 s that the kernels of msm took.
+  const ClProgramCache no_cache_{{}};
   std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;
 };

@@ -59,6 +59,7 @@ struct WorkRecord {
   Items items = 0;
   double ops = 0;
   Bytes bytes_in = 0, bytes_out = 0;
+  std::optional<std::string> ceiling{};  // what ceiling_share is a share of: "int32", "host link"; none where nothing is known
 };
 
 struct PlanChosen {                   // what `auto` settled on

@@ -183,6 +183,7 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
   run.time = read_summary(j.at("time_ns"));
   run.work = {work.at("items").integer<Items>(), work.at("ops").number(), work.at("bytes_in").integer<Bytes>(),
               work.at("bytes_out").integer<Bytes>()};
+  if (work.has("ceiling")) run.work.ceiling = work.at("ceiling").string();
   run.rate = rate.at("value").number();
   run.rate_unit = rate.at("unit").string();
   run.merge = j.at("merge_ns").nanos();

@@ -193,6 +193,7 @@ Json run_json(const RunRecord& run) {
   j["time_ns"] = summary(run.time);
   j["work"] = {
       {"items", run.work.items}, {"ops", number(run.work.ops)}, {"bytes_in", run.work.bytes_in}, {"bytes_out", run.work.bytes_out}};
+  if (run.work.ceiling) j["work"]["ceiling"] = *run.work.ceiling;
   j["rate"] = {{"value", number(run.rate)}, {"unit", run.rate_unit}};
   j["merge_ns"] = ns(run.merge);
   j["plan"] = plan(run.plan);

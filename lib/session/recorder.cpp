@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/session/ceiling.hpp"
+
 namespace mgpu {
 namespace {
 
@@ -114,6 +116,10 @@ class Recorder {
     input.time = run.time.median;
     input.predicted = run.plan.predicted;
     for (std::size_t i = 0; i < count; ++i) input.alone.push_back(alone(i));
+    if (const auto ceiling = ceiling_of_cell(cell); ceiling && time > 0) {
+      run.work.ceiling = ceiling->kind;
+      input.ceiling_share = ceiling->seconds / time;
+    }
     run.metrics = compute_metrics(run.timeline, parts, input);
     run.bottleneck = find_bottleneck(run.timeline);
     for (std::size_t i = 0; i < count; ++i) run.per_device.push_back(per_device(run, cell, parts[i], i));
@@ -121,6 +127,32 @@ class Recorder {
       const std::vector<DeviceParts> then = device_parts(timeline_of(sample, cell, count));
       for (std::size_t i = 0; i < count; ++i) run.per_device[i].busy_samples.push_back(then[i].busy);
     }
+  }
+
+  // Of the devices that share the cell's work. None where one was not calibrated, or is gone.
+  std::optional<Ceiling> ceiling_of_cell(const Cell& cell) const {
+    const Calibration& known = options_.calibration;
+    std::vector<DeviceCeiling> devices;
+    LinkCeiling link;
+    bool cpu = false;  // copies with its cores: no link
+    for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+      if (i >= known.devices.size() || !known.devices[i] || !devices_[i].open) return std::nullopt;
+      devices.push_back({*known.devices[i], workload_.demand(devices_[i].open->resources().traits())});
+      link.up += known.devices[i]->pinned_up;
+      link.down += known.devices[i]->pinned_down;
+      cpu |= devices_[i].facts.is_cpu();
+    }
+    if (known.link && cell.count == devices_.size()) {  // of fewer devices it is not known what they carry together
+      link.up = std::min(link.up, known.link->up);
+      link.down = std::min(link.down, known.link->down);
+    }
+    if (mode_ != Mode::resident && !cpu) {
+      const ItemCost cost = workload_.cost(mode_);
+      const auto items = static_cast<double>(workload_.shape().items);
+      link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * cell.count);
+      link.bytes_down = mode_ == Mode::end_to_end ? cost.out_bytes * items : 0;
+    }
+    return ceiling_of(devices, link);
   }
 
   void plan(RunRecord& run, const Cell& cell) const {

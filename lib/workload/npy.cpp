@@ -4,10 +4,10 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
-#include <system_error>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/workload/result_file.hpp"
 
 namespace mgpu {
 namespace {
@@ -120,18 +120,10 @@ void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::sp
                      std::to_string(shape.rows) + ", " + std::to_string(shape.columns) + "), }";
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';  // NumPy aligns the elements for mapping
   text += '\n';
-  std::filesystem::path temporary = file;
-  temporary += ".tmp";
-  std::ofstream out(temporary, std::ios::binary);
-  out << "\x93NUMPY" << '\x01' << '\x00' << static_cast<char>(text.size() & 0xff) << static_cast<char>(text.size() >> 8) << text;
-  out.write(reinterpret_cast<const char*>(elements.data()), static_cast<std::streamsize>(elements.size()));
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(temporary, file, error);
-  if (out && !error) return;
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  throw Error(ErrorKind::output, "--output " + file.string() + ": cannot be written" + (error ? ": " + error.message() : ""));
+  write_result_file(file, [&](std::ostream& out) {
+    out << "\x93NUMPY" << '\x01' << '\x00' << static_cast<char>(text.size() & 0xff) << static_cast<char>(text.size() >> 8) << text;
+    out.write(reinterpret_cast<const char*>(elements.data()), static_cast<std::streamsize>(elements.size()));
+  });
 }
 
 }  // namespace mgpu

@@ -26,6 +26,13 @@ struct Shape {
   Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result
 };
 
+// What a problem asks of a device at least, all of it on that one, in the kinds of work that `calibrate` measures ceilings of
+// (lib/device/capability.hpp). 0: next to nothing, or a kind whose ceiling is not measured. Transfers are no part of it.
+struct Demand {
+  double fp32 = 0, fp64 = 0, int32 = 0;  // operations, multiply-adds counted as two
+  double memory_bytes = 0;               // read and written
+};
+
 // How much a device can be given. `fits` 0: this device cannot do it in this mode; `reason` then says why in one line.
 struct Capacity {
   Items fits = 0, pipeline = 0;
@@ -38,8 +45,8 @@ struct Capacity {
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
-  // Before anything is measured: does the device compute what this program relies on? Compilers for integer code have failed at that.
-  // self_tested(), when those commands are complete, throws Error(unsupported): the device is then refused for this problem.
+  // Before anything is measured: does the device compute what this program relies on? Compilers for integer code have failed at
+  // that. self_tested(), when those commands are complete, throws Error(unsupported): the device is then refused for this problem.
   virtual void self_test(Stream&) {}
   virtual void self_tested() {}
   virtual void load(Stream& stream) = 0;     // before the samples, but for end to end: inputs that stay on the device
@@ -68,6 +75,7 @@ class Workload {
   virtual const Shape& shape() const = 0;
   virtual ItemCost cost(Mode) const { return shape().cost; }  // where a mode sends less than all inputs
   virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
+  virtual Demand demand(const DeviceTraits&) const { return {}; }  // nothing stated: no share of a ceiling is recorded
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
   virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
                                                  const Capacity& capacity) = 0;
@@ -78,13 +86,14 @@ class Workload {
   // every digest() and verify(), and these only after the first and the last sample of a case.
   virtual bool large_result() const { return false; }
 
-  virtual void expect(std::size_t) {}  // before begin_sample: so many devices share the sample, where that decides how it is computed
-  virtual void begin_sample() = 0;     // forget the partials of the sample before
-  virtual bool merge_on_device(
-      const DeviceTraits& best) const = 0;  // all partials are here: would the device be faster than the host?
-  virtual void merge() = 0;                 // combine the partials on the host; the result is complete
+  // Before begin_sample: so many devices share the sample, where that decides how it is computed.
+  virtual void expect(std::size_t) {}
+  virtual void begin_sample() = 0;  // forget the partials of the sample before
+  // All partials are here: would the device be faster than the host?
+  virtual bool merge_on_device(const DeviceTraits& best) const = 0;
+  virtual void merge() = 0;                                    // combine the partials on the host; the result is complete
   virtual MergeEstimate merge_estimate() const { return {}; }  // what merge() costs; nothing unless stated
-  virtual std::string digest() const = 0;   // lower-case hex of the merged result
+  virtual std::string digest() const = 0;                      // lower-case hex of the merged result
   // Against a reference that shares no code with the kernels or merge(). Slow parts of the reference are computed once and kept.
   virtual Verdict verify(VerifyLevel level, std::uint64_t seed) = 0;
   virtual void write_result(const std::filesystem::path& file) const = 0;  // --output; throws Error(output)
@@ -99,6 +108,12 @@ struct SuiteOption {
   Kind kind = Kind::name;
 };
 
+// What a suite keeps of an input file once it is read.
+class InputData {
+ public:
+  virtual ~InputData() = default;
+};
+
 // One problem as asked for. `options` is complete. `input` empty: seeded random data.
 struct SuiteParams {
   std::uint64_t size = 0;
@@ -106,6 +121,7 @@ struct SuiteParams {
   std::map<std::string, std::string> options;
   std::optional<std::filesystem::path> input;
   std::vector<std::filesystem::path> more_inputs;  // --input FILE,FILE,..: those after the first
+  std::shared_ptr<InputData> input_data;           // left by size_of_input for `make`, where finding the size takes reading it all
   unsigned host_threads = 1;
   std::size_t devices = 1;  // of the set: most that will share the problem
 };
@@ -120,8 +136,8 @@ struct SuiteInfo {
   std::size_t inputs = 1;   // how many files --input takes at most
   // Host memory one problem of this size takes, for a check before anything is allocated.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
-  // The size that --input gives. Throws Error(input).
-  std::uint64_t (*size_of_input)(const std::filesystem::path&) = nullptr;
+  // The size that --input gives; all but `size` is set. Throws Error(input).
+  std::uint64_t (*size_of_input)(SuiteParams&) = nullptr;
   // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`, where there is one: puts what the options left open into them, for the record.

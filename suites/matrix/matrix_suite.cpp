@@ -32,7 +32,7 @@ void settle(SuiteParams& params) {
   params.options["inner"] = std::to_string(problem.inner);
 }
 
-std::uint64_t rows_of_input(const std::filesystem::path& file) { return read_npy_shape(file).rows; }
+std::uint64_t rows_of_input(SuiteParams& params) { return read_npy_shape(*params.input).rows; }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<MatrixWorkload>(params); }
 

@@ -66,6 +66,17 @@ Capacity MatrixWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return matrix::capacity(device, problem_, geometry_, mode);
 }
 
+// Where tensor cores may be used, no ceiling is known: `calibrate` does not measure them.
+Demand MatrixWorkload::demand(const DeviceTraits& device) const {
+  Demand demand;
+  const bool wide = problem_.precision == Precision::fp64;
+  const bool portable = problem_.kernel == KernelChoice::portable;
+  if (wide && device.nvidia && !portable) return demand;
+  (wide ? demand.fp64 : demand.fp32) = shape_.ops;
+  demand.memory_bytes = static_cast<double>(shape_.bytes_in + shape_.bytes_out);
+  return demand;
+}
+
 std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
   return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits);
 }

@@ -17,6 +17,7 @@ class MatrixWorkload : public Workload {
   explicit MatrixWorkload(const SuiteParams& params);
 
   const Shape& shape() const override { return shape_; }
+  Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return operands_.all(); }

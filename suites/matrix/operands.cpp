@@ -2,26 +2,14 @@
 #include "suites/matrix/operands.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
+#include "lib/workload/splitmix64.hpp"
 
 namespace mgpu::matrix {
 namespace {
-
-constexpr Bytes page = 4096;
-constexpr Bytes paged(Bytes size) { return (size + page - 1) / page * page; }
-
-// Number n of the SplitMix64 sequence that starts at `seed` (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
-// OOPSLA 2014).
-std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t n) {
-  std::uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 
 template <class Real>
 Real element(std::uint64_t bits, bool integer) {
@@ -43,25 +31,23 @@ void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned t
 
 }  // namespace
 
-void Operands::Free::operator()(std::byte* p) const { std::free(p); }
-
 Bytes Operands::bytes(const Problem& problem) {
-  return paged(problem.a_bytes()) + paged(problem.b_bytes()) + (problem.reads_c() ? 2 : 1) * paged(problem.c_bytes()) + page;
+  return in_pages(problem.a_bytes()) + in_pages(problem.b_bytes()) + (problem.reads_c() ? 2 : 1) * in_pages(problem.c_bytes()) +
+         page_bytes;
 }
 
 Operands::Operands(const Problem& problem, const SuiteParams& params)
     : a_size_(problem.a_bytes()),
-      b_at_(paged(a_size_)),
+      b_at_(in_pages(a_size_)),
       b_size_(problem.b_bytes()),
-      c_in_at_(b_at_ + paged(b_size_)),
+      c_in_at_(b_at_ + in_pages(b_size_)),
       c_in_size_(problem.reads_c() ? problem.c_bytes() : 0),
-      c_at_(c_in_at_ + paged(c_in_size_)),
+      c_at_(c_in_at_ + in_pages(c_in_size_)),
       c_size_(problem.c_bytes()),
-      size_(c_at_ + paged(c_size_)) {
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, bytes(problem))));
-  if (!data_) throw Error(ErrorKind::out_of_memory, "no host memory for matrices of " + std::to_string(size_) + " bytes");
+      size_(c_at_ + in_pages(c_size_)),
+      pages_(size_, "matrices of " + std::to_string(size_) + " bytes") {
   const std::span<std::byte> parts[] = {
-      {data_.get(), a_size_}, {data_.get() + b_at_, b_size_}, {data_.get() + c_in_at_, c_in_size_}};
+      {pages_.data(), a_size_}, {pages_.data() + b_at_, b_size_}, {pages_.data() + c_in_at_, c_in_size_}};
   if (params.input) {
     const NpyShape shapes[] = {{problem.rows, problem.inner, problem.element()},
                                {problem.inner, problem.columns, problem.element()},

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 
+#include "lib/workload/pages.hpp"
 #include "suites/matrix/problem.hpp"
 
 namespace mgpu::matrix {
@@ -17,19 +17,16 @@ class Operands {
 
   static Bytes bytes(const Problem& problem);  // what one takes
 
-  std::span<const std::byte> all() const { return {data_.get(), size_}; }
+  std::span<const std::byte> all() const { return {pages_.data(), size_}; }
   std::span<const std::byte> a() const { return all().subspan(0, a_size_); }
   std::span<const std::byte> b() const { return all().subspan(b_at_, b_size_); }
   std::span<const std::byte> c_in() const { return all().subspan(c_in_at_, c_in_size_); }  // empty when beta is 0
-  std::span<std::byte> c() { return {data_.get() + c_at_, c_size_}; }
+  std::span<std::byte> c() { return {pages_.data() + c_at_, c_size_}; }
   std::span<const std::byte> c() const { return all().subspan(c_at_, c_size_); }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const;
-  };
   Bytes a_size_, b_at_, b_size_, c_in_at_, c_in_size_, c_at_, c_size_, size_;
-  std::unique_ptr<std::byte[], Free> data_;
+  Pages pages_;
 };
 
 }  // namespace mgpu::matrix

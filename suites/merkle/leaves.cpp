@@ -2,24 +2,14 @@
 #include "suites/merkle/leaves.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
-#include <new>
 
 #include "lib/base/error.hpp"
 #include "lib/workload/parallel_for.hpp"
+#include "lib/workload/splitmix64.hpp"
 
 namespace mgpu::merkle {
 namespace {
-
-constexpr std::size_t page = 4096;
-
-std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t n) {
-  std::uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 
 Error cannot_read(const std::filesystem::path& file, const std::string& why) {
   return Error(ErrorKind::input, "--input " + file.string() + ": " + why);
@@ -27,19 +17,13 @@ Error cannot_read(const std::filesystem::path& file, const std::string& why) {
 
 }  // namespace
 
-void Leaves::Free::operator()(std::byte* p) const { std::free(p); }
-
-Leaves::Leaves(std::uint64_t count) : count_(count) {
-  const std::size_t size = std::max(page, (bytes_of_leaves(count) + page - 1) / page * page);
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, size)));
-  if (!data_) throw Error(ErrorKind::out_of_memory, "no host memory for " + std::to_string(count) + " leaves");
-}
+Leaves::Leaves(std::uint64_t count) : count_(count), pages_(bytes_of_leaves(count), std::to_string(count) + " leaves") {}
 
 Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads) {
   constexpr std::uint64_t words_at_once = std::uint64_t{1} << 18;
   Leaves leaves(count);
   const std::uint64_t words = count * 4;
-  std::byte* data = leaves.data_.get();
+  std::byte* data = leaves.pages_.data();
   parallel_for((words + words_at_once - 1) / words_at_once, threads, [&](std::uint64_t chunk) {
     const std::uint64_t end = std::min(words, (chunk + 1) * words_at_once);
     for (std::uint64_t i = chunk * words_at_once; i < end; ++i) {
@@ -53,7 +37,7 @@ Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads)
 Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count) {
   if (count_in_file(file) != count) throw cannot_read(file, "does not hold the expected " + std::to_string(count) + " leaves");
   Leaves leaves(count);
-  std::byte* data = leaves.data_.get();
+  std::byte* data = leaves.pages_.data();
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw cannot_read(file, "cannot be opened");
   const Bytes capacity = count * digest_bytes;

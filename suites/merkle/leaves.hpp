@@ -3,37 +3,31 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <memory>
 #include <span>
 
-#include "lib/base/units.hpp"
+#include "lib/workload/pages.hpp"
 #include "suites/merkle/tree.hpp"
 
 namespace mgpu::merkle {
 
-// Page-aligned, so that it can be pinned in place.
 class Leaves {
  public:
-  // Leaf i is four 64-bit little-endian words, number 4 i .. 4 i + 3 of the SplitMix64 sequence (Steele, Lea, Flood: Fast
-  // splittable pseudorandom number generators, OOPSLA 2014) that starts at `seed`: a function of seed and i alone, so threads do
-  // not matter.
+  // Leaf i is four 64-bit little-endian words, splitmix64(seed, 4 i) .. splitmix64(seed, 4 i + 3): a function of seed and i alone,
+  // so threads do not matter.
   static Leaves random(std::uint64_t count, std::uint64_t seed, unsigned threads);
   // `count` is what count_in_file said. Throws Error(input) when the file cannot be read or has another size by now.
   static Leaves from_file(const std::filesystem::path& file, std::uint64_t count);
 
   std::uint64_t count() const { return count_; }
-  std::span<const std::byte> bytes() const { return {data_.get(), count_ * digest_bytes}; }
+  std::span<const std::byte> bytes() const { return {pages_.data(), count_ * digest_bytes}; }
   std::span<const std::byte> bytes(std::uint64_t first, std::uint64_t end) const {
     return bytes().subspan(first * digest_bytes, (end - first) * digest_bytes);
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const;
-  };
   explicit Leaves(std::uint64_t count);
   std::uint64_t count_;
-  std::unique_ptr<std::byte[], Free> data_;
+  Pages pages_;
 };
 
 // Leaves in a file: 32 bytes each, the last one filled up with zeros; an empty file has none. Throws Error(input) for a directory

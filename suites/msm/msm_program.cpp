@@ -70,6 +70,9 @@ void MsmProgram::make_kernels(DeviceResources& device, bool ptx) {
   accumulate_ = device.kernel(accumulate_file, "accumulate", options);
   combine_ = device.kernel(accumulate_file, "combine", options);
   halve_ = device.kernel(reduce_file, "halve", options);
+  if (made_on_device(traits_, workload_.problem(), mode_)) {
+    maker_ = std::make_unique<BaseMaker>(workload_.bases(), device, options, heavy_);
+  }
 }
 
 void MsmProgram::self_test(Stream& stream) { self_test_->enqueue(stream); }
@@ -81,12 +84,17 @@ void MsmProgram::self_tested() {
 
 void MsmProgram::load(Stream& stream) {
   const Terms& terms = workload_.terms();
-  stream.upload(*points_[0], 0, terms.point_bytes(0, terms.count()));
+  if (maker_) {
+    maker_->enqueue(stream, *points_[0]);
+  } else {
+    stream.upload(*points_[0], 0, terms.point_bytes(0, terms.count()));
+  }
   if (mode_ == Mode::resident) stream.upload(*scalars_[0], 0, terms.scalar_bytes(0, terms.count()));
 }
 
 void MsmProgram::prepare(Stream& stream) {
   windows_ = workload_.windows();
+  maker_.reset();  // before the first sample that counts: there is a warm-up
   open_ = false;
   const Terms& terms = workload_.terms();
   if (workload_.problem().axis == Axis::points) return;

@@ -38,6 +38,7 @@ class MsmProgram : public DeviceProgram {
 
   MsmWorkload& workload_;
   std::unique_ptr<SelfTest> self_test_;  // until it is done
+  std::unique_ptr<BaseMaker> maker_;     // until the first sample
   const DeviceTraits traits_;
   const Mode mode_;
   const std::size_t light_, heavy_, group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers

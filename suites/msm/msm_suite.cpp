@@ -25,6 +25,29 @@ Bytes host_bytes(const SuiteParams& params) {
   return bytes_of_terms(curve_of(params), params.size) + (params.input ? params.size * parsing : 0);
 }
 
+class MsmInput final : public InputData {
+ public:
+  explicit MsmInput(Terms terms) : terms_(std::make_shared<Terms>(std::move(terms))) {}
+  const std::shared_ptr<Terms>& terms() const { return terms_; }
+
+ private:
+  std::shared_ptr<Terms> terms_;
+};
+
+std::uint64_t terms_of_input(SuiteParams& params) {
+  const auto input = std::make_shared<MsmInput>(terms_from_file(*params.input, curve_of(params)));
+  params.input_data = input;
+  return input->terms()->count();
+}
+
+std::shared_ptr<Terms> terms_of(const SuiteParams& params) {
+  if (const auto* input = dynamic_cast<const MsmInput*>(params.input_data.get())) return input->terms();
+  const auto scalars = static_cast<Scalars>(index_of(scalar_names, params.options.at("scalars")));
+  return std::make_shared<Terms>(params.input
+                                     ? terms_from_file(*params.input, curve_of(params))
+                                     : Terms::seeded(curve_of(params), params.size, scalars, params.seed, params.host_threads));
+}
+
 void check(const SuiteParams& params) { bytes_of_terms(curve_of(params), params.size); }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
@@ -35,11 +58,7 @@ std::unique_ptr<Workload> make(const SuiteParams& params) {
   options.window_bits = window == "auto" ? 0 : static_cast<unsigned>(std::stoul(window));
   options.devices = params.devices;
   options.host_threads = params.host_threads;
-  const auto scalars = static_cast<Scalars>(index_of(scalar_names, params.options.at("scalars")));
-  return std::make_unique<MsmWorkload>(
-      params.input ? terms_from_file(*params.input, curve_of(params))
-                   : Terms::random(curve_of(params), params.size, scalars, params.seed, params.host_threads),
-      options);
+  return std::make_unique<MsmWorkload>(terms_of(params), options);
 }
 
 std::vector<std::string> window_values() {
@@ -67,7 +86,7 @@ SuiteInfo msm_suite() {
       {"window", "bits of a window; auto: the cheapest for the points of a device", window_values()}};
   info.modes = {Mode::resident, Mode::scalars, Mode::end_to_end};
   info.host_bytes = host_bytes;
-  info.size_of_input = count_in_file;
+  info.size_of_input = terms_of_input;
   info.check = check;
   info.make = make;
   return info;

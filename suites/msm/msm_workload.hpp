@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "suites/msm/terms.hpp"
+#include "suites/msm/bases.hpp"
 #include "suites/msm/windows.hpp"
 
 namespace mgpu::msm {
@@ -21,36 +21,42 @@ struct MsmOptions {
 
 class MsmWorkload : public Workload {
  public:
-  MsmWorkload(Terms terms, const MsmOptions& options);
+  MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options);
+  MsmWorkload(Terms terms, const MsmOptions& options) : MsmWorkload(std::make_shared<Terms>(std::move(terms)), options) {}
 
   const Shape& shape() const override { return shape_; }
   ItemCost cost(Mode mode) const override;
+  Demand demand(const DeviceTraits&) const override { return demand_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
-  std::span<const std::byte> transfer_memory() const override { return terms_.memory(); }
+  std::span<const std::byte> transfer_memory() const override { return terms_->memory(); }
   void expect(std::size_t devices) override;
   void begin_sample() override;
   bool merge_on_device(const DeviceTraits&) const override { return false; }  // a handful of additions
   void merge() override;
+  MergeEstimate merge_estimate() const override;
   std::string digest() const override;  // x and y
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
   // For the programs.
-  const Terms& terms() const { return terms_; }
+  const Terms& terms() const { return *terms_; }
   const MsmOptions& options() const { return options_; }
   const Problem& problem() const { return problem_; }
   const Windows& windows() const { return windows_; }  // of the sample under way
   bool fold() const { return fold_; }
+  const Bases& bases();                   // made at the first call; for terms with known logarithms
   void add_partial(const SumBytes& sum);  // from any thread, in any order
 
  private:
-  Terms terms_;
+  std::shared_ptr<Terms> terms_;
   MsmOptions options_;
   const HostPoints& points_;
   bool fold_;
   Problem problem_;
   Shape shape_;
+  Demand demand_;
+  std::optional<Bases> bases_;
   Windows windows_;
   std::mutex mutex_;  // over partial_
   SumBytes partial_;

@@ -2,25 +2,14 @@
 #include "suites/msm/terms.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "lib/base/error.hpp"
 #include "lib/workload/parallel_for.hpp"
+#include "lib/workload/splitmix64.hpp"
 
 namespace mgpu::msm {
 namespace {
-
-constexpr std::size_t page = 4096;
-
-// Number n of the SplitMix64 sequence (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014) from
-// `seed`.
-std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t n) {
-  std::uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 
 // Uniform below the order, by rejection: an attempt fails with probability 0.24 (BN254) or 0.09, 2^16 of them never.
 Scalar uniform(std::uint64_t seed, std::uint64_t n, const Scalar& order, unsigned order_bits) {
@@ -34,24 +23,21 @@ Scalar uniform(std::uint64_t seed, std::uint64_t n, const Scalar& order, unsigne
 
 }  // namespace
 
-void Terms::Free::operator()(std::byte* p) const { std::free(p); }
-
 Terms::Terms(Curve curve, std::uint64_t count)
-    : curve_(curve), count_(count), points_size_((count * affine_bytes(curve) + page - 1) / page * page) {
-  bytes_of_terms(curve, count);
-  const std::size_t size = std::max(page, points_size_ + (count * sizeof(Scalar) + page - 1) / page * page);
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, size)));
-  if (!data_) throw Error(ErrorKind::out_of_memory, "no host memory for " + std::to_string(count) + " terms");
-  std::memset(data_.get(), 0, size);
+    : curve_(curve),
+      count_(count),
+      points_size_(in_pages(std::min(bytes_of_terms(curve, count), count * affine_bytes(curve)))),
+      pages_(points_size_ + count * sizeof(Scalar), std::to_string(count) + " terms") {
+  std::memset(pages_.data(), 0, memory().size());
 }
 
-Terms Terms::random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed, unsigned threads) {
+Terms Terms::seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed, unsigned threads) {
   Terms terms(curve, count);
   const Scalar order = order_of(curve);
   const unsigned bits = order_bits_of(curve);
   const std::uint64_t point_seed = splitmix64(seed, 0), scalar_seed = splitmix64(seed, 1);
   terms.logs_ = KnownLogs{uniform(point_seed, 0, order, bits), uniform(point_seed, 1, order, bits)};
-  host_points(curve).multiples({terms.data_.get(), count * affine_bytes(curve)}, terms.logs_->first, terms.logs_->step, threads);
+  terms.points_missing_ = true;
   constexpr std::uint64_t block = 4096;
   const std::span<Scalar> all = terms.scalars();
   parallel_for((count + block - 1) / block, threads, [&](std::uint64_t b) {
@@ -63,6 +49,18 @@ Terms Terms::random(Curve curve, std::uint64_t count, Scalars scalars, std::uint
     }
   });
   return terms;
+}
+
+Terms Terms::random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed, unsigned threads) {
+  Terms terms = seeded(curve, count, scalars, seed, threads);
+  terms.make_points(threads);
+  return terms;
+}
+
+void Terms::make_points(unsigned threads) {
+  if (!points_missing_) return;
+  points_missing_ = false;
+  host_points(curve_).multiples({pages_.data(), count_ * affine_bytes(curve_)}, logs_->first, logs_->step, threads);
 }
 
 std::span<const std::byte> Terms::point_bytes(std::uint64_t begin, std::uint64_t end) const {

@@ -116,12 +116,6 @@ Scalar reduced(Scalar s, const Scalar& order) {
 
 }  // namespace
 
-std::uint64_t count_in_file(const std::filesystem::path& file) {
-  Reader reader{file, {}, {}};
-  reader.read();
-  return reader.terms.size();
-}
-
 Terms terms_from_file(const std::filesystem::path& file, Curve curve) {
   Reader reader{file, {}, {}};
   reader.read();

@@ -2,10 +2,13 @@
 #include "suites/msm/windows.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "lib/base/quantity.hpp"
+#include "suites/msm/bases.hpp"
 
 namespace mgpu::msm {
 namespace {
@@ -47,6 +50,42 @@ Windows best_split_windows(Curve curve, bool fold, std::uint64_t points, std::si
                   [&](const Windows& w) { return static_cast<double>((w.count + devices - 1) / devices) * cost(w, points); });
 }
 
+bool made_on_device(const DeviceTraits& device, const Problem& problem, Mode mode) {
+  return !device.cpu && mode != Mode::end_to_end && problem.known_logs && problem.points > 0;
+}
+
+BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars) {
+  const Scalar order = order_of(curve);
+  BitLengths lengths{};
+  for (Scalar s : scalars) {
+    std::uint64_t borrow = 0;
+    const Scalar opposite = subtract(order, s, borrow);
+    if (fold && less(opposite, s)) s = opposite;
+    std::size_t limb = 4;
+    while (limb > 0 && s[limb - 1] == 0) --limb;
+    ++lengths[limb == 0 ? 0 : 64 * (limb - 1) + static_cast<std::size_t>(std::bit_width(s[limb - 1]))];
+  }
+  return lengths;
+}
+
+double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths) {
+  // Of n 32-bit words: a product is n^2 wide multiply-adds, a square n (n + 1) / 2, each two slots of the multiplier; a reduction
+  // n^2 wide ones and n narrow ones. Additions: kernels/msm_curve.cl.
+  const double n = static_cast<double>(field_bytes(curve)) / 4;
+  const double product = 2 * n * n, square = n * (n + 1), reduction = 2 * n * n + n;
+  const double mixed = 8 * product + 2 * square + 9 * reduction, full = 12 * product + 2 * square + 13 * reduction;
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned bits = least_window; bits <= largest_window; ++bits) {
+    double digits = 0;
+    for (std::size_t length = 0; length < lengths.size(); ++length) {
+      digits += static_cast<double>(lengths[length] * ((length + bits - 1) / bits));
+    }
+    const double buckets = digits > 0 ? static_cast<double>(windows_of(curve, fold, bits).all_buckets()) : 0;
+    least = std::min(least, digits * mixed + 2 * buckets * full);
+  }
+  return least;
+}
+
 std::uint64_t Pass::tasks() const { return std::min(entries(), buckets) + entries() / limit; }
 
 Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned windows, std::uint32_t buckets_each) {
@@ -66,7 +105,7 @@ Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned windows,
 
 Bytes Layout::total() const {
   return slots * (points + scalars) + codes + ranks + entries + counts + bases + plan + tasks + longs + partials + buckets +
-         scratch;
+         scratch + maker;
 }
 
 Bytes Layout::largest() const { return std::max({points, scalars, ranks, entries, tasks, partials, buckets, scratch}); }
@@ -79,6 +118,7 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Ite
   plan.slots = by_points && mode != Mode::resident ? 2 : 1;
   plan.points = at_least_one(by_points && mode == Mode::end_to_end ? slice : problem.points, affine_bytes(problem.curve));
   plan.scalars = at_least_one(by_points && mode != Mode::resident ? slice : problem.points, sizeof(Scalar));
+  plan.maker = made_on_device(device, problem, mode) ? BaseMaker::buffer_bytes(problem.curve, problem.points) : 0;
   for (const Windows& windows : problem.windows) {
     const auto at_once = by_points ? windows.count : static_cast<unsigned>(std::min<Items>(windows.count, fits));
     const Pass pass = pass_of(device, slice, at_once, windows.buckets());

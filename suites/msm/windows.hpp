@@ -1,7 +1,9 @@
 // How a problem is cut into windows, what that costs, and what a device must hold for it. Pure.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "lib/plan/slice_source.hpp"
@@ -30,6 +32,13 @@ Windows best_windows(Curve curve, bool fold, std::uint64_t points);
 // The cheapest when the windows are split over `devices`: the slowest device has ceil(count / devices) of them.
 Windows best_split_windows(Curve curve, bool fold, std::uint64_t points, std::size_t devices);
 
+// How many scalars have how many bits, after folding.
+using BitLengths = std::array<std::uint64_t, 257>;
+BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars);
+// Multiply-adds of 32-bit words, each half of a product, that these take with the window where they are fewest: a mixed addition
+// for every digit, two full ones for every bucket. Nothing else of the algorithm needs the multiplier.
+double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths);
+
 // One pass over a slice: `points` points in `windows` windows of `bits` bits. A bucket is cut into tasks of at most `limit` points.
 struct Pass {
   std::uint64_t points = 0, buckets = 0;  // buckets: of all windows of the slice
@@ -49,7 +58,7 @@ struct Layout {
   unsigned slots = 1;             // of points and of scalars that are uploaded by slice
   Bytes points = 0, scalars = 0;  // each of them
   Bytes codes = 0, ranks = 0, entries = 0, counts = 0, bases = 0, plan = 0, tasks = 0, longs = 0, partials = 0;
-  Bytes buckets = 0, scratch = 0;
+  Bytes buckets = 0, scratch = 0, maker = 0;
   Bytes total() const;
   Bytes largest() const;
 };
@@ -58,7 +67,10 @@ struct Problem {
   Axis axis = Axis::points;
   std::uint64_t points = 0;
   std::vector<Windows> windows;  // any of these may be chosen for a sample; one for Axis::windows
+  bool known_logs = false;       // of the points
 };
+// Are the points made on the device instead of sent to it? A CPU's are in reach of it, and the host makes them faster.
+bool made_on_device(const DeviceTraits& device, const Problem& problem, Mode mode);
 Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits);
 Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode);
 

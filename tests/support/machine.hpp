@@ -18,13 +18,13 @@
 
 namespace mgpu::testing {
 
-// Resources that claim not to be a CPU's, so that what is launched on GPUs is run where there is none. `more_options` go to every
-// kernel.
+// Resources that claim to be a GPU's of no vendor: what is launched on GPUs is run where there is none, and what is launched on
+// others' GPUs on an NVIDIA one. `more_options` go to every kernel.
 class AsGpu final : public DeviceResources {
  public:
   explicit AsGpu(DeviceResources& real, std::string more_options = "")
       : real_(real), traits_(real.traits()), more_options_(std::move(more_options)) {
-    traits_.cpu = false;
+    traits_.cpu = traits_.nvidia = false;
   }
   const DeviceTraits& traits() const override { return traits_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override { return real_.allocate(size); }

@@ -61,6 +61,7 @@ class SumWorkload final : public Workload {
   }
 
   const Shape& shape() const override { return shape_; }
+  Demand demand(const DeviceTraits&) const override { return {0, 0, static_cast<double>(shape_.items), 0}; }
 
   Capacity capacity(const DeviceTraits& device, Mode mode) const override {
     const Items held = std::min(device.global_memory, device.max_allocation) / 2 / 8;

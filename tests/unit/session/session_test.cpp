@@ -88,6 +88,29 @@ TEST_CASE("all strategies in both modes are recorded, verified, and have one dig
   CHECK(*find(report, "equal", Mode::resident).metrics.efficiency > 0.95);
 }
 
+TEST_CASE("what was reached is a share of the ceiling of the devices that did the work, where both are calibrated") {
+  Silent observer;
+  SessionOptions options = options_for(2, 1 << 20);
+  options.strategies = parse_strategies("single,equal");
+  options.modes = {Mode::resident};
+  Capability capability;
+  capability.int32_ops = 1e9;  // as many as the fakes really do
+  options.calibration.devices = {capability, capability};
+  const Report known = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  for (const RunRecord& run : known.runs) {
+    CAPTURE(run.strategy);
+    CHECK(run.work.ceiling == "int32");
+    REQUIRE(run.metrics.ceiling_share);
+    CHECK(*run.metrics.ceiling_share > 0.9);
+    CHECK(*run.metrics.ceiling_share <= 1.0);
+  }
+  options.calibration.devices[1].reset();
+  const Report half = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  CHECK(find(half, "single", Mode::resident).metrics.ceiling_share);
+  CHECK_FALSE(find(half, "equal", Mode::resident).metrics.ceiling_share);
+  CHECK_FALSE(find(half, "equal", Mode::resident).work.ceiling);
+}
+
 TEST_CASE("a mode that the suite does not have is left out") {
   Silent observer;
   SessionOptions options = options_for(2, 1 << 18);

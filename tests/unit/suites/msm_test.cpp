@@ -156,8 +156,8 @@ TEST_CASE("JSON and CSV files of the same terms are read alike, scalars reduced 
   json += "]}";
   for (const std::string& text : {json, csv}) {
     const TemporaryFile file(text);
-    CHECK(count_in_file(file.path) == 3);
     const Terms terms = terms_from_file(file.path, Curve::bls12_381);
+    REQUIRE(terms.count() == 3);
     CHECK(std::equal(terms.point_bytes(0, 3).begin(), terms.point_bytes(0, 3).end(), random.point_bytes(0, 3).begin()));
     CHECK(terms.scalars()[0] == random.scalars()[0]);
     CHECK(to_hex(terms.scalars()[1]) == "1824b159acc5056f998c4fefecbc4ff55884b7fa0003480200000001fffffffd");  // 2^256 - 1 mod r
@@ -217,6 +217,53 @@ TEST_CASE("a wrong sum does not verify, with or without known logarithms") {
     CHECK(verdict.status == Verdict::Status::failed);
     CHECK(says(verdict.message, "the reference says"));
   }
+}
+
+TEST_CASE("a file's terms are read once: what gives the size gives the workload") {
+  SuiteParams params;
+  for (const SuiteInfo& info : all_suites()) {
+    if (info.name != "msm") continue;
+    for (const SuiteOption& option : info.options) params.options[option.name] = option.values.front();
+    {
+      const TemporaryFile file("scalar,x,y\n5,1,2\n");
+      params.input = file.path;
+      params.size = info.size_of_input(params);
+    }
+    CHECK(params.size == 1);
+    const auto workload = info.make(params);  // the file is gone
+    CHECK(workload->shape().items == 1);
+    return;
+  }
+  FAIL("no suite msm");
+}
+
+TEST_CASE("seeded terms make their points when asked, the same as at once") {
+  Terms later = Terms::seeded(Curve::bls12_381, 40, Scalars::witness, 3, 1);
+  const Terms at_once = Terms::random(Curve::bls12_381, 40, Scalars::witness, 3, 1);
+  CHECK_FALSE(std::equal(later.memory().begin(), later.memory().end(), at_once.memory().begin()));
+  later.make_points(2);
+  CHECK(std::equal(later.memory().begin(), later.memory().end(), at_once.memory().begin()));
+}
+
+TEST_CASE("bits of scalars are counted after folding, and fewer bits need fewer multiply-adds") {
+  Scalar r_less_1 = order_of(Curve::bn254);
+  r_less_1[0] -= 1;
+  const Scalar scalars[] = {{}, {1, 0, 0, 0}, {0xffff, 0, 0, 0}, {0, 1, 0, 0}, r_less_1};
+  const BitLengths folded = bit_lengths(Curve::bn254, true, scalars), plain = bit_lengths(Curve::bn254, false, scalars);
+  CHECK(folded[0] == 1);
+  CHECK(folded[1] == 2);  // r - 1 is -1
+  CHECK(folded[16] == 1);
+  CHECK(folded[65] == 1);
+  CHECK(plain[1] == 1);
+  CHECK(plain[254] == 1);
+  BitLengths one{}, wide{};
+  wide[253] = 1 << 20;
+  // 16 windows of 16 bits: 8 products, 2 squares and 9 reductions of 8 words for each digit, 12, 2 and 13 twice for each bucket.
+  CHECK(least_multiply_adds(Curve::bn254, true, wide) ==
+        doctest::Approx(16.0 * ((1 << 20) * 2392.0 + 2 * 32768 * 3448.0)).epsilon(0.02));
+  one[1] = 1 << 20;
+  CHECK(least_multiply_adds(Curve::bn254, true, one) < least_multiply_adds(Curve::bn254, true, wide) / 10);
+  CHECK(least_multiply_adds(Curve::bls12_381, true, BitLengths{}) == 0);
 }
 
 TEST_CASE("each mode says what it sends, and the windows follow the number of devices") {

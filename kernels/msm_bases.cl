@@ -1,0 +1,45 @@
+// The points of a seeded problem: known multiples of the generator, for set-up. OpenCL C 1.2.
+#include "msm_curve.cl"
+
+// 1 / a by Fermat: a^(p - 2). Every work-item has the same exponent, and so the same way.
+PART Fp fp_inverse(Fp a) {
+  Fp r = fp_one();
+  for (int i = LIMBS - 1; i >= 0; --i) {
+    const uint word = MODULUS[i] - (i == 0 ? 2 : 0);  // no borrow: neither modulus has a lowest word below 2
+    for (int bit = 31; bit >= 0; --bit) {
+      r = fp_sqr(r);
+      if (word >> bit & 1) r = fp_mul(r, a);
+    }
+  }
+  return r;
+}
+
+// Work-item b makes points b * block to b * block + block - 1 of `count`: starts[b] + row[j], affine, with one inversion for all
+// the differences of x (Montgomery's trick: the products up to each are kept where its x will be). That start and row are never
+// equal, opposite or infinity but for row[0] is a matter of their logarithms, which are random: it fails with probability 2^-220,
+// and the sum would then not verify.
+__kernel void make_points(__global const uint4* starts, __global const uint4* row, uint block, ulong count,
+                          __global uint4* points) {
+  const ulong first = (ulong)get_global_id(0) * block;
+  if (first >= count) return;
+  const uint n = count - first < block ? (uint)(count - first) : block;
+  const Affine start = load_affine(starts, get_global_id(0));
+  points += first * AFFINE_QUADS;
+  Fp product = fp_one();
+  for (uint j = 1; j < n; ++j) {
+    fp_store(points + (ulong)j * AFFINE_QUADS, product);
+    product = fp_mul(product, fp_sub(load_affine(row, j).x, start.x));
+  }
+  Fp inverse = fp_inverse(product);
+  for (uint j = n - 1; j > 0; --j) {
+    __global uint4* point = points + (ulong)j * AFFINE_QUADS;
+    const Affine other = load_affine(row, j);
+    const Fp slope = fp_mul(fp_mul(inverse, fp_load(point)), fp_sub(other.y, start.y));
+    inverse = fp_mul(inverse, fp_sub(other.x, start.x));
+    const Fp x = fp_sub(fp_sub(fp_sqr(slope), start.x), other.x);
+    fp_store(point, x);
+    fp_store(point + FP_QUADS, fp_sub(fp_mul(slope, fp_sub(start.x, x)), start.y));
+  }
+  fp_store(points, start.x);
+  fp_store(points + FP_QUADS, start.y);
+}

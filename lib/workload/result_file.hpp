@@ -1,0 +1,13 @@
+// --output of suites: a file that is whole or not there.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <ostream>
+
+namespace mgpu {
+
+// What `write` writes goes beside `file`, which it then replaces. Throws Error(output), naming --output and the file.
+void write_result_file(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
+
+}  // namespace mgpu

@@ -1,0 +1,62 @@
+// See the header; the kernel is kernels/msm_bases.cl.
+#include "suites/msm/bases.hpp"
+
+#include <algorithm>
+
+namespace mgpu::msm {
+namespace {
+
+// A work-item makes a block: an inversion (380 multiplications of BN254) for all of it, so not a short one, but 2^16 of them at
+// least where there are enough points: an H200 runs 67,584 at once.
+std::uint32_t block_of(std::uint64_t count) { return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count >> 16, 16, 256)); }
+
+std::uint64_t blocks_of(std::uint64_t count) { return (count + block_of(count) - 1) / block_of(count); }
+
+// factor * step modulo r.
+Scalar reduced_product(const Scalar& step, std::uint32_t factor, const Scalar& order) {
+  Scalar sum{};
+  std::uint64_t ignored = 0;
+  for (unsigned bit = 32; bit-- > 0;) {  // double and add, each below 2 r < 2^256
+    sum = add(sum, sum, ignored);
+    if (!less(sum, order)) sum = subtract(sum, order, ignored);
+    if ((factor >> bit & 1) == 0) continue;
+    sum = add(sum, step, ignored);
+    if (!less(sum, order)) sum = subtract(sum, order, ignored);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Bases bases_of(Curve curve, std::uint64_t count, const KnownLogs& logs, unsigned threads) {
+  Bases bases;
+  bases.block = block_of(count);
+  bases.count = count;
+  bases.starts.resize(blocks_of(count) * affine_bytes(curve));
+  bases.row.resize(bases.block * affine_bytes(curve));
+  const HostPoints& points = host_points(curve);
+  points.multiples(bases.starts, logs.first, reduced_product(logs.step, bases.block, order_of(curve)), threads);
+  points.multiples(bases.row, Scalar{}, logs.step, 1);
+  return bases;
+}
+
+Bytes BaseMaker::buffer_bytes(Curve curve, std::uint64_t count) {
+  return count == 0 ? 0 : (blocks_of(count) + block_of(count)) * affine_bytes(curve);
+}
+
+BaseMaker::BaseMaker(const Bases& bases, DeviceResources& device, const std::string& options, std::size_t group)
+    : bases_(bases),
+      group_(group),
+      kernel_(device.kernel("msm_bases.cl", "make_points", options)),
+      starts_(device.allocate(bases.starts.size())),
+      row_(device.allocate(bases.row.size())) {}
+
+void BaseMaker::enqueue(Stream& stream, Buffer& points) {
+  stream.upload(*starts_, 0, bases_.starts);
+  stream.upload(*row_, 0, bases_.row);
+  const std::size_t blocks = (bases_.count + bases_.block - 1) / bases_.block;
+  stream.launch(*kernel_, {{(blocks + group_ - 1) / group_ * group_, 1, 1}, {group_, 1, 1}},
+                {starts_.get(), row_.get(), bases_.block, bases_.count, &points});
+}
+
+}  // namespace mgpu::msm
