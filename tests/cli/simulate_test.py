@@ -33,7 +33,7 @@ class Scenarios(Case):
 
 class Simulates(Scenarios):
     def test_every_strategy_runs_on_stated_devices_without_opencl_and_verifies(self):
-        report = self.simulated(NODE, "--device-counts", "1,2,4,8")
+        report = self.simulated(NODE, "-s", "all,auto", "--device-counts", "1,2,4,8")
         strategies = {s["name"] for s in json.loads(self.good("list", "strategies", "--json").out)["strategies"]}
         self.assertEqual({run["strategy"].split(":")[0] for run in report["runs"]}, strategies)
         self.assertEqual({run["mode"] for run in report["runs"]}, {"resident", "end_to_end"})
