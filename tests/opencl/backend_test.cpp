@@ -8,11 +8,14 @@
 #include "lib/exec/cl_backend.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/session/session.hpp"
+#include "tests/support/machine.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
 namespace fs = std::filesystem;
+
+using mgpu::testing::test_devices;
 
 namespace {
 
@@ -23,16 +26,6 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
   fs::path path;
 };
-
-// The devices tests run on: the first CPU in two if it can be split, else everything there is.
-std::vector<Device> test_devices(Backend& backend) {
-  auto found = backend.enumerate().devices;
-  REQUIRE_FALSE(found.empty());
-  for (const Device& device : found) {
-    if (device.is_cpu() && device.compute_units >= 2) return backend.split(device, 2);
-  }
-  return found;
-}
 
 class Quiet final : public SessionObserver {
  public:

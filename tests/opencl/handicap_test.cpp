@@ -5,24 +5,18 @@
 
 #include "lib/exec/cl_backend.hpp"
 #include "lib/session/session.hpp"
+#include "tests/support/machine.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
 using namespace std::chrono_literals;
 
+using mgpu::testing::test_devices;
+
 namespace {
 
 constexpr EmbeddedText kKernels[] = {kSumKernel};
-
-std::vector<Device> test_devices(Backend& backend) {
-  auto found = backend.enumerate().devices;
-  REQUIRE_FALSE(found.empty());
-  for (const Device& device : found) {
-    if (device.is_cpu() && device.compute_units >= 2) return backend.split(device, 2);
-  }
-  return found;
-}
 
 class Quiet final : public SessionObserver {
  public:

@@ -14,52 +14,12 @@
 #include "lib/workload/npy.hpp"
 #include "suites/matrix/matrix_workload.hpp"
 #include "suites/suites.hpp"
+#include "tests/support/machine.hpp"
 
 using namespace mgpu;
+using namespace mgpu::testing;
 
 namespace {
-
-// Resources that claim not to be a CPU's, so that the kernels for GPUs are run where there is none.
-class AsGpu final : public DeviceResources {
- public:
-  explicit AsGpu(DeviceResources& real) : real_(real), traits_(real.traits()) { traits_.cpu = false; }
-  const DeviceTraits& traits() const override { return traits_; }
-  std::unique_ptr<Buffer> allocate(Bytes size) override { return real_.allocate(size); }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
-    return real_.kernel(file, entry, options);
-  }
-  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
-
- private:
-  DeviceResources& real_;
-  DeviceTraits traits_;
-};
-
-// The devices of a machine, opened once for all tests: two parts of the first CPU if it can be split, else all there are.
-struct Machine {
-  Machine() : backend(make_cl_backend({embedded_kernels(), std::filesystem::temp_directory_path() / "mgpu-bench-test-kernels"})) {
-    auto devices = backend->enumerate().devices;
-    REQUIRE_FALSE(devices.empty());
-    for (const Device& device : devices) {
-      if (!device.is_cpu() || device.compute_units < 2) continue;
-      devices = backend->split(device, 2);
-      break;
-    }
-    for (const Device& device : devices) open.push_back(backend->open(device));
-    executor = std::make_unique<Executor>(*backend, open.size());
-  }
-
-  std::unique_ptr<Backend> backend;
-  std::vector<std::unique_ptr<OpenDevice>> open;
-  std::unique_ptr<Executor> executor;
-};
-
-Machine& machine() {
-  static Machine made;
-  return made;
-}
-
-enum class Path { own, gpu };
 
 struct Asked {
   std::uint64_t rows = 1, columns = 1, inner = 1;

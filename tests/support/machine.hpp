@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ class AsGpu final : public DeviceResources {
   std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
     return real_.kernel(file, entry, options + more_options_);
   }
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
 
  private:
   DeviceResources& real_;
@@ -38,17 +40,20 @@ class AsGpu final : public DeviceResources {
   std::string more_options_;
 };
 
-// The devices of a machine, opened once for all tests: two parts of the first CPU if it can be split, else all there are.
+// The devices tests run on: the first CPU in two if it can be split, else everything there is.
+inline std::vector<Device> test_devices(Backend& backend) {
+  auto found = backend.enumerate().devices;
+  REQUIRE_FALSE(found.empty());
+  for (const Device& device : found) {
+    if (device.is_cpu() && device.compute_units >= 2) return backend.split(device, 2);
+  }
+  return found;
+}
+
+// They, opened once for all tests.
 struct Machine {
   Machine() : backend(make_cl_backend({embedded_kernels(), std::filesystem::temp_directory_path() / "mgpu-bench-test-kernels"})) {
-    auto devices = backend->enumerate().devices;
-    REQUIRE_FALSE(devices.empty());
-    for (const Device& device : devices) {
-      if (!device.is_cpu() || device.compute_units < 2) continue;
-      devices = backend->split(device, 2);
-      break;
-    }
-    for (const Device& device : devices) open.push_back(backend->open(device));
+    for (const Device& device : test_devices(*backend)) open.push_back(backend->open(device));
     executor = std::make_unique<Executor>(*backend, open.size());
   }
 
