@@ -9,15 +9,16 @@ import matplotlib
 
 matplotlib.use("Agg")  # no display
 import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator  # noqa: E402
 
-from result_file import duration, makespan, number, rate, rows  # noqa: E402
+from result_file import duration, get, makespan, number, rate, rows  # noqa: E402
 
 BLUE, ORANGE, GREEN, RED, SKY, PINK, YELLOW, BLACK = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442", "#000000")
 COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
 WAIT = "#DDDDDD"
+ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}  # behind text that lines may cross
 KINDS = {"upload": (ORANGE, "///"), "compute": (BLUE, ""), "download": (PINK, "\\\\\\")}
 AT_MOST = len(MARKS)  # lines in one picture: more cannot be told apart
 
@@ -28,7 +29,7 @@ NEEDS = {"scaling": "no case has a speed-up (the times of the devices alone are 
 
 plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.fontsize": 10,
                      "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E5E5E5", "axes.axisbelow": True,
-                     "hatch.linewidth": 0.6, "savefig.dpi": 110, "svg.hashsalt": "mgpu-bench", "figure.constrained_layout.use": True})
+                     "hatch.linewidth": 0.6, "savefig.dpi": 110, "svg.hashsalt": "mgpu-bench", "figure.constrained_layout.use": True, "figure.constrained_layout.w_pad": 0.08})
 
 
 def save(figure, file):
@@ -93,28 +94,29 @@ def scaling(group):
         axes.errorbar([case.n + off for case in cases], y, yerr=[[max(0, e) for e in low], [max(0, e) for e in high]], label=name,
                       color=COLOURS[k], marker=MARKS[k], linestyle=DASHES[k], linewidth=1.6, markersize=7, markerfacecolor="white" if k % 2 else None,
                       capsize=4)
-    base = group.best().alone() or ("?", 0)
     single = min((case.alone() for line in lines.values() for case in line), key=lambda t: t[1])
     axes.plot([1], [1], marker="*", markersize=15, color=BLACK, linestyle="none", zorder=5,
               label=f"measured: device {single[0]} alone, {duration(single[1])}")
-    axes.set(title=group.title, xlabel="devices", ylabel="speed-up over the device fastest alone", xticks=counts, ylim=(0, None),
+    highest = max(max(ideal.values()), *(case.metric("speedup") for line in lines.values() for case in line))
+    axes.set(title=group.title, xlabel="devices", ylabel="speed-up over the device fastest alone", xticks=counts, ylim=(0, 1.06 * highest),
              xlim=(1 - 0.06 * most, most + 0.06 * most))
-    rates_on_the_right(axes, group, base)
-    axes.legend(loc="upper left", frameon=False)
+    rates_on_the_right(axes, group)
+    legend_below(figure, axes, 3)
     if hidden:
         axes.text(0.99, 0.02, f"not drawn, slower: {', '.join(hidden)}", transform=axes.transAxes, ha="right", fontsize=8.5, color="#555555", wrap=True)
     return figure
 
 
-def rates_on_the_right(axes, group, base):
-    """The same height as a rate: that of the fastest device alone times the speed-up."""
+def rates_on_the_right(axes, group):
+    """The same height as a rate: that of the device fastest alone times the speed-up."""
     best = group.best()
-    value, unit = number(best.run, "rate", "value"), (best.run.get("rate") or {}).get("unit")
-    if not value or not base[1]:
+    value, unit, alone = number(best.run, "rate", "value"), get(best.run, "rate", "unit"), best.alone()
+    if not value or not alone:
         return
-    one = value * best.median / base[1]
-    right = axes.secondary_yaxis("right", functions=(lambda s: s * one, lambda r: r / one))
-    right.yaxis.set_major_formatter(FuncFormatter(lambda v, _: rate(v, unit) if v else "0"))
+    one = value * best.median / alone[1]
+    scale, prefix = next(((s, p) for s, p in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= s), (1, ""))
+    right = axes.secondary_yaxis("right", functions=(lambda s: s * one / scale, lambda r: r * scale / one))
+    right.set_ylabel(f"{prefix}{'' if unit.startswith('FLOP') else ' '}{unit}".strip())
 
 
 def strategies(group):
@@ -123,11 +125,10 @@ def strategies(group):
         return None
     figure, axes = plt.subplots(figsize=(8, rows_high(len(cases))))
     good = [case for case in cases if case.ok]
-    longest = max(max(case.samples or [0]) if len(good) < 3 else case.median for case in good)
-    longest = max(longest, *(case.interval[1] if case.interval else 0 for case in good), good[-1].median)
+    longest = max(max(case.median, (case.interval or [0, 0])[1]) for case in good)
     for y, case in enumerate(cases):
         if not case.ok:
-            axes.text(0.01 * longest, y, f"{case.status}: {case.reason}"[:70], va="center", fontsize=9.5, style="italic")
+            axes.text(0.01 * longest, y, f"{case.status}: {case.reason}"[:70], va="center", fontsize=9.5, style="italic", bbox=ON_WHITE, zorder=6)
             continue
         best = case is cases[0]
         axes.barh(y, case.median, height=0.66, color=SKY if not best else BLUE, edgecolor=BLACK, linewidth=0.6, hatch="//" if best else "", alpha=0.9)
@@ -139,7 +140,8 @@ def strategies(group):
         efficiency = case.metric("efficiency")
         text = duration(case.median) + (f", efficiency {efficiency:.2f}" if efficiency is not None else "")
         axes.annotate(("best: " if best else "") + text, (max(case.median, (case.interval or [0, 0])[1]), y), xytext=(7, 0),
-                      textcoords="offset points", va="center", fontsize=9.5, weight="bold" if best else "normal")
+                      textcoords="offset points", va="center", fontsize=9.5, weight="bold" if best else "normal",
+                      bbox=ON_WHITE, zorder=6)
     alone = good[0].alone()
     if alone and alone[1] <= 1.3 * longest and good[0].n > 1:
         axes.axvline(alone[1], color="#555555", linewidth=1.2, linestyle="--", label=f"device {alone[0]} alone: {duration(alone[1])}")
@@ -210,7 +212,7 @@ def imbalance(group):
             axes.text(1.03 * longest, y, f"{percent:.1f} %", va="center", fontsize=9.5)
     axes.text(1.03 * longest, -0.75, "imbalance", fontsize=9.5, weight="bold", va="center")
     unit = duration_axis(axes.xaxis, longest)
-    axes.set(yticks=range(len(cases)), yticklabels=[case.label for case in cases], xlim=(0, 1.2 * longest), ylim=(len(cases) - 0.4, -1.1),
+    axes.set(yticks=range(len(cases)), yticklabels=[case.label for case in cases], xlim=(-0.02 * longest, 1.2 * longest), ylim=(len(cases) - 0.4, -1.1),
              xlabel=f"time a device was busy, {unit} (fastest strategy first)")
     axes.set_title(f"{group.title}: {cases[0].n} devices")
     axes.grid(axis="y", visible=False)
@@ -238,10 +240,14 @@ def prediction(groups):
         left.plot([case.median for case in cases], [case.predicted for case in cases], **look)
         right.plot([100 * (case.predicted / case.median - 1) for case in cases], [names.index(case.strategy) for case in cases], **look)
     unit = duration_axis(left.xaxis, high)
-    left.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    left.set(xlim=(low, high), ylim=(low, high))
+    if high > 20 * low:
+        left.set(xscale="log", yscale="log")
+        for axis in (left.xaxis, left.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+            axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
     for axis in (left.xaxis, left.yaxis):
         duration_axis(axis, high)
-        axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
     left.set(xlabel=f"measured, {unit}", ylabel=f"predicted, {unit}")
     left.set_title("predicted before the first sample")
     errors = sorted(abs(case.predicted / case.median - 1) for cases in series.values() for case in cases)
@@ -265,9 +271,9 @@ def roofline(groups):
     for y, (group, case) in enumerate(cases):
         share = 100 * case.metric("ceiling_share")
         axes.barh(y, share, height=0.66, color=SKY if share <= 100 else ORANGE, edgecolor=BLACK, linewidth=0.6, hatch="" if share <= 100 else "xx")
-        value, unit = number(case.run, "rate", "value"), (case.run.get("rate") or {}).get("unit") or ""
+        value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
         text = f"{share:.0f} %" + (f", {rate(value, unit)}" if value else "") + ("; the ceiling is wrong" if share > 100 else "")
-        axes.annotate(text, (share, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=9.5)
+        axes.annotate(text, (share, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=9.5, bbox=ON_WHITE, zorder=6)
     axes.axvline(100, color=RED, linewidth=1.6, linestyle="--")
     names = [f"{group.title}\n{case.label}, {case.n} device{'' if case.n == 1 else 's'}" for group, case in cases]
     axes.set(yticks=range(len(cases)), ylim=(len(cases) - 0.4, -0.6), xlim=(0, max(135, *(145 * c.metric("ceiling_share") for _, c in cases))),
