@@ -18,7 +18,7 @@ COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
 WAIT = "#DDDDDD"
-ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}  # behind text that lines may cross
+ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind text that lines may cross
 KINDS = {"upload": (ORANGE, "///"), "compute": (BLUE, ""), "download": (PINK, "\\\\\\")}
 AT_MOST = len(MARKS)  # lines in one picture: more cannot be told apart
 
