@@ -17,8 +17,9 @@
   const time = (ns) => { const [scale, unit] = unit_of(ns); return `${(ns / scale).toPrecision(3)} ${unit}`; };
   const plural = (n) => `${n} device${n === 1 ? "" : "s"}`;
   const plain = (s) => String(s).replace(/&/g, "&amp;").replace(/</g, "&lt;");  // Plotly reads a little HTML in labels
+  const filled = (color, shape, more) => ({ color, pattern: { shape, bgcolor: color, fgcolor: "#000", fgopacity: 0.45, size: 6 }, ...more });
   const layout = (height, more) => ({
-    height, margin: { l: 50, r: 10, t: 10, b: 45 }, font: { size: 12 }, hovermode: "closest", legend: { orientation: "h", y: -0.22, yanchor: "top" },
+    height, margin: { l: 50, r: 10, t: 32, b: 45 }, font: { size: 12 }, hovermode: "closest", legend: { orientation: "h", y: -0.22, yanchor: "top" },
     plot_bgcolor: "#fff", barmode: "stack", ...more });
   const lanes = (labels) => ({ type: "category", categoryorder: "array", categoryarray: [...labels].reverse(), automargin: true, fixedrange: true });
 
@@ -46,7 +47,7 @@
     const y = cases.map((c) => plain(c.label));
     const bars = { type: "bar", orientation: "h", y, x: cases.map((c) => c.median / scale), showlegend: false, text: cases.map((c) => time(c.median)),
       textposition: "inside", insidetextanchor: "start", hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>",
-      marker: { color: cases.map((c, k) => k ? "#56B4E9" : "#0072B2"), pattern: { shape: cases.map((c, k) => k ? "" : "/"), fgopacity: 0.3 } },
+      marker: filled(cases.map((c, k) => k ? "#56B4E9" : "#9ACCF0"), cases.map((c, k) => k ? "" : "/")),
       error_x: { type: "data", symmetric: false, color: "#000", array: cases.map((c) => c.interval ? (c.interval[1] - c.median) / scale : 0),
         arrayminus: cases.map((c) => c.interval ? (c.median - c.interval[0]) / scale : 0) } };
     const dots = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => plain(c.label))), showlegend: false,
@@ -61,7 +62,7 @@
     const y = c.parts.map((_, d) => plain(`device ${c.devices[d]}`));
     at("parts-of").textContent = `Where the time of each device went: ${c.label}, ${plural(c.n)}`;
     const traces = parts.map(([name, color, shape], k) => ({ type: "bar", orientation: "h", name, y, x: c.parts.map((p) => (p[k] || 0) / scale),
-      marker: { color, pattern: { shape, fgopacity: 0.5 }, line: { color: "#fff", width: 0.5 } }, hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
+      marker: filled(color, shape, { line: { color: "#fff", width: 0.5 } }), hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
       .filter((t) => t.x.some((x) => x > 0));
     Plotly.react("parts", traces, layout(Math.max(260, 170 + 32 * y.length), { xaxis: { title: unit }, yaxis: lanes(y),
       legend: { orientation: "h", y: -0.3, yanchor: "top" } }), config);
@@ -79,7 +80,7 @@
     const traces = Object.entries(kinds).map(([kind, [color, shape]]) => {
       const mine = t.commands.filter((k) => k[1] === kind);
       return { type: "bar", orientation: "h", name: kind, y: mine.map((k) => name(k[0], kind)), base: mine.map((k) => k[5] / scale), x: mine.map((k) => k[6] / scale),
-        marker: { color, pattern: { shape, fgopacity: 0.4 }, line: { color: "#fff", width: mine.length < 300 ? 0.6 : 0 } },
+        marker: filled(color, shape, { line: { color: "#fff", width: mine.length < 300 ? 0.6 : 0 } }),
         text: mine.map((k) => `${plain(k[3] || kind)}, slice ${k[2]}<br>from ${time(k[5])}, ${time(k[6])} long${k[4] ? `<br>${k[4].toLocaleString("en")} bytes` : ""}`),
         textposition: "none", hovertemplate: "%{text}<extra>%{y}</extra>" };
     }).filter((trace) => trace.x.length);
@@ -92,7 +93,7 @@
     if (shapes.length) traces.push({ type: "bar", name: `merge, ${time(t.merge[1] - t.merge[0])}`, x: [null], y: [labels[0]], orientation: "h", marker: { color: "#009E73", opacity: 0.4 } });
     Plotly.react("timeline", traces, layout(Math.max(280, 150 + 26 * labels.length), { barmode: "overlay", dragmode: "zoom", bargap: 0.15, shapes,
       xaxis: { title: `since the sample began, ${unit}`, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels),
-      legend: { orientation: "h", y: 1, yanchor: "bottom" }, margin: { l: 50, r: 10, t: 40, b: 45 } }), config);
+      legend: { orientation: "h", y: 1, yanchor: "bottom" }, margin: { l: 50, r: 10, t: 60, b: 45 } }), config);
   }
 
   function zoom(how) {
