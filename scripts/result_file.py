@@ -198,13 +198,18 @@ def groups(documents):
     return list(found.values())
 
 
+COLUMNS = {"commands": {"device", "kind", "slice", "label", "bytes", "started_ns", "ended_ns"}, "spans": {"device", "state", "begin_ns", "end_ns"}}
+
+
 def rows(case, table):
-    """The timeline's table as dicts; rows that lack a column or a device are left out."""
+    """The timeline's table as dicts; none when it lacks a column, without rows that are short or of no device."""
     timeline = get(case.run, "timeline") or {}
     names = get(timeline, "columns", table) or []
+    if not COLUMNS[table] <= set(names):
+        return
     for row in get(timeline, table) or []:
         named = dict(zip(names, row))
-        if len(row) >= len(names) > 0 and isinstance(named.get("device"), int) and 0 <= named["device"] < max(case.n, 1):
+        if len(row) >= len(names) and isinstance(named.get("device"), int) and 0 <= named["device"] < max(case.n, 1):
             yield named
 
 

@@ -21,6 +21,9 @@
   const layout = (height, more) => ({
     height, margin: { l: 50, r: 10, t: 32, b: 45 }, font: { size: 12 }, hovermode: "closest", legend: { orientation: "h", y: -0.22, yanchor: "top" },
     plot_bgcolor: "#fff", barmode: "stack", ...more });
+  const look = (k) => ({ color: colours[k % 7], mark: marks[(k + 3 * Math.floor(k / 7)) % 7], dash: dashes[(k + 2 * Math.floor(k / 7)) % 7] });
+  const room = (entries) => 22 * (innerWidth < 760 ? entries : Math.ceil(entries / 2));  // of a legend below the axes
+  const titled = (text) => ({ title: { text, standoff: 8 } });
   const lanes = (labels) => ({ type: "category", categoryorder: "array", categoryarray: [...labels].reverse(), automargin: true, fixedrange: true });
 
   function draw_scaling(group) {
@@ -36,8 +39,9 @@
       x: line.map((c) => c.n), y: line.map((c) => c.speedup), name: plain(label), mode: "lines+markers", text: line.map((c) => time(c.median)),
       error_y: { type: "data", symmetric: false, array: line.map((c) => c.interval ? Math.max(0, c.speedup * (c.median / c.interval[0] - 1)) : 0),
         arrayminus: line.map((c) => c.interval ? Math.max(0, c.speedup * (1 - c.median / c.interval[1])) : 0) },
-      line: { color: colours[k % 7], dash: dashes[k % 7] }, marker: { symbol: marks[k % 7], size: 9 }, hovertemplate: "%{x} devices: %{y:.3f}, %{text}" }));
-    Plotly.react("scaling", traces, layout(420, { xaxis: { title: "devices", tickvals: counts }, yaxis: { rangemode: "tozero" } }), config);
+      line: { color: look(k).color, dash: look(k).dash }, marker: { symbol: look(k).mark, size: 9 }, hovertemplate: "%{x} devices: %{y:.3f}, %{text}" }));
+    Plotly.react("scaling", traces, layout(330 + room(traces.length), {
+      xaxis: { tickvals: counts, ticktext: counts.map(plural), range: [0.8, counts[counts.length - 1] + 0.2] }, yaxis: { rangemode: "tozero" } }), config);
   }
 
   function draw_strategies(group, n) {
@@ -45,16 +49,16 @@
     at("strategies-of").textContent = `Time by strategy on ${plural(n)}: median, 95 % interval, samples`;
     const [scale, unit] = unit_of(Math.max(...cases.map((c) => c.median)));
     const y = cases.map((c) => plain(c.label));
-    const bars = { type: "bar", orientation: "h", y, x: cases.map((c) => c.median / scale), showlegend: false, text: cases.map((c) => time(c.median)),
-      textposition: "inside", insidetextanchor: "start", hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>",
-      marker: filled(cases.map((c, k) => k ? "#56B4E9" : "#9ACCF0"), cases.map((c, k) => k ? "" : "/")),
-      error_x: { type: "data", symmetric: false, color: "#000", array: cases.map((c) => c.interval ? (c.interval[1] - c.median) / scale : 0),
-        arrayminus: cases.map((c) => c.interval ? (c.median - c.interval[0]) / scale : 0) } };
+    const bars = ([color, shape], some) => ({ type: "bar", orientation: "h", y: some.map((c) => plain(c.label)), x: some.map((c) => c.median / scale),
+      text: some.map((c) => `${c === cases[0] ? "best: " : ""}${time(c.median)}`), textposition: "inside", insidetextanchor: "start", showlegend: false,
+      hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: filled(color, shape), insidetextfont: { color: "#000" },
+      error_x: { type: "data", symmetric: false, color: "#000", array: some.map((c) => c.interval ? (c.interval[1] - c.median) / scale : 0),
+        arrayminus: some.map((c) => c.interval ? (c.median - c.interval[0]) / scale : 0) } });
     const dots = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => plain(c.label))), showlegend: false,
       x: cases.flatMap((c) => c.samples.map((t) => t / scale)), marker: { symbol: "line-ns-open", color: "#222", size: 7, opacity: 0.4 }, hoverinfo: "skip" };
     const most = 1.1 * Math.max(...cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0))) / scale;
-    Plotly.react("strategies", [bars, dots], layout(Math.max(240, 90 + 30 * cases.length),
-      { xaxis: { title: unit, range: [0, most] }, yaxis: lanes(y) }), config);
+    Plotly.react("strategies", [bars(["#9ACCF0", "/"], cases.slice(0, 1)), bars(["#56B4E9", ""], cases.slice(1)), dots], layout(Math.max(240, 90 + 30 * cases.length),
+      { xaxis: { ticksuffix: ` ${unit}`, range: [0, most] }, yaxis: lanes(y) }), config);
   }
 
   function draw_parts(c) {
@@ -64,8 +68,8 @@
     const traces = parts.map(([name, color, shape], k) => ({ type: "bar", orientation: "h", name, y, x: c.parts.map((p) => (p[k] || 0) / scale),
       marker: filled(color, shape, { line: { color: "#fff", width: 0.5 } }), hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
       .filter((t) => t.x.some((x) => x > 0));
-    Plotly.react("parts", traces, layout(Math.max(260, 170 + 32 * y.length), { xaxis: { title: unit }, yaxis: lanes(y),
-      legend: { orientation: "h", y: -0.3, yanchor: "top" } }), config);
+    Plotly.react("parts", traces, layout(130 + 34 * y.length + room(traces.length),
+      { xaxis: { ticksuffix: ` ${unit}` }, yaxis: lanes(y), legend: { orientation: "h", y: 1, yanchor: "bottom" } }), config);
   }
 
   function draw_timeline(group, c) {
@@ -92,7 +96,7 @@
       opacity: 0.3, line: { width: 0 } }] : [];
     if (shapes.length) traces.push({ type: "bar", name: `merge, ${time(t.merge[1] - t.merge[0])}`, x: [null], y: [labels[0]], orientation: "h", marker: { color: "#009E73", opacity: 0.4 } });
     Plotly.react("timeline", traces, layout(Math.max(280, 150 + 26 * labels.length), { barmode: "overlay", dragmode: "zoom", bargap: 0.15, shapes,
-      xaxis: { title: `since the sample began, ${unit}`, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels),
+      xaxis: { ticksuffix: ` ${unit}`, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels),
       legend: { orientation: "h", y: 1, yanchor: "bottom" }, margin: { l: 50, r: 10, t: 60, b: 45 } }), config);
   }
 
@@ -121,9 +125,9 @@
     const traces = [{ x: ends, y: ends, mode: "lines", name: "right", line: { color: "#888", dash: "dash" }, hoverinfo: "skip" }];
     found.forEach(([title, cases], k) => traces.push({ x: cases.map((c) => c.median / scale), y: cases.map((c) => c.predicted / scale), mode: "markers", name: plain(title),
       text: cases.map((c) => `${plain(c.label)}, ${plural(c.n)}: ${(100 * (c.predicted / c.median - 1)).toFixed(1)} %`), hovertemplate: "%{text}",
-      marker: { symbol: `${marks[k % 7]}-open`, color: colours[k % 7], size: 9, line: { width: 2 } } }));
-    const axis = (title) => ({ title, type: ends[1] > 20 * ends[0] ? "log" : "linear", ...(ends[1] > 20 * ends[0] ? { dtick: ends[1] > 1000 * ends[0] ? 1 : "D2" } : {}) });
-    Plotly.react("prediction", traces, layout(420, { xaxis: axis(`measured, ${unit}`), yaxis: axis(`predicted, ${unit}`) }), config);
+      marker: { symbol: `${look(k).mark}-open`, color: look(k).color, size: 9, line: { width: 2 } } }));
+    const axis = (title) => ({ ...titled(title), type: ends[1] > 20 * ends[0] ? "log" : "linear", ...(ends[1] > 20 * ends[0] ? { dtick: ends[1] > 1000 * ends[0] ? 1 : "D2" } : {}) });
+    Plotly.react("prediction", traces, layout(360 + room(traces.length), { xaxis: axis(`measured, ${unit}`), yaxis: axis(`predicted, ${unit}`) }), config);
   }
 
   function draw() {
