@@ -24,7 +24,7 @@ ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind tex
 KINDS = {"upload": (ORANGE, "///"), "compute": (BLUE, ""), "download": (PINK, "\\\\\\")}
 AT_MOST = len(MARKS)  # lines in one picture: more cannot be told apart
 
-NEEDS = {"scaling": "no case has a speed-up (the times of the devices alone are missing)", "strategies": "no case was ok",
+NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
          "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
          "prediction": "no case was predicted (the file is of an older run)",
          "roofline": "no case has a ceiling_share: calibrate the devices first (mgpu-bench calibrate)"}
@@ -71,9 +71,9 @@ def scaling(group):
     for case in group.ok():
         if case.metric("speedup") and case.alone() and case.strategy != "single":
             lines.setdefault(case.label, []).append(case)
-    if not lines:
-        return None
     counts = sorted({1} | {case.n for line in lines.values() for case in line})
+    if len(counts) < 2:
+        return None
     most = counts[-1]
 
     def at_most(line):

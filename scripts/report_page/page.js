@@ -33,6 +33,8 @@
     const ideal = new Map([[1, 1]]);
     for (const c of cases) if (c.s_max) ideal.set(c.n, c.s_max);
     const counts = [...new Set([1, ...cases.map((c) => c.n)])].sort((a, b) => a - b);
+    at("scaling-figure").hidden = counts.length < 2;
+    if (counts.length < 2) return;
     const xs = [...ideal.keys()].sort((a, b) => a - b);
     const traces = [{ x: xs, y: xs.map((x) => ideal.get(x)), name: "ideal: the devices alone, added up", mode: "lines", line: { color: "#888", dash: "dash", width: 1.5 } }];
     [...lines].forEach(([label, line], k) => traces.push({
@@ -49,15 +51,15 @@
     at("strategies-of").textContent = `Time by strategy on ${plural(n)}: median, 95 % interval, samples`;
     const [scale, unit] = unit_of(Math.max(...cases.map((c) => c.median)));
     const y = cases.map((c) => plain(c.label));
-    const bars = ([color, shape], some) => ({ type: "bar", orientation: "h", y: some.map((c) => plain(c.label)), x: some.map((c) => c.median / scale),
+    const bars = (color, text, some) => ({ type: "bar", orientation: "h", y: some.map((c) => plain(c.label)), x: some.map((c) => c.median / scale),
       text: some.map((c) => `${c === cases[0] ? "best: " : ""}${time(c.median)}`), textposition: "inside", insidetextanchor: "start", showlegend: false,
-      hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: filled(color, shape), insidetextfont: { color: "#000" },
+      hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: { color }, insidetextfont: { color: text },
       error_x: { type: "data", symmetric: false, color: "#000", array: some.map((c) => c.interval ? (c.interval[1] - c.median) / scale : 0),
         arrayminus: some.map((c) => c.interval ? (c.median - c.interval[0]) / scale : 0) } });
     const dots = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => plain(c.label))), showlegend: false,
       x: cases.flatMap((c) => c.samples.map((t) => t / scale)), marker: { symbol: "line-ns-open", color: "#222", size: 7, opacity: 0.4 }, hoverinfo: "skip" };
     const most = 1.1 * Math.max(...cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0))) / scale;
-    Plotly.react("strategies", [bars(["#9ACCF0", "/"], cases.slice(0, 1)), bars(["#56B4E9", ""], cases.slice(1)), dots], layout(Math.max(240, 90 + 30 * cases.length),
+    Plotly.react("strategies", [bars("#0072B2", "#fff", cases.slice(0, 1)), bars("#56B4E9", "#000", cases.slice(1)), dots], layout(Math.max(240, 90 + 30 * cases.length),
       { xaxis: { ticksuffix: ` ${unit}`, range: [0, most] }, yaxis: lanes(y) }), config);
   }
 
@@ -69,7 +71,7 @@
       marker: filled(color, shape, { line: { color: "#fff", width: 0.5 } }), hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
       .filter((t) => t.x.some((x) => x > 0));
     Plotly.react("parts", traces, layout(130 + 34 * y.length + room(traces.length),
-      { xaxis: { ticksuffix: ` ${unit}` }, yaxis: lanes(y), legend: { orientation: "h", y: 1, yanchor: "bottom" } }), config);
+      { xaxis: { ticksuffix: ` ${unit}` }, yaxis: lanes(y), legend: { orientation: "h", y: 1, yanchor: "bottom" } }), { ...config, displayModeBar: false });
   }
 
   function draw_timeline(group, c) {
