@@ -31,7 +31,8 @@ NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "
 
 plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.fontsize": 10,
                      "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E5E5E5", "axes.axisbelow": True,
-                     "hatch.linewidth": 0.6, "text.parse_math": False, "savefig.dpi": 110, "svg.hashsalt": "mgpu-bench", "figure.constrained_layout.use": True, "figure.constrained_layout.w_pad": 0.08})
+                     "hatch.linewidth": 0.6, "text.parse_math": False, "savefig.dpi": 110, "svg.hashsalt": "mgpu-bench",
+                     "figure.constrained_layout.use": True, "figure.constrained_layout.w_pad": 0.08})
 
 
 def save(figure, file):
@@ -105,7 +106,8 @@ def scaling(group):
     rates_on_the_right(axes, group)
     legend_below(figure, axes, 3)
     if hidden:
-        axes.text(0.99, 0.02, f"not drawn, slower: {', '.join(hidden)}", transform=axes.transAxes, ha="right", fontsize=8.5, color="#555555", wrap=True)
+        axes.text(0.99, 0.02, f"not drawn, slower: {', '.join(hidden)}", transform=axes.transAxes, ha="right", fontsize=8.5,
+                  color="#555555")
     return figure
 
 
@@ -207,15 +209,15 @@ def imbalance(group):
         axes.plot([sum(busy) / len(busy)] * 2, [y - 0.3, y + 0.3], color=BLACK, linewidth=1.5, zorder=2, label="mean" if y == 0 else None)
         for k, time in enumerate(busy):
             mark = {"marker": MARKS[k % AT_MOST], "color": COLOURS[k % AT_MOST]} if case.n <= AT_MOST else {"marker": "o", "color": BLUE}
-            axes.plot([time], [y + (k - (case.n - 1) / 2) * 0.36 / case.n], markersize=7, markerfacecolor="none", markeredgewidth=1.6, linestyle="none", zorder=3,
-                      label=f"device {case.devices[k]}" if y == 0 and case.n <= AT_MOST else None, **mark)
+            axes.plot([time], [y + (k - (case.n - 1) / 2) * 0.36 / case.n], markersize=7, markerfacecolor="none", markeredgewidth=1.6,
+                      linestyle="none", zorder=3, label=f"device {case.devices[k]}" if y == 0 and case.n <= AT_MOST else None, **mark)
         percent = case.metric("imbalance_percent")
         if percent is not None:
             axes.text(1.03 * longest, y, f"{percent:.1f} %", va="center", fontsize=9.5)
     axes.text(1.03 * longest, -0.75, "imbalance", fontsize=9.5, weight="bold", va="center")
     unit = duration_axis(axes.xaxis, longest)
-    axes.set(yticks=range(len(cases)), yticklabels=[case.label for case in cases], xlim=(-0.02 * longest, 1.2 * longest), ylim=(len(cases) - 0.4, -1.1),
-             xlabel=f"time a device was busy, {unit} (fastest strategy first)")
+    axes.set(yticks=range(len(cases)), yticklabels=[case.label for case in cases], xlim=(-0.02 * longest, 1.2 * longest),
+             ylim=(len(cases) - 0.4, -1.1), xlabel=f"time a device was busy, {unit} (fastest strategy first)")
     axes.set_title(f"{group.title}: {cases[0].n} devices")
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 5)
@@ -224,10 +226,10 @@ def imbalance(group):
 
 def prediction(groups):
     series = {}
-    for group in groups:
-        for case in group.ok():
-            if case.predicted:
-                series.setdefault(group.title, []).append(case)
+    predicted = [(group, case) for group in groups for case in group.ok() if case.predicted]
+    few = len({group.title for group, _ in predicted}) <= AT_MOST  # of more problems, only suite and mode are told apart
+    for group, case in predicted:
+        series.setdefault(group.title if few else f"{group.suite}, {group.mode.replace('_', ' ')}", []).append(case)
     if not series:
         return None
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.6))
@@ -266,7 +268,7 @@ def roofline(groups):
     for group in groups:
         for n in group.counts():
             here = [case for case in group.ok(n) if case.metric("ceiling_share") is not None]
-            cases += [(group, case) for case in sorted(here, key=lambda case: -case.metric("ceiling_share"))[:3]]
+            cases += [(group, case) for case in sorted(here, key=lambda case: case.median)[:1]]
     if not cases:
         return None
     figure, axes = plt.subplots(figsize=(8, rows_high(len(cases))))
@@ -274,13 +276,15 @@ def roofline(groups):
         share = 100 * case.metric("ceiling_share")
         axes.barh(y, share, height=0.66, color=SKY if share <= 100 else ORANGE, edgecolor=BLACK, linewidth=0.6, hatch="" if share <= 100 else "xx")
         value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
-        text = f"{share:.0f} %" + (f", {rate(value, unit)}" if value else "") + ("; the ceiling is wrong" if share > 100 else "")
+        kind = get(case.run, "work", "ceiling")
+        text = f"{share:.0f} %" + (f" of {kind}" if kind else "") + (f", {rate(value, unit)}" if value else "")
+        text += "; the ceiling is wrong" if share > 100 else ""
         axes.annotate(text, (share, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=9.5, bbox=ON_WHITE, zorder=6)
     axes.axvline(100, color=RED, linewidth=1.6, linestyle="--")
     names = [f"{group.title}\n{case.label}, {case.n} device{'' if case.n == 1 else 's'}" for group, case in cases]
     axes.set(yticks=range(len(cases)), ylim=(len(cases) - 0.4, -0.6), xlim=(0, max(135, *(145 * c.metric("ceiling_share") for _, c in cases))),
              xlabel="share of what the devices were measured to be capable of, %")
     axes.set_yticklabels(names, fontsize=9)
-    axes.set_title("share of the ceiling, best three strategies of each")
+    axes.set_title("share of the ceiling, the fastest of each")
     axes.grid(axis="y", visible=False)
     return figure

@@ -53,7 +53,7 @@ def chart_data(groups):
                           "s_max": case.metric("s_max"), "alone": case.alone(), "predicted": case.predicted,
                           "parts": [[number(d, f"{part}_ns") for part in PARTS] for d in case.per_device], "timeline": timeline(case)})
         best = group.best()
-        out.append({"title": group.title, "cases": cases,
+        out.append({"title": group.title, "kind": f"{group.suite}, {group.mode.replace('_', ' ')}", "cases": cases,
                     "best": next((k for k, c in enumerate(cases) if c["label"] == best.label and c["n"] == best.n), 0) if best else None})
     return out
 
@@ -68,6 +68,9 @@ def cells(group, case):
     def figure(value, shown):
         return ("–", "") if value is None else (shown(value), value)
 
+    def of_ceiling(value):
+        return f"{value:.2f} {get(case.run, 'work', 'ceiling') or ''}"
+
     def share(name):
         return figure(case.metric(name), lambda v: f"{v:.2f}")
 
@@ -79,7 +82,8 @@ def cells(group, case):
     bottleneck = str(get(case.run, "bottleneck", "name") or "–").replace("free_", "").replace("perfect_", "")
     return head + [(duration(case.median), case.median), figure(half, lambda v: f"{v:.1f}"), figure(value or None, lambda v: rate(v, unit)),
                    share("speedup"), share("efficiency"), share("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
-                   figure(case.predicted, duration), share("ceiling_share"), (bottleneck, bottleneck), (case.verified, case.verified)]
+                   figure(case.predicted, duration), figure(case.metric("ceiling_share"), of_ceiling), (bottleneck, bottleneck),
+                   (case.verified, case.verified)]
 
 
 def table(groups):

@@ -251,5 +251,6 @@ def words(group):
     wrong = [c for c in group.cases if not c.ok]
     text += f". {held_back(best)}"
     if wrong:
-        text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: " + "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3]) + "."
+        named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
+        text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
     return text

@@ -118,7 +118,13 @@
   }
 
   function draw_prediction() {
-    const found = groups.map((g) => [g.title, g.cases.filter((c) => c.predicted)]).filter(([, cases]) => cases.length);
+    const predicted = groups.filter((g) => g.cases.some((c) => c.predicted));
+    const series = new Map();  // of more problems than there are marks, only suite and mode are told apart
+    for (const g of predicted) {
+      const name = predicted.length <= marks.length ? g.title : g.kind;
+      series.set(name, [...(series.get(name) || []), ...g.cases.filter((c) => c.predicted)]);
+    }
+    const found = [...series];
     at("prediction-figure").hidden = !found.length;
     if (!found.length) return;
     const all = found.flatMap(([, cases]) => cases.flatMap((c) => [c.median, c.predicted]));
