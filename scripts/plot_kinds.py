@@ -87,7 +87,7 @@ def scaling(group):
     ideal[1] = 1.0
     xs = sorted(ideal)
     axes.plot(xs, [ideal[x] for x in xs], color="#888888", linewidth=1.2, dashes=(6, 3), label="ideal: the devices alone, added up", zorder=1)
-    spread = 0.012 * (most - 1 or 1)  # so that equal points do not hide each other
+    spread = 0.006 * (most - 1)  # so that equal points do not hide each other
     for k, name in enumerate(shown):
         cases = sorted(lines[name], key=lambda case: case.n)
         off = (k - (len(shown) - 1) / 2) * spread
@@ -166,7 +166,7 @@ def timeline(group):
     if case is None:
         return None
     lanes = ("upload", "compute", "download")
-    figure, axes = plt.subplots(figsize=(8, max(2.8, 1.6 + 0.95 * case.n)))
+    figure, axes = plt.subplots(figsize=(8, max(2.8, 1.6 + min(0.95 * case.n, 1.4 + 0.6 * case.n))))
     whole = makespan(case)
     merge = (case.run["timeline"].get("merge") or {})
     for device in range(case.n):
@@ -208,9 +208,11 @@ def imbalance(group):
         axes.plot([min(busy), max(busy)], [y, y], color="#AAAAAA", linewidth=5, solid_capstyle="round", zorder=1)
         axes.plot([sum(busy) / len(busy)] * 2, [y - 0.3, y + 0.3], color=BLACK, linewidth=1.5, zorder=2, label="mean" if y == 0 else None)
         for k, time in enumerate(busy):
-            mark = {"marker": MARKS[k % AT_MOST], "color": COLOURS[k % AT_MOST]} if case.n <= AT_MOST else {"marker": "o", "color": BLUE}
+            told = case.n <= AT_MOST  # which device it is
+            mark = {"marker": MARKS[k % AT_MOST], "color": COLOURS[k % AT_MOST]} if told else {"marker": "o", "color": BLUE}
             axes.plot([time], [y + (k - (case.n - 1) / 2) * 0.36 / case.n], markersize=7, markerfacecolor="none", markeredgewidth=1.6,
-                      linestyle="none", zorder=3, label=f"device {case.devices[k]}" if y == 0 and case.n <= AT_MOST else None, **mark)
+                      linestyle="none", zorder=3, **mark,
+                      label=(f"device {case.devices[k]}" if told else "a device" if k == 0 else None) if y == 0 else None)
         percent = case.metric("imbalance_percent")
         if percent is not None:
             axes.text(1.03 * longest, y, f"{percent:.1f} %", va="center", fontsize=9.5)

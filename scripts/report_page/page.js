@@ -19,7 +19,7 @@
   const plain = (s) => String(s).replace(/&/g, "&amp;").replace(/</g, "&lt;");  // Plotly reads a little HTML in labels
   const filled = (color, shape, more) => ({ color, pattern: { shape, bgcolor: color, fgcolor: "#000", fgopacity: 0.45, size: 6 }, ...more });
   const layout = (height, more) => ({
-    height, margin: { l: 50, r: 10, t: 32, b: 45 }, font: { size: 12 }, hovermode: "closest", legend: { orientation: "h", y: -0.22, yanchor: "top" },
+    height, margin: { l: 50, r: 10, t: 32, b: 45 }, font: { size: 12 }, hovermode: "closest", legend: { orientation: "h", y: -0.27, yanchor: "top" },
     plot_bgcolor: "#fff", barmode: "stack", ...more });
   const look = (k) => ({ color: colours[k % 7], mark: marks[(k + 3 * Math.floor(k / 7)) % 7], dash: dashes[(k + 2 * Math.floor(k / 7)) % 7] });
   const room = (entries) => 22 * (innerWidth < 760 ? entries : Math.ceil(entries / 2));  // of a legend below the axes
@@ -43,7 +43,7 @@
         arrayminus: line.map((c) => c.interval ? Math.max(0, c.speedup * (1 - c.median / c.interval[1])) : 0) },
       line: { color: look(k).color, dash: look(k).dash }, marker: { symbol: look(k).mark, size: 9 }, hovertemplate: "%{x} devices: %{y:.3f}, %{text}" }));
     Plotly.react("scaling", traces, layout(330 + room(traces.length), {
-      xaxis: { tickvals: counts, ticktext: counts.map(plural), range: [0.8, counts[counts.length - 1] + 0.2] }, yaxis: { rangemode: "tozero" } }), config);
+      xaxis: { ...titled("devices"), tickvals: counts, range: [0.8, counts[counts.length - 1] + 0.2] }, yaxis: { rangemode: "tozero" } }), config);
   }
 
   function draw_strategies(group, n) {
@@ -51,15 +51,17 @@
     at("strategies-of").textContent = `Time by strategy on ${plural(n)}: median, 95 % interval, samples`;
     const [scale, unit] = unit_of(Math.max(...cases.map((c) => c.median)));
     const y = cases.map((c) => plain(c.label));
-    const bars = (color, text, some) => ({ type: "bar", orientation: "h", y: some.map((c) => plain(c.label)), x: some.map((c) => c.median / scale),
-      text: some.map((c) => `${c === cases[0] ? "best: " : ""}${time(c.median)}`), textposition: "inside", insidetextanchor: "start", showlegend: false,
-      hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: { color }, insidetextfont: { color: text },
-      error_x: { type: "data", symmetric: false, color: "#000", array: some.map((c) => c.interval ? (c.interval[1] - c.median) / scale : 0),
-        arrayminus: some.map((c) => c.interval ? (c.median - c.interval[0]) / scale : 0) } });
+    const reach = cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0) / scale);
+    const most = Math.max(...reach) * (innerWidth < 760 ? 1.6 : 1.35);  // room for the words
+    const bars = { type: "bar", orientation: "h", y, x: cases.map((c) => c.median / scale), showlegend: false,
+      hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: { color: cases.map((c, k) => k ? "#56B4E9" : "#0072B2") },
+      error_x: { type: "data", symmetric: false, color: "#000", array: cases.map((c) => c.interval ? (c.interval[1] - c.median) / scale : 0),
+        arrayminus: cases.map((c) => c.interval ? (c.median - c.interval[0]) / scale : 0) } };
+    const words = { type: "scatter", mode: "text", y, x: reach, text: cases.map((c, k) => k ? ` ${time(c.median)}` : ` <b>best: ${time(c.median)}</b>`),
+      textposition: "middle right", showlegend: false, hoverinfo: "skip" };
     const dots = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => plain(c.label))), showlegend: false,
       x: cases.flatMap((c) => c.samples.map((t) => t / scale)), marker: { symbol: "line-ns-open", color: "#222", size: 7, opacity: 0.4 }, hoverinfo: "skip" };
-    const most = 1.1 * Math.max(...cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0))) / scale;
-    Plotly.react("strategies", [bars("#0072B2", "#fff", cases.slice(0, 1)), bars("#56B4E9", "#000", cases.slice(1)), dots], layout(Math.max(240, 90 + 30 * cases.length),
+    Plotly.react("strategies", [bars, dots, words], layout(Math.max(240, 90 + 30 * cases.length),
       { xaxis: { ticksuffix: ` ${unit}`, range: [0, most] }, yaxis: lanes(y) }), config);
   }
 

@@ -7,6 +7,7 @@ import copy
 import json
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
@@ -33,7 +34,7 @@ class Scripts(unittest.TestCase):
             self.skipTest(f"no Python here has {module} (package python3-{module})")
         return found
 
-    def run_script(self, name, *arguments, python="/usr/bin/python3"):
+    def run_script(self, name, *arguments, python=sys.executable):
         return subprocess.run([python, str(ROOT / "scripts" / name), *map(str, arguments)], capture_output=True, text=True, timeout=120)
 
     def good(self, name, *arguments, module):
@@ -71,7 +72,8 @@ class Pictures(Scripts):
     def test_every_kind_is_drawn_from_the_golden_file(self):
         done = self.good("plot.py", GOLDEN, "-o", self.folder / "new" / "p", "--mode", "resident", "--format", "svg", module="matplotlib")
         made = {Path(line).name for line in done.stdout.split()}
-        stems = {f"{kind}-merkle-leaves100000-resident" for kind in ("scaling", "strategies", "timeline", "imbalance")} | {"prediction", "roofline"}
+        stems = {f"{kind}-merkle-leaves100000-resident" for kind in ("scaling", "strategies", "timeline", "imbalance")}
+        stems |= {"prediction", "roofline"}
         self.assertEqual(made, {f"{stem}.svg" for stem in stems})
         shown = {"scaling": ("measured: device 0:0 alone, 1.00 ms", "dynamic:chunks=64"), "strategies": ("best: 810 us, efficiency 0.93",
                  "failed: the root differs from the reference", "perfect split: 750 us"), "timeline": ("merge, 44.0 us", "75.0 %"),
