@@ -171,7 +171,7 @@ def timeline(group):
     merge = (case.run["timeline"].get("merge") or {})
     for device in range(case.n):
         waits = [(s["begin_ns"], s["end_ns"] - s["begin_ns"]) for s in rows(case, "spans") if s["device"] == device and s["state"] != "in_flight"]
-        axes.broken_barh(waits, (device - 0.42, 0.84), facecolor=WAIT, label="waiting for others, or for work" if device == 0 else None)
+        axes.broken_barh(waits, (device - 0.42, 0.84), facecolor=WAIT, label="waiting" if device == 0 else None)
     for lane, kind in enumerate(lanes):
         colour, hatch = KINDS[kind]
         for device in range(case.n):

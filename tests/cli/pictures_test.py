@@ -77,7 +77,8 @@ class Pictures(Scripts):
         self.assertEqual(made, {f"{stem}.svg" for stem in stems})
         shown = {"scaling": ("measured: device 0:0 alone, 1.00 ms", "dynamic:chunks=64"), "strategies": ("best: 810 us, efficiency 0.93",
                  "failed: the root differs from the reference", "perfect split: 750 us"), "timeline": ("merge, 44.0 us", "75.0 %"),
-                 "imbalance": ("47.9 %", "device 0:1"), "prediction": ("median error 1.0 %, 4 cases",), "roofline": ("81 %, 123 M nodes/s", "dynamic:chunks=16, 2 devices")}
+                 "imbalance": ("47.9 %", "device 0:1"), "prediction": ("median error 1.0 %, 4 cases",),
+                 "roofline": ("81 %, 123 M nodes/s", "dynamic:chunks=16, 2 devices")}
         for stem in stems:
             picture = (self.folder / "new" / "p" / f"{stem}.svg").read_text()
             xml.etree.ElementTree.fromstring(picture)
