@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""One page from a result file, that opens without a network: what won in words, charts, the timeline, a sortable table, the environment.
+
+usage: report_html.py RESULT -o PAGE.html     exit 0 and the page's name, or exit 2 and one line for bad input
+
+Words, table and environment are written here and need no script in the browser; the charts are drawn by report_page/page.js with
+plotly.js, which Debian's plotly (package python3-plotly) holds and which goes into the page, packed. The page forbids itself every
+connection (Content-Security-Policy), so that nothing of a result can leave the machine that shows it.
+"""
+
+import argparse
+import base64
+import gzip
+import html
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import result_file
+from result_file import duration, get, makespan, number, rate, rows
+
+HERE = Path(__file__).resolve().parent / "report_page"
+PARTS = ("compute", "upload", "download", "launch", "sync", "idle", "residue")
+COMMANDS_AT_MOST = 4000  # of a case: above, a browser takes seconds to draw them, and they are narrower than a pixel
+SAMPLES_AT_MOST = 400
+
+
+def text(value):
+    return html.escape(str(value), quote=True)
+
+
+def timeline(case):
+    """The commands that are longest, if there are too many of them; how many there were goes along."""
+    commands = [[c["device"], c["kind"], c["slice"], c["label"], c["bytes"], c["started_ns"], c["ended_ns"] - c["started_ns"]]
+                for c in rows(case, "commands")]
+    count = len(commands)
+    if count > COMMANDS_AT_MOST:
+        commands = sorted(commands, key=lambda c: -c[-1])[:COMMANDS_AT_MOST]
+    waits = [[s["device"], s["state"], s["begin_ns"], s["end_ns"] - s["begin_ns"]] for s in rows(case, "spans") if s["state"] != "in_flight"]
+    return {"whole": makespan(case), "commands": commands, "count": count, "waits": waits,
+            "merge": [number(case.run, "timeline", "merge", "begin_ns"), number(case.run, "timeline", "merge", "end_ns")]}
+
+
+def chart_data(groups):
+    """What page.js draws; times in nanoseconds, figures that are not known null."""
+    out = []
+    for group in groups:
+        cases = []
+        for case in sorted(group.ok(), key=lambda case: (case.n, case.median)):
+            cases.append({"label": case.label, "strategy": case.strategy, "n": case.n, "devices": case.devices, "median": case.median,
+                          "interval": case.interval, "samples": case.samples[:SAMPLES_AT_MOST], "speedup": case.metric("speedup"),
+                          "s_max": case.metric("s_max"), "alone": case.alone(), "predicted": case.predicted,
+                          "parts": [[number(d, f"{part}_ns") for part in PARTS] for d in case.per_device], "timeline": timeline(case)})
+        best = group.best()
+        out.append({"title": group.title, "kind": f"{group.suite}, {group.mode.replace('_', ' ')}", "cases": cases,
+                    "best": next((k for k, c in enumerate(cases) if c["label"] == best.label and c["n"] == best.n), 0) if best else None})
+    return out
+
+
+COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("time", "number"), ("± %", "number"), ("rate", "number"),
+           ("speed-up", "number"), ("efficiency", "number"), ("balance", "number"), ("imbalance %", "number"), ("predicted", "number"),
+           ("of ceiling", "number"), ("bottleneck", "text"), ("verified", "text"))
+
+
+def cells(group, case):
+    """(text, what to sort by) of each column; a case without numbers says why in the last."""
+    def figure(value, shown):
+        return ("–", "") if value is None else (shown(value), value)
+
+    def of_ceiling(value):
+        return f"{value:.2f} {get(case.run, 'work', 'ceiling') or ''}"
+
+    def share(name):
+        return figure(case.metric(name), lambda v: f"{v:.2f}")
+
+    head = [(group.title, group.title), (case.label, case.label), (str(case.n), case.n)]
+    if not case.ok:
+        return head + [("–", "")] * 10 + [(f"{case.status}: {case.reason}", case.status)]
+    half = (case.interval[1] - case.interval[0]) / 2 / case.median * 100 if case.interval else None
+    value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
+    bottleneck = str(get(case.run, "bottleneck", "name") or "–").replace("free_", "").replace("perfect_", "")
+    return head + [(duration(case.median), case.median), figure(half, lambda v: f"{v:.1f}"), figure(value or None, lambda v: rate(v, unit)),
+                   share("speedup"), share("efficiency"), share("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
+                   figure(case.predicted, duration), figure(case.metric("ceiling_share"), of_ceiling), (bottleneck, bottleneck),
+                   (case.verified, case.verified)]
+
+
+def table(groups):
+    heads = "".join(f'<th scope="col" aria-sort="none" data-kind="{kind}"><button type="button">{text(name)}</button></th>' for name, kind in COLUMNS)
+    lines = []
+    for g, group in enumerate(groups):
+        best, shown = group.best(), sorted(group.ok(), key=lambda case: (case.n, case.median))
+        for case in group.cases:
+            row = cells(group, case)
+            tds = []
+            for k, (shown_text, key) in enumerate(row):
+                inner = text(shown_text)
+                if k == 1 and case.ok:
+                    inner = f'<button type="button" class="pick" data-group="{g}" data-case="{shown.index(case)}">{inner}</button>'
+                if k == 1 and case is best:
+                    inner = f'<b title="fastest of its problem">★</b> {inner}'
+                tds.append(f'<td class="{COLUMNS[k][1]}" data-key="{text(key)}">{inner}</td>')
+            lines.append(f'<tr{"" if case.ok else " class=bad"}>{"".join(tds)}</tr>')
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def pairs(entries):
+    return "<dl>" + "".join(f"<dt>{text(key)}</dt><dd>{text(value)}</dd>" for key, value in entries if value not in (None, "")) + "</dl>"
+
+
+def device_lines(device):
+    yield "name", get(device, "name")
+    yield "platform", f"{get(device, 'platform') or '?'} ({get(device, 'platform_version') or 'version unknown'})"
+    yield "driver", get(device, "driver_version")
+    memory = number(device, "global_memory_bytes")
+    yield "memory", f"{memory / 2**30:.1f} GiB" if memory else None
+    units, clock = number(device, "compute_units"), number(device, "clock_mhz")
+    yield "compute units", f"{units}, {clock} MHz" if units else None
+    yield "pci, uuid", ", ".join(str(v) for v in (get(device, "pci"), get(device, "uuid")) if v)
+    uncertainty = number(device, "clock", "uncertainty_ns")
+    yield "its clock is known to", f"{duration(uncertainty)} ({get(device, 'clock', 'method')})" if uncertainty is not None else None
+    handicap = get(device, "handicap")
+    if handicap:
+        yield "made worse on purpose", ", ".join(f"{key} {value}" for key, value in handicap.items() if value)
+    for key, value in (get(device, "capability") or {}).items():
+        yield f"measured {key}", duration(value) if key.endswith("_ns") and value else f"{value:.4g}" if isinstance(value, (int, float)) else None
+
+
+def environment(document):
+    argv = get(document, "tool", "argv") or []
+    parts = ["<h3>Command and machine</h3>", pairs([("command", shlex.join(str(a) for a in argv)), ("version", get(document, "tool", "version")),
+                                                    ("commit", get(document, "tool", "git"))] + sorted((get(document, "environment") or {}).items()))]
+    for device in document["devices"]:
+        parts.append(f"<h3>Device {text(get(device, 'id') or '?')}</h3>" + pairs(device_lines(device)))
+    return "".join(parts)
+
+
+def notices(document, groups):
+    """What a reader must know before any number."""
+    found = [] if get(document, "complete") else ["The run was interrupted; these are the cases it finished."]
+    slowed = [str(get(d, "id")) for d in document["devices"] if get(d, "handicap")]
+    if slowed:
+        found.append(f"Made worse on purpose: device {', '.join(slowed)}.")
+    told = {str(w) for group in groups for case in group.cases for w in get(case.run, "warnings") or []}
+    return found + sorted(told)[:8]
+
+
+def page(name, document, plotly):
+    groups = result_file.groups([(name, document)])
+    data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" out of a label
+    summary = "".join(f"<li><b>{text(group.title)}</b>: {text(result_file.words(group))}</li>" for group in groups)
+    fill = {"title": text(f"{Path(name).name}: mgpu-bench"), "name": text(Path(name).name), "style": (HERE / "page.css").read_text(encoding="utf-8"),
+            "devices": text(devices_in_words(document)), "summary": summary or "<li>The file holds no case.</li>",
+            "notices": "".join(f'<p class="notice">{text(n)}</p>' for n in notices(document, groups)), "table": table(groups),
+            "environment": environment(document), "data": data, "plotly": plotly, "script": (HERE / "page.js").read_text(encoding="utf-8")}
+    pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@@")  # text, name, text, name, ...: filled text is never searched again
+    return "".join(fill[piece] if k % 2 else piece for k, piece in enumerate(pieces))
+
+
+def devices_in_words(document):
+    counts = {}
+    for device in document["devices"]:
+        name = str(get(device, "name") or "unnamed device")
+        counts[name] = counts.get(name, 0) + 1
+    return ", ".join(f"{count} × {name}" for name, count in counts.items()) or "no device"
+
+
+def packed_plotly():
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        result_file.refuse(f"plotly is missing ({error}); Debian: apt-get install python3-plotly")
+    # Packed it is a fifth of its 8.6 MB; without a time stamp the same result gives the same page.
+    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("file", metavar="RESULT")
+    parser.add_argument("-o", "--output", required=True, metavar="PAGE.html")
+    given = parser.parse_args()
+    document = result_file.read(given.file)
+    written = page(given.file, document, packed_plotly())
+    try:
+        Path(given.output).write_text(written, encoding="utf-8")
+    except OSError as error:
+        result_file.refuse(f"--output: {given.output}: cannot be written: {error.strerror}")
+    print(given.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+"""Result files as pictures and pages need them: read, refused with one line where they are none, grouped by problem, labelled.
+
+`plot.py` and `report_html.py` share it. It draws nothing and prints nothing but refusals. A figure that a file lacks is None, whatever
+level of it is missing. Needs nothing but Python.
+"""
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+WHAT_IF = {"perfect_balance": "imbalance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
+           "free_launches": "launch gaps; without them it would take", "free_merge": "the merge; if it were free it would take"}
+
+
+def refuse(message):
+    """One line and exit 2, as the tool itself does for bad input."""
+    print(f"{Path(sys.argv[0]).name}: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def read(name):
+    try:
+        with open(name, encoding="utf-8") as file:
+            document = json.load(file)
+    except OSError as error:
+        refuse(f"{name}: cannot be read: {error.strerror}")
+    except ValueError as error:
+        refuse(f"{name}: is no JSON: {str(error).splitlines()[0]}")
+    if not isinstance(document, dict) or document.get("schema") != "mgpu-bench/result":
+        refuse(f"{name}: is no result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
+    if document.get("schema_version") != 1:
+        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads version 1")
+    for key in ("runs", "devices"):
+        if not isinstance(document.get(key), list) or not all(isinstance(entry, dict) for entry in document[key]):
+            refuse(f"{name}: \"{key}\" is not a list of objects")
+    return document
+
+
+def get(tree, *path):
+    """What lies there, or None."""
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return tree
+
+
+def number(tree, *path):
+    found = get(tree, *path)
+    return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
+
+
+def power(value):
+    """2^26 for 67108864: what one types; other numbers as they are."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and value >= 1024 and value & (value - 1) == 0:
+        return f"2^{value.bit_length() - 1}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def duration(ns):
+    """Three digits and a unit, as the tool's own tables."""
+    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if abs(ns) >= scale:
+            return f"{three_digits(ns / scale)} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def three_digits(value):
+    whole = len(str(int(abs(value))))
+    return f"{value:.{max(0, 3 - whole)}f}"
+
+
+def rate(value, unit):
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= scale:
+            return f"{three_digits(value / scale)} {prefix}{unit if unit.isupper() or unit.startswith('FLOP') else ' ' + unit}"
+    return f"{three_digits(value)} {unit}"
+
+
+@dataclass
+class Case:
+    """One entry of "runs": what every picture asks of it."""
+    run: dict
+    source: str  # the file's stem
+    label: str = ""
+
+    def __post_init__(self):
+        self.suite = str(get(self.run, "suite") or "?")
+        self.mode = str(get(self.run, "mode") or "?")
+        self.strategy = str(get(self.run, "strategy") or "?")
+        self.status = str(get(self.run, "status") or "?")
+        self.devices = [str(d) for d in get(self.run, "devices") or []]
+        self.per_device = [d for d in get(self.run, "per_device") or [] if isinstance(d, dict)]
+        self.median = number(self.run, "time_ns", "median") or None
+        self.samples = [t for t in get(self.run, "samples_ns") or [] if isinstance(t, (int, float))]
+        self.predicted = number(self.run, "plan", "predicted_ns")
+        interval = get(self.run, "time_ns", "ci95")
+        self.interval = interval if isinstance(interval, list) and len(interval) == 2 and self.median else None
+        self.verified = str(get(self.run, "verify", "status") or "?")
+
+    @property
+    def ok(self):
+        return self.status == "ok" and self.median is not None and self.verified != "failed"
+
+    @property
+    def reason(self):
+        return str(get(self.run, "reason") or ("did not verify" if self.verified == "failed" else "no times"))
+
+    @property
+    def n(self):
+        return len(self.devices)
+
+    def metric(self, name):
+        return number(self.run, "metrics", name)
+
+    def alone(self):
+        """(device id, ns) of the device that is fastest alone; None unless all are known."""
+        times = [(str(get(d, "device")), number(d, "alone_ns")) for d in self.per_device]
+        return min(times, key=lambda t: t[1]) if times and all(t for _, t in times) else None
+
+    def only_worker(self):
+        took = [d for d in self.per_device if number(d, "items")]
+        return str(get(took[0], "device")) if self.n > 1 and len(took) == 1 else None
+
+
+@dataclass
+class Group:
+    """One problem in one mode: what a table of the tool shows together."""
+    suite: str
+    problem: str
+    mode: str
+    cases: list = field(default_factory=list)
+
+    @property
+    def title(self):
+        return f"{self.suite} {self.problem}, {self.mode.replace('_', ' ')}".replace(" ,", ",")
+
+    @property
+    def slug(self):
+        text = f"{self.suite}-{self.problem}-{self.mode}".replace("^", "p").replace("=", "")
+        return "-".join("".join(c if c.isalnum() or c in "._" else " " for c in text.replace(",", "")).split())
+
+    def ok(self, n=None):
+        return [c for c in self.cases if c.ok and (n is None or c.n == n)]
+
+    def counts(self):
+        return sorted({c.n for c in self.cases})
+
+    def most(self):
+        """The cases on the largest set of devices on which any was ok, fastest first, then those that were not ok."""
+        n = max((c.n for c in self.cases if c.ok), default=max(self.counts()))
+        here = [c for c in self.cases if c.n == n]
+        return sorted(here, key=lambda c: (not c.ok, c.median or 0))
+
+    def best(self):
+        return min(self.ok(), key=lambda c: c.median, default=None)
+
+
+def problem(params, varying):
+    """Sizes, and whatever differs between cases; the sides of a cube as cols=inner=rows=2^13."""
+    shown = {}
+    for key, value in params.items():
+        if key in varying or isinstance(value, (int, float)) and key != "seed":
+            shown.setdefault(power(value), []).append(key)
+    return " ".join("=".join([*keys, value]) for value, keys in shown.items())
+
+
+def name_cases(cases):
+    """The strategy; with those parameters in which cases of it differ, and the file where two files hold the same case."""
+    params = {}
+    for case in cases:
+        for key, value in (get(case.run, "strategy_params") or {}).items():
+            params.setdefault((case.suite, case.strategy, key), set()).add(str(value))
+    for case in cases:
+        own = get(case.run, "strategy_params") or {}
+        shown = [f"{k}={power(v)}" for k, v in own.items() if len(params[(case.suite, case.strategy, k)]) > 1]
+        case.label = ":".join([case.strategy, *shown])
+
+
+def groups(documents):
+    """Of [(name, document)], in the order of the files. Parameters that no case varies and that are no size are left out of the titles."""
+    cases = [Case(run, Path(name).stem) for name, document in documents for run in document["runs"]]
+    name_cases(cases)
+    values = {}
+    for case in cases:
+        for key, value in (get(case.run, "params") or {}).items():
+            values.setdefault((case.suite, key), set()).add(str(value))
+    found = {}
+    for case in cases:
+        params = get(case.run, "params") or {}
+        varying = {k for k in params if len(values[(case.suite, k)]) > 1}
+        key = (case.suite, json.dumps(params, sort_keys=True), case.mode)
+        group = found.setdefault(key, Group(case.suite, problem(params, varying), case.mode))
+        if any(c.label == case.label and c.devices == case.devices and c.source != case.source for c in group.cases):
+            case.label += f" ({case.source})"
+        group.cases.append(case)
+    return list(found.values())
+
+
+COLUMNS = {"commands": {"device", "kind", "slice", "label", "bytes", "started_ns", "ended_ns"}, "spans": {"device", "state", "begin_ns", "end_ns"}}
+
+
+def rows(case, table):
+    """The timeline's table as dicts; none when it lacks a column, without rows that are short or of no device."""
+    timeline = get(case.run, "timeline") or {}
+    names = get(timeline, "columns", table) or []
+    if not COLUMNS[table] <= set(names):
+        return
+    for row in get(timeline, table) or []:
+        named = dict(zip(names, row))
+        if len(row) >= len(names) and isinstance(named.get("device"), int) and 0 <= named["device"] < max(case.n, 1):
+            yield named
+
+
+def makespan(case):
+    return number(case.run, "timeline", "makespan_ns") or case.median
+
+
+def told_apart(a, b):
+    """Medians whose 95 % intervals meet are not told apart."""
+    return not a.interval or not b.interval or a.interval[1] < b.interval[0] or b.interval[1] < a.interval[0]
+
+
+def held_back(case):
+    name = get(case.run, "bottleneck", "name")
+    time, whole = number(case.run, "bottleneck", "what_if_ns", str(name)), makespan(case)
+    if name not in WHAT_IF or time is None or not whole:
+        return "Nothing but the work itself holds it back: no what-if would save 1 %."
+    return f"What holds it back most: {WHAT_IF[name]} {duration(time)} ({100 * (1 - time / whole):.0f} % less)."
+
+
+def words(group):
+    """What won, by how much, and what holds it back: the closing words of the tool's tables."""
+    best = group.best()
+    if best is None:
+        first = group.cases[0]
+        return f"No run was ok; the first is {first.status}: {first.reason}."
+    only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
+    text = f"{best.label} on {best.n} device{'' if best.n == 1 else 's'} " + ("is fastest with" if len(group.ok()) > 1 else "takes")
+    text += f" {duration(best.median)}"
+    if only:
+        text += f": no split here beats device {only} alone"
+    elif best.n > 1 and alone and speedup:
+        text += f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
+    equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
+    if equal and best.strategy != "equal" and best.n > 1 and not only:
+        gain = (equal.median / best.median - 1) * 100
+        text += f" and {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares" if told_apart(best, equal) else \
+            "; equal shares are as fast, within the noise"
+    wrong = [c for c in group.cases if not c.ok]
+    text += f". {held_back(best)}"
+    if wrong:
+        named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
+        text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
+    return text
