@@ -139,10 +139,11 @@ class Tree {
   }
 
   void add_calibrate() {
-    CLI::App* sub =
-        command("calibrate", "Measure what the devices can do, alone and together, and keep it",
-                "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate -d cpu --sub-devices 2 --recalibrate\n"
-                "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
+    CLI::App* sub = command("calibrate", "Measure what the devices can do, alone and together, and keep it",
+                            "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate merkle -d gpu\n  mgpu-bench "
+                            "calibrate -d cpu --sub-devices 2 --recalibrate\n"
+                            "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
+    add_arguments(sub, "SUITE", "Suites whose rates are measured (default: all)", false);
     for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON", ""});
     add(sub, color_option());

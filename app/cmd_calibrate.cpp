@@ -6,6 +6,7 @@
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
+#include "app/run_request.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/capability_json.hpp"
@@ -83,10 +84,12 @@ ExitCode cmd_calibrate(const Context& context) {
   const TableStyle style = table_style(settings, context.environment);
   const bool json = settings.is_on("json"), afresh = settings.is_on("recalibrate");
   const CalibrationStore store = calibration_store(context);
+  std::vector<SuiteInfo> chosen;
+  for (const SuiteInfo* suite : choose_suites("calibrate", context.invocation.arguments, context.suites)) chosen.push_back(*suite);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = choose_devices(*backend, settings, context.environment);
   CalibrationResult result = calibrate(*backend, set.devices, store, afresh);
-  const auto suites = calibrate_suites(*backend, set.devices, context.suites, store, afresh, result.warnings);
+  const auto suites = calibrate_suites(*backend, set.devices, chosen, store, afresh, result.warnings);
   result.warnings.insert(result.warnings.begin(), set.warnings.begin(), set.warnings.end());
   for (const std::string& warning : result.warnings) print_error("warning: " + warning);
   print(json ? as_json(set.devices, result, suites) : as_text(set.devices, result, suites, style));

@@ -42,25 +42,6 @@ std::optional<Nanos> duration(const Settings& settings, std::string_view name) {
   return value;
 }
 
-std::vector<const SuiteInfo*> choose_suites(std::span<const std::string> names, std::span<const SuiteInfo> suites) {
-  std::vector<const SuiteInfo*> chosen;
-  for (const std::string& word : names) {
-    for (const std::string& name : split_commas(word)) {
-      const auto found = std::find_if(suites.begin(), suites.end(), [&](const SuiteInfo& s) { return s.name == name; });
-      if (found == suites.end()) {
-        std::vector<std::string> known;
-        for (const SuiteInfo& suite : suites) known.push_back(suite.name);
-        throw Error(ErrorKind::usage, fmt::format("run: there is no suite {}; accepted: {}", in_quotes(name), joined(known)));
-      }
-      if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
-    }
-  }
-  if (chosen.empty()) {
-    for (const SuiteInfo& suite : suites) chosen.push_back(&suite);
-  }
-  return chosen;
-}
-
 // A finite number, by the rules of from_chars: -1, 0.5, 1e-3.
 void parse_number(const std::string& from, const std::string& text) {
   double value = 0;
@@ -226,6 +207,27 @@ std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Byte
   return low;
 }
 
+std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<const std::string> names,
+                                            std::span<const SuiteInfo> suites) {
+  std::vector<const SuiteInfo*> chosen;
+  for (const std::string& word : names) {
+    for (const std::string& name : split_commas(word)) {
+      const auto found = std::find_if(suites.begin(), suites.end(), [&](const SuiteInfo& s) { return s.name == name; });
+      if (found == suites.end()) {
+        std::vector<std::string> known;
+        for (const SuiteInfo& suite : suites) known.push_back(suite.name);
+        throw Error(ErrorKind::usage,
+                    fmt::format("{}: there is no suite {}; accepted: {}", command, in_quotes(name), joined(known)));
+      }
+      if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
+    }
+  }
+  if (chosen.empty()) {
+    for (const SuiteInfo& suite : suites) chosen.push_back(&suite);
+  }
+  return chosen;
+}
+
 RunRequest read_measurement(const Settings& settings) {
   RunRequest request;
   request.strict = settings.is_on("strict");
@@ -253,7 +255,8 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   std::set<std::filesystem::path> taken;
   const auto take = [&](const Given& given, const std::filesystem::path& file) {
     if (taken.insert(std::filesystem::absolute(file).lexically_normal()).second) return;
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is already the file of another output", given.from, in_quotes(file.string())));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is already the file of another output", given.from, in_quotes(file.string())));
   };
   const auto path = [&](const char* name) -> std::optional<std::filesystem::path> {
     const Given* given = settings.find(name);
@@ -280,7 +283,7 @@ void read_output_files(const Settings& settings, RunRequest& request) {
 
 RunRequest read_run_request(const Settings& settings, std::span<const std::string> names, std::span<const SuiteInfo> suites,
                             Bytes memory) {
-  const std::vector<const SuiteInfo*> chosen = choose_suites(names, suites);
+  const std::vector<const SuiteInfo*> chosen = choose_suites("run", names, suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings);
   refuse_foreign_mode(settings, request.session.modes, chosen);

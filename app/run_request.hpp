@@ -25,6 +25,10 @@ struct RunRequest {
   std::vector<Requirement> requirements;
 };
 
+// Those named, one after another or with commas; all when none is. Throws Error(usage) with the known ones.
+std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<const std::string> names,
+                                            std::span<const SuiteInfo> suites);
+
 // What run and simulate have in common: strategies, modes, samples, limits, requirements, flags. Problems, devices and files are
 // left empty.
 RunRequest read_measurement(const Settings& settings);

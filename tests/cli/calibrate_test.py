@@ -20,7 +20,7 @@ class Calibrates(Case):
         shutil.rmtree(self.kept, ignore_errors=True)
 
     def calibrate(self, *arguments, **named):
-        result = self.good("calibrate", *binary.DEVICES, "--json", *arguments, **named)
+        result = self.good("calibrate", "merkle", *binary.DEVICES, "--json", *arguments, **named)
         return json.loads(result.out), result.err
 
     def capabilities(self, *arguments):
@@ -51,9 +51,8 @@ class Calibrates(Case):
         self.assertGreater(first["link"]["up_bytes_per_s"], 0)
         self.assertEqual(self.origins(first), {"measured"})
         files = {file: file.read_bytes() for file in self.kept.iterdir()}
-        suites = len(json.loads(mgpu("list", "suites", "--json").out)["suites"])
-        devices = binary.DEVICE_COUNT  # a file each, one for each suite on it, and one for all together
-        self.assertEqual(len(files), devices * (1 + suites) + (devices > 1))
+        devices = binary.DEVICE_COUNT  # a file each, one for the suite on it, and one for all together
+        self.assertEqual(len(files), 2 * devices + (devices > 1))
 
         second, err = self.calibrate()
         self.assertEqual(err, "")
@@ -68,10 +67,10 @@ class Calibrates(Case):
     def test_the_table_says_units_and_where_figures_come_from(self):
         wide = {"COLUMNS": "200"}
         self.assertNotIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
-        text = self.good("calibrate", *binary.DEVICES, env=wide).out
+        text = self.good("calibrate", "merkle", *binary.DEVICES, env=wide).out
         for word in ("FLOP/s", "B/s", "us", "measured"):
             self.assertIn(word, text)
-        self.assertIn("kept", self.good("calibrate", *binary.DEVICES, env=wide).out)
+        self.assertIn("kept", self.good("calibrate", "merkle", *binary.DEVICES, env=wide).out)
         self.assertIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
 
     def test_a_run_records_what_is_kept_and_measures_nothing(self):
@@ -125,6 +124,7 @@ class Calibrates(Case):
 
     def test_bad_options_are_named(self):
         self.refused(["calibrate", "--size", "4"], 2, '"--size"')
+        self.refused(["calibrate", "merkel"], 2, "calibrate", '"merkel"', "accepted", "merkle")
         self.refused(["calibrate", "-d", "bogus"], 2, "--devices", "accepted")
         self.refused(["calibrate", "--sub-devices", "0"], 2, "--sub-devices", '"0"', "accepted")
         self.refused(["calibrate", "--no-cache=perhaps"], 2, "--no-cache", "accepted")
