@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what is needed to build mgpu-bench and is not there yet, from the packages of Debian 12 or Ubuntu 24.04; with --tests also
-# what the tests need. As root, or through sudo. Does nothing, quickly, when nothing is missing. Works from any directory.
+# what the tests need, with --package what scripts/package.sh needs. As root, or through sudo. Does nothing, quickly, when nothing is
+# missing. Works from any directory.
 set -euo pipefail
 
 usage() {
-  echo "usage: setup.sh [--tests]"
+  echo "usage: setup.sh [--tests] [--package]"
 }
 
 packages=(g++ cmake ninja-build git ca-certificates python3 ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers
@@ -13,6 +14,7 @@ for argument in "$@"; do
   case $argument in
     --tests) packages+=(doctest-dev libbenchmark-dev libgmp-dev python3-jsonschema libbenchmark-tools python3-statsmodels jq
                           python3-matplotlib python3-plotly) ;;
+    --package) packages+=(dpkg-dev file gzip) ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac
