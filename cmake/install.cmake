@@ -55,7 +55,7 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mgpu-bench)
 install(EXPORT mgpu-bench NAMESPACE mgpu-bench:: FILE mgpu-benchTargets.cmake DESTINATION ${package_folder} COMPONENT development)
 configure_package_config_file(cmake/mgpu-benchConfig.cmake.in ${PROJECT_BINARY_DIR}/generated/mgpu-benchConfig.cmake
                               INSTALL_DESTINATION ${package_folder})
-# Before 1.0 any version may change anything.
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/mgpu-benchConfigVersion.cmake COMPATIBILITY ExactVersion)
+# Before 1.0 any minor version may change anything.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/mgpu-benchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/mgpu-benchConfig.cmake ${PROJECT_BINARY_DIR}/generated/mgpu-benchConfigVersion.cmake
         DESTINATION ${package_folder} COMPONENT development)

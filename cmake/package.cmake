@@ -18,19 +18,19 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "pocl-opencl-icd | opencl-icd")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "measure how work splits over several OpenCL devices
- Runs real workloads (Merkle trees, matrix products, multi-scalar
- multiplication) on GPUs, CPUs and parts of a CPU under many partition
- strategies, checks every result against an independent reference, and
- reports speed-up, efficiency, imbalance and the bottleneck as tables,
- JSON and timelines. Results can be compared, for gates in CI.")
+Runs real workloads (Merkle trees, matrix products, multi-scalar
+multiplication) on GPUs, CPUs and parts of a CPU under many partition
+strategies, checks every result against an independent reference, and
+reports speed-up, efficiency, imbalance and the bottleneck as tables,
+JSON and timelines. Results can be compared, for gates in CI.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libmgpu-bench-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, nlohmann-json3-dev, ocl-icd-opencl-dev, libssl-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "layers of mgpu-bench for programs of one's own
- Static libraries, headers and a CMake package: partition strategies
- and their simulator, the OpenCL executor, metrics, result files, and
- the suites of mgpu-bench.")
+Static libraries, headers and a CMake package: partition strategies
+and their simulator, the OpenCL executor, metrics, result files, and
+the suites of mgpu-bench.")
 
 # Debian wants copyright and changelog in each package. The date is that of the commit, so that a commit always gives the same package.
 execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%cD OUTPUT_VARIABLE package_date OUTPUT_STRIP_TRAILING_WHITESPACE
