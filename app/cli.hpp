@@ -22,7 +22,8 @@ struct Invocation {
 Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites, const Environment& environment,
                               const std::string& version_text);
 
-// What the command line understands, in words: what the manual page and the completions are made from, so that they never lag behind.
+// What the command line understands, in words: what the manual page and the completions are made from, so that they never lag
+// behind.
 struct OptionText {
   std::string letter, name;  // without dashes; letter may be empty
   std::string value;         // what it takes: "FILE"; empty for a switch

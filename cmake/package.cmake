@@ -3,7 +3,8 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mgpu-bench)
 set(CPACK_PACKAGE_VENDOR "mgpu-bench maintainers")
-set(CPACK_PACKAGE_CONTACT "mgpu-bench maintainers <maintainers@users.noreply.a-seed-f060c669.example>" CACHE STRING "Maintainer of the packages")
+set(CPACK_PACKAGE_CONTACT "mgpu-bench maintainers <maintainers@users.noreply.a-seed-f060c669.example>"
+    CACHE STRING "Maintainer of the packages")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Debian packages: mgpu-bench_*.deb (the program, its manual page and completions) and libmgpu-bench-dev_*.deb (libraries, headers,
-# CMake package) in build/release/packages. With --check also what can be said without installing them: lintian finds no error, and
+# Makes the Debian packages in build/release/packages: mgpu-bench_*.deb (the program, its manual page and completions) and
+# libmgpu-bench-dev_*.deb (libraries, headers, CMake package). With --check also what can be said without installing them: lintian finds no error, and
 # scripts/consumer builds and runs against what they hold. Works from any directory.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."

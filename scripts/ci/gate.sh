@@ -26,6 +26,7 @@ case ${1-} in
     (($# == 2)) || usage
     read -r -a arguments <<<"$run"
     if [[ ! -e $2 ]]; then
+      mkdir -p "$(dirname "$2")"
       "$bench" run "${arguments[@]}" --strict -o "$2"
       echo "gate: $2 did not exist and was made: look at it and commit it" >&2
       exit 0
