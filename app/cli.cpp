@@ -18,7 +18,7 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kCommands = "devices, calibrate, list, run, plan, simulate, report, compare, trace, schema";
+constexpr const char* kCommands = "devices, calibrate, list, run, plan, simulate, report, compare, trace, schema, completion, manual";
 
 constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
@@ -91,6 +91,8 @@ class Tree {
     add_compare();
     add_trace();
     add_schema();
+    add_completion();
+    add_manual();
   }
 
   CLI::App& app() { return app_; }
@@ -208,6 +210,18 @@ class Tree {
     add_arguments(sub, "NAME", "compare, result, scenario or trace", true);
   }
 
+  void add_completion() {
+    CLI::App* sub = command("completion", "Print what makes a shell complete commands, options, suites, strategies and devices",
+                            "Examples:\n  source <(mgpu-bench completion bash)            # in ~/.bashrc\n"
+                            "  mgpu-bench completion zsh >~/.zfunc/_mgpu-bench    # a folder of $fpath\n"
+                            "  mgpu-bench completion fish >~/.config/fish/completions/mgpu-bench.fish\n");
+    add_arguments(sub, "SHELL", "bash, zsh or fish", true);
+  }
+
+  void add_manual() {
+    command("manual", "Print the manual page", "Examples:\n  mgpu-bench manual >mgpu-bench.1 && man ./mgpu-bench.1\n");
+  }
+
   std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, plan_specs_, simulate_specs_, report_specs_, compare_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and measures\n"
@@ -291,7 +305,40 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span
   throw Error(ErrorKind::usage, line);
 }
 
+// Help as CLI11 prints it was wrapped for it: one line again.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+CommandText describe(const CLI::App& sub) {
+  CommandText text;
+  text.name = sub.get_name();
+  text.help = one_line(sub.get_description());
+  text.footer = sub.get_footer();
+  for (const CLI::Option* option : sub.get_options()) {
+    if (option->get_positional()) {
+      text.argument = option->get_name();
+      text.argument_help = one_line(option->get_description());
+      text.argument_required = option->get_required();
+      continue;
+    }
+    const std::vector<std::string>& letters = option->get_snames();
+    text.options.push_back({letters.empty() ? "" : letters.front(), option->get_lnames().at(0), option->get_option_text(),
+                            one_line(option->get_description()), option->get_group()});
+  }
+  return text;
+}
+
 }  // namespace
+
+CommandLineText describe_command_line(std::span<const SuiteInfo> suites) {
+  Tree tree(suites);
+  const CLI::App& app = tree.app();
+  CommandLineText text{one_line(app.get_description()), app.get_footer(), {}};
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) text.commands.push_back(describe(*sub));
+  return text;
+}
 
 Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites, const Environment& environment,
                               const std::string& version_text) {

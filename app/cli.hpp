@@ -22,4 +22,23 @@ struct Invocation {
 Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites, const Environment& environment,
                               const std::string& version_text);
 
+// What the command line understands, in words: what the manual page and the completions are made from, so that they never lag
+// behind.
+struct OptionText {
+  std::string letter, name;  // without dashes; letter may be empty
+  std::string value;         // what it takes: "FILE"; empty for a switch
+  std::string help, group;   // help in one line
+};
+struct CommandText {
+  std::string name, help, footer;
+  std::string argument, argument_help;  // the words that are not options: "SUITE"; empty when there are none
+  bool argument_required = false;
+  std::vector<OptionText> options;
+};
+struct CommandLineText {
+  std::string help, footer;
+  std::vector<CommandText> commands;
+};
+CommandLineText describe_command_line(std::span<const SuiteInfo> suites);
+
 }  // namespace mgpu

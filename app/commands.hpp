@@ -31,5 +31,7 @@ ExitCode cmd_report(const Context& context);
 ExitCode cmd_compare(const Context& context);
 ExitCode cmd_trace(const Context& context);
 ExitCode cmd_schema(const Context& context);
+ExitCode cmd_completion(const Context& context);
+ExitCode cmd_manual(const Context& context);
 
 }  // namespace mgpu

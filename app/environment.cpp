@@ -114,6 +114,8 @@ std::map<std::string, std::string> describe_environment(const Environment& envir
   return facts;
 }
 
+std::vector<std::string> device_variable_names() { return {std::begin(kDeviceVariables), std::end(kDeviceVariables)}; }
+
 std::vector<std::string> device_variables(const Environment& environment) {
   std::vector<std::string> set;
   for (const char* name : kDeviceVariables) {

@@ -37,6 +37,9 @@ Bytes host_memory();
 // every variable that hides, reorders or reconfigures devices, under its own name.
 std::map<std::string, std::string> describe_environment(const Environment& environment);
 
+// The names of those variables, set or not.
+std::vector<std::string> device_variable_names();
+
 // Those variables alone, as "NAME=value", for the message when there is no device.
 std::vector<std::string> device_variables(const Environment& environment);
 

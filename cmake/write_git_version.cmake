@@ -1,4 +1,5 @@
 # Run at every build: -DSOURCE, -DOUTPUT. Touches the file only when the commit changed. Empty outside a git work tree.
+cmake_minimum_required(VERSION 3.25)  # a script of its own: no policies come from CMakeLists.txt
 set(version "")
 find_program(GIT git)
 if(GIT)

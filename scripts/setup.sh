@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what is needed to build mgpu-bench and is not there yet, from the packages of Debian 12 or Ubuntu 24.04; with --tests also
-# what the tests need. As root, or through sudo. Does nothing, quickly, when nothing is missing. Works from any directory.
+# what the tests need, with --package what scripts/package.sh needs. As root, or through sudo. Does nothing, quickly, when nothing is
+# missing. Works from any directory.
 set -euo pipefail
 
 usage() {
-  echo "usage: setup.sh [--tests]"
+  echo "usage: setup.sh [--tests] [--pictures] [--package]"
 }
 
 packages=(g++ cmake ninja-build git ca-certificates python3 ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers
@@ -14,6 +15,7 @@ for argument in "$@"; do
     --tests) packages+=(doctest-dev libbenchmark-dev libgmp-dev python3-jsonschema jq) ;;
     # 350 MB that only plot.py, report_html.py and a few tests want; those tests skip without them.
     --pictures) packages+=(python3-matplotlib python3-plotly libbenchmark-tools python3-statsmodels) ;;
+    --package) packages+=(dpkg-dev file gzip) ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac

@@ -14,6 +14,7 @@ struct EmbeddedText {
 
 std::span<const EmbeddedText> embedded_kernels();  // kernels/*.cl
 std::span<const EmbeddedText> embedded_schemas();  // lib/report/*.schema.json
+std::span<const EmbeddedText> embedded_texts();    // app/texts: the manual page and the completions, without what they list
 
 // The text of `file` with every line `#include "name"` replaced by that file of `texts`, and #line directives around it, so that a
 // compiler that sees one text names the right file and line. Throws Error(internal) for a file that is not there.

@@ -1,0 +1,187 @@
+// `mgpu-bench completion`: the scripts in app/texts, with tables of the commands and options of this very binary put in. What
+// differs from machine to machine (devices) or is long (suites, strategies) those scripts ask of the program when a key is pressed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "app/commands.hpp"
+#include "app/terminal.hpp"
+#include "app/texts.hpp"
+#include "lib/base/embedded.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/report/exports.hpp"
+
+namespace mgpu {
+namespace {
+
+// Options that take one of a few words. tests/cli/shell_test.py holds them to what the refusals of the options list.
+constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+    {"mode", "resident end-to-end scalars both all"},
+    {"verify", "full sample off"},
+    {"color", "auto always never"},
+    {"fail-on", "regression inconclusive nothing"},
+    {"round-value", "median least"},
+    {"metrics", "time speedup efficiency imbalance"},
+    {"json", "-"},
+};
+
+// What comes after an option: "switch" (nothing), "file", "export" (KIND=FILE), "devices", "handicap" (DEV=...), "strategies",
+// "words a b c" or "any".
+std::string taken_by(const OptionText& option, std::span<const SuiteInfo> suites) {
+  if (option.value.empty()) return "switch";
+  if (option.name == "devices") return "devices";
+  if (option.name == "strategy") return "strategies";
+  if (option.value == "KIND=FILE") return "export";
+  if (option.value.starts_with("DEV=")) return "handicap";
+  if (option.value == "FILE" || option.value == "RESULT") return "file";
+  std::string words;
+  for (const auto& [name, accepted] : kWords) {
+    if (option.name == name) words += fmt::format(" {}", accepted);
+  }
+  for (const SuiteInfo& suite : option.group == "Options of suites" ? suites : std::span<const SuiteInfo>()) {
+    for (const SuiteOption& own : suite.options) {
+      if (own.name != option.name) continue;
+      for (const std::string& value : own.values) {
+        if ((words + " ").find(" " + value + " ") == std::string::npos) words += " " + value;
+      }
+    }
+  }
+  return words.empty() ? "any" : "words" + words;
+}
+
+std::string argument_of(const CommandText& command) {
+  if (command.argument.empty()) return "switch";
+  if (command.argument == "SUITE") return "suites";
+  if (command.argument == "WHAT") return "words suites strategies metrics";
+  if (command.argument == "SHELL") return "words bash zsh fish";
+  if (command.argument != "NAME") return "file";
+  std::string names = "words";
+  for (const EmbeddedText& schema : embedded_schemas()) {
+    names += fmt::format(" {}", schema.file.substr(0, schema.file.find('.')));
+  }
+  return names;
+}
+
+std::string export_words() { return fmt::format("{}", fmt::join(export_kinds(), " ")); }
+
+// The first sentence or so: beside a word in a menu there is little room.
+std::string brief(const std::string& help) {
+  constexpr std::size_t most = 72;
+  std::string text = help.substr(0, help.find(" (default"));
+  if (text.size() <= most) return text;
+  text.resize(text.rfind(' ', most));
+  return text + "...";
+}
+
+std::string in_single_quotes(std::string_view text, std::string_view quote_inside) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string(quote_inside) : std::string(1, c);
+  return quoted + "'";
+}
+
+std::map<std::string, std::string> bash_tables(const CommandLineText& line, std::span<const SuiteInfo> suites) {
+  std::string options, values, commands;
+  for (const CommandText& command : line.commands) {
+    std::string flags;
+    for (const OptionText& option : command.options) {
+      flags +=
+          fmt::format("{}{}--{}", flags.empty() ? "" : " ", option.letter.empty() ? "" : "-" + option.letter + " ", option.name);
+      const std::string taken = taken_by(option, suites);
+      if (taken == "switch") continue;
+      if (!option.letter.empty()) values += fmt::format("    '{} -{}' | ", command.name, option.letter);
+      values += fmt::format("{}'{} --{}') takes='{}' ;;\n", option.letter.empty() ? "    " : "", command.name, option.name, taken);
+    }
+    options += fmt::format("    {}) words='{}' ;;\n", command.name, flags);
+    values += fmt::format("    '{} ') takes='{}' ;;\n", command.name, argument_of(command));
+    commands += (commands.empty() ? "" : " ") + command.name;
+  }
+  return {{"OPTIONS", options}, {"VALUES", values}, {"COMMANDS", commands}, {"EXPORTS", export_words()}};
+}
+
+// A space before a function: _arguments puts no options of its own behind its name.
+std::string zsh_action(const std::string& taken) {
+  if (taken == "file") return "_files";
+  if (taken == "export" || taken == "handicap") return " _mgpu_bench_" + taken;
+  if (taken == "any") return " ";
+  if (taken.starts_with("words ")) return " _mgpu_bench_words " + taken.substr(6);
+  return " _mgpu_bench_names " + taken;
+}
+
+std::map<std::string, std::string> zsh_tables(const CommandLineText& line, std::span<const SuiteInfo> suites) {
+  const auto quoted = [](std::string_view text) { return in_single_quotes(text, R"('\'')"); };
+  std::string options, commands;
+  for (const CommandText& command : line.commands) {
+    commands += fmt::format("    {}\n", quoted(command.name + ":" + command.help));
+    options += fmt::format("        {})\n          _arguments -s", command.name);
+    for (const OptionText& option : command.options) {
+      const std::string taken = taken_by(option, suites);
+      const bool takes = taken != "switch";
+      std::string help = brief(option.help);
+      std::replace(help.begin(), help.end(), '[', '(');
+      std::replace(help.begin(), help.end(), ']', ')');
+      const std::string value = takes ? fmt::format(":{}:{}", option.value, zsh_action(taken)) : "";
+      const std::string name = fmt::format("--{}{}", option.name, takes ? "=" : "");
+      const std::string both = option.letter.empty() ? name : fmt::format("{{-{}{},{}}}", option.letter, takes ? "+" : "", name);
+      options += fmt::format(" \\\n            '*'{}{}", both, quoted("[" + help + "]" + value));
+    }
+    const std::string argument = argument_of(command);
+    if (argument != "switch") options += fmt::format(" \\\n            '*:{}:{}'", command.argument, zsh_action(argument));
+    options += " ;;\n";
+  }
+  return {{"OPTIONS", options}, {"COMMANDS", commands}, {"EXPORTS", export_words()}};
+}
+
+std::string fish_action(const std::string& taken) {
+  if (taken == "switch") return "";
+  if (taken == "file") return " -r -F";
+  if (taken == "any") return " -x";
+  std::string words = "(__mgpu_bench_names " + taken + ")";
+  if (taken == "handicap") words = "(__mgpu_bench_names devices)=";
+  if (taken == "export") return fmt::format(" -r -F -a '{}='", fmt::join(export_kinds(), "= "));
+  if (taken.starts_with("words ")) words = taken.substr(6);
+  return fmt::format(" -x -a '(__mgpu_bench_list {})'", words);
+}
+
+std::map<std::string, std::string> fish_tables(const CommandLineText& line, std::span<const SuiteInfo> suites) {
+  const auto quoted = [](std::string_view text) { return in_single_quotes(text, R"(\')"); };
+  std::string options, commands;
+  for (const CommandText& command : line.commands) {
+    commands +=
+        fmt::format("complete -c mgpu-bench -n __mgpu_bench_needs_command -a {} -d {}\n", command.name, quoted(command.help));
+    const std::string when = fmt::format("complete -c mgpu-bench -n '__mgpu_bench_is {}'", command.name);
+    for (const OptionText& option : command.options) {
+      options += fmt::format("{}{} -l {}{} -d {}\n", when, option.letter.empty() ? "" : " -s " + option.letter, option.name,
+                             fish_action(taken_by(option, suites)), quoted(brief(option.help)));
+    }
+    const std::string argument = argument_of(command);
+    if (argument == "file") options += when + " -F\n";
+    if (argument != "file" && argument != "switch") {
+      const std::string action = fish_action(argument);
+      options += when + " -f" + action.substr(action.find(" -a")) + "\n";
+    }
+  }
+  return {{"OPTIONS", options}, {"COMMANDS", commands}};
+}
+
+}  // namespace
+
+ExitCode cmd_completion(const Context& context) {
+  const std::string& shell = context.invocation.arguments.at(0);
+  const CommandLineText line = describe_command_line(context.suites);
+  std::map<std::string, std::string> tables;
+  if (shell == "bash") {
+    tables = bash_tables(line, context.suites);
+  } else if (shell == "zsh") {
+    tables = zsh_tables(line, context.suites);
+  } else if (shell == "fish") {
+    tables = fish_tables(line, context.suites);
+  } else {
+    throw Error(ErrorKind::usage, fmt::format("completion: {} is unknown; accepted: bash, zsh, fish", in_quotes(shell)));
+  }
+  print(filled_text("completion." + shell + ".in", tables));
+  return ExitCode::ok;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,108 @@
+// `mgpu-bench manual`: the manual page as roff. app/texts/mgpu-bench.1.in has what people wrote; commands, options and variables
+// come from the same tables as --help.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/commands.hpp"
+#include "app/terminal.hpp"
+#include "app/texts.hpp"
+
+namespace mgpu {
+namespace {
+
+// Text that means nothing to roff: backslashes, hyphens (else typographic ones, which no shell takes), ', ^ and ~ as typed, and no
+// control line.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool first = out.empty() || out.back() == '\n';
+    if (first && (c == '.' || c == '\'')) out += "\\&";
+    switch (c) {
+      case '\\':
+        out += "\\e";
+        break;
+      case '-':
+        out += "\\-";
+        break;
+      case '\'':
+        out += "\\(aq";
+        break;
+      case '`':
+        out += "\\(ga";
+        break;
+      case '^':
+        out += "\\(ha";
+        break;
+      case '~':
+        out += "\\(ti";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string option_entry(const OptionText& option) {
+  const std::string letter = option.letter.empty() ? "" : "\\fB\\-" + roff(option.letter) + "\\fR, ";
+  const std::string value = option.value.empty() ? "" : " \\fI" + roff(option.value) + "\\fR";
+  return fmt::format(".TP\n{}\\fB\\-\\-{}\\fR{}\n{}\n", letter, roff(option.name), value, roff(option.help));
+}
+
+// The options by group, in the order in which the groups first appear.
+std::string option_entries(const std::vector<OptionText>& options) {
+  std::vector<std::string> groups;
+  for (const OptionText& option : options) {
+    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
+  }
+  std::string text;
+  for (const std::string& group : groups) {
+    text += fmt::format(".PP\n{}:\n", roff(group));
+    for (const OptionText& option : options) {
+      if (option.group == group) text += option_entry(option);
+    }
+  }
+  return text;
+}
+
+std::string command_section(const CommandText& command) {
+  std::string argument = command.argument.empty() ? "" : roff(command.argument);
+  if (!argument.empty()) argument = command.argument_required ? " \\fI" + argument + "\\fR" : " [\\fI" + argument + "\\fR]...";
+  std::string text = fmt::format(".SS \"{}\"\n\\fBmgpu\\-bench {}\\fR [\\fIOPTION\\fR]...{}\n.PP\n{}.\n", roff(command.name),
+                                 roff(command.name), argument, roff(command.help));
+  if (!command.argument.empty()) {
+    text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(command.argument), roff(command.argument_help));
+  }
+  text += option_entries(command.options);
+  std::string examples = command.footer;
+  while (examples.ends_with('\n')) examples.pop_back();
+  if (!examples.empty()) {
+    const std::size_t first = examples.find('\n') + 1;  // behind "Examples:"
+    text += fmt::format(".PP\nExamples:\n.PP\n.nf\n{}\n.fi\n", roff(examples.substr(first)));
+  }
+  return text;
+}
+
+}  // namespace
+
+ExitCode cmd_manual(const Context& context) {
+  const CommandLineText line = describe_command_line(context.suites);
+  std::string commands, variables, device_names;
+  for (const CommandText& command : line.commands) commands += command_section(command);
+  for (const OptionSpec& option : run_options(context.suites)) {
+    variables += fmt::format("{}\\fB{}\\fR", variables.empty() ? "" : ",\n", variable_of(option));
+  }
+  variables += ",\n\\fBMGPU_BENCH_CONFIG\\fR.\n";
+  for (const std::string& name : device_variable_names()) {
+    device_names += fmt::format("{}\\fB{}\\fR", device_names.empty() ? "" : ",\n", name);
+  }
+  print(filled_text("mgpu-bench.1.in", {{"VERSION", context.tool.version},
+                                        {"HELP", roff(line.help) + "\n"},
+                                        {"COMMANDS", commands},
+                                        {"VARIABLES", variables},
+                                        {"DEVICE_VARIABLES", device_names}}));
+  return ExitCode::ok;
+}
+
+}  // namespace mgpu

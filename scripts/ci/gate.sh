@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# A performance gate for CI, to copy and adapt: exits with 3 when something became slower, and says so as Markdown in the job's summary.
+#
+#   gate.sh baseline FILE           against a committed result: only on the machine that made FILE (a runner of one's own). Without FILE it
+#                                   is made, for someone to look at and commit.
+#   gate.sh turns OLD NEW           two builds in turns, on any machine: on shared runners, where a saved baseline says little
+#
+# Variables: MGPU_BENCH (the program; default: mgpu-bench), GATE_RUN (what to measure), GATE_COMPARE (more options of compare), GATE_ROUNDS
+# (of turns). Exit codes are those of `mgpu-bench compare`: 0 nothing became slower, 2 not comparable, 3 regression; other than 3 and 0 are
+# mistakes in the job, and must fail it too.
+set -euo pipefail
+
+bench=${MGPU_BENCH:-mgpu-bench}
+run=${GATE_RUN:-merkle matrix -s equal,dynamic --mode both --time-limit 10m}
+read -r -a more <<<"${GATE_COMPARE:-}"
+summary=()
+[[ -z ${GITHUB_STEP_SUMMARY:-} ]] || summary=(--markdown "$GITHUB_STEP_SUMMARY")
+
+usage() {
+  sed -n '4,6p' "$0" | cut -c 3- >&2
+  exit 2
+}
+
+case ${1-} in
+  baseline)
+    (($# == 2)) || usage
+    read -r -a arguments <<<"$run"
+    if [[ ! -e $2 ]]; then
+      mkdir -p "$(dirname "$2")"
+      "$bench" run "${arguments[@]}" --strict -o "$2"
+      echo "gate: $2 did not exist and was made: look at it and commit it" >&2
+      exit 0
+    fi
+    new=$(mktemp --suffix=.json)
+    trap 'rm -f "$new"' EXIT
+    "$bench" run "${arguments[@]}" --strict -o "$new"
+    # What looks slower is measured twice more before it counts.
+    "$bench" compare "$2" "$new" --confirm 2 "${summary[@]}" "${more[@]}"
+    ;;
+  turns)
+    (($# == 3)) || usage
+    "$bench" compare "$2" "$3" --interleave "${GATE_ROUNDS:-12}" --with "$run -n 5" "${summary[@]}" "${more[@]}"
+    ;;
+  *) usage ;;
+esac

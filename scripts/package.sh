@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Makes the Debian packages in build/release/packages: mgpu-bench_*.deb (the program, its manual page and completions) and
+# libmgpu-bench-dev_*.deb (libraries, headers, CMake package). With --check also what can be said without installing them: lintian finds no error, and
+# scripts/consumer builds and runs against what they hold. Works from any directory.
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+check=no
+case ${1-} in
+  '') ;;
+  --check) check=yes ;;
+  *) echo "usage: package.sh [--check]" >&2; exit 2 ;;
+esac
+
+scripts/setup.sh --package
+options=(-DCMAKE_INSTALL_PREFIX=/usr)
+[[ -f build/release/CMakeCache.txt ]] || options+=(-DMGPU_TESTS=OFF -DMGPU_BENCHMARKS=OFF)
+cmake --preset release "${options[@]}" >/dev/null
+cmake --build --preset release --target mgpu-bench mgpu_texts mgpu_session mgpu_suites mgpu_kernels
+rm -rf build/release/packages
+# Not the target `package`: it would build the tests too, where they are configured.
+(cd build/release && cpack --config CPackConfig.cmake >packages.log) || { cat build/release/packages.log >&2; exit 1; }
+ls -l build/release/packages/*.deb
+[[ $check == yes ]] || exit 0
+
+command -v lintian >/dev/null || { echo "package.sh: --check needs the package lintian" >&2; exit 1; }
+user=()
+((EUID != 0)) || user=(--allow-root)
+lintian "${user[@]}" --fail-on error build/release/packages/*.deb
+
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+for package in build/release/packages/*.deb; do dpkg-deb -x "$package" "$room/root"; done
+cmake -S scripts/consumer -B "$room/build" -G Ninja -DCMAKE_PREFIX_PATH="$room/root/usr" >/dev/null
+cmake --build "$room/build"
+"$room/build/consumer"

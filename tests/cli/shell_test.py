@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""The manual page and the completions: that they have every command, option and word there is, and that shells understand them; and the
+example of a gate for CI.
+Usage: shell_test.py BINARY [unittest arguments]."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import binary
+from binary import Case, environment, mgpu
+
+SOURCE = binary.HERE.parent.parent
+
+
+def options_of(help_text):
+    """Long and short options that begin a line of --help."""
+    found = set()
+    for line in help_text.splitlines():
+        match = re.match(r"  (-\w,)?(--[\w-]+)", line)
+        if match:
+            found.update(name.rstrip(",") for name in match.groups() if name)
+    return found
+
+
+class Manual(Case):
+    def setUp(self):
+        super().setUp()
+        self.page = self.good("manual").out
+        self.plain = re.sub(r"\\f[BIR]", "", self.page).replace("\\-", "-")
+
+    def commands(self):
+        listed = self.good("--help").out.split("Commands:")[1]
+        return re.findall(r"^  ([a-z]+) ", listed, re.M)
+
+    def test_every_option_of_every_help_is_in_the_section_of_its_command(self):
+        sections = re.split(r"^\.SS ", self.plain.split(".SH EXIT STATUS")[0], flags=re.M)[1:]
+        by_name = {section.split('"')[1]: section for section in sections}
+        self.assertEqual(sorted(by_name), sorted(self.commands()))
+        self.assertIn("run", by_name)
+        for command, section in by_name.items():
+            options = options_of(self.good(command, "--help").out)
+            self.assertIn("--help", options)
+            for option in options:
+                self.assertRegex(section, rf"(?m)^(-\w, )?{option}( |$)|^{option}, --", f"{command} {option}")
+
+    def test_every_exit_code_is_there(self):
+        status = self.plain.split(".SH EXIT STATUS")[1].split(".SH")[0]
+        codes = re.findall(r"^  \w+ = (\d+),", (SOURCE / "app" / "exit_codes.hpp").read_text(), re.M)
+        self.assertGreaterEqual(len(codes), 11)
+        for code in codes:
+            self.assertRegex(status, rf'(?m)^\.BR? .*\b{code}\b')
+
+    def test_every_twin_of_an_option_of_run_is_in_its_environment(self):
+        variables = self.plain.split(".SH ENVIRONMENT")[1].split(".SH")[0]
+        for option in options_of(self.good("run", "--help").out) - {"--help"}:
+            if option.startswith("--"):
+                self.assertIn("MGPU_BENCH_" + option[2:].upper().replace("-", "_"), variables)
+
+    def test_no_line_is_a_request_that_roff_does_not_know(self):
+        requests = set(re.findall(r"^[.'](\S*)", self.page, re.M))
+        self.assertLessEqual(requests, {'\\"', "TH", "SH", "SS", "TP", "PP", "B", "BR", "I", "RI", "RB", "IR", "br", "nf", "fi"})
+
+
+class Completions(Case):
+    def setUp(self):
+        super().setUp()
+        tools = self.folder / "bin"
+        tools.mkdir()
+        (tools / "mgpu-bench").symlink_to(binary.BINARY)
+        self.env = environment({"PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(self.folder), "OCL_ICD_VENDORS": "/nonexistent"})
+
+    def script(self, shell):
+        file = self.folder / f"mgpu-bench.{shell}"
+        file.write_text(self.good("completion", shell).out)
+        return file
+
+    def bash(self, *lines):
+        """What bash would offer behind each of these lines."""
+        script = self.script("bash")
+        program = (f"source {script}; compopt() {{ :; }}\n"
+                   'for COMP_LINE; do COMP_POINT=${#COMP_LINE}; _mgpu_bench; echo "${COMPREPLY[*]}"; done')
+        done = subprocess.run(["bash", "-c", program, "bash", *lines], env=self.env, cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        return [line.split() for line in done.stdout.splitlines()]
+
+    def test_bash_offers_what_help_has(self):
+        commands = self.bash("mgpu-bench ")[0]
+        self.assertLess({"run", "compare", "completion"}, set(commands))
+        commands = [c for c in commands if not c.startswith("-")]
+        for command, offered in zip(commands, self.bash(*[f"mgpu-bench {command} -" for command in commands])):
+            self.assertEqual(set(offered), options_of(self.good(command, "--help").out) | {"-h"}, command)
+
+    def test_bash_offers_what_the_tables_of_the_binary_have(self):
+        (self.folder / "result.json").write_text("{}")
+        expected = {
+            "mgpu-bench run me": ["merkle"],
+            "mgpu-bench run --quick merkle,ma": ["merkle,matrix"],
+            "mgpu-bench run -s equal,dyn": ["equal,dynamic"],
+            "mgpu-bench run --strategy=prop": ["proportional"],
+            "mgpu-bench run --export cs": ["csv="],
+            "mgpu-bench run --export csv=res": ["result.json"],
+            "mgpu-bench run --slow g": ["gpu="],
+            "mgpu-bench run --size ": [],
+            "mgpu-bench report res": ["result.json"],
+            "mgpu-bench schema res": ["result"],
+            "mgpu-bench plan --curve bn": ["bn254"],
+            "mgpu-bench -": ["--help", "--version"],
+        }
+        self.assertEqual(dict(zip(expected, self.bash(*expected))), expected)
+
+    def test_bash_offers_the_devices_there_are(self):
+        self.env = environment({"PATH": self.env["PATH"]})
+        self.assertLessEqual({"all", "gpu", "cpu", "0", "0:0"}, set(self.bash("mgpu-bench run -d ")[0]))
+        self.assertEqual(self.bash("mgpu-bench run -d 0:")[0][0], "0")  # behind the colon, where bash begins a word
+
+    def test_words_are_those_that_the_options_accept(self):
+        for command, option in (("run", "mode"), ("run", "verify"), ("run", "color"), ("compare", "fail-on"), ("compare", "round-value"),
+                                ("compare", "metrics")):
+            arguments = [command, f"--{option}=bogus"] + (["a.json", "b.json"] if command == "compare" else [])
+            refused = mgpu(*arguments)
+            self.assertEqual(refused.code, 2, refused)
+            accepted = set(re.split(r",\s*", refused.err.split("accepted: ")[1].strip()))
+            self.assertEqual(set(self.bash(f"mgpu-bench {command} --{option} ")[0]) - {"scalars"}, accepted - {"scalars"}, option)
+
+    def test_zsh_and_fish_understand_theirs(self):
+        for shell in ("zsh", "fish"):
+            text = self.script(shell).read_text()
+            self.assertNotRegex(text, r"@[A-Z]+@")
+            for option in options_of(self.good("run", "--help").out):
+                if option.startswith("--"):
+                    self.assertRegex(text, rf"--{option[2:]}\b" if shell == "zsh" else rf"is run'.* -l {option[2:]} ")
+            if shutil.which(shell):
+                done = subprocess.run([shell, "-n", self.script(shell)], env=self.env, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+        if shutil.which("fish"):
+            ask = f"source {self.script('fish')}; complete -C 'mgpu-bench run me'; complete -C 'mgpu-bench run --mode res'"
+            done = subprocess.run(["fish", "-c", ask], env=self.env, cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], ["merkle", "resident"], done.stderr)
+
+
+class Gate(Case):
+    def gate(self, *arguments, run="", compare=""):
+        variables = {"MGPU_BENCH": binary.BINARY, "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"), "GATE_COMPARE": compare,
+                     "GATE_RUN": " ".join(["merkle -s equal --mode resident --size 2^10 -n 6", *binary.DEVICES, run])}
+        done = subprocess.run([SOURCE / "scripts" / "ci" / "gate.sh", *arguments], env=environment(variables), cwd=self.folder,
+                              capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    def test_a_baseline_is_made_once_and_then_compared_with(self):
+        code, said = self.gate("baseline", "ci/base.json")
+        self.assertEqual((code, "commit it" in said), (0, True), said)
+        made = (self.folder / "ci" / "base.json").read_bytes()
+        code, said = self.gate("baseline", "ci/base.json", compare="--fail-on nothing")
+        self.assertEqual(code, 0, said)
+        self.assertEqual((self.folder / "ci" / "base.json").read_bytes(), made)
+        self.assertIn("mgpu-bench", (self.folder / "summary.md").read_text())
+        code, said = self.gate("baseline", "ci/base.json", run="--slow 0=2")
+        self.assertEqual((code, "handicap" in said), (2, True), said)  # not the machine that the baseline is of
+
+    def test_what_it_does_not_understand_ends_with_2(self):
+        for arguments in ([], ["baseline"], ["turns", "one"], ["bogus"]):
+            self.assertEqual(self.gate(*arguments)[0], 2, arguments)
+
+
+if __name__ == "__main__":
+    binary.main()
