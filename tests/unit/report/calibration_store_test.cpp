@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/golden.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
@@ -67,8 +68,6 @@ std::string refusal(const CalibrationStore& store, const fs::path& file, const s
   REQUIRE(warned.lines.size() == 1);
   return warned.lines.front();
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

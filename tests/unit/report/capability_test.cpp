@@ -7,9 +7,11 @@
 #include "lib/base/error.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/table_writer.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sample_report.hpp"
 
 using namespace mgpu;
+using namespace mgpu::test;
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -33,8 +35,6 @@ std::string refusal_of(const Json& capability) {
   }
   return {};
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

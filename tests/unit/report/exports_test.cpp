@@ -12,7 +12,7 @@
 
 using namespace mgpu;
 using namespace mgpu::test;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 namespace {
 

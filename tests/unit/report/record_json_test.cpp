@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 // The message of the Error(input) that reading `text` from a file gives; empty when it is read.
-std::string refusal(const std::string& text) {
+std::string refusal_of_result(const std::string& text) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "out.json";
   write_file_atomically(file, text);
@@ -37,7 +37,7 @@ std::string refusal(const std::string& text) {
 std::string refusal_with(const std::function<void(Json&)>& change) {
   Json json = to_json(test::sample_report());
   change(json);
-  return refusal(json.dump());
+  return refusal_of_result(json.dump());
 }
 
 }  // namespace
@@ -162,11 +162,11 @@ TEST_CASE("keys come in the order of the design") {
 
 TEST_CASE("a file that is no result file is refused in one line that says why") {
   const std::string good = to_json_text(test::sample_report());
-  CHECK(refusal(good).empty());
-  CHECK(refusal("").starts_with("not JSON, or cut off"));
-  CHECK(refusal(good.substr(0, good.size() / 2)).starts_with("not JSON, or cut off"));
-  CHECK(refusal("[1, 2]") == "a JSON object expected");
-  CHECK(refusal("{}") == "schema: missing");
+  CHECK(refusal_of_result(good).empty());
+  CHECK(refusal_of_result("").starts_with("not JSON, or cut off"));
+  CHECK(refusal_of_result(good.substr(0, good.size() / 2)).starts_with("not JSON, or cut off"));
+  CHECK(refusal_of_result("[1, 2]") == "a JSON object expected");
+  CHECK(refusal_of_result("{}") == "schema: missing");
   CHECK(refusal_with([](Json& j) { j["schema"] = "something/else"; }) == "schema: \"something/else\" is not \"mgpu-bench/result\"");
   CHECK(refusal_with([](Json& j) { j["schema_version"] = 2; }) == "schema_version: 2 is newer than this tool reads (1)");
   CHECK(refusal_with([](Json& j) { j["schema_version"] = "1"; }) == "schema_version: a whole number in range expected");

@@ -22,7 +22,7 @@ Scenario read(const std::string& text) {
 }
 
 // The message after the file's name; empty when it is accepted.
-std::string refusal(const std::string& text) {
+std::string refusal_of_scenario(const std::string& text) {
   try {
     read(text);
   } catch (const Error& error) {
@@ -41,12 +41,12 @@ Json small() { return {{"devices", {{{"items_per_s", 1e9}}}}, {"work", {{"items"
 std::string with_device(const char* key, const Json& value) {
   Json json = small();
   json["devices"][0][key] = value;
-  return refusal(json.dump());
+  return refusal_of_scenario(json.dump());
 }
 std::string with_work(const char* key, const Json& value) {
   Json json = small();
   json["work"][key] = value;
-  return refusal(json.dump());
+  return refusal_of_scenario(json.dump());
 }
 
 bool has(const std::string& text, std::initializer_list<const char*> words) {
@@ -120,7 +120,7 @@ TEST_CASE("a scenario is read with its counts, and what is left out has its defa
   CHECK(scenario.work.merge.fixed == Nanos{8});
   CHECK(scenario.work.merge.per_slice == Nanos{9});
   CHECK(scenario.work.rate_unit == "nodes/s");
-  CHECK(refusal(small().dump()) == "");
+  CHECK(refusal_of_scenario(small().dump()) == "");
 }
 
 TEST_CASE("unknown and missing keys are named with those that are accepted") {
@@ -128,27 +128,27 @@ TEST_CASE("unknown and missing keys are named with those that are accepted") {
   has(with_work("itmes", 1), {"work", "\"itmes\"", "accepted", "items"});
   Json json = small();
   json["lnk"] = Json::object();
-  has(refusal(json.dump()), {"\"lnk\"", "accepted", "link"});
+  has(refusal_of_scenario(json.dump()), {"\"lnk\"", "accepted", "link"});
   json = small();
   json["link"]["upp"] = 1;
-  has(refusal(json.dump()), {"link", "\"upp\"", "accepted: up, down"});
+  has(refusal_of_scenario(json.dump()), {"link", "\"upp\"", "accepted: up, down"});
   json = small();
   json["devices"][0].erase("items_per_s");
-  has(refusal(json.dump()), {"devices[0].items_per_s", "missing"});
+  has(refusal_of_scenario(json.dump()), {"devices[0].items_per_s", "missing"});
   json = small();
   json["work"].erase("items");
-  has(refusal(json.dump()), {"work.items", "missing"});
+  has(refusal_of_scenario(json.dump()), {"work.items", "missing"});
   json = small();
   json.erase("work");
-  has(refusal(json.dump()), {"work", "missing"});
+  has(refusal_of_scenario(json.dump()), {"work", "missing"});
   json = small();
   json["devices"] = Json::array();
-  has(refusal(json.dump()), {"devices", "at least one"});
+  has(refusal_of_scenario(json.dump()), {"devices", "at least one"});
   json["devices"] = 5;
-  has(refusal(json.dump()), {"devices", "a list"});
+  has(refusal_of_scenario(json.dump()), {"devices", "a list"});
   json = small();
   json["schema"] = "mgpu-bench/result";
-  has(refusal(json.dump()), {"schema", "mgpu-bench/scenario"});
+  has(refusal_of_scenario(json.dump()), {"schema", "mgpu-bench/scenario"});
 }
 
 TEST_CASE("numbers out of range are refused with key, value and range") {
@@ -173,31 +173,31 @@ TEST_CASE("numbers out of range are refused with key, value and range") {
   has(with_work("in_bytes", -0.5), {"work.in_bytes", "\"-0.5\""});
   Json json = small();
   json["devices"].push_back({{"items_per_s", 1}, {"count", 4096}});
-  has(refusal(json.dump()), {"devices[1].count", "4097", "4096"});
+  has(refusal_of_scenario(json.dump()), {"devices[1].count", "4097", "4096"});
 }
 
 TEST_CASE("what would take for ever is refused before it begins") {
   Json json = small();
   json["devices"][0]["items_per_s"] = 1e-6;
-  has(refusal(json.dump()), {"device 0", "alone", "accepted: up to 1e+07 s"});
+  has(refusal_of_scenario(json.dump()), {"device 0", "alone", "accepted: up to 1e+07 s"});
   json = small();
   json["work"]["in_bytes"] = 1e15;
   json["link"]["up"] = 1;
-  has(refusal(json.dump()), {"device 0", "alone"});
+  has(refusal_of_scenario(json.dump()), {"device 0", "alone"});
   json = small();
   json["work"]["items"] = 10'000'000;
   json["work"]["pipeline"] = 1;
-  has(refusal(json.dump()), {"device 0", "10000000", "slices"});
+  has(refusal_of_scenario(json.dump()), {"device 0", "10000000", "slices"});
   json["work"].erase("pipeline");
   json["devices"][0]["fits"] = 2;
-  has(refusal(json.dump()), {"device 0", "pieces of 2 items"});
+  has(refusal_of_scenario(json.dump()), {"device 0", "pieces of 2 items"});
 }
 
 TEST_CASE("what is no scenario at all is refused") {
-  has(refusal(""), {"not JSON"});
-  has(refusal("{"), {"not JSON"});
-  has(refusal("[]"), {"an object"});
-  has(refusal("{\"devices\": [1], \"work\": {\"items\": 1}}"), {"devices[0]", "an object"});
+  has(refusal_of_scenario(""), {"not JSON"});
+  has(refusal_of_scenario("{"), {"not JSON"});
+  has(refusal_of_scenario("[]"), {"an object"});
+  has(refusal_of_scenario("{\"devices\": [1], \"work\": {\"items\": 1}}"), {"devices[0]", "an object"});
   CHECK_THROWS_AS(read_scenario("/nonexistent/s.json"), Error);
   CHECK_THROWS_AS(read_scenario("/"), Error);
 }

@@ -11,7 +11,7 @@
 #include "tests/support/sample_report.hpp"
 
 using namespace mgpu;
-using TraceJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using test::TimelineBuilder;
 
 namespace {
@@ -23,10 +23,10 @@ Report report_of(const Timeline& timeline) {
   return report;
 }
 
-std::vector<TraceJson> events(const Report& report, const std::string& ph) {
-  std::vector<TraceJson> all;
-  const TraceJson trace = TraceJson::parse(to_chrome_trace(report));
-  for (const TraceJson& e : trace["traceEvents"])
+std::vector<Json> events(const Report& report, const std::string& ph) {
+  std::vector<Json> all;
+  const Json trace = Json::parse(to_chrome_trace(report));
+  for (const Json& e : trace["traceEvents"])
     if (e["ph"] == ph) all.push_back(e);
   return all;
 }
@@ -38,8 +38,8 @@ std::string all_lines(const std::vector<std::string>& lines) {
 }
 
 // Two nested slices with an arrow to a third: obeys every rule.
-TraceJson good_events() {
-  return TraceJson::parse(R"([
+Json good_events() {
+  return Json::parse(R"([
     {"ph":"M","name":"process_name","pid":1,"tid":1,"args":{"name":"run"}},
     {"ph":"M","name":"process_sort_index","pid":1,"tid":1,"args":{"sort_index":0}},
     {"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":10,"args":{}},
@@ -51,8 +51,8 @@ TraceJson good_events() {
   ])");
 }
 
-std::string breach_of(const std::function<void(TraceJson&)>& change) {
-  TraceJson trace = {{"traceEvents", good_events()}};
+std::string breach_of(const std::function<void(Json&)>& change) {
+  Json trace = {{"traceEvents", good_events()}};
   change(trace["traceEvents"]);
   const auto breaches = check_chrome_trace(trace.dump());
   CHECK(breaches.size() == 1);
@@ -101,7 +101,7 @@ TEST_CASE("a report without runs, and runs that never ran, make a trace that obe
 TEST_CASE("commands of one queue that overlap get a lane of their own") {
   const Report report = report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).compute(0, 1, 40, 90).compute(0, 2, 50, 60).get());
   std::vector<std::uint32_t> tids;
-  for (const TraceJson& e : events(report, "X"))
+  for (const Json& e : events(report, "X"))
     if (e["cat"] == "compute") tids.push_back(e["tid"]);
   REQUIRE(tids.size() == 3);
   CHECK(tids[1] == tids[0] + 1);
@@ -120,7 +120,7 @@ TEST_CASE("times are never negative, and cases follow one another without touchi
   report.runs.push_back(report.runs[0]);
   const auto slices = events(report, "X");
   std::vector<double> begins, ends;
-  for (const TraceJson& e : slices) {
+  for (const Json& e : slices) {
     CHECK(e["ts"].get<double>() >= 0);
     if (e["cat"] != "compute") continue;
     begins.push_back(e["ts"]);
@@ -149,15 +149,15 @@ TEST_CASE("each device counts its slices in flight under a key of its own") {
   const Report report =
       report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).slice(0, 0, 0, 5, 10, 60).slice(0, 1, 5, 9, 20, 60).get());
   std::vector<std::pair<double, int>> steps;
-  for (const TraceJson& e : events(report, "C")) steps.emplace_back(e["ts"], e["args"]["slices 0:0"]);
+  for (const Json& e : events(report, "C")) steps.emplace_back(e["ts"], e["args"]["slices 0:0"]);
   CHECK(steps == std::vector<std::pair<double, int>>{{0, 0}, {0.01, 1}, {0.02, 2}, {0.06, 0}});
 }
 
 TEST_CASE("the clocks' methods and uncertainties are in the metadata") {
-  const TraceJson metadata = TraceJson::parse(to_chrome_trace(test::sample_report()))["metadata"];
+  const Json metadata = Json::parse(to_chrome_trace(test::sample_report()))["metadata"];
   CHECK(metadata["version"] == "0.1.0");
   CHECK(metadata["clocks"]["0:1"] ==
-        TraceJson{{"method", "bounds"}, {"offset_ns", 71000}, {"drift_ppb", -8500.25}, {"uncertainty_ns", 6012}});
+        Json{{"method", "bounds"}, {"offset_ns", 71000}, {"drift_ppb", -8500.25}, {"uncertainty_ns", 6012}});
 }
 
 TEST_CASE("the name of a handicapped device's process says so") {
@@ -182,7 +182,7 @@ TEST_CASE("100,000 commands are written and checked without a breach") {
 }
 
 TEST_CASE("the checker accepts a trace that obeys, as an object and as a list") {
-  CHECK(check_chrome_trace(TraceJson{{"traceEvents", good_events()}}.dump()).empty());
+  CHECK(check_chrome_trace(Json{{"traceEvents", good_events()}}.dump()).empty());
   CHECK(check_chrome_trace(good_events().dump()).empty());
 }
 
@@ -190,73 +190,73 @@ TEST_CASE("the checker refuses what is no trace") {
   CHECK(check_chrome_trace("{\"traceEvents\":[") == std::vector<std::string>{"not JSON, or cut off"});
   CHECK(check_chrome_trace("{}").size() == 1);
   CHECK(check_chrome_trace("3").size() == 1);
-  CHECK(breach_of([](TraceJson& e) { e.push_back(7); }) == "event 8: is not an object");
+  CHECK(breach_of([](Json& e) { e.push_back(7); }) == "event 8: is not an object");
 }
 
 TEST_CASE("the checker sees wrong types of the common fields") {
-  CHECK(breach_of([](TraceJson& e) { e[3]["ph"] = "XX"; }) == "event 3: ph is not one character");
-  CHECK(breach_of([](TraceJson& e) { e[3]["ph"] = "?"; }) == "event 3: ph \"?\" is none of M X C s f i b e");
-  CHECK(breach_of([](TraceJson& e) { e[3]["name"] = ""; }) == "event 3: name is missing, empty or not a string");
-  CHECK(breach_of([](TraceJson& e) { e[3].erase("name"); }) == "event 3: name is missing, empty or not a string");
-  CHECK(breach_of([](TraceJson& e) { e[3]["args"] = 1; }) == "event 3: args is not an object");
-  for (const TraceJson& bad : {TraceJson("1"), TraceJson(0), TraceJson(-1), TraceJson(1.5), TraceJson(4294967296)}) {
+  CHECK(breach_of([](Json& e) { e[3]["ph"] = "XX"; }) == "event 3: ph is not one character");
+  CHECK(breach_of([](Json& e) { e[3]["ph"] = "?"; }) == "event 3: ph \"?\" is none of M X C s f i b e");
+  CHECK(breach_of([](Json& e) { e[3]["name"] = ""; }) == "event 3: name is missing, empty or not a string");
+  CHECK(breach_of([](Json& e) { e[3].erase("name"); }) == "event 3: name is missing, empty or not a string");
+  CHECK(breach_of([](Json& e) { e[3]["args"] = 1; }) == "event 3: args is not an object");
+  for (const Json& bad : {Json("1"), Json(0), Json(-1), Json(1.5), Json(4294967296)}) {
     CAPTURE(bad.dump());
-    CHECK(breach_of([&](TraceJson& e) { e[3]["pid"] = bad; }) == "event 3: pid is not an integer from 1 to 2^32-1");
-    CHECK(breach_of([&](TraceJson& e) { e[3]["tid"] = bad; }) == "event 3: tid is not an integer from 1 to 2^32-1");
+    CHECK(breach_of([&](Json& e) { e[3]["pid"] = bad; }) == "event 3: pid is not an integer from 1 to 2^32-1");
+    CHECK(breach_of([&](Json& e) { e[3]["tid"] = bad; }) == "event 3: tid is not an integer from 1 to 2^32-1");
   }
-  CHECK(breach_of([](TraceJson& e) { e[3].erase("tid"); }) == "event 3: tid is not an integer from 1 to 2^32-1");
-  CHECK(breach_of([](TraceJson& e) { e[3]["pid"] = 2; }) == "event 3: tid 1 belongs to another pid already");
+  CHECK(breach_of([](Json& e) { e[3].erase("tid"); }) == "event 3: tid is not an integer from 1 to 2^32-1");
+  CHECK(breach_of([](Json& e) { e[3]["pid"] = 2; }) == "event 3: tid 1 belongs to another pid already");
 }
 
 TEST_CASE("the checker sees times that are negative, missing, strings or not zero-based") {
-  CHECK(breach_of([](TraceJson& e) { e[3]["dur"] = -0.001; }) == "event 3: dur is negative");
-  CHECK(breach_of([](TraceJson& e) { e[3].erase("dur"); }) == "event 3: dur is not a number");
-  CHECK(breach_of([](TraceJson& e) { e[3]["ts"] = "1"; }) == "event 3: ts is not a number");
-  CHECK(breach_of([](TraceJson& e) { e[7]["ts"] = -1; }) == "event 7: ts is negative");
-  CHECK(breach_of([](TraceJson& e) { e[7]["ts"] = 1.79e15; }) == "event 7: ts is too large to hold nanoseconds: not zero-based");
+  CHECK(breach_of([](Json& e) { e[3]["dur"] = -0.001; }) == "event 3: dur is negative");
+  CHECK(breach_of([](Json& e) { e[3].erase("dur"); }) == "event 3: dur is not a number");
+  CHECK(breach_of([](Json& e) { e[3]["ts"] = "1"; }) == "event 3: ts is not a number");
+  CHECK(breach_of([](Json& e) { e[7]["ts"] = -1; }) == "event 7: ts is negative");
+  CHECK(breach_of([](Json& e) { e[7]["ts"] = 1.79e15; }) == "event 7: ts is too large to hold nanoseconds: not zero-based");
 }
 
 TEST_CASE("the checker sees metadata that importers refuse") {
-  CHECK(breach_of([](TraceJson& e) { e[0]["args"]["name"] = ""; }) == "event 0: process_name is empty or not a string");
-  CHECK(breach_of([](TraceJson& e) { e[1]["args"]["sort_index"] = "0"; }) == "event 1: sort_index is not a number");
+  CHECK(breach_of([](Json& e) { e[0]["args"]["name"] = ""; }) == "event 0: process_name is empty or not a string");
+  CHECK(breach_of([](Json& e) { e[1]["args"]["sort_index"] = "0"; }) == "event 1: sort_index is not a number");
 }
 
 TEST_CASE("the checker sees slices of a thread that overlap without nesting") {
-  CHECK(breach_of([](TraceJson& e) { e[3]["dur"] = 7.501; }) == "event 3: overlaps event 2 on tid 1 without nesting");
+  CHECK(breach_of([](Json& e) { e[3]["dur"] = 7.501; }) == "event 3: overlaps event 2 on tid 1 without nesting");
 }
 
 TEST_CASE("the checker sees counters that are no numbers, have no series or share one between processes") {
-  CHECK(breach_of([](TraceJson& e) { e[7]["args"]["gpu0"] = "1"; }) == "event 7: counter \"gpu0\" is not a number");
-  CHECK(breach_of([](TraceJson& e) { e[7]["args"] = TraceJson::object(); }) == "event 7: a counter without a series");
-  CHECK(breach_of([](TraceJson& e) {
+  CHECK(breach_of([](Json& e) { e[7]["args"]["gpu0"] = "1"; }) == "event 7: counter \"gpu0\" is not a number");
+  CHECK(breach_of([](Json& e) { e[7]["args"] = Json::object(); }) == "event 7: a counter without a series");
+  CHECK(breach_of([](Json& e) {
           e.push_back(e[7]);
           e[8]["pid"] = 1;
         }) == "event 8: series \"gpu0\" belongs to another pid already");
 }
 
 TEST_CASE("the checker sees arrows that do not bind") {
-  CHECK(breach_of([](TraceJson& e) { e[5]["ts"] = 10; }) == "event 5: a flow start outside any slice");
-  CHECK(breach_of([](TraceJson& e) { e[6]["ts"] = 15.001; }) == "event 6: a flow end outside any slice");
-  CHECK(breach_of([](TraceJson& e) { e.erase(6); }) == "event 5: a flow start without an end");
-  CHECK(breach_of([](TraceJson& e) { e.erase(5); }) == "event 5: a flow end without a start");
-  CHECK(breach_of([](TraceJson& e) { e[6].erase("bp"); }).find("without bp \"e\"") != std::string::npos);
-  CHECK(breach_of([](TraceJson& e) { e.push_back(e[5]); }) == "event 8: flow id 1 is used twice");
-  CHECK(breach_of([](TraceJson& e) {
+  CHECK(breach_of([](Json& e) { e[5]["ts"] = 10; }) == "event 5: a flow start outside any slice");
+  CHECK(breach_of([](Json& e) { e[6]["ts"] = 15.001; }) == "event 6: a flow end outside any slice");
+  CHECK(breach_of([](Json& e) { e.erase(6); }) == "event 5: a flow start without an end");
+  CHECK(breach_of([](Json& e) { e.erase(5); }) == "event 5: a flow end without a start");
+  CHECK(breach_of([](Json& e) { e[6].erase("bp"); }).find("without bp \"e\"") != std::string::npos);
+  CHECK(breach_of([](Json& e) { e.push_back(e[5]); }) == "event 8: flow id 1 is used twice");
+  CHECK(breach_of([](Json& e) {
           e[5]["id"] = e[6]["id"] = "0xab";
           e[5]["ts"] = 10;
         }) == "event 5: a flow start outside any slice");
-  CHECK(breach_of([](TraceJson& e) {
+  CHECK(breach_of([](Json& e) {
           e[4]["ts"] = 0;
           e[4]["dur"] = 20;
           e[6]["ts"] = 1;
         }) == "event 6: a flow end before its start");
   // The same arrow, but written before the slice that begins at its time: importers find nothing open.
-  CHECK(breach_of([](TraceJson& e) { std::swap(e[4], e[6]); }) == "event 4: a flow end outside any slice");
+  CHECK(breach_of([](Json& e) { std::swap(e[4], e[6]); }) == "event 4: a flow end outside any slice");
 }
 
 TEST_CASE("the checker sees flow ids that are neither integers nor hexadecimal") {
   const auto breaches = check_chrome_trace([] {
-    TraceJson e = good_events();
+    Json e = good_events();
     e[5]["id"] = e[6]["id"] = "xyz";
     return e.dump();
   }());
@@ -264,7 +264,7 @@ TEST_CASE("the checker sees flow ids that are neither integers nor hexadecimal")
 }
 
 TEST_CASE("a file full of breaches is answered with a hundred of them and a count") {
-  TraceJson e = TraceJson::array();
+  Json e = Json::array();
   for (int k = 0; k < 250; ++k) e.push_back(k);
   const auto breaches = check_chrome_trace(e.dump());
   REQUIRE(breaches.size() == 101);
