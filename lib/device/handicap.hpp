@@ -18,7 +18,8 @@ struct Handicap {
   std::optional<Bytes> memory_cap;      // it has no more memory than this
 
   bool slows() const { return slow > 1; }
-  bool holds() const { return slows() || delay > Nanos{}; }  // it stops between kernels
+  bool slows_always() const { return slows() && slow_from_fraction <= 0 && !slow_from_time; }  // in samples and outside
+  bool holds() const { return slows() || delay > Nanos{}; }                                    // it stops between kernels
   bool any() const { return holds() || memory_cap.has_value(); }
 };
 

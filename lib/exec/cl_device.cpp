@@ -29,6 +29,8 @@ ClDevice::ClDevice(const Device& facts, const Handicap& handicap, cl::Device dev
     context_ = cl::Context(device_);
     for (auto& queue : queues_) queue = cl::CommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE);
     probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
+    // A CPU's cores may be wanted by others while a queue is held, and a hold of PoCL is microseconds late.
+    if (!facts_.is_cpu() && handicap.slows_always()) slow_down_.may_spin(context_, queues_[1], program(ClSpin::kFile, {}));
     if (!facts_.is_cpu() && !facts_.host_unified_memory) staging_ = ClStaging(context_, queues_[0]);
   } catch (const cl::Error& error) {
     throw cl_failure("cannot open " + facts_.id + " " + facts_.name, error.err());
@@ -110,14 +112,16 @@ const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
   return nullptr;
 }
 
-void ClDevice::record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since) {
+ClDevice::Pending& ClDevice::record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since) {
   Batch& batch = batches_.back();
   batch.last[static_cast<std::size_t>(kind)] = latest_[static_cast<std::size_t>(kind)] = event;
-  Pending pending{std::move(event), std::move(since), {}};
+  Pending& pending = batch.commands.emplace_back();
+  pending.event = std::move(event);
+  pending.since = std::move(since);
   pending.command.kind = kind;
   pending.command.label = std::move(label);
   pending.command.bytes = bytes;
-  batch.commands.push_back(std::move(pending));
+  return pending;
 }
 
 void ClDevice::delay_slice() {
@@ -130,10 +134,9 @@ void ClDevice::delay_slice() {
 }
 
 void ClDevice::slow_down() {
-  if (kernels_to_slow_.empty()) return;
-  cl::Event last = kernels_to_slow_.back();
-  cl::Event end = holds_.add(context_, queues_[1], last, std::exchange(kernels_to_slow_, {}), {});
-  record(CommandKind::compute, std::move(end), "slow-down", 0, std::move(last));
+  auto added = slow_down_.add(context_, queues_[1], holds_, pace());
+  if (!added) return;
+  record(CommandKind::compute, std::move(added->end), "slow-down", 0, std::move(added->since)).spun = added->spun;
 }
 
 void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from) {
@@ -162,8 +165,10 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
     const auto& [lx, ly, lz] = grid.local;
     queues_[1].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
                                     dependency(CommandKind::compute), &event);
-    if (pace().handicap().slows()) kernels_to_slow_.push_back(event);
-    record(CommandKind::compute, std::move(event), object.name(), 0);
+    const bool slows = pace().handicap().slows();  // others keep no books
+    const LaunchKey key = slows ? launch_key(object.name(), grid, args) : LaunchKey{};
+    if (slows) slow_down_.launched(key, event);
+    record(CommandKind::compute, std::move(event), object.name(), 0).key = key;
   } catch (const cl::Error& error) {
     throw cl_failure("kernel " + object.name() + " on " + facts_.id, error.err());
   }
@@ -320,6 +325,13 @@ DeviceSpan ClDevice::span(BatchId batch) {
   return span;
 }
 
+void ClDevice::learn(const Pending& pending) {
+  if (!pace().handicap().slows() || pending.command.kind != CommandKind::compute) return;
+  const Nanos took{static_cast<std::int64_t>(pending.command.ended - pending.command.started)};
+  if (pending.spun) slow_down_.spun(*pending.spun, took);
+  if (pending.since() == nullptr) slow_down_.took(pending.key, took);
+}
+
 std::vector<RawCommand> ClDevice::take(BatchId batch) {
   Batch& taken = find(batch);
   std::vector<RawCommand> commands;
@@ -331,6 +343,7 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
       command.queued = std::min<std::uint64_t>(pending.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(), command.started);
       command.submitted = std::min<std::uint64_t>(pending.event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(), command.started);
       command.ended = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+      learn(pending);
       commands.push_back(std::move(command));
     }
   } catch (const cl::Error& error) {

@@ -11,6 +11,7 @@
 #include "lib/exec/cl_holds.hpp"
 #include "lib/exec/cl_memory.hpp"
 #include "lib/exec/cl_program_cache.hpp"
+#include "lib/exec/cl_slow_down.hpp"
 #include "lib/exec/cl_staging.hpp"
 
 namespace mgpu {
@@ -49,6 +50,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     cl::Event event;
     cl::Event since;  // of a hold: it began when this ended; null for what runs
     RawCommand command;
+    LaunchKey key;              // of a kernel
+    std::optional<Nanos> spun;  // of a slow-down: for how long it was told to
   };
   struct Staged {  // a small download: where it arrives, and where it is wanted
     const std::byte* arrived = nullptr;
@@ -76,11 +79,12 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
 
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
-  void record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since = {});
+  Pending& record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since = {});
   void delay_slice();  // before its first kernel
   void slow_down();    // after the kernels of a batch, or before a download of their results
   void flush();
   static std::uint64_t started(const Pending& pending);
+  void learn(const Pending& pending);  // of what has ended: how a slow-down shall last next time
   // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete,
   // or its queue waits for it already.
   const std::vector<cl::Event>* dependency(CommandKind kind);
@@ -100,7 +104,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<cl::Event> wait_list_;
   std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
   bool in_slice_ = false, delayed_ = false;
-  std::vector<cl::Event> kernels_to_slow_;  // since the last hold; a device that is not slowed keeps none
+  ClSlowDown slow_down_;
   ClHolds holds_;
   ClPoolMember pool_;
   SetupCost setup_;

@@ -20,7 +20,7 @@ void Pace::reached(double share, Nanos now) {
 void Pace::end_sample() {
   in_sample_ = false;
   from_.reset();
-  if (handicap_.slows() && from_the_start()) from_ = Nanos::min();
+  if (handicap_.slows_always()) from_ = Nanos::min();
 }
 
 Nanos Pace::extra(Nanos started, Nanos ended) const {

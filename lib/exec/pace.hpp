@@ -26,7 +26,6 @@ class Pace {
   Nanos extra(Nanos started, Nanos ended) const;
 
  private:
-  bool from_the_start() const { return handicap_.slow_from_fraction <= 0 && !handicap_.slow_from_time; }
   Handicap handicap_;
   bool in_sample_ = false;
   std::optional<Nanos> from_;

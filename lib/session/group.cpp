@@ -191,17 +191,18 @@ void Group::probe() {
   for (Cell& cell : result_.cells) estimate(cell, cell.count == 1 ? result_.prepared[cell.first].probe : together[cell.count]);
 }
 
-// What an item costs a GPU that is busy enough, from what is kept of it. CPUs are so at any size.
+// What an item costs a GPU that is busy enough, from what is kept of it. CPUs are so at any size: where a probe can tell that, it
+// is believed.
 void Group::add_known_costs(std::size_t index, ProbeSize& size) {
   const SessionDevice& device = devices_[index];
   const ItemCost cost = workload_.cost(mode_);
-  const auto full = device.facts.is_cpu() ? rates_.end() : rates_.find({work_of(problem_), device.facts.id});
+  const bool believed = device.facts.is_cpu() && !one_size_only(workload_.shape(), {});
+  const auto full = believed ? rates_.end() : rates_.find({work_of(problem_), device.facts.id});
   const auto& known = options_.calibration.devices;
   const bool calibrated = !device.facts.is_cpu() && index < known.size() && known[index];
   const auto per_item = [](double amount, double rate) { return rate > 0 ? amount / rate : 0; };
-  const bool slow_at_once = device.handicap.slow_from_fraction == 0 && !device.handicap.slow_from_time;
   const double compute = full == rates_.end() ? 0 : per_item(cost.ops, full->second.ops_per_s);
-  size.full_per_item_s.push_back(slow_at_once ? compute * device.handicap.slow : compute);
+  size.full_per_item_s.push_back(device.handicap.slows_always() ? compute * device.handicap.slow : compute);
   size.up_per_item_s.push_back(calibrated ? per_item(cost.in_bytes, known[index]->pinned_up) : 0);
   size.down_per_item_s.push_back(calibrated ? per_item(cost.out_bytes, known[index]->pinned_down) : 0);
 }

@@ -18,6 +18,18 @@ constexpr double kSlowerThanKept = 1.5;  // a steeper line than this is no pecul
 constexpr double kExplained = 0.5;  // of what an item costs a full device, by kernels that grow: the others then stay as they are
 constexpr Nanos kShortCopy = std::chrono::microseconds(50);  // tells latency, and little of a link
 
+struct Sizes {
+  Items small = 0, large = 0;
+};
+
+Sizes sizes_of(const Shape& shape, const ProbeSize& size) {
+  const Items granule = std::max<Items>(shape.granularity, 1);
+  const auto whole = [&](double items) { return std::max(granule, static_cast<Items>(items) / granule * granule); };
+  const Items most = size.most > 0 ? size.most : std::numeric_limits<Items>::max();
+  const Items large = std::min({whole(static_cast<double>(shape.items) * size.share), most, shape.items});
+  return {std::min(large, whole(static_cast<double>(large) / 4)), large};
+}
+
 // Each device takes the same items, in slices of a stated size.
 class ProbeSource final : public SliceSource {
  public:
@@ -160,14 +172,16 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
   return {Nanos{}, longer / static_cast<double>(large)};
 }
 
+bool one_size_only(const Shape& shape, const ProbeSize& size) {
+  const Sizes sizes = sizes_of(shape, size);
+  return sizes.small == sizes.large;
+}
+
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
                 std::optional<Nanos> timeout) {
   const Shape& shape = workload.shape();
-  const Items granule = std::max<Items>(shape.granularity, 1);
-  const auto whole = [&](double items) { return std::max(granule, static_cast<Items>(items) / granule * granule); };
   Probe probe;
-  const Items large = std::min({whole(static_cast<double>(shape.items) * size.share), std::max<Items>(size.most, 1), shape.items});
-  const Items small = std::min(large, whole(static_cast<double>(large) / 4));
+  const auto [small, large] = sizes_of(shape, size);
   probe.items = large;
   if (shape.items == 0 || members.empty()) return probe;
 
@@ -224,7 +238,11 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     per_item += device.upload.per_item_s + device.download.per_item_s;
     estimate.launch = probe.next_slice;
     const bool one_size = device.kernels.small == device.kernels.large;  // says nothing of a launch
-    if (one_size) estimate.least = device.kernels.at_large;
+    if (one_size && copies_with_cores) {
+      estimate.launch = std::max(estimate.launch, device.compute.fixed);  // a CPU leaves no core idle: it is work that each repeats
+    } else if (one_size) {
+      estimate.least = device.kernels.at_large;
+    }
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
     estimate.fixed += std::max(Nanos{}, device.upload.fixed + compute + device.download.fixed - probe.next_slice);
   } else {

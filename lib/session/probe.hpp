@@ -46,6 +46,9 @@ struct ProbeSize {
   std::vector<double> up_per_item_s = {}, down_per_item_s = {};  // likewise, of its own link as calibrated
 };
 
+// Is the share so small beside a granule that a small slice and a large one are the same? Then probes see no cost of a slice.
+bool one_size_only(const Shape& shape, const ProbeSize& size);
+
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
 // small ones; in turn, at least three times and until 60 ms are spent, medians of each. k is what `size` says, but at least one
 // granule. Blocks.

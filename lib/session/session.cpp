@@ -77,6 +77,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
 
   bool interrupted = false;
   SuiteRates rates = options.suite_rates;
+  forget_cpus(devices, rates);
   for (const Problem& problem : options.problems) {
     SuiteParams params = problem.params;
     params.devices = devices.size();
@@ -89,7 +90,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
-    if (!options.stated) measure_missing_rates(backend, executor, problem, devices, options.case_timeout, rates);
+    if (!options.stated) measure_missing_rates(backend, executor, problem, workload->shape(), devices, options.case_timeout, rates);
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
       const std::vector<Mode>& can = problem.suite->modes;

@@ -50,22 +50,41 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   return SuiteRate{workload.shape().cost.ops * estimate.items_per_s, estimate.launch, estimate.fixed};
 }
 
-void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, std::span<SessionDevice> devices,
-                           std::optional<Nanos> timeout, SuiteRates& rates) {
+namespace {
+
+// Of the devices that have none, on one usual problem each.
+void measure_rates(Backend& backend, Executor& executor, const Problem& problem, std::span<SessionDevice> devices, bool cpus,
+                   std::optional<Nanos> timeout, SuiteRates& rates) {
   const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
-    return !device.lost && !device.facts.is_cpu() && !rates.contains({work, device.facts.id});
+    return !device.lost && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
   try {
-    const std::unique_ptr<Workload> workload = problem.suite->make(usual_problem(problem, false).params);
+    const std::unique_ptr<Workload> workload = problem.suite->make(usual_problem(problem, cpus).params);
     for (SessionDevice& device : devices) {
       if (!missing(device)) continue;
-      if (const auto rate = measure_suite_rate(backend, executor, *workload, *device.open, timeout))
-        rates[{work, device.facts.id}] = *rate;
+      auto rate = measure_suite_rate(backend, executor, *workload, *device.open, timeout);
+      if (!rate) continue;
+      if (device.handicap.slows_always()) rate->ops_per_s *= device.handicap.slow;  // rates are those of devices as they are
+      rates[{work, device.facts.id}] = *rate;
     }
   } catch (const Error&) {
     // Not at this size, or a device fails: predictions do without, and the cases will say what is wrong.
+  }
+}
+
+}  // namespace
+
+void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, const Shape& shape,
+                           std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates) {
+  measure_rates(backend, executor, problem, devices, false, timeout, rates);
+  if (one_size_only(shape, ProbeSize{})) measure_rates(backend, executor, problem, devices, true, timeout, rates);
+}
+
+void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {
+  for (const SessionDevice& device : devices) {
+    if (device.facts.is_cpu()) std::erase_if(rates, [&](const auto& rate) { return rate.first.second == device.facts.id; });
   }
 }
 

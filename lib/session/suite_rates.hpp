@@ -27,9 +27,12 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 
 struct SessionDevice;
 
-// Adds to `rates` what is missing for the GPUs. CPUs are full at any size, and as others use them too, an old figure would be worse
-// than the probe's. Devices that fail are left without a rate.
-void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, std::span<SessionDevice> devices,
-                           std::optional<Nanos> timeout, SuiteRates& rates);
+// Adds to `rates` what is missing for the GPUs, and for CPUs where `shape` is so coarse that a probe sees one size of slice and
+// cannot tell what each slice costs. Else CPUs do without: they are full at any size. Devices that fail are left without a rate.
+void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, const Shape& shape,
+                           std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates);
+
+// As others use CPUs too, an old figure would be worse than none.
+void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates);
 
 }  // namespace mgpu

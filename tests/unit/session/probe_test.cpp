@@ -72,3 +72,27 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(resident.launch == microseconds(3));
   CHECK(estimate_of({}, 0, cost, Mode::resident, false, 0).items_per_s == 0);
 }
+
+TEST_CASE("a share of the items that is hardly a granule cannot show what a slice costs") {
+  Shape shape;
+  shape.items = 1000;
+  shape.granularity = 20;
+  CHECK_FALSE(one_size_only(shape, {0.05}));  // 50 items: slices of one granule and of two
+  shape.granularity = 26;
+  CHECK(one_size_only(shape, {0.05}));
+  shape.granularity = 2000;
+  CHECK(one_size_only(shape, {0.05}));
+}
+
+TEST_CASE("with slices of one size, a CPU repeats what a full device would not need, a GPU is idle meanwhile") {
+  Probe probe;
+  probe.devices.push_back(
+      {{}, fit_stage(10, microseconds(100), 10, microseconds(100), 100, 4e-6), {}, {10, 10, microseconds(100), microseconds(100)}});
+  const DeviceEstimate cpu = estimate_of(probe, 0, {}, Mode::resident, true, 0),
+                       gpu = estimate_of(probe, 0, {}, Mode::resident, false, 0);
+  CHECK(cpu.items_per_s == doctest::Approx(250e3));
+  CHECK(cpu.launch == microseconds(60));
+  CHECK(cpu.least == Nanos{});
+  CHECK(gpu.launch == Nanos{});
+  CHECK(gpu.least == microseconds(100));
+}

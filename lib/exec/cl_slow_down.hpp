@@ -1,0 +1,46 @@
+// How a slowed device's kernels are made to take longer: behind those of a batch its queue spins for as long as they are known to
+// need (GPUs, slowed from the start), else it is held until the host has seen how long they took.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lib/exec/cl_holds.hpp"
+#include "lib/exec/cl_spin.hpp"
+#include "lib/exec/kernel_times.hpp"
+
+namespace mgpu {
+
+class ClSlowDown {
+ public:
+  struct Added {
+    cl::Event since, end;       // it begins when `since` ends
+    std::optional<Nanos> spun;  // for how long it was told to
+  };
+
+  // Spins from now on where it can. Throws cl::Error.
+  void may_spin(const cl::Context& context, const cl::CommandQueue& queue, const cl::Program& program) {
+    spin_.open(context, queue, program);
+  }
+  void launched(LaunchKey key, cl::Event event) { kernels_.push_back({key, std::move(event)}); }
+  // Behind the kernels launched since the last time; nothing when there were none. Throws cl::Error.
+  std::optional<Added> add(const cl::Context& context, const cl::CommandQueue& queue, ClHolds& holds, const Pace& pace);
+
+  // Seen afterwards.
+  void took(LaunchKey key, Nanos time) { times_.saw(key, time); }
+  void spun(Nanos asked, Nanos time) { spin_.learn(asked, time); }
+
+ private:
+  struct Launched {
+    LaunchKey key;
+    cl::Event event;
+  };
+  std::optional<Nanos> extra(const Pace& pace) const;  // nothing: not known yet, or no matter for a spin
+
+  std::vector<Launched> kernels_;
+  KernelTimes times_;
+  ClSpin spin_;
+};
+
+}  // namespace mgpu
