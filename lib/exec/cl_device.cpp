@@ -136,7 +136,7 @@ void ClDevice::delay_slice() {
 void ClDevice::slow_down() {
   auto added = slow_down_.add(context_, queues_[1], holds_, pace());
   if (!added) return;
-  record(CommandKind::compute, std::move(added->end), "slow-down", 0, std::move(added->since)).spun = added->spun;
+  record(CommandKind::compute, std::move(added->end), "slow-down", 0, std::move(added->since)).counted = added->counted;
 }
 
 void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from) {
@@ -328,7 +328,7 @@ DeviceSpan ClDevice::span(BatchId batch) {
 void ClDevice::learn(const Pending& pending) {
   if (!pace().handicap().slows() || pending.command.kind != CommandKind::compute) return;
   const Nanos took{static_cast<std::int64_t>(pending.command.ended - pending.command.started)};
-  if (pending.spun) slow_down_.spun(*pending.spun, took);
+  if (pending.counted) slow_down_.spun(*pending.counted, took);
   if (pending.since() == nullptr) slow_down_.took(pending.key, took);
 }
 

@@ -50,8 +50,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     cl::Event event;
     cl::Event since;  // of a hold: it began when this ended; null for what runs
     RawCommand command;
-    LaunchKey key;              // of a kernel
-    std::optional<Nanos> spun;  // of a slow-down: for how long it was told to
+    LaunchKey key;                 // of a kernel
+    std::optional<Nanos> counted;  // of a slow-down that spins
   };
   struct Staged {  // a small download: where it arrives, and where it is wanted
     const std::byte* arrived = nullptr;

@@ -5,13 +5,13 @@
 
 namespace mgpu {
 
-std::optional<Nanos> ClSlowDown::extra(const Pace& pace) const {
+std::optional<Nanos> ClSlowDown::expected(const Pace& pace) const {
   if (!spin_.ready() || !pace.handicap().slows_always()) return {};
   Nanos kernels{};
   for (const Launched& kernel : kernels_) {
-    const auto expected = times_.expected(kernel.key);
-    if (!expected) return {};
-    kernels += *expected;
+    const auto took = times_.expected(kernel.key);
+    if (!took) return {};
+    kernels += *took;
   }
   const Nanos extra{std::llround((pace.handicap().slow - 1) * static_cast<double>(kernels.count()))};
   return extra <= ClSpin::kLongest ? std::optional(extra) : std::nullopt;
@@ -20,15 +20,20 @@ std::optional<Nanos> ClSlowDown::extra(const Pace& pace) const {
 std::optional<ClSlowDown::Added> ClSlowDown::add(const cl::Context& context, const cl::CommandQueue& queue, ClHolds& holds,
                                                  const Pace& pace) {
   if (kernels_.empty()) return {};
-  Added added{kernels_.back().event, {}, extra(pace)};
+  const std::optional<Nanos> extra = expected(pace);
   std::vector<Launched> kernels = std::exchange(kernels_, {});
-  if (added.spun) {
-    added.end = spin_.add(queue, *added.spun);
-  } else {
+  Added added{kernels.back().event, {}, {}};
+  if (!extra) {
     std::vector<cl::Event> events;
     for (Launched& kernel : kernels) events.push_back(std::move(kernel.event));
     added.end = holds.add(context, queue, added.since, std::move(events), {});
+    return added;
   }
+  owed_ += *extra;
+  if (owed_ < spin_.overhead() / 2) return {};
+  added.counted = std::max(Nanos{}, owed_ - spin_.overhead());
+  added.end = spin_.add(queue, *added.counted);
+  owed_ -= *added.counted + spin_.overhead();
   return added;
 }
 

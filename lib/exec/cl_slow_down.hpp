@@ -15,8 +15,8 @@ namespace mgpu {
 class ClSlowDown {
  public:
   struct Added {
-    cl::Event since, end;       // it begins when `since` ends
-    std::optional<Nanos> spun;  // for how long it was told to
+    cl::Event since, end;          // it begins when `since` ends
+    std::optional<Nanos> counted;  // a spin, told to count for so long
   };
 
   // Spins from now on where it can. Throws cl::Error.
@@ -24,23 +24,25 @@ class ClSlowDown {
     spin_.open(context, queue, program);
   }
   void launched(LaunchKey key, cl::Event event) { kernels_.push_back({key, std::move(event)}); }
-  // Behind the kernels launched since the last time; nothing when there were none. Throws cl::Error.
+  // Behind the kernels launched since the last time; nothing when there were none, or when what they owe is less than a spin takes:
+  // the next one makes up for it. Throws cl::Error.
   std::optional<Added> add(const cl::Context& context, const cl::CommandQueue& queue, ClHolds& holds, const Pace& pace);
 
   // Seen afterwards.
   void took(LaunchKey key, Nanos time) { times_.saw(key, time); }
-  void spun(Nanos asked, Nanos time) { spin_.learn(asked, time); }
+  void spun(Nanos counted, Nanos time) { spin_.learn(counted, time); }
 
  private:
   struct Launched {
     LaunchKey key;
     cl::Event event;
   };
-  std::optional<Nanos> extra(const Pace& pace) const;  // nothing: not known yet, or no matter for a spin
+  std::optional<Nanos> expected(const Pace& pace) const;  // of the kernels; nothing: not known yet, or no matter for a spin
 
   std::vector<Launched> kernels_;
   KernelTimes times_;
   ClSpin spin_;
+  Nanos owed_{};  // by spins that were not worth it; below zero: the last was too long
 };
 
 }  // namespace mgpu

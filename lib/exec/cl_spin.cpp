@@ -1,7 +1,6 @@
 // See the header.
 #include "lib/exec/cl_spin.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace mgpu {
@@ -31,11 +30,11 @@ void ClSpin::open(const cl::Context& context, const cl::CommandQueue& queue, con
   queue.finish();
   const double difference = length_ns(long_one) - length_ns(short_one);
   loops_per_ns_ = difference > 0 ? (most - least) / difference : 1;
+  overhead_ = std::chrono::microseconds(5);  // learned as they are used
 }
 
-cl::Event ClSpin::add(const cl::CommandQueue& queue, Nanos time) {
-  const double counted = static_cast<double>(std::max(Nanos{}, time - bias_).count());
-  return count(queue, static_cast<cl_uint>(std::llround(std::min(counted * loops_per_ns_, 4e9))));
+cl::Event ClSpin::add(const cl::CommandQueue& queue, Nanos counted) {
+  return count(queue, static_cast<cl_uint>(std::llround(std::min(static_cast<double>(counted.count()) * loops_per_ns_, 4e9))));
 }
 
 }  // namespace mgpu

@@ -3,6 +3,8 @@
 // us late. But how long it shall take must be known when it is enqueued.
 #pragma once
 
+#include <algorithm>
+
 #include "lib/base/units.hpp"
 #include "lib/exec/cl_common.hpp"
 
@@ -16,11 +18,12 @@ class ClSpin {
   bool ready() const { return kernel_() != nullptr; }
   // Measures how fast the device counts; takes some milliseconds. Throws cl::Error.
   void open(const cl::Context& context, const cl::CommandQueue& queue, const cl::Program& program);
-  // Throws cl::Error.
-  cl::Event add(const cl::CommandQueue& queue, Nanos time);
-  // What was to take `asked` took `took`, from the end of what was before it: what comes next is corrected for half of the
-  // difference.
-  void learn(Nanos asked, Nanos took) { bias_ += (took - asked) / 2; }
+  // What a spin takes besides counting, the gap before it included: none takes less.
+  Nanos overhead() const { return overhead_; }
+  // Counts for that long. Throws cl::Error.
+  cl::Event add(const cl::CommandQueue& queue, Nanos counted);
+  // A spin that counted for so long was over `took` after the end of what was before it.
+  void learn(Nanos counted, Nanos took) { overhead_ += (std::max(Nanos{}, took - counted) - overhead_) / 4; }
 
  private:
   cl::Event count(const cl::CommandQueue& queue, cl_uint loops);
@@ -28,7 +31,7 @@ class ClSpin {
   cl::Kernel kernel_;
   cl::Buffer out_;
   double loops_per_ns_ = 0;
-  Nanos bias_{};  // by which it takes longer than it counts
+  Nanos overhead_{};
 };
 
 }  // namespace mgpu

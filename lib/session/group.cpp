@@ -196,7 +196,8 @@ void Group::probe() {
 void Group::add_known_costs(std::size_t index, ProbeSize& size) {
   const SessionDevice& device = devices_[index];
   const ItemCost cost = workload_.cost(mode_);
-  const bool believed = device.facts.is_cpu() && !one_size_only(workload_.shape(), {});
+  const bool believed = device.facts.is_cpu() && !needs_full_rate(workload_.shape(), {});
+  size.full_is_least |= device.facts.is_cpu() && workload_.shape().parts_cost_less;
   const auto full = believed ? rates_.end() : rates_.find({work_of(problem_), device.facts.id});
   const auto& known = options_.calibration.devices;
   const bool calibrated = !device.facts.is_cpu() && index < known.size() && known[index];

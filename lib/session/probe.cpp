@@ -211,8 +211,9 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
       return fit_stage(large, longer, large, longer, shape.items, full_per_item_s);
     };
     const auto known = [&](const std::vector<double>& figures) { return i < figures.size() ? figures[i] : 0; };
-    probe.devices.push_back({cost(CommandKind::upload, known(size.up_per_item_s)),
-                             cost(CommandKind::compute, known(size.full_per_item_s)),
+    StageCost compute = cost(CommandKind::compute, known(size.full_per_item_s));
+    if (size.full_is_least) compute.per_item_s = std::max(compute.per_item_s, known(size.full_per_item_s));
+    probe.devices.push_back({cost(CommandKind::upload, known(size.up_per_item_s)), compute,
                              cost(CommandKind::download, known(size.down_per_item_s)),
                              small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }

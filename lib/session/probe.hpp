@@ -43,11 +43,16 @@ struct ProbeSize {
   double share = 0.05;                                           // of the items
   Items most = 0;                                                // items
   std::vector<double> full_per_item_s = {};                      // per member: see fit_stage; empty: not known
+  bool full_is_least = false;                                    // no item costs less than that, whatever slices show
   std::vector<double> up_per_item_s = {}, down_per_item_s = {};  // likewise, of its own link as calibrated
 };
 
-// Is the share so small beside a granule that a small slice and a large one are the same? Then probes see no cost of a slice.
+// Do probes of the problem say too little of it? The share may be so small beside a granule that a small slice and a large one are
+// the same, and no cost of a slice is seen; or a part may cost less than its share.
 bool one_size_only(const Shape& shape, const ProbeSize& size);
+inline bool needs_full_rate(const Shape& shape, const ProbeSize& size) {
+  return shape.parts_cost_less || one_size_only(shape, size);
+}
 
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
 // small ones; in turn, at least three times and until 60 ms are spent, medians of each. k is what `size` says, but at least one

@@ -79,7 +79,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, const Shape& shape,
                            std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates) {
   measure_rates(backend, executor, problem, devices, false, timeout, rates);
-  if (one_size_only(shape, ProbeSize{})) measure_rates(backend, executor, problem, devices, true, timeout, rates);
+  if (needs_full_rate(shape, {})) measure_rates(backend, executor, problem, devices, true, timeout, rates);
 }
 
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {

@@ -27,8 +27,8 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 
 struct SessionDevice;
 
-// Adds to `rates` what is missing for the GPUs, and for CPUs where `shape` is so coarse that a probe sees one size of slice and
-// cannot tell what each slice costs. Else CPUs do without: they are full at any size. Devices that fail are left without a rate.
+// Adds to `rates` what is missing for the GPUs, and for CPUs where probes of a problem of this shape say too little. Else CPUs do
+// without: they are full at any size. Devices that fail are left without a rate.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, const Shape& shape,
                            std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates);
 

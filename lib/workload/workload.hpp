@@ -21,6 +21,7 @@ namespace mgpu {
 struct Shape {
   Items items = 0, granularity = 1;
   ItemCost cost;
+  bool parts_cost_less = false;       // per item than the whole: what a short probe sees of an item is too little
   double ops = 0;                     // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
   std::string rate_unit;              // "nodes/s"
   Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result

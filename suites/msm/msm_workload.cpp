@@ -37,6 +37,7 @@ Shape shape_of(const Problem& problem) {
   shape.cost.ops = points / static_cast<double>(shape.items);
   if (problem.axis == Axis::points) {
     shape.cost.in_bytes = each;
+    shape.parts_cost_less = true;  // few terms share a bucket, and the first of each is not added
   } else {
     shape.cost.replicated = shape.bytes_in;
   }
