@@ -1,0 +1,153 @@
+// Fisher matrices of the categorical (softmax) model at many points, each from outcomes drawn there. The score of outcome y is e_y - p, so
+// the sum of s s^T over S of them is diag(n) - n p^T - p n^T + S p p^T with n the number of each outcome: counts are all that scores say,
+// and a matrix costs S drawings and DIM^2 / 2 elements instead of S DIM^2 / 2 products.
+//
+// Given by -D: LANES (1: GPUs, 8: CPUs), DIM, and for GPUs POINTS (of a work-group), GROUP (work-items).
+#define REAL64 0
+#include "fisher_random.cl"
+
+#define TRIANGLE ((ulong)DIM * (DIM + 1) / 2)
+
+// (1/S) of the sum above at (i, j); q = n / S.
+inline float element(const float qi, const float qj, const float pi, const float pj, const bool diagonal) {
+  const float v = fma(pi, pj, -fma(qi, pj, qj * pi));
+  return diagonal ? v + qi : v;
+}
+
+// Outcome of a number in [0, 1): the first whose upper bound is above it; `bounds` grow to the sum of all.
+#if LANES == 1
+inline uint outcome(__local const float* bounds, const float u) {
+#else
+inline uint outcome(const float* bounds, const float u) {
+#endif
+  const float t = u * bounds[DIM - 1];
+  uint low = 0, high = DIM - 1;
+  while (low < high) {
+    const uint middle = (low + high) / 2;
+    if (t < bounds[middle]) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+// Four outcomes from a call of philox: numbers 4 * call ...
+inline void draw(const uints call, const ulong point, const uint key0, const uint key1, uints c[4]) {
+  c[0] = call;
+  c[1] = (uints)(0);
+  c[2] = (uints)((uint)point);
+  c[3] = (uints)((uint)(point >> 32));
+  philox(c, key0, key1);
+}
+
+#if LANES == 1
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__global const float* restrict params,
+                                                                            const ulong first, const ulong count,
+                                                                            __global float* restrict out, const ulong first_out,
+                                                                            const ulong first_number, __global const uint* restrict units,
+                                                                            const uint scores, const uint key0, const uint key1) {
+  __local float p[POINTS * DIM], bounds[POINTS * DIM];
+  __local uint counts[POINTS * DIM];
+  const uint id = (uint)get_local_id(0);
+  const ulong begin = (ulong)get_group_id(0) * POINTS;
+  const uint points = (uint)min((ulong)POINTS, count - begin), size = points * DIM;
+  params += (first + begin) * DIM;
+  for (uint e = id; e < size; e += GROUP) {
+    p[e] = params[e];
+    counts[e] = 0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // The largest of each point goes where its last bound will be.
+  for (uint m = id; m < points; m += GROUP) {
+    float largest = p[m * DIM];
+    for (uint k = 1; k < DIM; ++k) largest = fmax(largest, p[m * DIM + k]);
+    bounds[m * DIM + DIM - 1] = largest;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint e = id; e < size; e += GROUP) p[e] = exp_of(p[e] - bounds[e / DIM * DIM + DIM - 1]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint m = id; m < points; m += GROUP) {
+    float sum = 0.0f;
+    for (uint k = 0; k < DIM; ++k) bounds[m * DIM + k] = sum += p[m * DIM + k];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint e = id; e < size; e += GROUP) p[e] /= bounds[e / DIM * DIM + DIM - 1];
+  const uint calls = (scores + 3) / 4;
+  for (uint e = id; e < points * calls; e += GROUP) {
+    const uint m = e / calls, call = e - m * calls;
+    uint c[4];
+    draw(call, first_number + begin + m, key0, key1, c);
+    UNROLL for (uint l = 0; l < 4; ++l) {
+      if (4 * call + l < scores)
+        atomic_inc(&counts[m * DIM + outcome(bounds + m * DIM, convert_float(c[l] >> 8) * 5.96046448e-8f)]);
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // q takes the place of the bounds.
+  for (uint e = id; e < size; e += GROUP) bounds[e] = (float)counts[e] / (float)scores;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out += (first_out + begin) * TRIANGLE;
+  const uint triangle = DIM * (DIM + 1) / 2;
+  // Work-items go through all elements side by side; element e of a triangle is (i, j).
+  for (uint e = id; e < points * triangle; e += GROUP) {
+    const uint m = e / triangle, in = e - m * triangle;
+    const float side = (float)(2 * DIM + 1);
+    uint i = (uint)max(0.0f, (side - sqrt(fma(side, side, -8.0f * (float)in))) * 0.5f);
+    if (i > 0 && i * DIM - i * (i - 1) / 2 > in) --i;
+    if (i + 1 < DIM && (i + 1) * DIM - (i + 1) * i / 2 <= in) ++i;
+    const uint j = in - (i * DIM - i * (i - 1) / 2) + i, at = m * DIM;
+    out[e] = element(bounds[at + i], bounds[at + j], p[at + i], p[at + j], i == j);
+  }
+}
+#else
+#define VLOAD JOIN(vload, LANES)
+#define VSTORE JOIN(vstore, LANES)
+
+// A work-item a point.
+__kernel void matrices(__global const float* restrict params, const ulong first, const ulong count, __global float* restrict out,
+                       const ulong first_out, const ulong first_number, __global const uint* restrict units, const uint scores,
+                       const uint key0, const uint key1) {
+  const ulong point = get_global_id(0);
+  if (point >= count) return;
+  params += (first + point) * DIM;
+  out += (first_out + point) * TRIANGLE;
+  float p[DIM + LANES], q[DIM + LANES];
+  uint counts[DIM];
+  float largest = params[0];
+  for (uint k = 1; k < DIM; ++k) largest = fmax(largest, params[k]);
+  for (uint k = 0; k < DIM + LANES; ++k) {
+    p[k] = k < DIM ? params[k] : largest;
+    q[k] = 0.0f;
+  }
+  for (uint k = 0; k < DIM; k += LANES) VSTORE(exp_of(VLOAD(0, p + k) - largest), 0, p + k);
+  float sum = 0.0f;
+  for (uint k = 0; k < DIM; ++k) {
+    q[k] = sum += p[k];  // the bounds
+    counts[k] = 0;
+  }
+  for (uint k = 0; k < DIM; k += LANES) VSTORE(VLOAD(0, p + k) / sum, 0, p + k);
+  for (uint call = 0; 4 * call < scores; call += LANES) {
+    uints number = (uints)(call), c[4];
+    for (uint l = 0; l < LANES; ++l) ((uint*)&number)[l] += l;
+    draw(number, first_number + point, key0, key1, c);
+    for (uint w = 0; w < 4; ++w) {
+      const reals u = TO_FLOATS(c[w] >> 8) * 5.96046448e-8f;
+      for (uint l = 0; l < LANES; ++l) {
+        if (4 * (call + l) + w < scores) ++counts[outcome(q, ((const float*)&u)[l])];
+      }
+    }
+  }
+  for (uint k = 0; k < DIM; ++k) q[k] = (float)counts[k] / (float)scores;
+  for (uint i = 0; i < DIM; ++i) {
+    *out++ = element(q[i], q[i], p[i], p[i], true);
+    uint j = i + 1;
+    for (; j + LANES <= DIM; j += LANES, out += LANES) {
+      const reals qj = VLOAD(0, q + j), pj = VLOAD(0, p + j);
+      VSTORE(fma((reals)(p[i]), pj, -fma((reals)(q[i]), pj, qj * p[i])), 0, out);
+    }
+    for (; j < DIM; ++j) *out++ = element(q[i], q[j], p[i], p[j], false);
+  }
+}
+#endif

@@ -1,0 +1,221 @@
+// Fisher matrices at many points of a model, each from scores drawn there: F = (1/S) sum of s s^T, its upper half row after row. Scores are
+// made in local memory a few at a time and never leave it. Each element is one chain of fma over the scores: the same bits on every device.
+//
+// A matrix falls into tiles of 8 x 8; a unit is one or two of them with a common operand, 8 x 16, so that 24 values are read for 128
+// products: local memory would be the limit with 16 for 64. `units` holds, from the low byte: the common block of 8, the two others, and
+// whether the second counts.
+//
+// Given by -D: LANES (1: GPUs, 8: CPUs), MODEL (1 logistic, 3 Gaussian), DIM, UNITS, and for GPUs POINTS (matrices of a work-group), CHUNK
+// (scores of each at a time), GROUP (work-items). For the scores themselves see suites/fisher/reference_points.cpp.
+#define REAL64 0
+#include "fisher_random.cl"
+
+#define LOGISTIC 1
+#define ROW ((DIM + 7) / 8 * 8)  // a score in local memory
+#define CALLS (ROW / 8)          // of philox a score, 8 components each
+#define TRIANGLE ((ulong)DIM * (DIM + 1) / 2)
+
+// Components 8 * call ... of scores `number`: logistic: the design vector; Gaussian: (z, z^2 - 1) of each coordinate.
+inline void make_components(const uints number, const uint call, const ulong point, const uint key0, const uint key1, reals x[8]) {
+  uints c[4] = {number, (uints)(call), (uints)((uint)point), (uints)((uint)(point >> 32))};
+  philox(c, key0, key1);
+#if MODEL == LOGISTIC
+  // 16 bits each: (k - 2^15 + 1/2) / 2^15, uniform in (-1, 1).
+  UNROLL for (uint w = 0; w < 4; ++w) {
+    x[2 * w] = fma(TO_FLOATS(c[w] & 0xffff), (reals)(3.0517578125e-5f), (reals)(-0.9999847412109375f));
+    x[2 * w + 1] = fma(TO_FLOATS(c[w] >> 16), (reals)(3.0517578125e-5f), (reals)(-0.9999847412109375f));
+  }
+#else
+  UNROLL for (uint w = 0; w < 4; w += 2) {
+    reals z0, z1;
+    normals(c[w], c[w + 1], &z0, &z1);
+    x[2 * w] = z0;
+    x[2 * w + 1] = fma(z0, z0, (reals)(-1.0f));
+    x[2 * w + 2] = z1;
+    x[2 * w + 3] = fma(z1, z1, (reals)(-1.0f));
+  }
+#endif
+}
+
+// (y - p)^2 for a label y drawn with probability p = 1 / (1 + e^-logit).
+inline reals weight_of(const uints number, const ulong point, const uint key0, const uint key1, const reals logit) {
+  uints c[4] = {number, (uints)(0xffffffffu), (uints)((uint)point), (uints)((uint)(point >> 32))};
+  philox(c, key0, key1);
+  const reals p = 1.0f / (1.0f + exp_of(-logit)), u = TO_FLOATS(c[0] >> 8) * 5.96046448e-8f;
+  const reals off = u < p ? 1.0f - p : p;
+  return off * off;
+}
+
+// What a sum over all scores is divided by; sigma are the parameters at 1, 3, 5 ...
+inline float divisor(__global const float* params, const uint scores, const uint i, const uint j) {
+#if MODEL == LOGISTIC
+  return (float)scores;
+#else
+  return (float)scores * (params[i | 1] * params[j | 1]);
+#endif
+}
+
+// Sums of a tile, `rows` from block `a` down and `b` across, to their places on and above the diagonal.
+inline void put(__global const float* params, __global float* out, const uint scores, const uint a, const uint b, const float sum,
+                const uint r, const uint c) {
+  const uint i = a <= b ? 8 * a + r : 8 * b + c, j = a <= b ? 8 * b + c : 8 * a + r;
+  if (i > j || j >= DIM) return;
+  out[(ulong)i * DIM - i * (i + 1) / 2 + j] = sum / divisor(params, scores, i, j);
+}
+
+#if LANES == 1
+#define MATRIX (CHUNK * ROW + 4)  // the next matrix's vectors of 16 bytes then lie in the other banks
+#define LOAD4(to, from)                                                           \
+  {                                                                               \
+    const float4 v = *(const __local float4*)(from);                              \
+    (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;               \
+  }
+
+// A work-group takes POINTS points, UNITS work-items each.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__global const float* restrict params,
+                                                                            const ulong first, const ulong count,
+                                                                            __global float* restrict out, const ulong first_out,
+                                                                            const ulong first_number, __global const uint* restrict units,
+                                                                            const uint scores, const uint key0, const uint key1) {
+  __local float x[POINTS * MATRIX] __attribute__((aligned(16)));
+#if MODEL == LOGISTIC
+  __local float theta[POINTS * ROW], logits[POINTS * CHUNK * CALLS], weights[POINTS * CHUNK];
+#endif
+  const uint id = (uint)get_local_id(0), matrix = id / UNITS;
+  const ulong begin = (ulong)get_group_id(0) * POINTS;
+  const uint points = (uint)min((ulong)POINTS, count - begin);
+  const uint unit = units[id % UNITS], a = unit & 255, b = unit >> 8 & 255, c = unit >> 16 & 255;
+  const bool mine = matrix < points;
+  params += (first + begin) * DIM;
+#if MODEL == LOGISTIC
+  for (uint e = id; e < POINTS * ROW; e += GROUP) {
+    const uint p = e / ROW, i = e % ROW;
+    theta[e] = p < points && i < DIM ? params[p * DIM + i] : 0.0f;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  float sum[8][16];
+  UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint k = 0; k < 16; ++k) sum[r][k] = 0.0f;
+  __local const float* const my_x = x + (mine ? matrix : 0) * MATRIX;
+  for (uint score = 0; score < scores; score += CHUNK) {
+    for (uint e = id; e < POINTS * CHUNK * CALLS; e += GROUP) {
+      const uint call = e % CALLS, number = e / CALLS % CHUNK, p = e / (CALLS * CHUNK);
+      float made[8];
+      make_components(score + number, call, first_number + begin + p, key0, key1, made);
+#if MODEL != LOGISTIC
+      if (score + number >= scores) UNROLL for (uint k = 0; k < 8; ++k) made[k] = 0.0f;
+#endif
+#if DIM % 8 != 0
+      UNROLL for (uint k = 0; k < 8; ++k) if (8 * call + k >= DIM) made[k] = 0.0f;
+#endif
+      __local float* to = x + p * MATRIX + number * ROW + 8 * call;
+      *(__local float4*)to = (float4)(made[0], made[1], made[2], made[3]);
+      *(__local float4*)(to + 4) = (float4)(made[4], made[5], made[6], made[7]);
+#if MODEL == LOGISTIC
+      float logit = 0.0f;
+      UNROLL for (uint k = 0; k < 8; ++k) logit = fma(theta[p * ROW + 8 * call + k], made[k], logit);
+      logits[e] = logit;
+#endif
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if MODEL == LOGISTIC
+    for (uint e = id; e < POINTS * CHUNK; e += GROUP) {
+      float logit = logits[e * CALLS];
+      for (uint k = 1; k < CALLS; ++k) logit += logits[e * CALLS + k];
+      const uint number = score + e % CHUNK;
+      weights[e] = number < scores ? weight_of(number, first_number + begin + e / CHUNK, key0, key1, logit) : 0.0f;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    UNROLL for (uint k = 0; k < CHUNK; ++k) {
+      float down[8], across[16];
+      LOAD4(down, my_x + k * ROW + 8 * a)
+      LOAD4(down + 4, my_x + k * ROW + 8 * a + 4)
+      LOAD4(across, my_x + k * ROW + 8 * b)
+      LOAD4(across + 4, my_x + k * ROW + 8 * b + 4)
+      LOAD4(across + 8, my_x + k * ROW + 8 * c)
+      LOAD4(across + 12, my_x + k * ROW + 8 * c + 4)
+#if MODEL == LOGISTIC
+      const float weight = weights[(mine ? matrix : 0) * CHUNK + k];
+      UNROLL for (uint r = 0; r < 8; ++r) down[r] *= weight;
+#endif
+      UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint q = 0; q < 16; ++q) sum[r][q] = fma(down[r], across[q], sum[r][q]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (!mine) return;
+  params += matrix * DIM;
+  out += (first_out + begin + matrix) * TRIANGLE;
+  UNROLL for (uint r = 0; r < 8; ++r) {
+    UNROLL for (uint q = 0; q < 8; ++q) {
+      put(params, out, scores, a, b, sum[r][q], r, q);
+      if (unit >> 24 != 0) put(params, out, scores, a, c, sum[r][q + 8], r, q);
+    }
+  }
+}
+#else
+#define AT_ONCE 64  // scores made at a time; a multiple of LANES
+
+// A work-item a point.
+__kernel void matrices(__global const float* restrict params, const ulong first, const ulong count, __global float* restrict out,
+                       const ulong first_out, const ulong first_number, __global const uint* restrict units, const uint scores,
+                       const uint key0, const uint key1) {
+  const ulong point = get_global_id(0), number_of_point = first_number + point;
+  if (point >= count) return;
+  params += (first + point) * DIM;
+  out += (first_out + point) * TRIANGLE;
+  float x[AT_ONCE * ROW], weights[AT_ONCE];
+  float16 sums[UNITS * 8];
+  for (uint e = 0; e < UNITS * 8; ++e) sums[e] = (float16)(0.0f);
+  for (uint score = 0; score < scores; score += AT_ONCE) {
+    const uint size = min((uint)AT_ONCE, scores - score);
+    for (uint s = 0; s < size; s += LANES) {
+      uints number = (uints)(score + s);
+      for (uint l = 0; l < LANES; ++l) ((uint*)&number)[l] += l;
+      reals logit = (reals)(0.0f);
+      for (uint call = 0; call < CALLS; ++call) {
+        reals made[8], part = (reals)(0.0f);
+        make_components(number, call, number_of_point, key0, key1, made);
+        for (uint k = 0; k < 8; ++k) {
+          const bool inside = 8 * call + k < DIM;
+          if (!inside) made[k] = (reals)(0.0f);
+          for (uint l = 0; l < LANES; ++l) x[(s + l) * ROW + 8 * call + k] = LANE(made[k], l);
+          part = fma((reals)(inside ? params[8 * call + k] : 0.0f), made[k], part);
+        }
+        logit = call == 0 ? part : logit + part;
+      }
+#if MODEL == LOGISTIC
+      reals weight = weight_of(number, number_of_point, key0, key1, logit);
+      for (uint l = 0; l < LANES; ++l) weights[s + l] = LANE(weight, l);
+#endif
+    }
+    for (uint u = 0; u < UNITS; ++u) {
+      const uint a = units[u] & 255, b = units[u] >> 8 & 255, c = units[u] >> 16 & 255;
+      float16 sum[8];
+      for (uint r = 0; r < 8; ++r) sum[r] = sums[u * 8 + r];
+      for (uint k = 0; k < size; ++k) {
+        const float* row = x + k * ROW;
+        const float16 across = (float16)(vload8(0, row + 8 * b), vload8(0, row + 8 * c));
+        for (uint r = 0; r < 8; ++r) {
+#if MODEL == LOGISTIC
+          const float down = row[8 * a + r] * weights[k];
+#else
+          const float down = row[8 * a + r];
+#endif
+          sum[r] = fma((float16)(down), across, sum[r]);
+        }
+      }
+      for (uint r = 0; r < 8; ++r) sums[u * 8 + r] = sum[r];
+    }
+  }
+  for (uint u = 0; u < UNITS; ++u) {
+    const uint a = units[u] & 255, b = units[u] >> 8 & 255, c = units[u] >> 16 & 255;
+    for (uint r = 0; r < 8; ++r) {
+      for (uint q = 0; q < 8; ++q) {
+        put(params, out, scores, a, b, ((float*)&sums[u * 8 + r])[q], r, q);
+        if (units[u] >> 24 != 0) put(params, out, scores, a, c, ((float*)&sums[u * 8 + r])[q + 8], r, q);
+      }
+    }
+  }
+}
+#endif

@@ -1,0 +1,151 @@
+// Work-groups and sizes.
+#include "suites/fisher/points_kernels.hpp"
+
+#include <algorithm>
+
+#include "lib/base/quantity.hpp"
+
+namespace mgpu::fisher {
+namespace {
+
+constexpr Bytes least = 64;  // no buffer is empty
+constexpr Bytes largest_slot = Bytes{2} << 30;
+constexpr Items most_items = 4096;
+
+std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
+
+// Matrices of a work-group of about 160 work-items, and scores at a time: what 48 KiB of local memory hold, with room for two
+// groups.
+void shape_of_models(const Problem& problem, PointsVariant& made) {
+  const std::uint64_t units = units_of(problem.dim).size(), row = (problem.dim + 7) / 8 * 8;
+  std::uint64_t points = 64;
+  while (points > 1 && points * units > 160) points /= 2;
+  std::uint64_t chunk = 5;  // 5 scores of 32 matrices of 32 are 4 calls of the generator for each of 160 work-items
+  while (chunk > 1 && points * (chunk * row + 4) * 4 > 24576) --chunk;
+  made.points = static_cast<unsigned>(points);
+  made.threads = static_cast<unsigned>((points * units + 31) / 32 * 32);
+  made.options += define("UNITS", units) + define("POINTS", points) + define("CHUNK", chunk) + define("GROUP", made.threads);
+}
+
+PointsVariant models_variant(const DeviceTraits& device, const Problem& problem) {
+  PointsVariant made;
+  made.entry = "matrices";
+  made.options = define("LANES", device.cpu ? 8 : 1) + define("DIM", problem.dim);
+  if (problem.model == Model::softmax) {
+    made.file = "fisher_categorical.cl";
+    if (device.cpu) return made;
+    made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 8, 64));
+    made.points = 1u << (31 - __builtin_clz(made.points));
+    made.threads = 128;
+    made.options += define("POINTS", made.points) + define("GROUP", made.threads);
+    return made;
+  }
+  made.file = "fisher_models.cl";
+  made.options += define("MODEL", static_cast<std::uint64_t>(problem.model));
+  if (device.cpu) {
+    made.options += define("UNITS", units_of(problem.dim).size());
+  } else {
+    shape_of_models(problem, made);
+  }
+  return made;
+}
+
+PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem) {
+  PointsVariant made;
+  const bool small = parameters(problem.family).has_value();
+  const unsigned lanes = device.cpu ? 8 : 1;
+  made.file = "fisher_closed.cl";
+  made.entry = small ? "small" : "square";
+  made.options = define("REAL64", problem.wide) + define("LANES", lanes) +
+                 define("FAMILY", static_cast<std::uint64_t>(problem.family)) + define("WIDTH", problem.dim) +
+                 define("TRIALS", binomial_trials);
+  made.threads = device.cpu ? 1 : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, 256));
+  made.points = small ? lanes * made.threads : 1;
+  // 1024 parameters at a time: enough elements that the values before them, and the barriers, do not count.
+  if (!small && !device.cpu) made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 1, 64));
+  while ((made.points & (made.points - 1)) != 0) made.points &= made.points - 1;
+  made.options += define("POINTS", made.points) + define("GROUP", made.threads);
+  return made;
+}
+
+}  // namespace
+
+std::uint64_t points_of_item(const Problem& problem) {
+  std::uint64_t points = 64;
+  while ((problem.points + points - 1) / points > most_items) points *= 2;
+  return points;
+}
+
+Items items_of(const Problem& problem) {
+  const std::uint64_t each = points_of_item(problem);
+  return std::max<Items>(1, (problem.points + each - 1) / each);
+}
+
+// Along each row of tiles two neighbours; what is left at the row's end is paired with that of another row, by their common column.
+std::vector<std::uint32_t> units_of(std::uint64_t dim) {
+  const auto edge = static_cast<std::uint32_t>((dim + 7) / 8);
+  constexpr std::uint32_t two = 1 << 24;
+  std::vector<std::uint32_t> units, left;
+  for (std::uint32_t i = 0; i < edge; ++i) {
+    std::uint32_t j = i;
+    for (; j + 1 < edge; j += 2) units.push_back(i | j << 8 | (j + 1) << 16 | two);
+    if (j < edge) left.push_back(i);
+  }
+  for (std::size_t k = 0; k < left.size(); k += 2) {
+    const bool both = k + 1 < left.size();
+    units.push_back((edge - 1) | left[k] << 8 | left[both ? k + 1 : k] << 16 | (both ? two : 0));
+  }
+  return units;
+}
+
+PointsVariant points_variant(const DeviceTraits& device, const Problem& problem) {
+  return problem.regime == Regime::models ? models_variant(device, problem) : closed_variant(device, problem);
+}
+
+PointsLayout points_layout(const Problem& problem, Mode mode, Items fits) {
+  PointsLayout plan;
+  plan.buffers = mode == Mode::end_to_end ? 2 : 1;
+  const std::uint64_t points = mode == Mode::end_to_end ? std::min(problem.points, fits * points_of_item(problem)) : problem.points;
+  plan.input = std::max(least, points * problem.width * problem.element());
+  plan.output = std::max(least, points * problem.triangle() * problem.element());
+  plan.units = std::max<Bytes>(least, units_of(problem.dim).size() * sizeof(std::uint32_t));
+  return plan;
+}
+
+Capacity points_capacity(const DeviceTraits& device, const Problem& problem, Mode mode) {
+  Capacity capacity;
+  if (problem.wide && !device.fp64) {
+    capacity.reason = "it has no fp64";
+    return capacity;
+  }
+  const Bytes usable = device.global_memory / 10 * 9;
+  const auto too_large = [&](const PointsLayout& plan) {
+    return std::max(plan.input, plan.output) > device.max_allocation || plan.total() > usable;
+  };
+  capacity.fits = items_of(problem);
+  PointsLayout plan = points_layout(problem, mode, capacity.fits);
+  const bool slots = mode == Mode::end_to_end;
+  while (slots && capacity.fits > 1 && (too_large(plan) || plan.input + plan.output > largest_slot)) {
+    capacity.fits = (capacity.fits + 1) / 2;
+    plan = points_layout(problem, mode, capacity.fits);
+  }
+  if (too_large(plan)) {
+    capacity.fits = 0;
+    capacity.reason = std::string(slots ? "two slices of points and matrices" : "the points and their matrices") + " (" +
+                      format_bytes(static_cast<double>(plan.total())) +
+                      ") do not fit the device: " + format_bytes(static_cast<double>(device.max_allocation)) + " at once, " +
+                      format_bytes(static_cast<double>(usable)) + " in all";
+    return capacity;
+  }
+  capacity.resident = plan.total();
+  capacity.pipeline = capacity.fits;
+  if (slots) {
+    // Sixteen pieces, so that copies overlap compute, but none below 8 MiB (1 MiB for CPUs), where launches count.
+    const Bytes item = std::max<Bytes>(1, points_of_item(problem) * (problem.triangle() + problem.width) * problem.element());
+    const Items enough = std::max<Items>(1, (Bytes{device.cpu ? 1u : 8u} << 20) / item);
+    capacity.pipeline = std::clamp<Items>(std::max((items_of(problem) + 15) / 16, enough), 1, capacity.fits);
+  }
+  return capacity;
+}
+
+}  // namespace mgpu::fisher
