@@ -43,37 +43,40 @@ inline void draw(const uints call, const ulong point, const uint key0, const uin
 }
 
 #if LANES == 1
+#define PITCH (DIM | 1)  // of a point: what different ones have at the same place then lies in different banks
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__global const float* restrict params,
                                                                             const ulong first, const ulong count,
                                                                             __global float* restrict out, const ulong first_out,
                                                                             const ulong first_number, __global const uint* restrict units,
                                                                             const uint scores, const uint key0, const uint key1) {
-  __local float p[POINTS * DIM], bounds[POINTS * DIM];
-  __local uint counts[POINTS * DIM];
+  __local float p[POINTS * PITCH], bounds[POINTS * PITCH];
+  __local uint counts[POINTS * PITCH];
   const uint id = (uint)get_local_id(0);
   const ulong begin = (ulong)get_group_id(0) * POINTS;
-  const uint points = (uint)min((ulong)POINTS, count - begin), size = points * DIM;
+  const uint points = (uint)min((ulong)POINTS, count - begin), size = points * PITCH;
   params += (first + begin) * DIM;
   for (uint e = id; e < size; e += GROUP) {
-    p[e] = params[e];
+    const uint k = e % PITCH;
+    p[e] = k < DIM ? params[e / PITCH * DIM + k] : 0.0f;
     counts[e] = 0;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   // The largest of each point goes where its last bound will be.
   for (uint m = id; m < points; m += GROUP) {
-    float largest = p[m * DIM];
-    for (uint k = 1; k < DIM; ++k) largest = fmax(largest, p[m * DIM + k]);
-    bounds[m * DIM + DIM - 1] = largest;
+    float largest = p[m * PITCH];
+    _Pragma("unroll 8") for (uint k = 1; k < DIM; ++k) largest = fmax(largest, p[m * PITCH + k]);
+    bounds[m * PITCH + DIM - 1] = largest;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint e = id; e < size; e += GROUP) p[e] = exp_of(p[e] - bounds[e / DIM * DIM + DIM - 1]);
+  for (uint e = id; e < size; e += GROUP) p[e] = exp_of(p[e] - bounds[e / PITCH * PITCH + DIM - 1]);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint m = id; m < points; m += GROUP) {
     float sum = 0.0f;
-    for (uint k = 0; k < DIM; ++k) bounds[m * DIM + k] = sum += p[m * DIM + k];
+    _Pragma("unroll 8") for (uint k = 0; k < DIM; ++k) bounds[m * PITCH + k] = sum += p[m * PITCH + k];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint e = id; e < size; e += GROUP) p[e] /= bounds[e / DIM * DIM + DIM - 1];
+  for (uint e = id; e < size; e += GROUP) p[e] /= bounds[e / PITCH * PITCH + DIM - 1];
   const uint calls = (scores + 3) / 4;
   for (uint e = id; e < points * calls; e += GROUP) {
     const uint m = e / calls, call = e - m * calls;
@@ -81,7 +84,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
     draw(call, first_number + begin + m, key0, key1, c);
     UNROLL for (uint l = 0; l < 4; ++l) {
       if (4 * call + l < scores)
-        atomic_inc(&counts[m * DIM + outcome(bounds + m * DIM, convert_float(c[l] >> 8) * 5.96046448e-8f)]);
+        atomic_add(&counts[m * PITCH + outcome(bounds + m * PITCH, convert_float(c[l] >> 8) * 5.96046448e-8f)], 1u);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -94,10 +97,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
   for (uint e = id; e < points * triangle; e += GROUP) {
     const uint m = e / triangle, in = e - m * triangle;
     const float side = (float)(2 * DIM + 1);
-    uint i = (uint)max(0.0f, (side - sqrt(fma(side, side, -8.0f * (float)in))) * 0.5f);
-    if (i > 0 && i * DIM - i * (i - 1) / 2 > in) --i;
-    if (i + 1 < DIM && (i + 1) * DIM - (i + 1) * i / 2 <= in) ++i;
-    const uint j = in - (i * DIM - i * (i - 1) / 2) + i, at = m * DIM;
+    uint i = (uint)max(0.0f, (side - native_sqrt(fma(side, side, -8.0f * (float)in))) * 0.5f);
+    while (i * DIM - i * (i - 1) / 2 > in) --i;
+    while ((i + 1) * DIM - (i + 1) * i / 2 <= in) ++i;
+    const uint j = in - (i * DIM - i * (i - 1) / 2) + i, at = m * PITCH;
     out[e] = element(bounds[at + i], bounds[at + j], p[at + i], p[at + j], i == j);
   }
 }

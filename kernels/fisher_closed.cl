@@ -29,17 +29,19 @@ inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, r
   *f22 = (reals)(R(0.0));
 #if FAMILY == NORMAL
   *f11 = R(1.0) / (b * b);
-  *f22 = R(2.0) / (b * b);
+  *f22 = R(2.0) * *f11;
 #elif FAMILY == NORMAL_VARIANCE
   *f11 = R(1.0) / b;
-  *f22 = R(0.5) / (b * b);
+  *f22 = R(0.5) * (*f11 * *f11);
 #elif FAMILY == GAMMA
+  const reals reciprocal = R(1.0) / b;
   *f11 = trigamma(a);
-  *f12 = R(-1.0) / b;
-  *f22 = a / (b * b);
+  *f12 = -reciprocal;
+  *f22 = (a * reciprocal) * reciprocal;
 #elif FAMILY == GAMMA_MEAN
+  const reals reciprocal = R(1.0) / b;
   *f11 = trigamma(a) - R(1.0) / a;
-  *f22 = a / (b * b);
+  *f22 = (a * reciprocal) * reciprocal;
 #elif FAMILY == BETA
   const reals both = trigamma(a + b);
   *f11 = trigamma(a) - both;
@@ -116,43 +118,61 @@ inline real element(const real vi, const real vj, const real common, const bool 
 #endif
 }
 
+// What all parameters of a point decide together is summed in CHAINS chains, every CHAINS-th parameter, and those along a tree.
+#define CHAINS 16
+#if FAMILY == CATEGORICAL
+#define START (-INFINITY)
+#define TOGETHER(a, b) fmax(a, b)
+#else
+#define START R(0.0)
+#define TOGETHER(a, b) ((a) + (b))
+#endif
+
+inline real common_of(const real all) {
+#if FAMILY == DIRICHLET
+  reals sum = (reals)(all);
+  sum = -trigamma(sum);
+  return LANE(sum, 0);
+#elif FAMILY == CATEGORICAL_FREE
+  return R(1.0) / (R(1.0) - all);
+#else
+  return all;
+#endif
+}
+
 #if LANES == 1
-// Element e of a triangle is (i, j). The square root is off by less than one row for triangles of most_closed_dim = 1024 rows.
+// The row of element e of a triangle, from a square root that may be off a little.
 inline uint row_of(const uint e) {
   const float side = (float)(2 * WIDTH + 1);
-  uint i = (uint)max(0.0f, (side - sqrt(fma(side, side, -8.0f * (float)e))) * 0.5f);
-  if (i * WIDTH - i * (i - 1) / 2 > e && i > 0) --i;
-  if (i + 1 < WIDTH && (i + 1) * WIDTH - (i + 1) * i / 2 <= e) ++i;
+  uint i = (uint)max(0.0f, (side - native_sqrt(fma(side, side, -8.0f * (float)e))) * 0.5f);
+  while (i * WIDTH - i * (i - 1) / 2 > e) --i;
+  while ((i + 1) * WIDTH - (i + 1) * i / 2 <= e) ++i;
   return i;
 }
 
-// A work-group takes POINTS points: first their values, in local memory, then all elements side by side, four at a time.
+// A work-group takes POINTS points: first their values, in local memory, then all elements side by side: four to a work-item
+// would be one store, but four work-items to a bank (fp64: eight).
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global const real* restrict params, const ulong first,
                                                                           const ulong count, __global real* restrict out,
                                                                           const ulong first_out) {
-  __local real values[POINTS * WIDTH], common[POINTS];
+  __local real values[POINTS * WIDTH], common[POINTS], chains[POINTS * CHAINS];
   const uint id = (uint)get_local_id(0);
   const ulong begin = (ulong)get_group_id(0) * POINTS;
   const uint points = (uint)min((ulong)POINTS, count - begin);
   params += (first + begin) * WIDTH;
   for (uint e = id; e < points * WIDTH; e += GROUP) values[e] = params[e];
   barrier(CLK_LOCAL_MEM_FENCE);
-  // What all parameters of a point decide, one work-item a point, in order.
+  for (uint e = id; e < points * CHAINS; e += GROUP) {
+    real all = START;
+    for (uint k = e % CHAINS; k < WIDTH; k += CHAINS) all = TOGETHER(all, values[e / CHAINS * WIDTH + k]);
+    chains[e] = all;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
   for (uint p = id; p < points; p += GROUP) {
-    __local const real* v = values + p * WIDTH;
-    real all = R(0.0);
-#if FAMILY == CATEGORICAL
-    all = v[0];
-    for (uint k = 1; k < WIDTH; ++k) all = fmax(all, v[k]);
-#else
-    for (uint k = 0; k < WIDTH; ++k) all += v[k];
-#endif
-#if FAMILY == DIRICHLET
-    all = -trigamma(all);
-#elif FAMILY == CATEGORICAL_FREE
-    all = R(1.0) / (R(1.0) - all);
-#endif
-    common[p] = all;
+    __local real* c = chains + p * CHAINS;
+    UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2)
+      UNROLL for (uint k = 0; k < step; ++k) c[k] = TOGETHER(c[k], c[k + step]);
+    common[p] = common_of(c[0]);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint e = id; e < points * WIDTH; e += GROUP) {
@@ -166,35 +186,26 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #if FAMILY == CATEGORICAL
-  for (uint p = id; p < points; p += GROUP) {
+  for (uint e = id; e < points * CHAINS; e += GROUP) {
     real sum = R(0.0);
-    for (uint k = 0; k < WIDTH; ++k) sum += values[p * WIDTH + k];
-    common[p] = sum;
+    for (uint k = e % CHAINS; k < WIDTH; k += CHAINS) sum += values[e / CHAINS * WIDTH + k];
+    chains[e] = sum;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint e = id; e < points * WIDTH; e += GROUP) values[e] /= common[e / WIDTH];
+  for (uint p = id; p < points; p += GROUP) {
+    __local real* c = chains + p * CHAINS;
+    UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2) UNROLL for (uint k = 0; k < step; ++k) c[k] += c[k + step];
+    common[p] = R(1.0) / c[0];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint e = id; e < points * WIDTH; e += GROUP) values[e] *= common[e / WIDTH];
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-  const ulong out_at = (first_out + begin) * TRIANGLE;
-  out += out_at;
+  out += (first_out + begin) * TRIANGLE;
   const uint triangle = WIDTH * (WIDTH + 1) / 2, size = points * triangle;
-  const bool aligned = out_at % 4 == 0;
-  for (uint e = 4 * id; e < size; e += 4 * GROUP) {
-    uint p = e / triangle, i = row_of(e - p * triangle), j = e - p * triangle - (i * WIDTH - i * (i - 1) / 2) + i;
-    real four[4];
-    UNROLL for (uint l = 0; l < 4; ++l) {
-      const uint q = min(p, points - 1);
-      four[l] = element(values[q * WIDTH + i], values[q * WIDTH + j], common[q], i == j);
-      if (++j == WIDTH) {
-        j = ++i;
-        if (i == WIDTH) i = j = 0, ++p;
-      }
-    }
-    if (aligned && e + 4 <= size) {
-      vstore4((reals4)(four[0], four[1], four[2], four[3]), 0, out + e);
-    } else {
-      for (uint l = 0; l < 4 && e + l < size; ++l) out[e + l] = four[l];
-    }
+  for (uint e = id; e < size; e += GROUP) {
+    const uint p = e / triangle, in = e - p * triangle, i = row_of(in), j = in - (i * WIDTH - i * (i - 1) / 2) + i;
+    out[e] = element(values[p * WIDTH + i], values[p * WIDTH + j], common[p], i == j);
   }
 }
 #else
@@ -208,23 +219,14 @@ __kernel void square(__global const real* restrict params, const ulong first, co
   if (point >= count) return;
   params += (first + point) * WIDTH;
   out += (first_out + point) * TRIANGLE;
-  real values[WIDTH + LANES];
-  real common = R(0.0);
-#if FAMILY == CATEGORICAL
-  common = params[0];
-  for (uint k = 1; k < WIDTH; ++k) common = fmax(common, params[k]);
-#else
-  for (uint k = 0; k < WIDTH; ++k) common += params[k];
-#endif
-#if FAMILY == DIRICHLET
-  reals at = (reals)(common);
-  at = -trigamma(at);
-  common = LANE(at, 0);
-#elif FAMILY == CATEGORICAL_FREE
-  common = R(1.0) / (R(1.0) - common);
-#endif
-  for (uint k = 0; k < WIDTH; ++k) values[k] = params[k];
-  for (uint k = WIDTH; k < WIDTH + LANES; ++k) values[k] = R(1.0);
+  real values[WIDTH + CHAINS], chains[CHAINS];
+  for (uint k = 0; k < WIDTH + CHAINS; ++k) values[k] = k < WIDTH ? params[k] : START;
+  for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
+  for (uint k = CHAINS; k < WIDTH; k += LANES)
+    VSTORE(TOGETHER(VLOAD(0, chains + k % CHAINS), VLOAD(0, values + k)), 0, chains + k % CHAINS);
+  for (uint step = CHAINS / 2; step > 0; step /= 2)
+    for (uint k = 0; k < step; ++k) chains[k] = TOGETHER(chains[k], chains[k + step]);
+  const real common = common_of(chains[0]);
   for (uint k = 0; k < WIDTH; k += LANES) {
     const reals v = VLOAD(0, values + k);
 #if FAMILY == DIRICHLET
@@ -236,9 +238,13 @@ __kernel void square(__global const real* restrict params, const ulong first, co
 #endif
   }
 #if FAMILY == CATEGORICAL
-  real sum = R(0.0);
-  for (uint k = 0; k < WIDTH; ++k) sum += values[k];
-  for (uint k = 0; k < WIDTH; k += LANES) VSTORE(VLOAD(0, values + k) / sum, 0, values + k);
+  for (uint k = WIDTH; k < WIDTH + CHAINS; ++k) values[k] = R(0.0);
+  for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
+  for (uint k = CHAINS; k < WIDTH; k += LANES) VSTORE(VLOAD(0, chains + k % CHAINS) + VLOAD(0, values + k), 0, chains + k % CHAINS);
+  for (uint step = CHAINS / 2; step > 0; step /= 2)
+    for (uint k = 0; k < step; ++k) chains[k] += chains[k + step];
+  const real reciprocal = R(1.0) / chains[0];
+  for (uint k = 0; k < WIDTH; k += LANES) VSTORE(VLOAD(0, values + k) * reciprocal, 0, values + k);
 #endif
   for (uint i = 0; i < WIDTH; ++i) {
     *out++ = element(values[i], values[i], common, true);

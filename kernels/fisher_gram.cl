@@ -4,7 +4,7 @@
 //
 // Given by -D, see suites/fisher/gram_kernels.cpp, where what was tried is noted: REAL64 (0, 1), B (edge of a tile), BK (rows at a time),
 // TM, TN (a work-item's sums), WM, WN (groups of 32 work-items along rows and columns), STAGES (in local memory), ASYNC (1: cp.async,
-// NVIDIA only), DIAGONAL (1: groups of 32 leave out what lies below the diagonal; needs WM 1 and 32 rows and columns for each).
+// NVIDIA only).
 //
 // 32 work-items form 8 x 4, as in kernels/matrix.cl: local memory then keeps up with the arithmetic. Both operands are rows of s, so both
 // are copied in whole vectors: rows of s are aligned to 16 bytes, and what lies between their end and the next row is read but never kept.
@@ -29,7 +29,11 @@ typedef float4 vec;
 #define LOADS (BK * B / V / THREADS)  // vectors of an operand that a work-item brings of a stage
 #define PANEL (BK * B)
 #define STAGE (2 * PANEL)
+#ifdef FISHER_ROLLED  // some compilers for CPUs take minutes for unrolled sums
+#define UNROLL
+#else
 #define UNROLL _Pragma("unroll")
+#endif
 
 #if ASYNC
 // Copies 16 bytes to local memory in the background, past the first cache; where `valid` is 0 nothing is read and zeros are written.
@@ -65,8 +69,9 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void gram(__global
   const uint inner = row0 < end_row ? (uint)min((ulong)block_rows, end_row - row0) : 0;
 
   const uint at = id % (B / V) * V, kb = id / (B / V), rows_at_once = THREADS / (B / V);
-  __global const real* pa = s + (row0 + kb) * stride + (m0 + at);
+  __global const real* pa = s + (row0 + kb) * stride + (m0 + at);  // what is brought next
   __global const real* pb = s + (row0 + kb) * stride + (n0 + at);
+  const ulong between = (ulong)rows_at_once * stride, onward = (ulong)BK * stride;
   const bool a_valid = m0 + at < columns, b_valid = n0 + at < columns;
   const uint second = diagonal ? 0 : PANEL;  // the operands of a diagonal tile are one
 
@@ -75,15 +80,16 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void gram(__global
   {                                                                                                                     \
     UNROLL for (uint i = 0; i < LOADS; ++i) {                                                                           \
       const uint k = kb + i * rows_at_once;                                                                             \
-      COPY(memory + (stage) * STAGE + k * B + at, pa + (ulong)((k0) + i * rows_at_once) * stride, a_valid && (k0) + k < inner); \
+      COPY(memory + (stage) * STAGE + k * B + at, pa + i * between, a_valid && (k0) + k < inner);                       \
     }                                                                                                                   \
     if (!diagonal) {                                                                                                    \
       UNROLL for (uint i = 0; i < LOADS; ++i) {                                                                         \
         const uint k = kb + i * rows_at_once;                                                                           \
-        COPY(memory + (stage) * STAGE + PANEL + k * B + at, pb + (ulong)((k0) + i * rows_at_once) * stride,             \
-             b_valid && (k0) + k < inner);                                                                              \
+        COPY(memory + (stage) * STAGE + PANEL + k * B + at, pb + i * between, b_valid && (k0) + k < inner);             \
       }                                                                                                                 \
     }                                                                                                                   \
+    pa += onward;                                                                                                       \
+    pb += onward;                                                                                                       \
   }
 #else
   // The next stage waits in registers while this one is worked on.
@@ -92,10 +98,11 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void gram(__global
   {                                                                                                                     \
     UNROLL for (uint i = 0; i < LOADS; ++i) {                                                                           \
       const bool there = (k0) + kb + i * rows_at_once < inner;                                                          \
-      const ulong offset = (ulong)((k0) + i * rows_at_once) * stride;                                                   \
-      next_a[i] = a_valid && there ? *(__global const vec*)(pa + offset) : (vec)(ZERO);                                 \
-      next_b[i] = b_valid && there ? *(__global const vec*)(pb + offset) : (vec)(ZERO);                                 \
+      next_a[i] = a_valid && there ? *(__global const vec*)(pa + i * between) : (vec)(ZERO);                            \
+      next_b[i] = b_valid && there ? *(__global const vec*)(pb + i * between) : (vec)(ZERO);                            \
     }                                                                                                                   \
+    pa += onward;                                                                                                       \
+    pb += onward;                                                                                                       \
   }
 #define STORE(stage)                                                                                                    \
   {                                                                                                                     \
@@ -124,17 +131,16 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void gram(__global
     (to)[0] = v.s0, (to)[1] = v.s1;         \
   }
 #endif
-// The products of a stage for the first `mine` of a work-item's TM rows.
-#define WORK(stage, mine)                                                                                               \
+#define WORK(stage)                                                                                                     \
   UNROLL for (uint k = 0; k < BK; ++k) {                                                                                \
-    UNROLL for (uint i = 0; i < (mine); i += V) TAKE(x + i, memory + (stage) * STAGE + k * B + my_m + i * LM)           \
+    UNROLL for (uint i = 0; i < TM; i += V) TAKE(x + i, memory + (stage) * STAGE + k * B + my_m + i * LM)               \
     UNROLL for (uint j = 0; j < TN; j += V) TAKE(y + j, memory + (stage) * STAGE + second + k * B + my_n + j * LN)      \
-    UNROLL for (uint i = 0; i < (mine); ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]); \
+    UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);   \
   }
 
 #if ASYNC
   UNROLL for (uint t = 0; t < STAGES - 1; ++t) {
-    if (t * BK < inner) LOAD(t, t * BK);
+    LOAD(t, t * BK);
     COMMIT();
   }
   uint filled = STAGES - 1, worked = 0;
@@ -150,26 +156,13 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void gram(__global
 #if ASYNC
     WAIT_FOR_ALL_BUT(STAGES - 2);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (k0 + (STAGES - 1) * BK < inner) LOAD(filled, k0 + (STAGES - 1) * BK);
+    LOAD(filled, k0 + (STAGES - 1) * BK);  // past the end it copies nothing: dearer to ask than to do
     COMMIT();
 #else
     barrier(CLK_LOCAL_MEM_FENCE);
     if (k0 + BK < inner) FETCH(k0 + BK);
 #endif
-#if DIAGONAL
-    // On the diagonal the group of columns 32 w ... needs rows 0 ... 32 w + 31 only.
-    if (!diagonal || (warp + 1) * V >= TM) {
-      WORK(worked, TM);
-    } else if (warp == 0) {
-      WORK(worked, V);
-    } else if (warp == 1) {
-      WORK(worked, (2 * V < TM ? 2 * V : TM));
-    } else {
-      WORK(worked, (3 * V < TM ? 3 * V : TM));
-    }
-#else
-    WORK(worked, TM);
-#endif
+    WORK(worked)
 #if ASYNC
     filled = filled + 1 == STAGES ? 0 : filled + 1;
     worked = worked + 1 == STAGES ? 0 : worked + 1;

@@ -37,21 +37,23 @@ inline void make_components(const uints number, const uint call, const ulong poi
 #endif
 }
 
-// (y - p)^2 for a label y drawn with probability p = 1 / (1 + e^-logit).
+// (y - p)^2 for a label y drawn with probability p = 1 / (1 + e^-logit); p and 1 - p are made apart, as the smaller one would lose its
+// digits as 1 less the larger.
 inline reals weight_of(const uints number, const ulong point, const uint key0, const uint key1, const reals logit) {
   uints c[4] = {number, (uints)(0xffffffffu), (uints)((uint)point), (uints)((uint)(point >> 32))};
   philox(c, key0, key1);
-  const reals p = 1.0f / (1.0f + exp_of(-logit)), u = TO_FLOATS(c[0] >> 8) * 5.96046448e-8f;
-  const reals off = u < p ? 1.0f - p : p;
+  const reals t = exp_of(-fabs(logit)), large = 1.0f / (1.0f + t), small = t * large, u = TO_FLOATS(c[0] >> 8) * 5.96046448e-8f;
+  const reals p = logit < 0.0f ? small : large;
+  const reals off = u < p ? (logit < 0.0f ? large : small) : p;
   return off * off;
 }
 
-// What a sum over all scores is divided by; sigma are the parameters at 1, 3, 5 ...
-inline float divisor(__global const float* params, const uint scores, const uint i, const uint j) {
+// What a sum over all scores is multiplied by; sigma are the parameters at 1, 3, 5 ...
+inline float factor(__global const float* params, const uint scores, const uint i, const uint j) {
 #if MODEL == LOGISTIC
-  return (float)scores;
+  return 1.0f / (float)scores;
 #else
-  return (float)scores * (params[i | 1] * params[j | 1]);
+  return 1.0f / ((float)scores * (params[i | 1] * params[j | 1]));
 #endif
 }
 
@@ -60,19 +62,24 @@ inline void put(__global const float* params, __global float* out, const uint sc
                 const uint r, const uint c) {
   const uint i = a <= b ? 8 * a + r : 8 * b + c, j = a <= b ? 8 * b + c : 8 * a + r;
   if (i > j || j >= DIM) return;
-  out[(ulong)i * DIM - i * (i + 1) / 2 + j] = sum / divisor(params, scores, i, j);
+  out[i * DIM - i * (i + 1) / 2 + j] = sum * factor(params, scores, i, j);
 }
 
 #if LANES == 1
-#define MATRIX (CHUNK * ROW + 4)  // the next matrix's vectors of 16 bytes then lie in the other banks
+// A row holds the first halves of all blocks of 8, then the second ones: neighbouring blocks then lie in neighbouring banks. Matrices of up
+// to 32 keep to one half of the banks for each half row: the next matrix begins in the other.
+#define HALF(b) (4 * (b))
+#define SECOND (ROW / 2)
+#define MATRIX ((CHUNK * ROW + 31) / 32 * 32 + 16)
 #define LOAD4(to, from)                                                           \
   {                                                                               \
     const float4 v = *(const __local float4*)(from);                              \
     (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;               \
   }
 
-// A work-group takes POINTS points, UNITS work-items each.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__global const float* restrict params,
+// A work-group takes POINTS points, UNITS work-items each. Its size is not required by an attribute: NVIDIA's compiler then does not
+// hold itself to the number of registers asked for.
+__kernel void matrices(__global const float* restrict params,
                                                                             const ulong first, const ulong count,
                                                                             __global float* restrict out, const ulong first_out,
                                                                             const ulong first_number, __global const uint* restrict units,
@@ -108,9 +115,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
 #if DIM % 8 != 0
       UNROLL for (uint k = 0; k < 8; ++k) if (8 * call + k >= DIM) made[k] = 0.0f;
 #endif
-      __local float* to = x + p * MATRIX + number * ROW + 8 * call;
+      __local float* to = x + p * MATRIX + number * ROW + HALF(call);
       *(__local float4*)to = (float4)(made[0], made[1], made[2], made[3]);
-      *(__local float4*)(to + 4) = (float4)(made[4], made[5], made[6], made[7]);
+      *(__local float4*)(to + SECOND) = (float4)(made[4], made[5], made[6], made[7]);
 #if MODEL == LOGISTIC
       float logit = 0.0f;
       UNROLL for (uint k = 0; k < 8; ++k) logit = fma(theta[p * ROW + 8 * call + k], made[k], logit);
@@ -129,12 +136,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
 #endif
     UNROLL for (uint k = 0; k < CHUNK; ++k) {
       float down[8], across[16];
-      LOAD4(down, my_x + k * ROW + 8 * a)
-      LOAD4(down + 4, my_x + k * ROW + 8 * a + 4)
-      LOAD4(across, my_x + k * ROW + 8 * b)
-      LOAD4(across + 4, my_x + k * ROW + 8 * b + 4)
-      LOAD4(across + 8, my_x + k * ROW + 8 * c)
-      LOAD4(across + 12, my_x + k * ROW + 8 * c + 4)
+      LOAD4(down, my_x + k * ROW + HALF(a))
+      LOAD4(down + 4, my_x + k * ROW + HALF(a) + SECOND)
+      LOAD4(across, my_x + k * ROW + HALF(b))
+      LOAD4(across + 4, my_x + k * ROW + HALF(b) + SECOND)
+      LOAD4(across + 8, my_x + k * ROW + HALF(c))
+      LOAD4(across + 12, my_x + k * ROW + HALF(c) + SECOND)
 #if MODEL == LOGISTIC
       const float weight = weights[(mine ? matrix : 0) * CHUNK + k];
       UNROLL for (uint r = 0; r < 8; ++r) down[r] *= weight;

@@ -49,9 +49,10 @@ inline reals log_of(const reals u) {
 // The angle is a multiple of a quarter turn, its two highest bits, plus one of (-1/8, 1/8) turn, the others; sine and cosine there by
 // Cephes' polynomials.
 inline void normals(const uints radius, const uints angle, reals* z0, reals* z1) {
-  const reals u = fma(TO_FLOATS(radius >> 8), (reals)(5.96046448e-8f), (reals)(2.98023224e-8f));  // (k + 1/2) / 2^24
+  // (k + 1/2) / 2^23: exact, as near 1 the logarithm is as small as what would be rounded off.
+  const reals u = fma(TO_FLOATS(radius >> 9), (reals)(1.1920929e-7f), (reals)(5.96046448e-8f));
   const reals r = sqrt(-2.0f * log_of(u));
-  const reals t = TO_FLOATS(AS_INTS(angle << 2)) * 3.65718185e-10f, square = t * t;  // pi / 4 / 2^31
+  const reals t = TO_FLOATS(AS_INTS(angle << 2)) * 3.6572952e-10f, square = t * t;  // pi / 4 / 2^31
   reals s = (reals)(-1.9515295891e-4f);
   s = fma(s, square, (reals)(8.3321608736e-3f));
   s = fma(s, square, (reals)(-1.6666654611e-1f));

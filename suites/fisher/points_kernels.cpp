@@ -14,17 +14,19 @@ constexpr Items most_items = 4096;
 
 std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
-// Matrices of a work-group of about 160 work-items, and scores at a time: what 48 KiB of local memory hold, with room for two
-// groups.
-void shape_of_models(const Problem& problem, PointsVariant& made) {
+// As many matrices as one group of 32 work-items takes, which then waits for nobody: with several, those that draw scores and those
+// that sum them wait for each other (H200, 100,000 matrices of 32 from 256 scores, ms: 3.4 with 160 work-items of 193
+// registers, 2.4 with 128; 1.9 with at most 168 registers, of which 128 are sums, so that 12 groups of 32 share a multiprocessor
+// instead of 8; 1.8 with 64). Where a matrix has more units, four groups. Scores at a time: what fits into 16 KiB of local memory.
+void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
   const std::uint64_t units = units_of(problem.dim).size(), row = (problem.dim + 7) / 8 * 8;
-  std::uint64_t points = 64;
-  while (points > 1 && points * units > 160) points /= 2;
-  std::uint64_t chunk = 5;  // 5 scores of 32 matrices of 32 are 4 calls of the generator for each of 160 work-items
-  while (chunk > 1 && points * (chunk * row + 4) * 4 > 24576) --chunk;
+  const std::uint64_t points = std::max<std::uint64_t>(1, (units <= 8 ? 32 : 128) / units);
+  std::uint64_t chunk = 8;
+  while (chunk > 1 && points * (chunk * row + 16) * 4 > 16384) --chunk;
   made.points = static_cast<unsigned>(points);
   made.threads = static_cast<unsigned>((points * units + 31) / 32 * 32);
   made.options += define("UNITS", units) + define("POINTS", points) + define("CHUNK", chunk) + define("GROUP", made.threads);
+  if (device.nvidia) made.options += " -cl-nv-maxrregcount=168";
 }
 
 PointsVariant models_variant(const DeviceTraits& device, const Problem& problem) {
@@ -45,7 +47,7 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
   if (device.cpu) {
     made.options += define("UNITS", units_of(problem.dim).size());
   } else {
-    shape_of_models(problem, made);
+    shape_of_models(device, problem, made);
   }
   return made;
 }
@@ -59,7 +61,7 @@ PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem)
   made.options = define("REAL64", problem.wide) + define("LANES", lanes) +
                  define("FAMILY", static_cast<std::uint64_t>(problem.family)) + define("WIDTH", problem.dim) +
                  define("TRIALS", binomial_trials);
-  made.threads = device.cpu ? 1 : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, 256));
+  made.threads = device.cpu ? 1 : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, small ? 128 : 256));
   made.points = small ? lanes * made.threads : 1;
   // 1024 parameters at a time: enough elements that the values before them, and the barriers, do not count.
   if (!small && !device.cpu) made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 1, 64));
@@ -81,15 +83,16 @@ Items items_of(const Problem& problem) {
   return std::max<Items>(1, (problem.points + each - 1) / each);
 }
 
-// Along each row of tiles two neighbours; what is left at the row's end is paired with that of another row, by their common column.
+// Along each row of tiles those of its first half with those of its second, so that neighbouring units read neighbouring blocks;
+// what an odd row leaves, its last, is paired with that of another row, by their common column.
 std::vector<std::uint32_t> units_of(std::uint64_t dim) {
   const auto edge = static_cast<std::uint32_t>((dim + 7) / 8);
   constexpr std::uint32_t two = 1 << 24;
   std::vector<std::uint32_t> units, left;
   for (std::uint32_t i = 0; i < edge; ++i) {
-    std::uint32_t j = i;
-    for (; j + 1 < edge; j += 2) units.push_back(i | j << 8 | (j + 1) << 16 | two);
-    if (j < edge) left.push_back(i);
+    const std::uint32_t half = (edge - i) / 2;
+    for (std::uint32_t j = i; j < i + half; ++j) units.push_back(i | j << 8 | (j + half) << 16 | two);
+    if ((edge - i) % 2 != 0) left.push_back(i);
   }
   for (std::size_t k = 0; k < left.size(); k += 2) {
     const bool both = k + 1 < left.size();

@@ -189,7 +189,7 @@ PointsReference::Matrix PointsReference::from_scores(std::uint64_t point, const 
           to[2 * w] = ((words[w] & 0xffff) + 0.5) * 0x1p-15 - 1;
           to[2 * w + 1] = ((words[w] >> 16) + 0.5) * 0x1p-15 - 1;
         } else if (w % 2 == 0) {
-          const double r = std::sqrt(-2 * std::log(((words[w] >> 8) + 0.5) * 0x1p-24));
+          const double r = std::sqrt(-2 * std::log(((words[w] >> 9) + 0.5) * 0x1p-23));
           const double angle = (words[w + 1] >> 30) * (std::numbers::pi / 2) +
                                static_cast<std::int32_t>(words[w + 1] << 2) * (std::numbers::pi / 4 * 0x1p-31);
           const double z0 = r * std::sin(angle), z1 = r * std::cos(angle);

@@ -1,0 +1,122 @@
+// Fisher matrices on the devices there are: every regime in both modes against the references, with the same bits whatever the
+// strategy, the slices and the kernels (those for CPUs, and those for GPUs run on whatever there is).
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "lib/workload/npy.hpp"
+#include "suites/fisher/gram_workload.hpp"
+#include "suites/fisher/points_workload.hpp"
+#include "tests/support/fisher_problem.hpp"
+#include "tests/support/machine.hpp"
+
+using namespace mgpu;
+using mgpu::testing::fisher_params;
+using mgpu::testing::Path;
+
+namespace {
+
+constexpr char rolled[] = " -DFISHER_ROLLED";  // PoCL takes minutes for unrolled sums
+
+struct How {
+  Path path = Path::own;
+  Mode mode = Mode::resident;
+  std::string strategy = "equal";
+  Items pipeline = 0;
+  std::size_t devices = 0;  // 0: all
+};
+
+std::unique_ptr<Workload> workload_of(const SuiteParams& params) {
+  if (params.options.at("regime") == "empirical") return std::make_unique<fisher::GramWorkload>(params);
+  return std::make_unique<fisher::PointsWorkload>(params);
+}
+
+// Of one sample, published and verified.
+std::string digest_of(const SuiteParams& params, const How& how) {
+  for (const auto& [name, value] : params.options) CAPTURE(name + "=" + value);
+  CAPTURE(params.size);
+  CAPTURE(how.strategy);
+  CAPTURE(to_string(how.mode));
+  CAPTURE((how.path == Path::gpu));
+  const std::unique_ptr<Workload> workload = workload_of(params);
+  testing::Programs made = testing::make_programs(*workload, how.mode, how.path, how.pipeline, how.devices, rolled);
+  workload->begin_sample();
+  testing::take_sample(*workload, made, how.strategy, how.mode);
+  for (std::size_t i = 0; i < made.programs.size(); ++i) {
+    OpenDevice& device = *testing::machine().open[i];
+    made.programs[i]->publish(device.stream());
+    testing::wait_for(device);
+    made.programs[i]->published();
+  }
+  const Verdict verdict = workload->verify(VerifyLevel::full, 3);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  return workload->digest();
+}
+
+void check_one_digest(const SuiteParams& params) {
+  const How ways[] = {{Path::own, Mode::resident, "equal", 0},
+                      {Path::own, Mode::end_to_end, "dynamic", 1},
+                      {Path::gpu, Mode::resident, "dynamic", 2},
+                      {Path::gpu, Mode::end_to_end, "equal", 3}};
+  const std::string first = digest_of(params, ways[0]);
+  for (const How& how : ways) CHECK(digest_of(params, how) == first);
+}
+
+}  // namespace
+
+TEST_CASE("empirical matrices of ragged shapes have one digest for every split, mode and kernel, in both precisions") {
+  for (const auto& [points, dim] : {std::pair{1000u, "70"}, {1u, "5"}, {777u, "130"}, {2500u, "33"}, {60u, "1"}}) {
+    for (const char* precision : {"fp32", "fp64"})
+      check_one_digest(fisher_params(points, {{"dim", dim}, {"precision", precision}}));
+  }
+  check_one_digest(fisher_params(1500, {{"dim", "40"}, {"data", "integers"}}));
+  check_one_digest(fisher_params(0, {{"dim", "40"}}));
+}
+
+TEST_CASE("design matrices of logistic and softmax regression give the expected Fisher matrix") {
+  check_one_digest(fisher_params(700, {{"model", "logistic"}, {"dim", "21"}}));
+  check_one_digest(fisher_params(300, {{"model", "softmax"}, {"dim", "11"}, {"classes", "3"}}));
+  check_one_digest(fisher_params(200, {{"model", "softmax"}, {"dim", "6"}, {"classes", "5"}, {"precision", "fp64"}}));
+}
+
+TEST_CASE("matrices from scores drawn at each point are those of the same words in float64, one digest for all") {
+  for (const char* model : {"softmax", "logistic", "gaussian"}) {
+    const bool gaussian = std::string(model) == "gaussian";
+    check_one_digest(
+        fisher_params(300, {{"regime", "models"}, {"model", model}, {"dim", gaussian ? "72" : "32"}, {"scores", "37"}}));
+    check_one_digest(fisher_params(130, {{"regime", "models"}, {"model", model}, {"dim", "10"}, {"scores", "64"}}));
+  }
+}
+
+TEST_CASE("closed forms of all families are right, one digest for all") {
+  std::size_t number = 0;
+  for (const std::string_view family : fisher::family_names) {
+    const std::string name(family);
+    const bool square = name == "dirichlet" || name.starts_with("categorical");
+    const SuiteParams params = fisher_params(1000, {{"regime", "closed"},
+                                                    {"family", name},
+                                                    {"precision", number++ % 2 == 0 ? "fp32" : "fp64"},
+                                                    {"dim", square ? "19" : "auto"}});
+    if (name == "categorical") {
+      check_one_digest(params);
+      continue;
+    }
+    // A kernel for each: one device, and the GPUs' only where it is another one.
+    const std::string first = digest_of(params, {Path::own, Mode::end_to_end, "equal", 2, 1});
+    if (square || name == "gamma" || name == "beta") CHECK(digest_of(params, {Path::gpu, Mode::resident, "equal", 0, 1}) == first);
+  }
+}
+
+TEST_CASE("NaN and infinities in scores reach the elements they belong to, and no others") {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / "mgpu-bench-test-fisher.npy";
+  std::vector<float> x(200 * 9, 0.5f);
+  x[3 * 9 + 2] = std::numeric_limits<float>::quiet_NaN();
+  x[150 * 9 + 5] = std::numeric_limits<float>::infinity();
+  write_npy(file, {200, 9, 4}, std::as_bytes(std::span(x)));
+  SuiteParams params = fisher_params(200);
+  params.input = file;
+  check_one_digest(params);
+  std::filesystem::remove(file);
+}
