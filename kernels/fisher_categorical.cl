@@ -21,14 +21,11 @@ inline uint outcome(__local const float* bounds, const float u) {
 inline uint outcome(const float* bounds, const float u) {
 #endif
   const float t = u * bounds[DIM - 1];
-  uint low = 0, high = DIM - 1;
-  while (low < high) {
-    const uint middle = (low + high) / 2;
-    if (t < bounds[middle]) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
+  uint low = 0, step = 1;
+  while (2 * step < DIM) step *= 2;
+  for (; step > 0; step /= 2) {
+    const uint last = low + step - 1;
+    low = last < DIM - 1 && t >= bounds[last] ? low + step : low;
   }
   return low;
 }
@@ -84,7 +81,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
     draw(call, first_number + begin + m, key0, key1, c);
     UNROLL for (uint l = 0; l < 4; ++l) {
       if (4 * call + l < scores)
-        atomic_add(&counts[m * PITCH + outcome(bounds + m * PITCH, convert_float(c[l] >> 8) * 5.96046448e-8f)], 1u);
+        atomic_add(&counts[m * PITCH + outcome(bounds + m * PITCH, uniform_of(c[l]))], 1u);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -93,15 +90,18 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
   barrier(CLK_LOCAL_MEM_FENCE);
   out += (first_out + begin) * TRIANGLE;
   const uint triangle = DIM * (DIM + 1) / 2;
-  // Work-items go through all elements side by side; element e of a triangle is (i, j).
-  for (uint e = id; e < points * triangle; e += GROUP) {
-    const uint m = e / triangle, in = e - m * triangle;
-    const float side = (float)(2 * DIM + 1);
-    uint i = (uint)max(0.0f, (side - native_sqrt(fma(side, side, -8.0f * (float)in))) * 0.5f);
-    while (i * DIM - i * (i - 1) / 2 > in) --i;
-    while ((i + 1) * DIM - (i + 1) * i / 2 <= in) ++i;
-    const uint j = in - (i * DIM - i * (i - 1) / 2) + i, at = m * PITCH;
-    out[e] = element(bounds[at + i], bounds[at + j], p[at + i], p[at + j], i == j);
+  // Work-items go through all elements side by side, four at a time.
+  for (uint e = 4 * id; e < points * triangle; e += 4 * GROUP) {
+    uint m = e / triangle, in = e - m * triangle;
+    uint i = triangle_row(in, DIM), j = in - (i * DIM - i * (i - 1) / 2) + i;
+    __local const float *pm = p + m * PITCH, *qm = bounds + m * PITCH;
+    UNROLL for (uint l = 0; l < 4; ++l) {
+      if (e + l < points * triangle) out[e + l] = element(qm[i], qm[j], pm[i], pm[j], i == j);
+      if (++j == DIM) {
+        if (++i == DIM) i = 0, pm += PITCH, qm += PITCH;
+        j = i;
+      }
+    }
   }
 }
 #else
@@ -136,7 +136,7 @@ __kernel void matrices(__global const float* restrict params, const ulong first,
     for (uint l = 0; l < LANES; ++l) ((uint*)&number)[l] += l;
     draw(number, first_number + point, key0, key1, c);
     for (uint w = 0; w < 4; ++w) {
-      const reals u = TO_FLOATS(c[w] >> 8) * 5.96046448e-8f;
+      const reals u = uniform_of(c[w]);
       for (uint l = 0; l < LANES; ++l) {
         if (4 * (call + l) + w < scores) ++counts[outcome(q, ((const float*)&u)[l])];
       }

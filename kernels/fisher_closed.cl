@@ -141,21 +141,20 @@ inline real common_of(const real all) {
 }
 
 #if LANES == 1
-// The row of element e of a triangle, from a square root that may be off a little.
-inline uint row_of(const uint e) {
-  const float side = (float)(2 * WIDTH + 1);
-  uint i = (uint)max(0.0f, (side - native_sqrt(fma(side, side, -8.0f * (float)e))) * 0.5f);
-  while (i * WIDTH - i * (i - 1) / 2 > e) --i;
-  while ((i + 1) * WIDTH - (i + 1) * i / 2 <= e) ++i;
-  return i;
-}
-
-// A work-group takes POINTS points: first their values, in local memory, then all elements side by side: four to a work-item
-// would be one store, but four work-items to a bank (fp64: eight).
+// A work-group takes POINTS points: first their values, in local memory, then all elements side by side, AT_ONCE to a
+// work-item: finding an element's row takes longer than to go on from it, but elements of fp64 four apart share their banks eight times over.
+// Of copying on an H200, Dirichlet of 64, fp32: 0.92 four at a time, 0.49 one by one; fp64: 0.25 and 0.92.
+#if REAL64
+#define AT_ONCE 1
+#define STORE_ALL(from, to) *(to) = (from)[0]
+#else
+#define AT_ONCE 4
+#define STORE_ALL(from, to) *(__global float4*)(to) = (float4)((from)[0], (from)[1], (from)[2], (from)[3])
+#endif
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global const real* restrict params, const ulong first,
                                                                           const ulong count, __global real* restrict out,
                                                                           const ulong first_out) {
-  __local real values[POINTS * WIDTH], common[POINTS], chains[POINTS * CHAINS];
+  __local real values[(POINTS + 1) * WIDTH], common[POINTS + 1], chains[POINTS * CHAINS];
   const uint id = (uint)get_local_id(0);
   const ulong begin = (ulong)get_group_id(0) * POINTS;
   const uint points = (uint)min((ulong)POINTS, count - begin);
@@ -201,11 +200,28 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
   for (uint e = id; e < points * WIDTH; e += GROUP) values[e] *= common[e / WIDTH];
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-  out += (first_out + begin) * TRIANGLE;
+  const ulong out_at = (first_out + begin) * TRIANGLE;
+  const bool aligned = out_at % 4 == 0;
+  out += out_at;
   const uint triangle = WIDTH * (WIDTH + 1) / 2, size = points * triangle;
-  for (uint e = id; e < size; e += GROUP) {
-    const uint p = e / triangle, in = e - p * triangle, i = row_of(in), j = in - (i * WIDTH - i * (i - 1) / 2) + i;
-    out[e] = element(values[p * WIDTH + i], values[p * WIDTH + j], common[p], i == j);
+  for (uint e = AT_ONCE * id; e < size; e += AT_ONCE * GROUP) {
+    const uint p = e / triangle, in = e - p * triangle;
+    uint i = triangle_row(in, WIDTH), j = in - (i * WIDTH - i * (i - 1) / 2) + i;
+    __local const real *v = values + p * WIDTH, *c = common + p;
+    real vi = v[i], some[AT_ONCE];
+    UNROLL for (uint l = 0; l < AT_ONCE; ++l) {
+      some[l] = element(vi, v[j], *c, i == j);
+      if (++j == WIDTH) {
+        if (++i == WIDTH) i = 0, v += WIDTH, ++c;  // the next point; after the last, one that is not kept
+        j = i;
+        vi = v[i];
+      }
+    }
+    if (AT_ONCE == 4 && aligned && e + AT_ONCE <= size) {
+      STORE_ALL(some, out + e);
+    } else {
+      for (uint l = 0; l < AT_ONCE && e + l < size; ++l) out[e + l] = some[l];
+    }
   }
 }
 #else

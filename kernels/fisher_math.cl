@@ -109,3 +109,14 @@ inline reals trigamma(const reals x) {
   const reals tail = fma(series, square * z, square * R(0.5)) + z;
   return x < shift ? stepped + tail : tail;
 }
+
+#if LANES == 1
+// Row i of element e of the upper half of a matrix, row after row; from a square root that may be off a little.
+inline uint triangle_row(const uint e, const uint width) {
+  const float side = (float)(2 * width + 1);
+  uint i = (uint)max(0.0f, (side - native_sqrt(fma(side, side, -8.0f * (float)e))) * 0.5f);
+  while (i * width - i * (i - 1) / 2 > e) --i;
+  while ((i + 1) * width - (i + 1) * i / 2 <= e) ++i;
+  return i;
+}
+#endif

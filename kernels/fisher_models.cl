@@ -20,10 +20,10 @@ inline void make_components(const uints number, const uint call, const ulong poi
   uints c[4] = {number, (uints)(call), (uints)((uint)point), (uints)((uint)(point >> 32))};
   philox(c, key0, key1);
 #if MODEL == LOGISTIC
-  // 16 bits each: (k - 2^15 + 1/2) / 2^15, uniform in (-1, 1).
+  // 16 bits each: (k - 2^15 + 1/2) / 2^15, uniform in (-1, 1), as 2 (1 + k / 2^16) - 3 + 2^-16.
   UNROLL for (uint w = 0; w < 4; ++w) {
-    x[2 * w] = fma(TO_FLOATS(c[w] & 0xffff), (reals)(3.0517578125e-5f), (reals)(-0.9999847412109375f));
-    x[2 * w + 1] = fma(TO_FLOATS(c[w] >> 16), (reals)(3.0517578125e-5f), (reals)(-0.9999847412109375f));
+    x[2 * w] = fma(one_and((c[w] << 7) & 0x7fff80u), (reals)(2.0f), (reals)(-2.9999847412109375f));
+    x[2 * w + 1] = fma(one_and((c[w] >> 9) & 0x7fff80u), (reals)(2.0f), (reals)(-2.9999847412109375f));
   }
 #else
   UNROLL for (uint w = 0; w < 4; w += 2) {
@@ -42,7 +42,7 @@ inline void make_components(const uints number, const uint call, const ulong poi
 inline reals weight_of(const uints number, const ulong point, const uint key0, const uint key1, const reals logit) {
   uints c[4] = {number, (uints)(0xffffffffu), (uints)((uint)point), (uints)((uint)(point >> 32))};
   philox(c, key0, key1);
-  const reals t = exp_of(-fabs(logit)), large = 1.0f / (1.0f + t), small = t * large, u = TO_FLOATS(c[0] >> 8) * 5.96046448e-8f;
+  const reals t = exp_of(-fabs(logit)), large = 1.0f / (1.0f + t), small = t * large, u = uniform_of(c[0]);
   const reals p = logit < 0.0f ? small : large;
   const reals off = u < p ? (logit < 0.0f ? large : small) : p;
   return off * off;
@@ -86,7 +86,7 @@ __kernel void matrices(__global const float* restrict params,
                                                                             const uint scores, const uint key0, const uint key1) {
   __local float x[POINTS * MATRIX] __attribute__((aligned(16)));
 #if MODEL == LOGISTIC
-  __local float theta[POINTS * ROW], logits[POINTS * CHUNK * CALLS], weights[POINTS * CHUNK];
+  __local float theta[POINTS * ROW] __attribute__((aligned(16))), logits[POINTS * CHUNK * CALLS], weights[POINTS * CHUNK];
 #endif
   const uint id = (uint)get_local_id(0), matrix = id / UNITS;
   const ulong begin = (ulong)get_group_id(0) * POINTS;
@@ -119,8 +119,10 @@ __kernel void matrices(__global const float* restrict params,
       *(__local float4*)to = (float4)(made[0], made[1], made[2], made[3]);
       *(__local float4*)(to + SECOND) = (float4)(made[4], made[5], made[6], made[7]);
 #if MODEL == LOGISTIC
-      float logit = 0.0f;
-      UNROLL for (uint k = 0; k < 8; ++k) logit = fma(theta[p * ROW + 8 * call + k], made[k], logit);
+      float logit = 0.0f, weight[8];
+      LOAD4(weight, theta + p * ROW + 8 * call)
+      LOAD4(weight + 4, theta + p * ROW + 8 * call + 4)
+      UNROLL for (uint k = 0; k < 8; ++k) logit = fma(weight[k], made[k], logit);
       logits[e] = logit;
 #endif
     }

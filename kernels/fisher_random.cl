@@ -5,8 +5,13 @@
 // Four words for each counter and key.
 inline void philox(uints c[4], uint key0, uint key1) {
   UNROLL for (uint round = 0; round < 7; ++round) {
+#if LANES == 1  // one instruction for both halves
+    const ulong product0 = (ulong)c[0] * 0xd2511f53u, product1 = (ulong)c[2] * 0xcd9e8d57u;
+    const uint high0 = (uint)(product0 >> 32), low0 = (uint)product0, high1 = (uint)(product1 >> 32), low1 = (uint)product1;
+#else
     const uints high0 = mul_hi(c[0], (uints)(0xd2511f53u)), low0 = c[0] * 0xd2511f53u;
     const uints high1 = mul_hi(c[2], (uints)(0xcd9e8d57u)), low1 = c[2] * 0xcd9e8d57u;
+#endif
     c[0] = high1 ^ c[1] ^ key0;
     c[1] = low1;
     c[2] = high0 ^ c[3] ^ key1;
@@ -25,6 +30,12 @@ inline void philox(uints c[4], uint key0, uint key1) {
 #define AS_INTS(x) JOIN(as_int, LANES)(x)
 #define TO_FLOATS(x) JOIN(convert_float, LANES)(x)
 #endif
+
+// 1 + k / 2^23 of k < 2^23, by its bits: converting integers takes a GPU four times as long as arithmetic.
+inline reals one_and(const uints k) { return AS_FLOATS(k | 0x3f800000u); }
+
+// Uniform in [0, 1), a multiple of 2^-23, of a word.
+inline reals uniform_of(const uints word) { return one_and(word >> 9) - 1.0f; }
 
 // ln u of (0, 1]: u = 2^e m with m around 1, and the polynomial of Cephes' logf (Moshier, netlib.org/cephes), good to 1e-7.
 inline reals log_of(const reals u) {
@@ -46,13 +57,13 @@ inline reals log_of(const reals u) {
 }
 
 // Two standard normals (Box, Muller: A note on the generation of random normal deviates, 1958): radius from one word, angle from another.
-// The angle is a multiple of a quarter turn, its two highest bits, plus one of (-1/8, 1/8) turn, the others; sine and cosine there by
-// Cephes' polynomials.
+// The angle is a multiple of a quarter turn, its two highest bits, plus one of (-1/8, 1/8) turn, the 23 after them; sine and cosine there
+// by Cephes' polynomials.
 inline void normals(const uints radius, const uints angle, reals* z0, reals* z1) {
   // (k + 1/2) / 2^23: exact, as near 1 the logarithm is as small as what would be rounded off.
-  const reals u = fma(TO_FLOATS(radius >> 9), (reals)(1.1920929e-7f), (reals)(5.96046448e-8f));
+  const reals u = one_and(radius >> 9) - 0.999999940395355f;
   const reals r = sqrt(-2.0f * log_of(u));
-  const reals t = TO_FLOATS(AS_INTS(angle << 2)) * 3.6572952e-10f, square = t * t;  // pi / 4 / 2^31
+  const reals t = (one_and((angle << 2) >> 9) - 1.49999994039536f) * 1.57079633f, square = t * t;
   reals s = (reals)(-1.9515295891e-4f);
   s = fma(s, square, (reals)(8.3321608736e-3f));
   s = fma(s, square, (reals)(-1.6666654611e-1f));

@@ -146,7 +146,7 @@ PointsReference::Matrix PointsReference::categorical(std::uint64_t point, const 
     const auto words =
         philox({static_cast<std::uint32_t>(s / 4), 0, static_cast<std::uint32_t>(point), static_cast<std::uint32_t>(point >> 32)},
                {static_cast<std::uint32_t>(problem_.seed), static_cast<std::uint32_t>(problem_.seed >> 32)});
-    const double u = (words[s % 4] >> 8) * 0x1p-24 * sum;
+    const double u = (words[s % 4] >> 9) * 0x1p-23 * sum;
     const std::size_t k = std::min<std::size_t>(
         dim - 1, static_cast<std::size_t>(std::upper_bound(bounds.begin(), bounds.end(), u) - bounds.begin()));
     n[k] += 1;
@@ -191,7 +191,7 @@ PointsReference::Matrix PointsReference::from_scores(std::uint64_t point, const 
         } else if (w % 2 == 0) {
           const double r = std::sqrt(-2 * std::log(((words[w] >> 9) + 0.5) * 0x1p-23));
           const double angle = (words[w + 1] >> 30) * (std::numbers::pi / 2) +
-                               static_cast<std::int32_t>(words[w + 1] << 2) * (std::numbers::pi / 4 * 0x1p-31);
+                               (((words[w + 1] << 2 >> 9) + 0.5) * 0x1p-23 - 0.5) * (std::numbers::pi / 2);
           const double z0 = r * std::sin(angle), z1 = r * std::cos(angle);
           to[2 * w] = z0, to[2 * w + 1] = z0 * z0 - 1;
           to[2 * w + 2] = z1, to[2 * w + 3] = z1 * z1 - 1;
@@ -205,7 +205,7 @@ PointsReference::Matrix PointsReference::from_scores(std::uint64_t point, const 
         logit += theta[k] * x[k];
         large += std::abs(theta[k] * x[k]);
       }
-      const double p = 1 / (1 + std::exp(-logit)), u = (philox({number, 0xffffffff, low, high}, key)[0] >> 8) * 0x1p-24;
+      const double p = 1 / (1 + std::exp(-logit)), u = (philox({number, 0xffffffff, low, high}, key)[0] >> 9) * 0x1p-23;
       if (std::abs(u - p) <= fp32 * (16 + 8 * large)) doubt += 1;  // fp32 may draw the other label
       factor = (u < p ? 1 - p : p) * (u < p ? 1 - p : p);
     }
