@@ -5,8 +5,8 @@
 // products: local memory would be the limit with 16 for 64. `units` holds, from the low byte: the common block of 8, the two others, and
 // whether the second counts.
 //
-// Given by -D: LANES (1: GPUs, 8: CPUs), MODEL (1 logistic, 3 Gaussian), DIM, UNITS, and for GPUs POINTS (matrices of a work-group), CHUNK
-// (scores of each at a time), GROUP (work-items). For the scores themselves see suites/fisher/reference_points.cpp.
+// Given by -D: LANES (1: GPUs, 8: CPUs), MODEL (1 logistic, 3 Gaussian), DIM, UNITS, and for GPUs ACROSS (8, 16: columns of a unit; with 8
+// it has one tile), POINTS (matrices of a work-group), CHUNK (scores of each at a time), GROUP (work-items). For the scores themselves see suites/fisher/reference_points.cpp.
 #define REAL64 0
 #include "fisher_random.cl"
 
@@ -101,8 +101,8 @@ __kernel void matrices(__global const float* restrict params,
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-  float sum[8][16];
-  UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint k = 0; k < 16; ++k) sum[r][k] = 0.0f;
+  float sum[8][ACROSS];
+  UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint k = 0; k < ACROSS; ++k) sum[r][k] = 0.0f;
   __local const float* const my_x = x + (mine ? matrix : 0) * MATRIX;
   for (uint score = 0; score < scores; score += CHUNK) {
     for (uint e = id; e < POINTS * CHUNK * CALLS; e += GROUP) {
@@ -137,18 +137,20 @@ __kernel void matrices(__global const float* restrict params,
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     UNROLL for (uint k = 0; k < CHUNK; ++k) {
-      float down[8], across[16];
+      float down[8], across[ACROSS];
       LOAD4(down, my_x + k * ROW + HALF(a))
       LOAD4(down + 4, my_x + k * ROW + HALF(a) + SECOND)
       LOAD4(across, my_x + k * ROW + HALF(b))
       LOAD4(across + 4, my_x + k * ROW + HALF(b) + SECOND)
+#if ACROSS == 16
       LOAD4(across + 8, my_x + k * ROW + HALF(c))
       LOAD4(across + 12, my_x + k * ROW + HALF(c) + SECOND)
+#endif
 #if MODEL == LOGISTIC
       const float weight = weights[(mine ? matrix : 0) * CHUNK + k];
       UNROLL for (uint r = 0; r < 8; ++r) down[r] *= weight;
 #endif
-      UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint q = 0; q < 16; ++q) sum[r][q] = fma(down[r], across[q], sum[r][q]);
+      UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint q = 0; q < ACROSS; ++q) sum[r][q] = fma(down[r], across[q], sum[r][q]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
@@ -158,7 +160,9 @@ __kernel void matrices(__global const float* restrict params,
   UNROLL for (uint r = 0; r < 8; ++r) {
     UNROLL for (uint q = 0; q < 8; ++q) {
       put(params, out, scores, a, b, sum[r][q], r, q);
+#if ACROSS == 16
       if (unit >> 24 != 0) put(params, out, scores, a, c, sum[r][q + 8], r, q);
+#endif
     }
   }
 }

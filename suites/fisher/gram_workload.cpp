@@ -16,10 +16,15 @@
 namespace mgpu::fisher {
 namespace {
 
-constexpr std::size_t pinned_landings = 16;     // of partial matrices: what static strategies leave to 8 devices
+// Partial matrices there is pinned room for: what static strategies leave to 8 devices, and what slices of an eighth of the input's
+// size leave to others.
+std::size_t pinned_landings(const Problem& problem) {
+  const Bytes partial = problem.triangle() * sizeof(double);
+  return static_cast<std::size_t>(std::clamp<Bytes>(problem.input_bytes() / 8 / partial, 16, Blocks::of(problem).items + 16));
+}
 constexpr std::uint64_t merged_at_once = 4096;  // elements: a few levels of the tree of them stay in the first cache
 
-Bytes landing_bytes(const Problem& problem) { return pinned_landings * problem.triangle() * sizeof(double); }
+Bytes landing_bytes(const Problem& problem) { return pinned_landings(problem) * problem.triangle() * sizeof(double); }
 
 Shape shape_of(const Problem& problem, const Blocks& blocks) {
   Shape shape;
@@ -74,7 +79,7 @@ void GramWorkload::begin_sample() {
 GramWorkload::Landing GramWorkload::landing(const block_tree::TreeNode& node) {
   const std::uint64_t triangle = problem_.triangle();
   const std::scoped_lock lock(mutex_);
-  if (landings_used_ < pinned_landings) {
+  if ((landings_used_ + 1) * triangle * sizeof(double) <= data_.result().size()) {
     auto* const all = reinterpret_cast<double*>(data_.result().data());
     return {node, {all + landings_used_++ * triangle, triangle}};
   }
@@ -86,19 +91,32 @@ void GramWorkload::add_partials(std::span<const Landing> partials) {
   for (const Landing& partial : partials) partials_.set(partial.node, partial.values);
 }
 
-// Elements first ... of a node.
-void GramWorkload::combine(const Tree& tree, const block_tree::TreeNode& node, std::uint64_t first, std::span<double> out) const {
-  if (const std::span<const double>* const known = tree.find(node)) {
-    std::copy_n(known->begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
-    return;
-  }
+// Elements first ... of a node that no device made.
+void GramWorkload::combine(const block_tree::TreeNode& node, std::uint64_t first, std::span<double> out) const {
   const block_tree::TreeNode left{node.level - 1, node.index * 2}, right{node.level - 1, node.index * 2 + 1};
-  combine(tree, left, first, out);
-  if (right.begin() >= blocks_.items) return;
+  const auto known = [&](const block_tree::TreeNode& half) -> const double* {
+    const std::span<const double>* const values = partials_.find(half);
+    return values == nullptr ? nullptr : values->data() + first;
+  };
+  const double* a = known(left);
+  if (a == nullptr) {
+    combine(left, first, out);
+    a = out.data();
+  }
   std::array<double, merged_at_once> other;
-  const std::span<double> others(other.data(), out.size());
-  combine(tree, right, first, others);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] += others[i];
+  const double* b = nullptr;
+  if (right.begin() < blocks_.items) {
+    b = known(right);
+    if (b == nullptr) {
+      combine(right, first, {other.data(), out.size()});
+      b = other.data();
+    }
+  }
+  if (b != nullptr) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] + b[i];
+  } else if (a != out.data()) {
+    std::copy_n(a, out.size(), out.begin());
+  }
 }
 
 // The root is the device's own work where one device had everything, divided by the number of points there.
@@ -122,7 +140,7 @@ void GramWorkload::merge() {
   parallel_for(chunks, threads, [&](std::uint64_t chunk) {
     const std::uint64_t first = chunk * merged_at_once;
     const std::span<double> out = std::span(merged_).subspan(first, std::min(merged_at_once, triangle - first));
-    combine(partials_, root, first, out);
+    combine(root, first, out);
     for (double& x : out) x /= points;
   });
   result_ = merged_;

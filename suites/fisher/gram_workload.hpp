@@ -44,7 +44,7 @@ class GramWorkload : public Workload {
 
  private:
   using Tree = block_tree::PartialTree<std::span<const double>>;
-  void combine(const Tree& tree, const block_tree::TreeNode& node, std::uint64_t first, std::span<double> out) const;
+  void combine(const block_tree::TreeNode& node, std::uint64_t first, std::span<double> out) const;
   std::vector<double> full() const;
 
   Problem problem_;

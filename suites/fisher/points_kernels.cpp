@@ -14,19 +14,24 @@ constexpr Items most_items = 4096;
 
 std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
-// As many matrices as one group of 32 work-items takes, which then waits for nobody: with several, those that draw scores and those
-// that sum them wait for each other (H200, 100,000 matrices of 32 from 256 scores, ms: 3.4 with 160 work-items of 193
-// registers, 2.4 with 128; 1.9 with at most 168 registers, of which 128 are sums, so that 12 groups of 32 share a multiprocessor
-// instead of 8; 1.8 with 64). Where a matrix has more units, four groups. Scores at a time: what fits into 16 KiB of local memory.
+// As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix has more units, four groups.
+// Scores at a time: what fits into 16 KiB of local memory. What was tried on an H200 for 100,000 matrices of 32 from 256 scores,
+// logistic, in ms: 160 work-items of 171 registers 3.3 (5 groups of 32 on a multiprocessor); 128 of them 2.3 (8 groups); at most
+// 168 registers 1.9 (12); one group of 32 instead of four 1.77. Blocks of a row in neighbouring banks: matrices of 128 1.45
+// -> 1.30. Up to 32 a unit is a single tile, which needs half the registers: drawing scores is more of the work there, and hides
+// its latency behind others'. Above, two tiles, as local memory would be the limit.
 void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
-  const std::uint64_t units = units_of(problem.dim).size(), row = (problem.dim + 7) / 8 * 8;
-  const std::uint64_t points = std::max<std::uint64_t>(1, (units <= 8 ? 32 : 128) / units);
+  const bool single = problem.dim <= 32;
+  if (single) made.units = single_units_of(problem.dim);
+  const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
+  const std::uint64_t points = std::max<std::uint64_t>(1, (units <= 10 ? 32 : 128) / units);
   std::uint64_t chunk = 8;
   while (chunk > 1 && points * (chunk * row + 16) * 4 > 16384) --chunk;
   made.points = static_cast<unsigned>(points);
   made.threads = static_cast<unsigned>((points * units + 31) / 32 * 32);
-  made.options += define("UNITS", units) + define("POINTS", points) + define("CHUNK", chunk) + define("GROUP", made.threads);
-  if (device.nvidia) made.options += " -cl-nv-maxrregcount=168";
+  made.options += define("UNITS", units) + define("ACROSS", single ? 8 : 16) + define("POINTS", points) + define("CHUNK", chunk) +
+                  define("GROUP", made.threads);
+  if (device.nvidia) made.options += single ? " -cl-nv-maxrregcount=128" : " -cl-nv-maxrregcount=168";
 }
 
 PointsVariant models_variant(const DeviceTraits& device, const Problem& problem) {
@@ -44,8 +49,9 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
   }
   made.file = "fisher_models.cl";
   made.options += define("MODEL", static_cast<std::uint64_t>(problem.model));
+  made.units = units_of(problem.dim);
   if (device.cpu) {
-    made.options += define("UNITS", units_of(problem.dim).size());
+    made.options += define("UNITS", made.units.size());
   } else {
     shape_of_models(device, problem, made);
   }
@@ -101,6 +107,15 @@ std::vector<std::uint32_t> units_of(std::uint64_t dim) {
   return units;
 }
 
+std::vector<std::uint32_t> single_units_of(std::uint64_t dim) {
+  std::vector<std::uint32_t> units;
+  for (const std::uint32_t unit : units_of(dim)) {
+    units.push_back(unit & 0xffff);
+    if (unit >> 24 != 0) units.push_back((unit & 255) | (unit >> 16 & 255) << 8);
+  }
+  return units;
+}
+
 PointsVariant points_variant(const DeviceTraits& device, const Problem& problem) {
   return problem.regime == Regime::models ? models_variant(device, problem) : closed_variant(device, problem);
 }
@@ -111,7 +126,7 @@ PointsLayout points_layout(const Problem& problem, Mode mode, Items fits) {
   const std::uint64_t points = mode == Mode::end_to_end ? std::min(problem.points, fits * points_of_item(problem)) : problem.points;
   plan.input = std::max(least, points * problem.width * problem.element());
   plan.output = std::max(least, points * problem.triangle() * problem.element());
-  plan.units = std::max<Bytes>(least, units_of(problem.dim).size() * sizeof(std::uint32_t));
+  plan.units = std::max<Bytes>(least, single_units_of(problem.dim).size() * sizeof(std::uint32_t));
   return plan;
 }
 

@@ -16,11 +16,14 @@ Items items_of(const Problem& problem);
 
 // Units of kernels/fisher_models.cl: one or two 8 x 8 tiles with a block of 8 in common. Depends on the dimension alone.
 std::vector<std::uint32_t> units_of(std::uint64_t dim);
+// The same tiles one by one, each with the block it had in common first: the kernel's roundings depend on which that is.
+std::vector<std::uint32_t> single_units_of(std::uint64_t dim);
 
 struct PointsVariant {
   std::string file, entry, options;
   unsigned points = 1;   // that a work-group, or where it has one work-item that one, takes
   unsigned threads = 1;  // a work-group's
+  std::vector<std::uint32_t> units;
 };
 PointsVariant points_variant(const DeviceTraits& device, const Problem& problem);
 

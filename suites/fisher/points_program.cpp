@@ -13,7 +13,6 @@ PointsProgram::PointsProgram(PointsWorkload& workload, DeviceResources& device, 
       mode_(mode),
       variant_(points_variant(device.traits(), problem_)),
       layout_(points_layout(problem_, mode, fits)),
-      unit_table_(units_of(problem_.dim)),
       kernel_(exact_kernel(device, variant_.file.c_str(), variant_.entry.c_str(), variant_.options)) {
   for (unsigned i = 0; i < layout_.buffers; ++i) {
     input_[i] = device.allocate(layout_.input);
@@ -33,7 +32,7 @@ void PointsProgram::download(std::uint64_t first, std::uint64_t end, Bytes offse
 }
 
 void PointsProgram::upload_units(Stream& stream) {
-  if (!units_there_ && problem_.regime == Regime::models) stream.upload(*units_, 0, std::as_bytes(std::span(unit_table_)));
+  if (!units_there_ && !variant_.units.empty()) stream.upload(*units_, 0, std::as_bytes(std::span(variant_.units)));
   units_there_ = true;
 }
 

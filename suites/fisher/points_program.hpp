@@ -31,7 +31,6 @@ class PointsProgram : public DeviceProgram {
   const Mode mode_;
   const PointsVariant variant_;
   const PointsLayout layout_;
-  const std::vector<std::uint32_t> unit_table_;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<Buffer> input_[2], output_[2], units_;
   bool units_there_ = false;

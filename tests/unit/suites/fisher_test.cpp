@@ -220,7 +220,7 @@ TEST_CASE("philox is that of Random123, by its known answers for seven rounds") 
   CHECK(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) == std::array<std::uint32_t, 4>{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662});
 }
 
-TEST_CASE("matrices from drawn scores tend to the closed forms, sixteen times as many scores to a quarter of the distance") {
+TEST_CASE("matrices from drawn scores tend to the closed forms, 64 times as many scores to about an eighth of the distance") {
   const std::vector<double> logits{0.2, -0.4, 0.9, 0}, gaussian{0.5, 2, -1, 0.25}, weights{0, 0, 0};
   struct Expected {
     const char* model;
@@ -237,7 +237,7 @@ TEST_CASE("matrices from drawn scores tend to the closed forms, sixteen times as
     double distances[2] = {0, 0};  // root mean square over the seeds
     for (const unsigned many : {0u, 1u}) {
       for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
-        const auto got = reference_matrix({{"regime", "models"}, {"model", expected.model}, {"scores", many ? "40000" : "2500"}},
+        const auto got = reference_matrix({{"regime", "models"}, {"model", expected.model}, {"scores", many ? "160000" : "2500"}},
                                           expected.theta, seed);
         double distance = 0, size = 0;
         for (std::size_t e = 0; e < got.values.size(); ++e) {
@@ -249,7 +249,7 @@ TEST_CASE("matrices from drawn scores tend to the closed forms, sixteen times as
       distances[many] = std::sqrt(distances[many]);
     }
     CHECK(distances[0] < 0.15);
-    CHECK(distances[1] < distances[0] / 2);
+    CHECK(distances[1] < distances[0] / 3);
   }
 }
 
