@@ -34,7 +34,7 @@ void settle(SuiteParams& params) {
   if (empirical && problem.model == Model::softmax) params.options["classes"] = std::to_string(problem.classes);
 }
 
-std::uint64_t points_of_input(const std::filesystem::path& file) { return read_npy_shape(file).rows; }
+std::uint64_t points_of_input(SuiteParams& params) { return read_npy_shape(*params.input).rows; }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
   if (problem_of(params).regime == Regime::empirical) return std::make_unique<GramWorkload>(params);

@@ -5,7 +5,8 @@
 
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
-#include "suites/common/random.hpp"
+#include "lib/workload/splitmix64.hpp"
+#include "suites/common/uniform_element.hpp"
 
 namespace mgpu::fisher {
 namespace {
@@ -78,17 +79,17 @@ void check_points(const Problem& problem, const std::string& file, std::span<con
 }  // namespace
 
 Bytes HostData::bytes(const Problem& problem, Bytes result) {
-  return HostMemory::paged(problem.input_bytes()) + HostMemory::paged(problem.params_bytes()) + HostMemory::paged(result + 1);
+  return in_pages(problem.input_bytes()) + in_pages(problem.params_bytes()) + in_pages(result + 1);
 }
 
 HostData::HostData(const Problem& problem, const SuiteParams& params, Bytes result)
     : input_size_(problem.input_bytes()),
-      params_at_(HostMemory::paged(input_size_)),
+      params_at_(in_pages(input_size_)),
       params_size_(problem.regime == Regime::empirical ? problem.params_bytes() : 0),
-      result_at_(params_at_ + HostMemory::paged(params_size_)),
+      result_at_(params_at_ + in_pages(params_size_)),
       result_size_(result),
-      memory_(result_at_ + result) {
-  const std::span<std::byte> input = memory_.bytes().first(input_size_), model = memory_.bytes().subspan(params_at_, params_size_);
+      pages_(result_at_ + result, std::to_string(result_at_ + result) + " bytes of points and matrices") {
+  const std::span<std::byte> input(pages_.data(), input_size_), model(pages_.data() + params_at_, params_size_);
   const auto seeded = [&](std::span<std::byte> to, std::uint64_t seed) {
     if (problem.wide) {
       fill<double>(problem, to, seed, params.host_threads);

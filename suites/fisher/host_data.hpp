@@ -2,7 +2,7 @@
 // is a design matrix of, and room for what comes back.
 #pragma once
 
-#include "suites/common/host_memory.hpp"
+#include "lib/workload/pages.hpp"
 #include "suites/fisher/problem.hpp"
 
 namespace mgpu::fisher {
@@ -15,15 +15,15 @@ class HostData {
 
   static Bytes bytes(const Problem& problem, Bytes result);  // what one takes
 
-  std::span<const std::byte> all() const { return memory_.bytes(); }
+  std::span<const std::byte> all() const { return {pages_.data(), result_at_ + result_size_}; }
   std::span<const std::byte> input() const { return all().first(input_size_); }
   std::span<const std::byte> params() const { return all().subspan(params_at_, params_size_); }
-  std::span<std::byte> result() { return memory_.bytes().subspan(result_at_, result_size_); }
+  std::span<std::byte> result() { return {pages_.data() + result_at_, result_size_}; }
   std::span<const std::byte> result() const { return all().subspan(result_at_, result_size_); }
 
  private:
   Bytes input_size_, params_at_, params_size_, result_at_, result_size_;
-  HostMemory memory_;
+  Pages pages_;
 };
 
 }  // namespace mgpu::fisher

@@ -12,7 +12,6 @@
 namespace mgpu::matrix {
 namespace {
 
-
 template <class Real>
 void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned threads) {
   constexpr std::uint64_t at_once = std::uint64_t{1} << 18;

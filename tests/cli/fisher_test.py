@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """Suite fisher as a user runs it: one digest whatever the split, NumPy files in and out, and what is refused. Usage: fisher_test.py BINARY
-[unittest arguments]. The helpers are those of cli_test.py and matrix_test.py. No time is ever asserted on."""
+[unittest arguments]. The helpers are those of binary.py and matrix_test.py. No time is ever asserted on."""
 
 import json
 import math
 import struct
 
-import cli_test
-from cli_test import Case
+import binary
+from binary import Case
 from matrix_test import read_npy, write_npy
 
 
 class Fisher(Case):
     def run_fisher(self, *arguments):
         file = self.folder / "r.json"
-        self.good("run", "fisher", *cli_test.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
+        self.good("run", "fisher", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
         return json.loads(file.read_text())["runs"]
 
     def doubles(self, file):
@@ -25,7 +25,7 @@ class Fisher(Case):
 
 class Computes(Fisher):
     def test_one_digest_for_every_strategy_mode_and_number_of_devices(self):
-        counts = ["--device-counts", "1,2"] if cli_test.DEVICE_COUNT > 1 else []
+        counts = ["--device-counts", "1,2"] if binary.DEVICE_COUNT > 1 else []
         for problem in (["--size", 1500, "--dim", 37], ["--regime", "models", "--size", 300, "--dim", 6, "--scores", 20]):
             digests = set()
             for run in self.run_fisher(*problem, "-s", "all", *counts):
@@ -106,4 +106,4 @@ class Refuses(Fisher):
 
 
 if __name__ == "__main__":
-    cli_test.main()
+    binary.main()
