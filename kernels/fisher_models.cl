@@ -1,12 +1,12 @@
 // Fisher matrices at many points of a model, each from scores drawn there: F = (1/S) sum of s s^T, its upper half row after row. Scores are
 // made in local memory a few at a time and never leave it. Each element is one chain of fma over the scores: the same bits on every device.
 //
-// A matrix falls into tiles of 8 x 8; a unit is one or two of them with a common operand, 8 x 16, so that 24 values are read for 128
-// products: local memory would be the limit with 16 for 64. `units` holds, from the low byte: the common block of 8, the two others, and
-// whether the second counts.
+// A matrix falls into tiles of 8 x 8. `units` says which: on CPUs one or two with a block of 8 in common, which fill a vector; from the low
+// byte: the common block, the two others, and whether the second counts. On GPUs one each, the common block and the other: two a work-item
+// read less of local memory, but twice the sums leave room for fewer work-items, and drawing scores needs many to hide its latency.
 //
-// Given by -D: LANES (1: GPUs, 8: CPUs), MODEL (1 logistic, 3 Gaussian), DIM, UNITS, and for GPUs ACROSS (8, 16: columns of a unit; with 8
-// it has one tile), POINTS (matrices of a work-group), CHUNK (scores of each at a time), GROUP (work-items). For the scores themselves see suites/fisher/reference_points.cpp.
+// Given by -D: LANES (1: GPUs, 8: CPUs), MODEL (1 logistic, 3 Gaussian), DIM, UNITS, and for GPUs POINTS (matrices of a work-group), CHUNK
+// (scores of each at a time), GROUP (work-items). For the scores themselves see suites/fisher/reference_points.cpp.
 #define REAL64 0
 #include "fisher_random.cl"
 
@@ -91,7 +91,7 @@ __kernel void matrices(__global const float* restrict params,
   const uint id = (uint)get_local_id(0), matrix = id / UNITS;
   const ulong begin = (ulong)get_group_id(0) * POINTS;
   const uint points = (uint)min((ulong)POINTS, count - begin);
-  const uint unit = units[id % UNITS], a = unit & 255, b = unit >> 8 & 255, c = unit >> 16 & 255;
+  const uint unit = units[id % UNITS], a = unit & 255, b = unit >> 8 & 255;
   const bool mine = matrix < points;
   params += (first + begin) * DIM;
 #if MODEL == LOGISTIC
@@ -101,8 +101,8 @@ __kernel void matrices(__global const float* restrict params,
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-  float sum[8][ACROSS];
-  UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint k = 0; k < ACROSS; ++k) sum[r][k] = 0.0f;
+  float sum[8][8];
+  UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint k = 0; k < 8; ++k) sum[r][k] = 0.0f;
   __local const float* const my_x = x + (mine ? matrix : 0) * MATRIX;
   for (uint score = 0; score < scores; score += CHUNK) {
     for (uint e = id; e < POINTS * CHUNK * CALLS; e += GROUP) {
@@ -137,20 +137,16 @@ __kernel void matrices(__global const float* restrict params,
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     UNROLL for (uint k = 0; k < CHUNK; ++k) {
-      float down[8], across[ACROSS];
+      float down[8], across[8];
       LOAD4(down, my_x + k * ROW + HALF(a))
       LOAD4(down + 4, my_x + k * ROW + HALF(a) + SECOND)
       LOAD4(across, my_x + k * ROW + HALF(b))
       LOAD4(across + 4, my_x + k * ROW + HALF(b) + SECOND)
-#if ACROSS == 16
-      LOAD4(across + 8, my_x + k * ROW + HALF(c))
-      LOAD4(across + 12, my_x + k * ROW + HALF(c) + SECOND)
-#endif
 #if MODEL == LOGISTIC
       const float weight = weights[(mine ? matrix : 0) * CHUNK + k];
       UNROLL for (uint r = 0; r < 8; ++r) down[r] *= weight;
 #endif
-      UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint q = 0; q < ACROSS; ++q) sum[r][q] = fma(down[r], across[q], sum[r][q]);
+      UNROLL for (uint r = 0; r < 8; ++r) UNROLL for (uint q = 0; q < 8; ++q) sum[r][q] = fma(down[r], across[q], sum[r][q]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
@@ -160,9 +156,6 @@ __kernel void matrices(__global const float* restrict params,
   UNROLL for (uint r = 0; r < 8; ++r) {
     UNROLL for (uint q = 0; q < 8; ++q) {
       put(params, out, scores, a, b, sum[r][q], r, q);
-#if ACROSS == 16
-      if (unit >> 24 != 0) put(params, out, scores, a, c, sum[r][q + 8], r, q);
-#endif
     }
   }
 }

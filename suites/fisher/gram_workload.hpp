@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "suites/common/block_tree.hpp"
+#include "suites/fisher/demand.hpp"
 #include "suites/fisher/gram_reference.hpp"
 #include "suites/fisher/host_data.hpp"
 
@@ -18,6 +19,7 @@ class GramWorkload : public Workload {
 
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
   bool large_result() const override { return problem_.dim > 256; }

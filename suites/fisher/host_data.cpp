@@ -111,7 +111,7 @@ HostData::HostData(const Problem& problem, const SuiteParams& params, Bytes resu
   if (file == "none") {
     seeded(model, splitmix64(params.seed, 1));
   } else {
-    read_npy(file, {problem.classes, problem.width, problem.element()}, model);
+    read_npy(file, {problem.classes, problem.width, problem.element()}, model, "--params");
   }
 }
 

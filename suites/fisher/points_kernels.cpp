@@ -14,24 +14,25 @@ constexpr Items most_items = 4096;
 
 std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
-// As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix has more units, four groups.
-// Scores at a time: what fits into 16 KiB of local memory. What was tried on an H200 for 100,000 matrices of 32 from 256 scores,
-// logistic, in ms: 160 work-items of 171 registers 3.3 (5 groups of 32 on a multiprocessor); 128 of them 2.3 (8 groups); at most
-// 168 registers 1.9 (12); one group of 32 instead of four 1.77. Blocks of a row in neighbouring banks: matrices of 128 1.45
-// -> 1.30. Up to 32 a unit is a single tile, which needs half the registers: drawing scores is more of the work there, and hides
-// its latency behind others'. Above, two tiles, as local memory would be the limit.
+// As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix has more tiles, four groups.
+// Scores at a time: what fits into 16 KiB of local memory. What was tried on an H200 (driver 580.159.04), logistic, 256 scores, the
+// kernel alone, ms; the products alone would take 0.41 for 100,000 matrices of 32, and 0.32 for 20,000 of 64 and 5,000 of 128:
+// - 100,000 of 32, units of two tiles: work-groups of 160 work-items with 171 registers 3.3 (5 groups of 32 on a multiprocessor);
+// of 128
+//   2.3 (8); of 128 with at most 168 registers 1.9 (12); of 32 1.77. Integers to floats by their bits instead of conversions: 1.77.
+// - Blocks of a row in neighbouring banks: 5,000 of 128 1.45 -> 1.30.
+// - Units of one tile, 122 registers (16 groups of 32): 1.52; 20,000 of 64 1.18 -> 1.06; 5,000 of 128 1.30 -> 1.18. At most
+// 96: 1.49.
 void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
-  const bool single = problem.dim <= 32;
-  if (single) made.units = single_units_of(problem.dim);
+  made.units = single_units_of(problem.dim);
   const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
-  const std::uint64_t points = std::max<std::uint64_t>(1, (units <= 10 ? 32 : 128) / units);
+  const std::uint64_t points = std::max<std::uint64_t>(1, (units <= 16 ? 32 : 128) / units);
   std::uint64_t chunk = 8;
   while (chunk > 1 && points * (chunk * row + 16) * 4 > 16384) --chunk;
   made.points = static_cast<unsigned>(points);
   made.threads = static_cast<unsigned>((points * units + 31) / 32 * 32);
-  made.options += define("UNITS", units) + define("ACROSS", single ? 8 : 16) + define("POINTS", points) + define("CHUNK", chunk) +
-                  define("GROUP", made.threads);
-  if (device.nvidia) made.options += single ? " -cl-nv-maxrregcount=128" : " -cl-nv-maxrregcount=168";
+  made.options += define("UNITS", units) + define("POINTS", points) + define("CHUNK", chunk) + define("GROUP", made.threads);
+  if (device.nvidia) made.options += " -cl-nv-maxrregcount=128";
 }
 
 PointsVariant models_variant(const DeviceTraits& device, const Problem& problem) {

@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "suites/fisher/demand.hpp"
 #include "suites/fisher/host_data.hpp"
 
 namespace mgpu::fisher {
@@ -15,6 +16,7 @@ class PointsWorkload : public Workload {
 
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
   bool large_result() const override { return true; }

@@ -74,7 +74,7 @@ void sizes_of_params(const SuiteParams& params, Problem& problem) {
     throw usage("--params: " + in_quotes(file) +
                 " would not be read; accepted with --regime empirical and --model logistic or softmax");
   }
-  const NpyShape shape = read_npy_shape(file);
+  const NpyShape shape = read_npy_shape(file, "--params");
   check_type(params, "--params: " + file, shape, problem.element());
   const std::string& given = params.options.at("classes");
   const bool other = problem.model == Model::softmax && given != "auto" && std::stoull(given) != shape.rows;

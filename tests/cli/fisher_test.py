@@ -97,6 +97,8 @@ class Refuses(Fisher):
         refuse(x, "p.npy", "1 x 2", "1 x 3", extra=("--model", "logistic", "--params", p))
         refuse(x, "columns", "2", extra=("--regime", "closed", "--family", "gamma"))
         self.refused(["run", "fisher", "--input", x, "--dim", "4"], 2, "--dim", "3 columns")
+        bad.write_text("no matrix")
+        refuse(x, "--params", "bad.npy", "not a .npy file", extra=("--model", "logistic", "--params", bad))
         write_npy(bad, [[1, -2]])
         refuse(bad, "bad.npy", "row 0, column 1", "above 0", extra=("--regime", "closed", "--family", "normal"))
         for arguments in ({"kind": "<i4"}, {"order": "True"}, {"shape": "(6,)"}, {"cut": 1}):

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "suites/fisher/demand.hpp"
 #include "suites/fisher/gram_layout.hpp"
 #include "suites/fisher/gram_reference.hpp"
 #include "suites/fisher/points_kernels.hpp"
@@ -278,5 +279,32 @@ TEST_CASE("the reference of empirical matrices passes the right F and sees one w
     }
     f[0] = std::nan("");
     CHECK(reference.check(f, VerifyLevel::sample, 3).status == Verdict::Status::failed);
+  }
+}
+
+TEST_CASE("what a problem asks of a device at least is counted for each regime, of CPUs only what every device must do") {
+  DeviceTraits gpu, cpu;
+  cpu.cpu = true;
+  const auto asked = [](const std::map<std::string, std::string>& options, const DeviceTraits& device) {
+    return demand_of(problem_of(fisher_params(1000, options)), device);
+  };
+  for (const DeviceTraits& device : {gpu, cpu}) {
+    const Demand gram = asked({{"dim", "20"}}, device);
+    CHECK(gram.fp32 == 1000.0 * 20 * 21);
+    CHECK(gram.fp64 == 0);
+    CHECK(gram.memory_bytes == 1000 * 20 * 4 + 210 * 8);
+    CHECK(asked({{"dim", "20"}, {"precision", "fp64"}}, device).fp64 == 1000.0 * 20 * 21);
+    CHECK(asked({{"dim", "20"}, {"model", "softmax"}, {"classes", "3"}}, device).fp32 == 1000.0 * 6 * 20 * 21);
+  }
+  const Demand beta = asked({{"regime", "closed"}, {"family", "beta"}, {"precision", "fp64"}}, gpu);
+  CHECK(beta.memory_bytes == 1000 * (2 + 3) * 8);
+  CHECK(beta.fp64 > 3 * asked({{"regime", "closed"}, {"family", "normal"}, {"precision", "fp64"}}, gpu).fp64);
+  for (const char* model : {"logistic", "gaussian", "softmax"}) {
+    const Demand demand = asked({{"regime", "models"}, {"model", model}, {"scores", "64"}}, gpu);
+    CHECK(demand.memory_bytes == 1000 * (32 + 528) * 4);
+    CHECK(demand.int32 > 0);
+    CHECK((demand.fp32 > 2.0 * 1000 * 64 * 528) == (std::string(model) != "softmax"));
+    const Demand on_cpu = asked({{"regime", "models"}, {"model", model}}, cpu);
+    CHECK((on_cpu.fp32 == 0 && on_cpu.int32 == 0 && on_cpu.memory_bytes == 0));
   }
 }
