@@ -14,20 +14,22 @@ inline float element(const float qi, const float qj, const float pi, const float
   return diagonal ? v + qi : v;
 }
 
-// Outcome of a number in [0, 1): the first whose upper bound is above it; `bounds` grow to the sum of all.
 #if LANES == 1
-inline uint outcome(__local const float* bounds, const float u) {
+typedef __local const float* bounds_t;
 #else
-inline uint outcome(const float* bounds, const float u) {
+typedef const float* bounds_t;
 #endif
+
+// Outcome of a number in [0, 1): the first whose upper bound is above it; `bounds` grow to the sum of all. Halves of compile-time lengths: a
+// read, a comparison and an addition each; where the upper half is the shorter one, the last of the lower is asked twice.
+inline uint outcome(const bounds_t bounds, const float u) {
   const float t = u * bounds[DIM - 1];
-  uint low = 0, step = 1;
-  while (2 * step < DIM) step *= 2;
-  for (; step > 0; step /= 2) {
-    const uint last = low + step - 1;
-    low = last < DIM - 1 && t >= bounds[last] ? low + step : low;
+  bounds_t at = bounds;
+  UNROLL for (uint length = DIM - 1; length > 0; length /= 2) {
+    const uint half_length = (length + 1) / 2;
+    at = t >= at[half_length - 1] ? at + half_length : at;
   }
-  return low;
+  return (uint)(at - bounds);
 }
 
 // Four outcomes from a call of philox: numbers 4 * call ...
@@ -47,7 +49,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
                                                                             __global float* restrict out, const ulong first_out,
                                                                             const ulong first_number, __global const uint* restrict units,
                                                                             const uint scores, const uint key0, const uint key1) {
-  __local float p[POINTS * PITCH], bounds[POINTS * PITCH];
+  __local float p[(POINTS + 1) * PITCH], bounds[(POINTS + 1) * PITCH];
   __local uint counts[POINTS * PITCH];
   const uint id = (uint)get_local_id(0);
   const ulong begin = (ulong)get_group_id(0) * POINTS;
@@ -90,17 +92,25 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__glob
   barrier(CLK_LOCAL_MEM_FENCE);
   out += (first_out + begin) * TRIANGLE;
   const uint triangle = DIM * (DIM + 1) / 2;
-  // Work-items go through all elements side by side, four at a time.
+  // Work-items go through all elements side by side, four at a time, which are written as one where they lie as that must.
+  const bool aligned = (first_out + begin) * TRIANGLE % 4 == 0;
   for (uint e = 4 * id; e < points * triangle; e += 4 * GROUP) {
-    uint m = e / triangle, in = e - m * triangle;
+    const uint m = e / triangle, in = e - m * triangle;
     uint i = triangle_row(in, DIM), j = in - (i * DIM - i * (i - 1) / 2) + i;
     __local const float *pm = p + m * PITCH, *qm = bounds + m * PITCH;
+    float pi = pm[i], qi = qm[i], some[4];
     UNROLL for (uint l = 0; l < 4; ++l) {
-      if (e + l < points * triangle) out[e + l] = element(qm[i], qm[j], pm[i], pm[j], i == j);
+      some[l] = element(qi, qm[j], pi, pm[j], i == j);
       if (++j == DIM) {
-        if (++i == DIM) i = 0, pm += PITCH, qm += PITCH;
+        if (++i == DIM) i = 0, pm += PITCH, qm += PITCH;  // the next point; after the last, one that is not kept
         j = i;
+        pi = pm[i], qi = qm[i];
       }
+    }
+    if (aligned && e + 4 <= points * triangle) {
+      *(__global float4*)(out + e) = (float4)(some[0], some[1], some[2], some[3]);
+    } else {
+      for (uint l = 0; l < 4 && e + l < points * triangle; ++l) out[e + l] = some[l];
     }
   }
 }

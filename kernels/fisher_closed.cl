@@ -1,9 +1,9 @@
 // Fisher matrices in closed form at many points: the upper half of each, row after row. The reference is
-// suites/fisher/reference_points.cpp; the formulas are textbook ones, trigamma is that of kernels/fisher_math.cl. What counts is how fast
+// suites/fisher/points_reference.cpp; the formulas are textbook ones, trigamma is that of kernels/fisher_math.cl. What counts is how fast
 // results are written, so work-items write side by side.
 //
 // Given by -D: REAL64, LANES (see fisher_math.cl), FAMILY (its number in suites/fisher/families.hpp), WIDTH (parameters), GROUP (work-items
-// of a work-group), TRIALS (of the binomial), and of `square` POINTS (a work-group's).
+// of a work-group), TRIALS (of the binomial), EACH (points of a work-item of `small`) and POINTS (of a work-group of `square`).
 #include "fisher_math.cl"
 
 #define NORMAL 0
@@ -23,6 +23,16 @@
 #define TRIANGLE ((ulong)WIDTH * (WIDTH + 1) / 2)
 
 #if WIDTH <= 2
+#if REAL64
+typedef double2 pair;
+typedef double2 vector;
+#define VECTOR 2
+#else
+typedef float2 pair;
+typedef float4 vector;
+#define VECTOR 4
+#endif
+
 // Of parameters a and b: the elements (1, 1), (1, 2) and (2, 2); of one parameter the first.
 inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, reals* f22) {
   *f12 = (reals)(R(0.0));
@@ -61,30 +71,49 @@ inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, r
 #endif
 }
 
-// `count` points from params on, to out on. A work-item takes LANES points.
+// `count` points from params on, to out on. On GPUs a work-item takes EACH points, GROUP apart, so that as many reads are under way; what
+// three elements each would leave as gaps between writes is put in a row through local memory. On CPUs it takes LANES points.
 __kernel void small(__global const real* restrict params, const ulong first, const ulong count, __global real* restrict out,
                     const ulong first_out) {
   params += first * WIDTH;
   out += first_out * TRIANGLE;
 #if LANES == 1
-  const ulong point = get_global_id(0);
-  const bool there = point < count;
-  const real a = there ? params[point * WIDTH] : R(1.0), b = there && WIDTH == 2 ? params[point * WIDTH + WIDTH - 1] : R(1.0);
-  real f11, f12, f22;
-  small_matrix(a, b, &f11, &f12, &f22);
-#if WIDTH == 1
-  if (there) out[point] = f11;
-#else
-  // Three each would be written with gaps between: through local memory they are written in a row.
-  __local real rows[3 * GROUP];
   const uint id = (uint)get_local_id(0);
-  rows[3 * id] = f11;
-  rows[3 * id + 1] = f12;
-  rows[3 * id + 2] = f22;
+  const ulong begin = (ulong)get_group_id(0) * (EACH * GROUP);
+  const uint points = (uint)min((ulong)(EACH * GROUP), count - min(begin, count));
+  params += begin * WIDTH;
+  out += begin * TRIANGLE;
+  real a[EACH], b[EACH];
+  UNROLL for (uint k = 0; k < EACH; ++k) {
+    const uint point = k * GROUP + id;
+    a[k] = b[k] = R(1.0);
+    if (point < points) {
+#if WIDTH == 2
+      const pair both = ((__global const pair*)params)[point];
+      a[k] = both.s0, b[k] = both.s1;
+#else
+      a[k] = params[point];
+#endif
+    }
+  }
+#if WIDTH == 1
+  UNROLL for (uint k = 0; k < EACH; ++k) {
+    real f11, f12, f22;
+    small_matrix(a[k], b[k], &f11, &f12, &f22);
+    if (k * GROUP + id < points) out[k * GROUP + id] = f11;
+  }
+#else
+  __local real rows[3 * EACH * GROUP] __attribute__((aligned(16)));
+  UNROLL for (uint k = 0; k < EACH; ++k) {
+    __local real* const row = rows + 3 * (k * GROUP + id);
+    real f11, f12, f22;
+    small_matrix(a[k], b[k], &f11, &f12, &f22);
+    row[0] = f11, row[1] = f12, row[2] = f22;
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const ulong begin = (ulong)get_group_id(0) * GROUP;
-  const uint size = (uint)min((ulong)(3 * GROUP), 3 * (count - min(begin, count)));
-  for (uint e = id; e < size; e += GROUP) out[3 * begin + e] = rows[e];
+  const uint size = 3 * points, whole = first_out % VECTOR == 0 ? size / VECTOR * VECTOR : 0;  // of vectors aligned as they must be
+  for (uint e = VECTOR * id; e < whole; e += VECTOR * GROUP) *(__global vector*)(out + e) = *(const __local vector*)(rows + e);
+  for (uint e = whole + id; e < size; e += GROUP) out[e] = rows[e];
 #endif
 #else
   const ulong begin = get_global_id(0) * LANES;

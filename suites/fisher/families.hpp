@@ -1,5 +1,5 @@
 // The distributions whose Fisher matrix is known in closed form: names, parameters and where they lie. The formulas are in
-// kernels/fisher_closed.cl and, independently, in reference_points.cpp.
+// kernels/fisher_closed.cl and, independently, in points_reference.cpp.
 #pragma once
 
 #include <array>

@@ -69,11 +69,12 @@ PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem)
                  define("FAMILY", static_cast<std::uint64_t>(problem.family)) + define("WIDTH", problem.dim) +
                  define("TRIALS", binomial_trials);
   made.threads = device.cpu ? 1 : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, small ? 128 : 256));
-  made.points = small ? lanes * made.threads : 1;
+  const unsigned each = device.cpu ? 1 : 4;  // of `small`
+  made.points = small ? lanes * each * made.threads : 1;
   // 1024 parameters at a time: enough elements that the values before them, and the barriers, do not count.
   if (!small && !device.cpu) made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 1, 64));
   while ((made.points & (made.points - 1)) != 0) made.points &= made.points - 1;
-  made.options += define("POINTS", made.points) + define("GROUP", made.threads);
+  made.options += define("POINTS", made.points) + define("GROUP", made.threads) + define("EACH", each);
   return made;
 }
 
