@@ -75,6 +75,12 @@ SuiteInfo fisher_suite() {
        "a .npy file with the parameters of logistic (1 x dim) or softmax (classes x dim) regression; none: seeded",
        {"none"},
        Kind::file},
+      {"kernel",
+       "the fastest that works, or plain OpenCL C: auto sums matrices of models logistic and gaussian up to --dim 32 on fp64 "
+       "tensor "
+       "cores "
+       "where there are, whose last bits are others",
+       {"auto", "portable"}},
       {"data", "seeded scores: uniform in (-1, 1), or integers from -4 to 4, of which sums are exact", {"uniform", "integers"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};

@@ -2,8 +2,11 @@
 #include "suites/fisher/points_kernels.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "suites/fisher/gram_kernels.hpp"
 
 namespace mgpu::fisher {
 namespace {
@@ -11,18 +14,18 @@ namespace {
 constexpr Bytes least = 64;  // no buffer is empty
 constexpr Bytes largest_slot = Bytes{2} << 30;
 constexpr Items most_items = 4096;
+constexpr std::uint64_t most_tensor_dim = 32;
 
 std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
 // As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix has more tiles, four groups.
-// Scores at a time: what fits into 16 KiB of local memory. What was tried on an H200 (driver 580.159.04), logistic, 256 scores, the
-// kernel alone, ms; the products alone would take 0.41 for 100,000 matrices of 32, and 0.32 for 20,000 of 64 and 5,000 of 128:
-// - 100,000 of 32, units of two tiles: work-groups of 160 work-items with 171 registers 3.3 (5 groups of 32 on a multiprocessor);
-// of 128
-//   2.3 (8); of 128 with at most 168 registers 1.9 (12); of 32 1.77. Integers to floats by their bits instead of conversions: 1.77.
+// Scores at a time: what fits into 16 KiB of local memory. Tried on an H200 (driver 580.159.04), logistic, 256 scores, the kernel
+// alone; the products alone would take 0.41 ms for 100,000 matrices of 32, and 0.32 for 20,000 of 64 and 5,000 of 128:
+// - 100,000 of 32, two tiles a work-item: 3.3 ms in work-groups of 160 with 171 registers (5 groups of 32 on a multiprocessor),
+//   2.3 of 128 (8), 1.9 of 128 with at most 168 registers (12), 1.77 of 32.
 // - Blocks of a row in neighbouring banks: 5,000 of 128 1.45 -> 1.30.
-// - Units of one tile, 122 registers (16 groups of 32): 1.52; 20,000 of 64 1.18 -> 1.06; 5,000 of 128 1.30 -> 1.18. At most
-// 96: 1.49.
+// - One tile, 122 registers (16 groups of 32): 1.52; 20,000 of 64 1.18 -> 1.06; 5,000 of 128 1.30 -> 1.18.
+// - At most 96 registers: 1.49. 16 scores at a time 1.52; 7 for 128 1.27.
 void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
   made.units = single_units_of(problem.dim);
   const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
@@ -57,6 +60,51 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
     shape_of_models(device, problem, made);
   }
   return made;
+}
+
+// Tried on an H200 (driver 580.159.04), the kernel alone, against fisher_models.cl:
+// - 100,000 of 32 from 256 scores: logistic 1.05 ms against 1.51, Gaussian 1.21 against 1.54; 20,000 of 13 from 77 0.048 against
+//   0.069. Expected was 0.75: the tensor cores need 0.59 (768 products for 528), drawing 0.55 of the slots beside them.
+// - At most 96 registers 1.06 and 1.24, 64 1.12 and 2.74 (spilled).
+// - Several groups of 32 a matrix, each with bands of its own: 20,000 of 64 1.17 against 1.05, 5,000 of 128 1.28 against 1.18
+//   (Gaussian 1.28, 0.98): each converts the columns it needs to fp64, and 227 registers leave 8 groups on a multiprocessor.
+PointsVariant tensor_variant(const Problem& problem) {
+  PointsVariant made;
+  made.file = "fisher_models_dmma.cl";
+  made.entry = "matrices";
+  made.options = define("MODEL", static_cast<std::uint64_t>(problem.model)) + define("DIM", problem.dim);
+  made.threads = 32;
+  made.to_be_tried = true;
+  return made;
+}
+
+// Matrices of a few points, the parameters all 1, by both; from scores that fill no whole number of any kernel's chunks.
+bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& one, const PointsKernel& other) {
+  constexpr std::uint64_t points = 3;
+  constexpr std::uint32_t scores = 75, key = 1;
+  const std::uint64_t triangle = problem.triangle();
+  const std::vector<float> params(points * problem.width, 1.0f);
+  const auto in = device.allocate(params.size() * sizeof(float)), units = device.allocate(4096);
+  const auto matrices = [&](const PointsKernel& by) {
+    std::vector<float> out(points * triangle, std::nanf(""));
+    const auto made = device.allocate(out.size() * sizeof(float));
+    const std::size_t groups = (points + by.variant.points - 1) / by.variant.points, threads = by.variant.threads;
+    const auto ran = device.try_out([&](Stream& stream) {
+      stream.upload(*in, 0, std::as_bytes(std::span(params)));
+      if (!by.variant.units.empty()) stream.upload(*units, 0, std::as_bytes(std::span(by.variant.units)));
+      stream.launch(
+          *by.kernel, {{groups * threads, 1, 1}, {threads, 1, 1}},
+          {in.get(), std::uint64_t{0}, points, made.get(), std::uint64_t{0}, std::uint64_t{7}, units.get(), scores, key, key});
+      stream.download(*made, 0, std::as_writable_bytes(std::span(out)));
+    });
+    return ran ? out : std::vector<float>{};
+  };
+  const std::vector<float> a = matrices(one), b = matrices(other);
+  // Elements are sums of 75 products of numbers around 1, divided by 75; Gaussian ones of up to 16 to the fourth.
+  for (std::size_t e = 0; e < a.size() && e < b.size(); ++e) {
+    if (!(std::abs(a[e] - b[e]) <= 1e-5f * (1 + std::abs(b[e])))) return false;
+  }
+  return !a.empty() && a.size() == b.size();
 }
 
 PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem) {
@@ -118,8 +166,31 @@ std::vector<std::uint32_t> single_units_of(std::uint64_t dim) {
   return units;
 }
 
-PointsVariant points_variant(const DeviceTraits& device, const Problem& problem) {
-  return problem.regime == Regime::models ? models_variant(device, problem) : closed_variant(device, problem);
+std::vector<PointsVariant> points_variants(const DeviceTraits& device, const Problem& problem) {
+  if (problem.regime != Regime::models) return {closed_variant(device, problem)};
+  std::vector<PointsVariant> all;
+  if (device.fp64_tensor && !problem.portable && problem.model != Model::softmax && problem.dim <= most_tensor_dim)
+    all.push_back(tensor_variant(problem));
+  all.push_back(models_variant(device, problem));
+  return all;
+}
+
+PointsKernel make_points_kernel(DeviceResources& device, const Problem& problem) {
+  const std::vector<PointsVariant> variants = points_variants(device.traits(), problem);
+  const auto make = [&](const PointsVariant& variant) {
+    return exact_kernel(device, variant.file.c_str(), variant.entry.c_str(), variant.options);
+  };
+  PointsKernel plain{variants.back(), make(variants.back())};
+  for (const PointsVariant& variant : variants) {
+    if (!variant.to_be_tried) break;
+    try {
+      PointsKernel made{variant, make(variant)};
+      if (agree(device, problem, made, plain)) return made;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::device) throw;
+    }
+  }
+  return plain;
 }
 
 PointsLayout points_layout(const Problem& problem, Mode mode, Items fits) {

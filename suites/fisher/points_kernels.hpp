@@ -24,8 +24,17 @@ struct PointsVariant {
   unsigned points = 1;   // that a work-group, or where it has one work-item that one, takes
   unsigned threads = 1;  // a work-group's
   std::vector<std::uint32_t> units;
+  bool to_be_tried = false;  // must show first that it builds, and that it computes what the plain one does
 };
-PointsVariant points_variant(const DeviceTraits& device, const Problem& problem);
+// Those that may be asked of a device, best first; the last is plain OpenCL C.
+std::vector<PointsVariant> points_variants(const DeviceTraits& device, const Problem& problem);
+
+struct PointsKernel {
+  PointsVariant variant;
+  std::unique_ptr<Kernel> kernel;
+};
+// The first of the variants that works on this device.
+PointsKernel make_points_kernel(DeviceResources& device, const Problem& problem);
 
 // What a program allocates, in bytes; input and output are two each end to end.
 struct PointsLayout {

@@ -1,19 +1,14 @@
 // Copies and launches of one device; the kernels are kernels/fisher_models.cl, fisher_categorical.cl and fisher_closed.cl.
 #include "suites/fisher/points_program.hpp"
 
-#include <algorithm>
-
-#include "suites/fisher/gram_kernels.hpp"
-
 namespace mgpu::fisher {
 
 PointsProgram::PointsProgram(PointsWorkload& workload, DeviceResources& device, Mode mode, Items fits)
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
-      variant_(points_variant(device.traits(), problem_)),
-      layout_(points_layout(problem_, mode, fits)),
-      kernel_(exact_kernel(device, variant_.file.c_str(), variant_.entry.c_str(), variant_.options)) {
+      kernel_(make_points_kernel(device, problem_)),
+      layout_(points_layout(problem_, mode, fits)) {
   for (unsigned i = 0; i < layout_.buffers; ++i) {
     input_[i] = device.allocate(layout_.input);
     output_[i] = device.allocate(layout_.output);
@@ -32,7 +27,7 @@ void PointsProgram::download(std::uint64_t first, std::uint64_t end, Bytes offse
 }
 
 void PointsProgram::upload_units(Stream& stream) {
-  if (!units_there_ && !variant_.units.empty()) stream.upload(*units_, 0, std::as_bytes(std::span(variant_.units)));
+  if (!units_there_ && !kernel_.variant.units.empty()) stream.upload(*units_, 0, std::as_bytes(std::span(kernel_.variant.units)));
   units_there_ = true;
 }
 
@@ -51,12 +46,12 @@ void PointsProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   if (end_to_end) upload(begin, end, buffer, stream);
   if (count > 0) {
     const std::uint64_t first = end_to_end ? 0 : begin;
-    const std::size_t groups = (count + variant_.points - 1) / variant_.points, threads = variant_.threads;
+    const std::size_t groups = (count + kernel_.variant.points - 1) / kernel_.variant.points, threads = kernel_.variant.threads;
     const Grid grid{{groups * threads, 1, 1}, {threads, 1, 1}};
     if (problem_.regime == Regime::closed) {
-      stream.launch(*kernel_, grid, {input_[buffer].get(), first, count, output_[buffer].get(), first});
+      stream.launch(*kernel_.kernel, grid, {input_[buffer].get(), first, count, output_[buffer].get(), first});
     } else {
-      stream.launch(*kernel_, grid,
+      stream.launch(*kernel_.kernel, grid,
                     {input_[buffer].get(), first, count, output_[buffer].get(), first, begin, units_.get(),
                      static_cast<std::uint32_t>(problem_.scores), static_cast<std::uint32_t>(problem_.seed),
                      static_cast<std::uint32_t>(problem_.seed >> 32)});

@@ -29,9 +29,8 @@ class PointsProgram : public DeviceProgram {
   PointsWorkload& workload_;
   const Problem& problem_;
   const Mode mode_;
-  const PointsVariant variant_;
+  const PointsKernel kernel_;
   const PointsLayout layout_;
-  std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<Buffer> input_[2], output_[2], units_;
   bool units_there_ = false;
 

@@ -124,6 +124,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.family = family_of(options.at("family"));
   problem.wide = options.at("precision") == "fp64";
   problem.integers = options.at("data") == "integers";
+  problem.portable = options.at("kernel") == "portable";
   problem.seed = params.seed;
   problem.points = params.size;
   problem.width = count(params, "dim", problem.regime == Regime::empirical ? 256 : problem.regime == Regime::models ? 32 : 16);

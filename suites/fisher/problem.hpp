@@ -19,6 +19,7 @@ struct Problem {
   Family family = Family::normal;
   bool wide = false;         // float64 instead of float32
   bool integers = false;     // seeded scores are small integers
+  bool portable = false;     // plain OpenCL C, the same bits on every device
   std::uint64_t points = 0;  // score vectors, rows of a design matrix, or points of a manifold
   std::uint64_t width = 0;   // numbers of a point in the input
   std::uint64_t classes = 1;

@@ -158,6 +158,28 @@ TEST_CASE("units hold every tile on and above the diagonal exactly once, two wit
   }
 }
 
+TEST_CASE(
+    "tensor cores are asked only where they are fast, for small matrices whose scores have products, and never by --kernel "
+    "portable") {
+  DeviceTraits traits;
+  traits.max_work_group = 1024;
+  const auto variants = [&](const std::map<std::string, std::string>& given) {
+    auto options = given;
+    options["regime"] = "models";
+    return points_variants(traits, problem_of(fisher_params(10, options)));
+  };
+  CHECK(variants({{"model", "logistic"}}).size() == 1);
+  traits.fp64_tensor = true;
+  for (const char* model : {"logistic", "gaussian"}) {
+    const std::vector<PointsVariant> both = variants({{"model", model}});
+    REQUIRE(both.size() == 2);
+    CHECK((both.front().to_be_tried && !both.back().to_be_tried));
+    CHECK(variants({{"model", model}, {"kernel", "portable"}}).size() == 1);
+    CHECK(variants({{"model", model}, {"dim", "40"}}).size() == 1);
+  }
+  CHECK(variants({{"model", "softmax"}}).size() == 1);
+}
+
 TEST_CASE("problems take their defaults from the regime, and what cannot be done is refused with what can") {
   CHECK(problem_of(fisher_params(10)).dim == 256);
   CHECK(problem_of(fisher_params(10, {{"model", "softmax"}, {"dim", "5"}, {"classes", "3"}})).dim == 15);
