@@ -170,18 +170,19 @@ inline real common_of(const real all) {
 }
 
 #if LANES == 1
-// A work-group takes POINTS points: first their values, in local memory, then all elements side by side. Where an element's row and column
-// are found takes most instructions: up to TABLE parameters they are found once for all points and kept. Above, a work-item goes on from
-// the first of AT_ONCE elements, but elements of fp64 four apart share their banks eight times over.
-// Of copying on an H200, Dirichlet of 64, fp32: 0.92 four at a time, 0.49 one by one; fp64: 0.25 and 0.92; of 16, fp32: 0.75, 0.73.
-#define TABLE 96
-#if REAL64 || WIDTH <= TABLE
+// A work-group takes POINTS points: first their values, in local memory, then all elements side by side. Finding an element's row and column
+// takes most instructions. fp32: a work-item finds the first of four and goes on from it, and writes them at once. fp64: elements four apart
+// would share their banks eight times over; places are found once for all points, and kept, where that takes little memory.
+// Of copying (suite's own kernel alone, H200, driver 580.159.04), fp32, Dirichlet of 64: four at a time 0.92, one by one 0.49, one by one with
+// kept places, expected to be no slower than four, 0.87; of 16: 0.75, -, 0.72. fp64, of 64: 0.25, 0.87, 0.96; of 16: -, 0.73, 0.96.
+#if REAL64
 #define AT_ONCE 1
 #define STORE_ALL(from, to) *(to) = (from)[0]
 #else
 #define AT_ONCE 4
 #define STORE_ALL(from, to) *(__global float4*)(to) = (float4)((from)[0], (from)[1], (from)[2], (from)[3])
 #endif
+#define KEEP_PLACES (REAL64 && WIDTH <= 96)
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global const real* restrict params, const ulong first,
                                                                           const ulong count, __global real* restrict out,
                                                                           const ulong first_out) {
@@ -190,7 +191,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
   const ulong begin = (ulong)get_group_id(0) * POINTS;
   const uint points = (uint)min((ulong)POINTS, count - begin);
   params += (first + begin) * WIDTH;
-#if WIDTH <= TABLE
+#if KEEP_PLACES
   __local ushort places[TRIANGLE];
   for (uint e = id; e < TRIANGLE; e += GROUP) {
     const uint i = triangle_row(e, WIDTH);
@@ -241,7 +242,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
   const ulong out_at = (first_out + begin) * TRIANGLE;
   out += out_at;
   const uint triangle = WIDTH * (WIDTH + 1) / 2, size = points * triangle;
-#if WIDTH <= TABLE
+#if KEEP_PLACES
   for (uint e = id; e < size; e += GROUP) {
     const uint p = e / triangle, place = places[e - p * triangle], i = place & 255, j = place >> 8;
     __local const real* const v = values + p * WIDTH;

@@ -10,7 +10,11 @@ typedef double real;
 #else
 typedef float real;
 #endif
+#ifdef FISHER_ROLLED  // some compilers for CPUs take minutes for unrolled sums
+#define UNROLL
+#else
 #define UNROLL _Pragma("unroll")
+#endif
 
 // The tree over the first `count` of v.
 inline double tree_sum(double* v, const uint count) {
