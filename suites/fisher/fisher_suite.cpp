@@ -66,7 +66,8 @@ SuiteInfo fisher_suite() {
       {"family", "of --regime closed", {family_names.begin(), family_names.end()}},
       {"precision", "of inputs and sums; an empirical F is float64 in any case", {"fp32", "fp64"}},
       {"dim",
-       "numbers of a point, which is the dimension of F but for softmax regression; auto: 256, models 32, closed 16",
+       "numbers of a point, which is the dimension of F but for softmax regression; auto: 256 (softmax regression 64), models 32, "
+       "closed 16",
        {"auto"},
        Kind::count},
       {"classes", "of empirical softmax regression, whose F has --dim times as many rows; auto: 4", {"auto"}, Kind::count},

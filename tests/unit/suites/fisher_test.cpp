@@ -182,6 +182,7 @@ TEST_CASE(
 
 TEST_CASE("problems take their defaults from the regime, and what cannot be done is refused with what can") {
   CHECK(problem_of(fisher_params(10)).dim == 256);
+  CHECK(problem_of(fisher_params(10, {{"model", "softmax"}})).dim == 256);
   CHECK(problem_of(fisher_params(10, {{"model", "softmax"}, {"dim", "5"}, {"classes", "3"}})).dim == 15);
   CHECK(problem_of(fisher_params(10, {{"regime", "models"}})).model == Model::softmax);
   CHECK(problem_of(fisher_params(10, {{"regime", "closed"}, {"family", "beta"}})).dim == 2);
