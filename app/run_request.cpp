@@ -51,6 +51,14 @@ void parse_number(const std::string& from, const std::string& text) {
                 fmt::format("{}: {} is no number; accepted: a finite number like 2, -0.5, 1e-3", from, in_quotes(text)));
 }
 
+void check_readable(const std::string& from, const std::string& name) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(name, ignored);
+  if (!folder && std::ifstream(name)) return;
+  throw Error(ErrorKind::input, fmt::format("{}: {} {}; accepted: a readable file", from, in_quotes(name),
+                                            folder ? "is a directory" : "cannot be read"));
+}
+
 std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Settings& settings) {
   std::map<std::string, std::string> options;
   for (const SuiteOption& option : suite.options) {
@@ -61,6 +69,8 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
       options[option.name] = std::to_string(parse_count(given->from, given->value));
     } else if (option.kind == SuiteOption::Kind::number) {
       parse_number(given->from, given->value);
+    } else if (option.kind == SuiteOption::Kind::file) {
+      check_readable(given->from, given->value);
     } else {
       throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, in_quotes(given->value),
                                                 suite.name, joined(option.values)));
@@ -106,12 +116,7 @@ std::vector<std::filesystem::path> input_files(const Settings& settings, std::sp
   }
   std::vector<std::filesystem::path> files;
   for (const std::string& name : names) {
-    std::error_code ignored;
-    const bool folder = std::filesystem::is_directory(name, ignored);
-    if (folder || !std::ifstream(name)) {
-      throw Error(ErrorKind::input, fmt::format("{}: {} {}; accepted: a readable file", given->from, in_quotes(name),
-                                                folder ? "is a directory" : "cannot be read"));
-    }
+    check_readable(given->from, name);
     files.emplace_back(name);
   }
   return files;

@@ -74,7 +74,7 @@ def include_breach(path, place, layer, quoted, angled):
         if layer not in LAYERS:
             return "unknown layer"
         return None if target[0] == "lib" and (target[1] == layer or target[1] in LAYERS[layer]) else "arrow"
-    own = target[0] == "suites" and (target[1] == place[1] or target[1] == "suites.hpp")
+    own = target[0] == "suites" and target[1] in (place[1], "common", "suites.hpp")
     return None if own or (target[0] == "lib" and target[1] in SUITES_MAY) else "arrow"
 
 

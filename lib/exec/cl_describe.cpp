@@ -120,6 +120,7 @@ DeviceTraits traits_of(const Device& facts) {
   traits.max_allocation = facts.max_allocation;
   traits.local_memory = facts.local_memory;
   traits.fp64 = facts.fp64;
+  traits.fp64_tensor = facts.compute_capability == 90u || facts.compute_capability == 100u;  // H100, H200, GH200; B200
   return traits;
 }
 

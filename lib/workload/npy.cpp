@@ -14,8 +14,14 @@ namespace {
 
 constexpr const char* kAccepted = "; accepted: .npy of two dimensions, C order, float32 (<f4) or float64 (<f8)";
 
-Error bad(const std::filesystem::path& file, const std::string& why) {
-  return Error(ErrorKind::input, "--input " + file.string() + ": " + why + kAccepted);
+// A file, and the option that named it.
+struct Named {
+  const std::filesystem::path& file;
+  const char* option;
+};
+
+Error bad(const Named& named, const std::string& why) {
+  return Error(ErrorKind::input, named.option + (" " + named.file.string()) + ": " + why + kAccepted);
 }
 
 struct Header {
@@ -54,7 +60,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> two_counts(std::string_vi
   return std::pair{counts[0], counts[1]};
 }
 
-NpyShape parse_dictionary(const std::filesystem::path& file, std::string_view text) {
+NpyShape parse_dictionary(const Named& named, std::string_view text) {
   NpyShape shape;
   const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"), extent = value_of(text, "shape");
   if (type.starts_with("'<f4'")) {
@@ -62,25 +68,26 @@ NpyShape parse_dictionary(const std::filesystem::path& file, std::string_view te
   } else if (type.starts_with("'<f8'")) {
     shape.element = 8;
   } else {
-    throw bad(file, "elements of type " + in_quotes(type.substr(0, type.find_first_of(",}"))));
+    throw bad(named, "elements of type " + in_quotes(type.substr(0, type.find_first_of(",}"))));
   }
-  if (!order.starts_with("False")) throw bad(file, order.starts_with("True") ? "Fortran order" : "no order");
+  if (!order.starts_with("False")) throw bad(named, order.starts_with("True") ? "Fortran order" : "no order");
   const auto counts = two_counts(extent);
-  if (!counts) throw bad(file, "shape " + in_quotes(extent.substr(0, extent.find(')') + 1)));
+  if (!counts) throw bad(named, "shape " + in_quotes(extent.substr(0, extent.find(')') + 1)));
   shape.rows = counts->first;
   shape.columns = counts->second;
   constexpr std::uint64_t most = std::uint64_t{1} << 31;  // so that no product overflows
   if (shape.rows > most || shape.columns > most)
-    throw bad(file, "shape " + in_quotes(extent.substr(0, extent.find(')') + 1)) + " is too large");
+    throw bad(named, "shape " + in_quotes(extent.substr(0, extent.find(')') + 1)) + " is too large");
   return shape;
 }
 
-Header read_header(const std::filesystem::path& file) {
+Header read_header(const Named& named) {
+  const std::filesystem::path& file = named.file;
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw bad(file, "cannot be read");
+  if (!in) throw bad(named, "cannot be read");
   unsigned char start[12] = {};
   in.read(reinterpret_cast<char*>(start), 10);
-  if (in.gcount() != 10 || std::string_view(reinterpret_cast<char*>(start), 6) != "\x93NUMPY") throw bad(file, "not a .npy file");
+  if (in.gcount() != 10 || std::string_view(reinterpret_cast<char*>(start), 6) != "\x93NUMPY") throw bad(named, "not a .npy file");
   Bytes length = start[8] | start[9] << 8, begin = 10;
   if (start[6] > 1) {  // versions 2 and 3 have four bytes of length
     in.read(reinterpret_cast<char*>(start) + 10, 2);
@@ -90,29 +97,30 @@ Header read_header(const std::filesystem::path& file) {
   constexpr Bytes longest = Bytes{1} << 20;
   std::string text(static_cast<std::size_t>(std::min(length, longest)), '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in || length > longest) throw bad(file, "its header is cut off");
-  Header header{parse_dictionary(file, text), begin + length};
+  if (!in || length > longest) throw bad(named, "its header is cut off");
+  Header header{parse_dictionary(named, text), begin + length};
   std::error_code error;
   const Bytes size = std::filesystem::file_size(file, error);
   if (error || size != header.data + header.shape.bytes()) {
-    throw bad(file, "it has " + std::to_string(size) + " bytes, not the " + std::to_string(header.data + header.shape.bytes()) +
-                        " of a " + std::to_string(header.shape.rows) + " x " + std::to_string(header.shape.columns) + " matrix");
+    throw bad(named, "it has " + std::to_string(size) + " bytes, not the " + std::to_string(header.data + header.shape.bytes()) +
+                         " of a " + std::to_string(header.shape.rows) + " x " + std::to_string(header.shape.columns) + " matrix");
   }
   return header;
 }
 
 }  // namespace
 
-NpyShape read_npy_shape(const std::filesystem::path& file) { return read_header(file).shape; }
+NpyShape read_npy_shape(const std::filesystem::path& file, const char* option) { return read_header({file, option}).shape; }
 
-void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to) {
-  const Header header = read_header(file);
+void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to, const char* option) {
+  const Named named{file, option};
+  const Header header = read_header(named);
   if (header.shape.rows != shape.rows || header.shape.columns != shape.columns || header.shape.element != shape.element)
-    throw bad(file, "its shape has changed");
+    throw bad(named, "its shape has changed");
   std::ifstream in(file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(header.data));
   in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
-  if (!in) throw bad(file, "cannot be read to its end");
+  if (!in) throw bad(named, "cannot be read to its end");
 }
 
 void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<const std::byte> elements) {

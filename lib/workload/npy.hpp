@@ -17,13 +17,13 @@ struct NpyShape {
   Bytes bytes() const { return rows * columns * element; }
 };
 
-// Of the file's header; checks that the file is as long as it says. Throws Error(input), naming --input, the file and what is
+// Of the file's header; checks that the file is as long as it says. Throws Error(input), naming the option, the file and what is
 // accepted.
-NpyShape read_npy_shape(const std::filesystem::path& file);
+NpyShape read_npy_shape(const std::filesystem::path& file, const char* option = "--input");
 
 // The elements, row by row, into `to`, which has shape.bytes(). Throws Error(input), also when the file changed its shape
 // meanwhile.
-void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to);
+void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to, const char* option = "--input");
 
 // Version 1.0, written beside `file` and renamed, so that it is whole or not there. Throws Error(output), naming --output.
 void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<const std::byte> elements);

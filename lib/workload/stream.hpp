@@ -46,8 +46,8 @@ struct Rows {  // `count` pieces of `length` bytes, `..._stride` bytes from one 
   Bytes device_offset = 0, device_stride = 0, host_stride = 0;
 };
 
-// Three in-order queues of one device: upload, compute, download. A launch starts after the uploads enqueued before it, and within a
-// slice (or a collect) a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
+// Three in-order queues of one device: upload, compute, download. A launch starts after the uploads enqueued before it, and within
+// a slice (or a collect) a download after the launches before it; nothing else is ordered between the queues. Nothing blocks; host
 // memory given to upload or download must stay valid and untouched until the slice is finished. Failures throw Error(device),
 // Error(out_of_memory).
 class Stream {
@@ -78,6 +78,7 @@ struct DeviceTraits {
   std::size_t max_work_group = 1;
   Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
   bool fp64 = false;
+  bool fp64_tensor = false;  // multiplies fp64 in small matrices as fast as fp32 one by one
 };
 
 // Used at set-up, never inside a sample. Allocations count against the device's memory: Error(out_of_memory) when it is full.

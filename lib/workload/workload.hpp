@@ -103,7 +103,8 @@ class Workload {
 // An option of one suite: `--tree plain|rfc6962`. The first value is the default.
 struct SuiteOption {
   // name: one of `values`. count: one of them, or a count as parse_count reads it; kept as plain digits. number: any finite number.
-  enum class Kind { name, count, number };
+  // file: the first of them, or the name of a readable file.
+  enum class Kind { name, count, number, file };
   std::string name, help;
   std::vector<std::string> values;
   Kind kind = Kind::name;

@@ -1,8 +1,6 @@
 // What came back, its digest and its verification.
 #include "suites/matrix/matrix_workload.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -10,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
+#include "suites/common/sha256_hex.hpp"
 #include "suites/matrix/layout.hpp"
 #include "suites/matrix/matrix_program.hpp"
 
@@ -33,22 +32,6 @@ Shape shape_of(const Problem& problem, const Geometry& geometry) {
       per_item(c_in + (problem.axis == Axis::cols ? 0 : problem.a_bytes()) + (problem.axis == Axis::rows ? 0 : problem.b_bytes()));
   shape.cost.replicated = problem.axis == Axis::rows ? problem.b_bytes() : problem.axis == Axis::cols ? problem.a_bytes() : 0;
   return shape;
-}
-
-std::string sha256_hex(std::span<const std::byte> bytes) {
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1 ||
-      EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) != 1 || EVP_DigestFinal_ex(context.get(), digest, &size) != 1) {
-    throw Error(ErrorKind::internal, "matrix: OpenSSL has no SHA-256");
-  }
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) {
-    hex += "0123456789abcdef"[digest[i] >> 4];
-    hex += "0123456789abcdef"[digest[i] & 15];
-  }
-  return hex;
 }
 
 }  // namespace

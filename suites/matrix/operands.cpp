@@ -7,16 +7,10 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/uniform_element.hpp"
 
 namespace mgpu::matrix {
 namespace {
-
-template <class Real>
-Real element(std::uint64_t bits, bool integer) {
-  if (integer) return static_cast<Real>(static_cast<std::int64_t>(bits % 9) - 4);
-  constexpr int kept = sizeof(Real) == 4 ? 24 : 53;  // every one of these values is exact
-  return static_cast<Real>(bits >> (64 - kept)) * (Real{2} / static_cast<Real>(std::uint64_t{1} << kept)) - Real{1};
-}
 
 template <class Real>
 void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned threads) {
@@ -25,7 +19,7 @@ void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned t
   const std::uint64_t count = to.size() / sizeof(Real);
   parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t chunk) {
     const std::uint64_t end = std::min(count, (chunk + 1) * at_once);
-    for (std::uint64_t i = chunk * at_once; i < end; ++i) values[i] = element<Real>(splitmix64(seed, i), integers);
+    for (std::uint64_t i = chunk * at_once; i < end; ++i) values[i] = uniform_element<Real>(splitmix64(seed, i), integers);
   });
 }
 

@@ -1,5 +1,5 @@
-// What a Merkle tree is here: which bytes are hashed, how leaves fall into items, and how ranges of items fall into nodes of the
-// fixed binary tree above them. Pure; hashes nothing.
+// What a Merkle tree is here: which bytes are hashed, how leaves fall into items. The fixed tree above the
+// items is suites/common/block_tree.hpp. Pure; hashes nothing.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/base/units.hpp"
+#include "suites/common/block_tree.hpp"
 
 namespace mgpu::merkle {
 
@@ -28,11 +28,7 @@ TreeKind tree_kind(const std::string& name);  // throws Error(usage)
 
 std::string hex(const Digest& digest);  // lower case
 
-constexpr unsigned ceil_log2(std::uint64_t n) {
-  unsigned k = 0;
-  while (k < 63 && (std::uint64_t{1} << k) < n) ++k;
-  return k;
-}
+using block_tree::ceil_log2, block_tree::coalesce, block_tree::cover, block_tree::Range, block_tree::TreeNode;
 
 // An item is an aligned subtree of 2^height leaves; the last may be ragged. At most 1024 items, so that one work-group can reduce
 // them; at least 32 leaves each. No leaves at all are one item, so that every problem has work to hand out.
@@ -46,50 +42,12 @@ struct Geometry {
   std::uint64_t first_leaf(Items item) const;  // of `items`: the number of leaves
 };
 
-// Node `index` of level `level` over the items: covers [index << level, min((index + 1) << level, items)).
-struct TreeNode {
-  unsigned level = 0;
-  Items index = 0;
-  Items begin() const { return index << level; }
-  Items end(Items items) const;
-  bool operator==(const TreeNode&) const = default;
-};
-
-// The fewest nodes of the tree over `items` that cover [begin, end) exactly, in order. end <= items <= max_items.
-std::vector<TreeNode> cover(Items begin, Items end, Items items);
-
-struct Range {
-  Items begin = 0, end = 0;
-  bool operator==(const Range&) const = default;
-};
-// Sorted, with neighbours joined. The ranges do not overlap.
-std::vector<Range> coalesce(std::vector<Range> ranges);
-
 // A node and its digest, as a device hands it over.
 struct Partial {
   TreeNode node;
   Digest digest{};
 };
 
-// What is known of the tree over the items. Overlapping nodes are welcome: they agree.
-class PartialTree {
- public:
-  explicit PartialTree(Items items);
-  void clear();
-  void set(const TreeNode& node, const Digest& digest);
-  const Digest* find(const TreeNode& node) const;  // null: not known
-  unsigned root_level() const { return static_cast<unsigned>(levels_.size()) - 1; }
-  // The known nodes that are under no other known node, in order. Throws Error(internal) unless they cover all items.
-  std::vector<TreeNode> frontier() const;
-
- private:
-  struct Entry {
-    bool known = false;
-    Digest digest{};
-  };
-  void append_frontier(const TreeNode& node, std::vector<TreeNode>& out) const;
-  Items items_;
-  std::vector<std::vector<Entry>> levels_;
-};
+using PartialTree = block_tree::PartialTree<Digest>;
 
 }  // namespace mgpu::merkle

@@ -1,0 +1,326 @@
+// Fisher matrices in closed form at many points: the upper half of each, row after row. The reference is
+// suites/fisher/points_reference.cpp; the formulas are textbook ones, trigamma is that of kernels/fisher_math.cl. What counts is how fast
+// results are written, so work-items write side by side.
+//
+// Given by -D: REAL64, LANES (see fisher_math.cl), FAMILY (its number in suites/fisher/families.hpp), WIDTH (parameters), GROUP (work-items
+// of a work-group), TRIALS (of the binomial), EACH (points of a work-item of `small`) and POINTS (of a work-group of `square`).
+#include "fisher_math.cl"
+
+#define NORMAL 0
+#define NORMAL_VARIANCE 1
+#define GAMMA 2
+#define GAMMA_MEAN 3
+#define BETA 4
+#define DIRICHLET 5
+#define CATEGORICAL 6
+#define CATEGORICAL_FREE 7
+#define POISSON 8
+#define GEOMETRIC 9
+#define EXPONENTIAL 10
+#define LAPLACE 11
+#define BINOMIAL 12
+
+#define TRIANGLE ((ulong)WIDTH * (WIDTH + 1) / 2)
+
+#if WIDTH <= 2
+#if REAL64
+typedef double2 pair;
+typedef double2 vector;
+#define VECTOR 2
+#else
+typedef float2 pair;
+typedef float4 vector;
+#define VECTOR 4
+#endif
+
+// Of parameters a and b: the elements (1, 1), (1, 2) and (2, 2); of one parameter the first.
+inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, reals* f22) {
+  *f12 = (reals)(R(0.0));
+  *f22 = (reals)(R(0.0));
+#if FAMILY == NORMAL
+  *f11 = R(1.0) / (b * b);
+  *f22 = R(2.0) * *f11;
+#elif FAMILY == NORMAL_VARIANCE
+  *f11 = R(1.0) / b;
+  *f22 = R(0.5) * (*f11 * *f11);
+#elif FAMILY == GAMMA
+  const reals reciprocal = R(1.0) / b;
+  *f11 = trigamma(a);
+  *f12 = -reciprocal;
+  *f22 = (a * reciprocal) * reciprocal;
+#elif FAMILY == GAMMA_MEAN
+  const reals reciprocal = R(1.0) / b;
+  *f11 = trigamma(a) - R(1.0) / a;
+  *f22 = (a * reciprocal) * reciprocal;
+#elif FAMILY == BETA
+  const reals both = trigamma(a + b);
+  *f11 = trigamma(a) - both;
+  *f12 = -both;
+  *f22 = trigamma(b) - both;
+#elif FAMILY == POISSON
+  *f11 = R(1.0) / a;
+#elif FAMILY == GEOMETRIC
+  *f11 = R(1.0) / ((a * a) * (R(1.0) - a));
+#elif FAMILY == EXPONENTIAL
+  *f11 = R(1.0) / (a * a);
+#elif FAMILY == LAPLACE
+  *f11 = R(1.0) / (b * b);
+  *f22 = *f11;
+#elif FAMILY == BINOMIAL
+  *f11 = (real)(TRIALS) / (a * (R(1.0) - a));
+#endif
+}
+
+// `count` points from params on, to out on. On GPUs a work-item takes EACH points, GROUP apart, so that as many reads are under way; what
+// three elements each would leave as gaps between writes is put in a row through local memory. On CPUs it takes LANES points.
+__kernel void small(__global const real* restrict params, const ulong first, const ulong count, __global real* restrict out,
+                    const ulong first_out) {
+  params += first * WIDTH;
+  out += first_out * TRIANGLE;
+#if LANES == 1
+  const uint id = (uint)get_local_id(0);
+  const ulong begin = (ulong)get_group_id(0) * (EACH * GROUP);
+  const uint points = (uint)min((ulong)(EACH * GROUP), count - min(begin, count));
+  params += begin * WIDTH;
+  out += begin * TRIANGLE;
+  real a[EACH], b[EACH];
+  UNROLL for (uint k = 0; k < EACH; ++k) {
+    const uint point = k * GROUP + id;
+    a[k] = b[k] = R(1.0);
+    if (point < points) {
+#if WIDTH == 2
+      const pair both = ((__global const pair*)params)[point];
+      a[k] = both.s0, b[k] = both.s1;
+#else
+      a[k] = params[point];
+#endif
+    }
+  }
+#if WIDTH == 1
+  UNROLL for (uint k = 0; k < EACH; ++k) {
+    real f11, f12, f22;
+    small_matrix(a[k], b[k], &f11, &f12, &f22);
+    if (k * GROUP + id < points) out[k * GROUP + id] = f11;
+  }
+#else
+  __local real rows[3 * EACH * GROUP] __attribute__((aligned(16)));
+  UNROLL for (uint k = 0; k < EACH; ++k) {
+    __local real* const row = rows + 3 * (k * GROUP + id);
+    real f11, f12, f22;
+    small_matrix(a[k], b[k], &f11, &f12, &f22);
+    row[0] = f11, row[1] = f12, row[2] = f22;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint size = 3 * points, whole = first_out % VECTOR == 0 ? size / VECTOR * VECTOR : 0;  // of vectors aligned as they must be
+  for (uint e = VECTOR * id; e < whole; e += VECTOR * GROUP) *(__global vector*)(out + e) = *(const __local vector*)(rows + e);
+  for (uint e = whole + id; e < size; e += GROUP) out[e] = rows[e];
+#endif
+#else
+  const ulong begin = get_global_id(0) * LANES;
+  if (begin >= count) return;
+  const uint size = (uint)min((ulong)LANES, count - begin);
+  reals a = (reals)(R(1.0)), b = (reals)(R(1.0)), f11, f12, f22;
+  for (uint l = 0; l < size; ++l) {
+    LANE(a, l) = params[(begin + l) * WIDTH];
+    LANE(b, l) = params[(begin + l) * WIDTH + WIDTH - 1];
+  }
+  small_matrix(a, b, &f11, &f12, &f22);
+  for (uint l = 0; l < size; ++l) {
+    __global real* to = out + (begin + l) * TRIANGLE;
+    to[0] = LANE(f11, l);
+#if WIDTH == 2
+    to[1] = LANE(f12, l);
+    to[2] = LANE(f22, l);
+#endif
+  }
+#endif
+}
+#endif
+
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL || FAMILY == CATEGORICAL_FREE
+// F = diag(value) + common (Dirichlet, free categorical), or diag(value) - value value^T (categorical).
+inline real element(const real vi, const real vj, const real common, const bool diagonal) {
+#if FAMILY == CATEGORICAL
+  return diagonal ? fma(-vi, vj, vi) : -(vi * vj);
+#else
+  return diagonal ? vi + common : common;
+#endif
+}
+
+// What all parameters of a point decide together is summed in CHAINS chains, every CHAINS-th parameter, and those along a tree.
+#define CHAINS 16
+#if FAMILY == CATEGORICAL
+#define START (-INFINITY)
+#define TOGETHER(a, b) fmax(a, b)
+#else
+#define START R(0.0)
+#define TOGETHER(a, b) ((a) + (b))
+#endif
+
+inline real common_of(const real all) {
+#if FAMILY == DIRICHLET
+  reals sum = (reals)(all);
+  sum = -trigamma(sum);
+  return LANE(sum, 0);
+#elif FAMILY == CATEGORICAL_FREE
+  return R(1.0) / (R(1.0) - all);
+#else
+  return all;
+#endif
+}
+
+#if LANES == 1
+// A work-group takes POINTS points: first their values, in local memory, then all elements side by side. Finding an element's row and column
+// takes most instructions. fp32: a work-item finds the first of four and goes on from it, and writes them at once. fp64: elements four apart
+// would share their banks eight times over; places are found once for all points, and kept, where that takes little memory.
+// Of copying (suite's own kernel alone, H200, driver 580.159.04), fp32, Dirichlet of 64: four at a time 0.92, one by one 0.49, one by one with
+// kept places, expected to be no slower than four, 0.87; of 16: 0.75, -, 0.72. fp64, of 64: 0.25, 0.87, 0.96; of 16: -, 0.73, 0.96.
+#if REAL64
+#define AT_ONCE 1
+#define STORE_ALL(from, to) *(to) = (from)[0]
+#else
+#define AT_ONCE 4
+#define STORE_ALL(from, to) *(__global float4*)(to) = (float4)((from)[0], (from)[1], (from)[2], (from)[3])
+#endif
+#define KEEP_PLACES (REAL64 && WIDTH <= 96)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global const real* restrict params, const ulong first,
+                                                                          const ulong count, __global real* restrict out,
+                                                                          const ulong first_out) {
+  __local real values[(POINTS + 1) * WIDTH], common[POINTS + 1], chains[POINTS * CHAINS];
+  const uint id = (uint)get_local_id(0);
+  const ulong begin = (ulong)get_group_id(0) * POINTS;
+  const uint points = (uint)min((ulong)POINTS, count - begin);
+  params += (first + begin) * WIDTH;
+#if KEEP_PLACES
+  __local ushort places[TRIANGLE];
+  for (uint e = id; e < TRIANGLE; e += GROUP) {
+    const uint i = triangle_row(e, WIDTH);
+    places[e] = (ushort)(i | (e - (i * WIDTH - i * (i - 1) / 2) + i) << 8);
+  }
+#endif
+  for (uint e = id; e < points * WIDTH; e += GROUP) values[e] = params[e];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint e = id; e < points * CHAINS; e += GROUP) {
+    real all = START;
+    for (uint k = e % CHAINS; k < WIDTH; k += CHAINS) all = TOGETHER(all, values[e / CHAINS * WIDTH + k]);
+    chains[e] = all;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint p = id; p < points; p += GROUP) {
+    __local real* c = chains + p * CHAINS;
+    UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2)
+      UNROLL for (uint k = 0; k < step; ++k) c[k] = TOGETHER(c[k], c[k + step]);
+    common[p] = common_of(c[0]);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint e = id; e < points * WIDTH; e += GROUP) {
+#if FAMILY == DIRICHLET
+    values[e] = trigamma(values[e]);
+#elif FAMILY == CATEGORICAL_FREE
+    values[e] = R(1.0) / values[e];
+#else
+    values[e] = exp_of(values[e] - common[e / WIDTH]);
+#endif
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#if FAMILY == CATEGORICAL
+  for (uint e = id; e < points * CHAINS; e += GROUP) {
+    real sum = R(0.0);
+    for (uint k = e % CHAINS; k < WIDTH; k += CHAINS) sum += values[e / CHAINS * WIDTH + k];
+    chains[e] = sum;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint p = id; p < points; p += GROUP) {
+    __local real* c = chains + p * CHAINS;
+    UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2) UNROLL for (uint k = 0; k < step; ++k) c[k] += c[k + step];
+    common[p] = R(1.0) / c[0];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint e = id; e < points * WIDTH; e += GROUP) values[e] *= common[e / WIDTH];
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  const ulong out_at = (first_out + begin) * TRIANGLE;
+  out += out_at;
+  const uint triangle = WIDTH * (WIDTH + 1) / 2, size = points * triangle;
+#if KEEP_PLACES
+  for (uint e = id; e < size; e += GROUP) {
+    const uint p = e / triangle, place = places[e - p * triangle], i = place & 255, j = place >> 8;
+    __local const real* const v = values + p * WIDTH;
+    out[e] = element(v[i], v[j], common[p], i == j);
+  }
+#else
+  const bool aligned = out_at % 4 == 0;
+  for (uint e = AT_ONCE * id; e < size; e += AT_ONCE * GROUP) {
+    const uint p = e / triangle, in = e - p * triangle;
+    uint i = triangle_row(in, WIDTH), j = in - (i * WIDTH - i * (i - 1) / 2) + i;
+    __local const real *v = values + p * WIDTH, *c = common + p;
+    real vi = v[i], some[AT_ONCE];
+    UNROLL for (uint l = 0; l < AT_ONCE; ++l) {
+      some[l] = element(vi, v[j], *c, i == j);
+      if (++j == WIDTH) {
+        if (++i == WIDTH) i = 0, v += WIDTH, ++c;  // the next point; after the last, one that is not kept
+        j = i;
+        vi = v[i];
+      }
+    }
+    if (AT_ONCE == 4 && aligned && e + AT_ONCE <= size) {
+      STORE_ALL(some, out + e);
+    } else {
+      for (uint l = 0; l < AT_ONCE && e + l < size; ++l) out[e + l] = some[l];
+    }
+  }
+#endif
+}
+#else
+#define VLOAD JOIN(vload, LANES)
+#define VSTORE JOIN(vstore, LANES)
+
+// A work-item a point: values in vectors of parameters, then row after row of the matrix in vectors of columns.
+__kernel void square(__global const real* restrict params, const ulong first, const ulong count, __global real* restrict out,
+                     const ulong first_out) {
+  const ulong point = get_global_id(0);
+  if (point >= count) return;
+  params += (first + point) * WIDTH;
+  out += (first_out + point) * TRIANGLE;
+  real values[WIDTH + CHAINS], chains[CHAINS];
+  for (uint k = 0; k < WIDTH + CHAINS; ++k) values[k] = k < WIDTH ? params[k] : START;
+  for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
+  for (uint k = CHAINS; k < WIDTH; k += LANES)
+    VSTORE(TOGETHER(VLOAD(0, chains + k % CHAINS), VLOAD(0, values + k)), 0, chains + k % CHAINS);
+  for (uint step = CHAINS / 2; step > 0; step /= 2)
+    for (uint k = 0; k < step; ++k) chains[k] = TOGETHER(chains[k], chains[k + step]);
+  const real common = common_of(chains[0]);
+  for (uint k = 0; k < WIDTH; k += LANES) {
+    const reals v = VLOAD(0, values + k);
+#if FAMILY == DIRICHLET
+    VSTORE(trigamma(v), 0, values + k);
+#elif FAMILY == CATEGORICAL_FREE
+    VSTORE(R(1.0) / v, 0, values + k);
+#else
+    VSTORE(exp_of(v - common), 0, values + k);
+#endif
+  }
+#if FAMILY == CATEGORICAL
+  for (uint k = WIDTH; k < WIDTH + CHAINS; ++k) values[k] = R(0.0);
+  for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
+  for (uint k = CHAINS; k < WIDTH; k += LANES) VSTORE(VLOAD(0, chains + k % CHAINS) + VLOAD(0, values + k), 0, chains + k % CHAINS);
+  for (uint step = CHAINS / 2; step > 0; step /= 2)
+    for (uint k = 0; k < step; ++k) chains[k] += chains[k + step];
+  const real reciprocal = R(1.0) / chains[0];
+  for (uint k = 0; k < WIDTH; k += LANES) VSTORE(VLOAD(0, values + k) * reciprocal, 0, values + k);
+#endif
+  for (uint i = 0; i < WIDTH; ++i) {
+    *out++ = element(values[i], values[i], common, true);
+    uint j = i + 1;
+    for (; j + LANES <= WIDTH; j += LANES, out += LANES) {
+#if FAMILY == CATEGORICAL
+      VSTORE(-(values[i] * VLOAD(0, values + j)), 0, out);
+#else
+      VSTORE((reals)(common), 0, out);
+#endif
+    }
+    for (; j < WIDTH; ++j) *out++ = element(values[i], values[j], common, false);
+  }
+}
+#endif
+#endif

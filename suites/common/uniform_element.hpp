@@ -1,0 +1,16 @@
+// Seeded elements of matrices, from 64 random bits each.
+#pragma once
+
+#include <cstdint>
+
+namespace mgpu {
+
+// Uniform in (-1, 1), every value exact; or an integer from -4 to 4.
+template <class Real>
+constexpr Real uniform_element(std::uint64_t bits, bool integer) {
+  if (integer) return static_cast<Real>(static_cast<std::int64_t>(bits % 9) - 4);
+  constexpr int kept = sizeof(Real) == 4 ? 24 : 53;
+  return static_cast<Real>(bits >> (64 - kept)) * (Real{2} / static_cast<Real>(std::uint64_t{1} << kept)) - Real{1};
+}
+
+}  // namespace mgpu

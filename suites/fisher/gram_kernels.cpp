@@ -1,0 +1,163 @@
+// Tiles per device, and the trial of vendor kernels.
+#include "suites/fisher/gram_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu::fisher {
+namespace {
+
+struct Tile {  // of kernels/fisher_gram.cl
+  unsigned edge, mine_rows, mine_columns, warps_m, warps_n, stages;
+  unsigned threads() const { return warps_m * warps_n * 32; }
+};
+constexpr unsigned rows_a_stage = 8;
+
+std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
+
+// Matrices of fewer than 128 columns take the smallest tile that holds them. Tried for fp32 on an H200 (driver 580.159.04;
+// 2^18 x 1024, the kernel alone, TFLOP/s counted n d (d + 1); whole tiles on the diagonal allow 0.889 of the 49.6 of suite
+// matrix: 44.1):
+// - 8 x 8 sums of 2 x 4 groups of 32: 41.5. The 16 x 8 sums of 1 x 4 groups that are best for matrix: 39.7; 8 x 16 of 2 x 2: 36.8.
+// - Pointers that move on instead of products of row and stride, and copies past the end that copy nothing instead of a
+//   branch: 42.6.
+// - 16 rows a stage: 42.0; with 16 x 8 sums 42.5. 3 or 5 stages: no difference.
+// - Loading a diagonal tile's operand twice, to spare the branch: 41.2.
+// - Leaving out what lies below the diagonal was expected to give up to 5 % (2 of 8 groups idle on 8 of 36 tiles) or 8 % (a copy
+//   of the loop for each quarter). Idle groups: 40.7, as the loop no longer runs straight through; copies: 27.6, at 255 registers.
+Tile tile_for(const Problem& problem, bool async) {
+  if (problem.wide) {
+    return problem.dim > 64   ? Tile{128, 8, 8, 2, 4, async ? 3u : 2u}
+           : problem.dim > 32 ? Tile{64, 8, 8, 1, 2, async ? 4u : 2u}
+                              : Tile{32, 4, 8, 1, 1, async ? 3u : 2u};
+  }
+  if (problem.dim > 64) return {128, 8, 8, 2, 4, async ? 4u : 2u};
+  return problem.dim > 32 ? Tile{64, 8, 8, 1, 2, async ? 4u : 2u} : Tile{32, 4, 8, 1, 1, async ? 3u : 2u};
+}
+
+GramVariant gpu_variant(const Problem& problem, bool async) {
+  const Tile tile = tile_for(problem, async);
+  GramVariant made;
+  made.file = "fisher_gram.cl";
+  made.tile = tile.edge;
+  made.threads = tile.threads();
+  made.to_be_tried = async;
+  made.options = define("REAL64", problem.wide) + define("B", tile.edge) + define("BK", rows_a_stage) +
+                 define("TM", tile.mine_rows) + define("TN", tile.mine_columns) + define("WM", tile.warps_m) +
+                 define("WN", tile.warps_n) + define("STAGES", tile.stages) + define("ASYNC", async);
+  return made;
+}
+
+GramVariant cpu_variant(const DeviceTraits& device, const Problem& problem) {
+  const unsigned lanes = std::clamp(device.float_width / (problem.wide ? 2 : 1), 4u, 16u);
+  GramVariant made;
+  made.file = "fisher_gram_cpu.cl";
+  made.tile = 64;
+  // 16 sums, 2 of the columns and 1 of the rows: of 32 registers, or half of that of 16.
+  made.options = define("REAL64", problem.wide) + define("W", lanes) + define("MR", device.float_width >= 16 ? 8 : 4) +
+                 define("B", made.tile) + define("BK", 64);
+  return made;
+}
+
+// Two blocks, the second ragged, of a matrix ragged on both sides and larger than one tile, against the chain of fma on the host.
+template <class Real>
+bool shows_the_right_bits(DeviceResources& device, const GramVariant& variant, Kernel& kernel) {
+  const std::uint32_t columns = variant.tile + 5, stride = (columns + 3) / 4 * 4, block_rows = 24, rows = 43, tiles = 3;
+  const std::size_t tile_size = std::size_t{variant.tile} * variant.tile;
+  std::vector<Real> s(rows * stride), out(2 * tiles * tile_size, Real{-1});
+  std::uint32_t state = 12345;
+  for (Real& x : s) {
+    state = state * 1664525u + 1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
+    x = static_cast<Real>(static_cast<std::int32_t>(state)) *
+        static_cast<Real>(std::ldexp(1.0, -20 - static_cast<int>(state >> 20 & 31)));
+  }
+  const auto ds = device.allocate(s.size() * sizeof(Real)), dout = device.allocate(out.size() * sizeof(Real));
+  const auto ran = device.try_out([&](Stream& stream) {
+    stream.upload(*ds, 0, std::as_bytes(std::span(s)));
+    stream.launch(kernel, {{std::size_t{tiles} * variant.threads, 2, 1}, {variant.threads, 1, 1}},
+                  {ds.get(), stride, std::uint64_t{0}, std::uint64_t{rows}, block_rows, columns, dout.get()});
+    stream.download(*dout, 0, std::as_writable_bytes(std::span(out)));
+  });
+  if (!ran) return false;
+  for (std::uint32_t block = 0; block < 2; ++block) {
+    for (std::uint32_t i = 0; i < columns; ++i) {
+      for (std::uint32_t j = i; j < columns; ++j) {
+        Real sum = 0;
+        for (std::uint32_t k = block * block_rows; k < std::min(rows, (block + 1) * block_rows); ++k)
+          sum = std::fma(s[k * stride + i], s[k * stride + j], sum);
+        const std::uint32_t ti = i / variant.tile, tj = j / variant.tile, tile = block * tiles + tj * (tj + 1) / 2 + ti;
+        const Real got = out[tile * tile_size + i % variant.tile * variant.tile + j % variant.tile];
+        if (std::memcmp(&sum, &got, sizeof sum) != 0) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t stride_of(const Problem& problem, std::uint64_t columns) {
+  const std::uint64_t vector = 16 / problem.element();
+  return (columns + vector - 1) / vector * vector;
+}
+
+std::vector<GramVariant> gram_variants(const DeviceTraits& device, const Problem& problem) {
+  std::vector<GramVariant> all;
+  if (!device.fp64) return all;  // partials are added up in fp64
+  if (device.cpu) {
+    all.push_back(cpu_variant(device, problem));
+    return all;
+  }
+  for (const bool async : {true, false}) {
+    if (async && !device.nvidia) continue;
+    const Tile tile = tile_for(problem, async);
+    const Bytes local = tile.stages * rows_a_stage * 2 * tile.edge * problem.element();
+    if (tile.threads() <= device.max_work_group && local <= device.local_memory) all.push_back(gpu_variant(problem, async));
+  }
+  return all;
+}
+
+std::unique_ptr<Kernel> exact_kernel(DeviceResources& device, const char* file, const char* entry, const std::string& options) {
+  try {
+    return device.kernel(file, entry, options + " -cl-fp32-correctly-rounded-divide-sqrt");
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::device) throw;
+    return device.kernel(file, entry, options);  // the option is refused where the device has no such division
+  }
+}
+
+GramKernels make_gram_kernels(DeviceResources& device, const Problem& problem) {
+  GramKernels made;
+  std::string why = "no kernel is made for it";
+  for (const GramVariant& variant : gram_variants(device.traits(), problem)) {
+    try {
+      made.gram = device.kernel(variant.file, "gram", variant.options);
+      const bool works = !variant.to_be_tried || (problem.wide ? shows_the_right_bits<double>(device, variant, *made.gram)
+                                                               : shows_the_right_bits<float>(device, variant, *made.gram));
+      if (works) {
+        made.variant = variant;
+        break;
+      }
+      why = "its kernel gives wrong bits on this device";
+    } catch (const Error& error) {
+      if (!variant.to_be_tried || error.kind() != ErrorKind::device) throw;
+      why = error.what();
+    }
+  }
+  if (made.variant.tile == 0) throw Error(ErrorKind::device, why);
+  const std::string options = define("REAL64", problem.wide) + define("B", made.variant.tile);
+  made.combine_blocks = device.kernel("fisher_combine.cl", "combine_blocks", options);
+  made.combine_nodes = device.kernel("fisher_combine.cl", "combine_nodes", options);
+  made.divide = device.kernel("fisher_combine.cl", "divide", options);
+  if (problem.model == Model::scores) return made;
+  const std::string model =
+      define("REAL64", problem.wide) + define("LANES", 1) + define("CLASSES", problem.classes) + define("WIDTH", problem.width);
+  made.probabilities = exact_kernel(device, "fisher_scores.cl", "probabilities", model);
+  made.make_scores = exact_kernel(device, "fisher_scores.cl", "make_scores", model);
+  return made;
+}
+
+}  // namespace mgpu::fisher

@@ -1,0 +1,47 @@
+// One device's part of an empirical Fisher matrix: blocks of rows into partial matrices, those along the tree into as few as it
+// can.
+#pragma once
+
+#include "suites/fisher/gram_kernels.hpp"
+#include "suites/fisher/gram_layout.hpp"
+#include "suites/fisher/gram_workload.hpp"
+
+namespace mgpu::fisher {
+
+class GramProgram : public DeviceProgram {
+ public:
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
+  GramProgram(GramWorkload& workload, DeviceResources& device, Mode mode, Items fits);
+
+  void load(Stream& stream) override;
+  void prepare(Stream& stream) override;
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  void collect(Stream& stream) override;
+  void collected() override;
+  void publish(Stream&) override {}  // the partials that come down are all there is to see
+  void published() override {}
+  void merge(Stream&) override {}  // never asked: GramWorkload::merge_on_device
+  void merged() override {}
+
+ private:
+  void upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
+  void upload_params(Stream& stream);
+  void compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot, Stream& stream);
+  void make_scores(std::uint64_t first, std::uint64_t rows, unsigned slot, Stream& stream);
+  void combine_piece(Items first, Items end, Stream& stream);
+  void combine_node(const block_tree::TreeNode& node, std::uint64_t first_block, Stream& stream);
+
+  GramWorkload& workload_;
+  const Problem& problem_;
+  const Blocks& blocks_;
+  const std::size_t local_;  // work-items of a work-group of kernels that go through elements
+  const Mode mode_;
+  const GramKernels kernels_;
+  const GramLayout layout_;
+  std::unique_ptr<Buffer> input_[2], params_, scores_, probabilities_, partials_, nodes_;
+
+  NodeForest forest_;  // since prepare, or the last collect
+  std::vector<GramWorkload::Landing> landed_;
+};
+
+}  // namespace mgpu::fisher

@@ -1,0 +1,289 @@
+// Sampled rows, and all of F by a random vector.
+#include "suites/fisher/gram_reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <random>
+
+#include "lib/workload/parallel_for.hpp"
+
+namespace mgpu::fisher {
+namespace {
+
+constexpr std::uint64_t chunks = 64;  // of the input's rows, worked on by one thread at a time
+
+// How far a chain of n roundings may be off, in units of the sum of magnitudes: the worst case is n u; with the errors' signs as
+// random as they are, 8 sqrt(n) u is not reached (Higham, Mary: A new approach to probabilistic rounding error analysis, 2019).
+double roundings(double n, double epsilon) { return (std::min(n, 8 * std::sqrt(n)) + 4) * epsilon / 2; }
+
+}  // namespace
+
+struct GramReference::Row {
+  std::vector<double> x;
+  std::vector<double> weights;     // of x x^T for each pair of classes: (diag p - p p^T)
+  std::vector<double> magnitudes;  // what those are summed from in the kernel: sum over y of p_y |e_y - p| |e_y - p|^T
+};
+
+Bytes GramReference::bytes(const Problem& problem) {
+  return chunks * (problem.dim + problem.width + 3 * problem.classes * problem.classes) * sizeof(double) * 8;
+}
+
+double GramReference::value(std::uint64_t row, std::uint64_t column) const {
+  const std::byte* const at = data_.input().data() + (row * problem_.width + column) * problem_.element();
+  return problem_.wide ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
+}
+
+template <class Body>
+void GramReference::for_rows(std::uint64_t first, std::uint64_t end, const Body& body) const {
+  const std::uint64_t classes = problem_.classes, width = problem_.width;
+  const std::span<const std::byte> params = data_.params();
+  Row row{std::vector<double>(width), std::vector<double>(classes * classes, 1), std::vector<double>(classes * classes, 1)};
+  std::vector<double> p(classes);
+  for (std::uint64_t r = first; r < end; ++r) {
+    for (std::uint64_t k = 0; k < width; ++k) row.x[k] = value(r, k);
+    if (problem_.model != Model::scores) {
+      for (std::uint64_t y = 0; y < classes; ++y) {
+        p[y] = 0;
+        for (std::uint64_t k = 0; k < width; ++k) {
+          const std::uint64_t at = y * width + k;
+          const double w = problem_.wide ? reinterpret_cast<const double*>(params.data())[at]
+                                         : static_cast<double>(reinterpret_cast<const float*>(params.data())[at]);
+          p[y] += w * row.x[k];
+        }
+      }
+    }
+    if (problem_.model == Model::logistic) {
+      row.weights[0] = row.magnitudes[0] = 1 / ((1 + std::exp(p[0])) * (1 + std::exp(-p[0])));
+    } else if (problem_.model == Model::softmax) {
+      const double largest = *std::max_element(p.begin(), p.end());
+      double sum = 0;
+      for (double& x : p) sum += x = std::exp(x - largest);
+      for (double& x : p) x /= sum;
+      for (std::uint64_t a = 0; a < classes; ++a) {
+        for (std::uint64_t b = 0; b < classes; ++b) {
+          row.weights[a * classes + b] = (a == b ? p[a] : 0) - p[a] * p[b];
+          double& magnitude = row.magnitudes[a * classes + b] = 0;
+          for (std::uint64_t y = 0; y < classes; ++y)
+            magnitude += p[y] * std::abs((y == a ? 1 : 0) - p[a]) * std::abs((y == b ? 1 : 0) - p[b]);
+        }
+      }
+    }
+    body(row);
+  }
+}
+
+void GramReference::classify() {
+  if (classified_) return;
+  classified_ = true;
+  struct Seen {
+    bool finite = true, integers = true;
+    double largest = 0;
+  };
+  std::vector<Seen> seen(chunks);
+  const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
+  parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
+    for (std::uint64_t r = chunk * each; r < std::min(problem_.points, (chunk + 1) * each); ++r) {
+      for (std::uint64_t k = 0; k < problem_.width; ++k) {
+        const double x = value(r, k);
+        seen[chunk].finite &= std::isfinite(x);
+        seen[chunk].integers &= x == std::trunc(x);
+        seen[chunk].largest = std::max(seen[chunk].largest, std::abs(x));
+      }
+    }
+  });
+  bool integers = problem_.model == Model::scores;
+  double largest = 0;
+  for (const Seen& one : seen) {
+    finite_ &= one.finite;
+    integers &= one.integers;
+    largest = std::max(largest, one.largest);
+  }
+  const Blocks blocks = Blocks::of(problem_);
+  const double square = largest * largest, block = static_cast<double>(blocks.block_rows * problem_.scores);
+  const double epsilon =
+      problem_.wide ? std::numeric_limits<double>::epsilon() : static_cast<double>(std::numeric_limits<float>::epsilon());
+  // Every partial sum of a block is below 2 / epsilon, and the whole is so far below 2^53 that F n is the integer again.
+  exact_ = finite_ && integers && square * block < 2 / epsilon && square * static_cast<double>(problem_.points) < 0x1p51;
+  relative_ =
+      roundings(block, epsilon) + roundings(static_cast<double>(blocks.blocks) + 16, std::numeric_limits<double>::epsilon());
+  if (problem_.model == Model::scores || !finite_) return;
+  // Probabilities are as good as their logits: sums of `width` products.
+  double weight = 0;
+  const std::uint64_t count = problem_.classes * problem_.width;
+  for (std::uint64_t k = 0; k < count; ++k) {
+    weight =
+        std::max(weight, std::abs(problem_.wide ? reinterpret_cast<const double*>(data_.params().data())[k]
+                                                : static_cast<double>(reinterpret_cast<const float*>(data_.params().data())[k])));
+  }
+  const auto width = static_cast<double>(problem_.width);
+  relative_ += epsilon * (64 + static_cast<double>(problem_.classes)) +
+               4 * roundings(width, epsilon) * std::max(1.0, weight * largest * width);
+}
+
+// Empty: right.
+std::string GramReference::differs(double got, double expected, double magnitude, std::uint64_t i, std::uint64_t j) const {
+  const double most = problem_.wide ? std::numeric_limits<double>::max() : static_cast<double>(std::numeric_limits<float>::max());
+  const double tiny = problem_.wide ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
+  bool right;
+  if (std::isnan(expected)) {
+    right = std::isnan(got);
+  } else if (!std::isfinite(expected)) {
+    right = got == expected;
+  } else if (!std::isfinite(got)) {
+    right = magnitude * static_cast<double>(problem_.points) >= most / 2;  // overflow on the way
+  } else {
+    right = std::abs(got - expected) <= magnitude * relative_ + tiny;
+  }
+  if (right) return "";
+  return "F[" + std::to_string(i) + "," + std::to_string(j) + "] is " + std::to_string(got) + ", the reference says " +
+         std::to_string(expected);
+}
+
+std::string GramReference::check_rows(std::span<const double> f, std::uint64_t seed, std::string& method) const {
+  const std::uint64_t dim = problem_.dim, width = problem_.width, classes = problem_.classes;
+  std::mt19937_64 random(seed);
+  // As many as about a second of one core sums.
+  const double cost = static_cast<double>(dim) * static_cast<double>(std::max<std::uint64_t>(problem_.points, 1));
+  const auto wanted = static_cast<std::size_t>(std::clamp(5e8 * threads_ / cost, 2.0, 12.0));
+  std::vector<std::uint64_t> rows{0, dim - 1};
+  while (rows.size() < wanted) rows.push_back(random() % dim);
+  const std::size_t size = rows.size() * dim;
+  std::vector<double> sum(size), magnitude(size);
+  std::mutex mutex;
+  const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
+  parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
+    std::vector<double> my_sum(size), my_magnitude(size);
+    for_rows(chunk * each, std::min(problem_.points, (chunk + 1) * each), [&](const Row& row) {
+      for (std::size_t n = 0; n < rows.size(); ++n) {
+        const std::uint64_t a = rows[n] / width;
+        const double x = row.x[rows[n] % width];
+        for (std::uint64_t b = 0; b < classes; ++b) {
+          const double weight = row.weights[a * classes + b] * x, large = row.magnitudes[a * classes + b] * std::abs(x);
+          double* const to = my_sum.data() + n * dim + b * width;
+          double* const to_magnitude = my_magnitude.data() + n * dim + b * width;
+          for (std::uint64_t j = 0; j < width; ++j) {
+            to[j] += weight * row.x[j];
+            to_magnitude[j] += large * std::abs(row.x[j]);
+          }
+        }
+      }
+    });
+    const std::scoped_lock lock(mutex);
+    for (std::size_t e = 0; e < size; ++e) {
+      sum[e] += my_sum[e];
+      magnitude[e] += my_magnitude[e];
+    }
+  });
+  method = std::to_string(rows.size()) + " rows of F in float64";
+  const auto points = static_cast<double>(problem_.points);
+  for (std::size_t e = 0; e < size; ++e) {
+    const std::uint64_t i = rows[e / dim], j = e % dim;
+    const std::string message = differs(f[i * dim + j], sum[e] / points, magnitude[e] / points, i, j);
+    if (!message.empty()) return message;
+  }
+  return "";
+}
+
+std::string GramReference::check_signs(std::span<const double> f, std::uint64_t seed, std::string& method) const {
+  const std::uint64_t dim = problem_.dim, width = problem_.width, classes = problem_.classes;
+  std::mt19937_64 random(seed);
+  std::vector<double> v(dim), expected(dim), allowed(dim);
+  for (double& x : v) x = random() & 1 ? 1 : -1;
+  std::mutex mutex;
+  const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
+  parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
+    std::vector<double> sum(dim), magnitude(dim), times(classes);
+    for_rows(chunk * each, std::min(problem_.points, (chunk + 1) * each), [&](const Row& row) {
+      double length = 0;
+      for (const double x : row.x) length += std::abs(x);
+      for (std::uint64_t b = 0; b < classes; ++b) {
+        times[b] = 0;
+        for (std::uint64_t j = 0; j < width; ++j) times[b] += row.x[j] * v[b * width + j];
+      }
+      for (std::uint64_t a = 0; a < classes; ++a) {
+        double factor = 0, large = 0;
+        for (std::uint64_t b = 0; b < classes; ++b) {
+          factor += row.weights[a * classes + b] * times[b];
+          large += row.magnitudes[a * classes + b] * length;
+        }
+        for (std::uint64_t i = 0; i < width; ++i) {
+          sum[a * width + i] += factor * row.x[i];
+          magnitude[a * width + i] += large * std::abs(row.x[i]);
+        }
+      }
+    });
+    const std::scoped_lock lock(mutex);
+    for (std::uint64_t i = 0; i < dim; ++i) {
+      expected[i] += sum[i];
+      allowed[i] += magnitude[i];
+    }
+  });
+  method = "all of F times a vector in float64";
+  const auto points = static_cast<double>(problem_.points);
+  std::vector<char> wrong(dim);
+  parallel_for(dim, threads_, [&](std::uint64_t i) {
+    double got = 0;
+    for (std::uint64_t j = 0; j < dim; ++j) got += f[i * dim + j] * v[j];
+    wrong[i] = !differs(got, expected[i] / points, allowed[i] / points, i, 0).empty();
+  });
+  const auto first = std::find(wrong.begin(), wrong.end(), 1);
+  return first == wrong.end() ? ""
+                              : "row " + std::to_string(first - wrong.begin()) + " of F times a vector is not what it should be";
+}
+
+std::string GramReference::check_words(std::span<const double> f, std::uint64_t seed, std::string& method) const {
+  const std::uint64_t dim = problem_.dim;
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> v(dim), expected(dim);
+  for (std::uint64_t& x : v) x = random();
+  const auto word = [](double x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
+  std::mutex mutex;
+  const std::uint64_t each = (problem_.points + chunks - 1) / chunks;
+  parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
+    std::vector<std::uint64_t> sum(dim), row(dim);
+    for (std::uint64_t r = chunk * each; r < std::min(problem_.points, (chunk + 1) * each); ++r) {
+      std::uint64_t times = 0;
+      for (std::uint64_t j = 0; j < dim; ++j) {
+        row[j] = word(value(r, j));
+        times += row[j] * v[j];
+      }
+      for (std::uint64_t i = 0; i < dim; ++i) sum[i] += row[i] * times;
+    }
+    const std::scoped_lock lock(mutex);
+    for (std::uint64_t i = 0; i < dim; ++i) expected[i] += sum[i];
+  });
+  method = "all of F times a vector, exactly";
+  const auto points = static_cast<double>(problem_.points);
+  std::vector<char> wrong(dim);
+  parallel_for(dim, threads_, [&](std::uint64_t i) {
+    std::uint64_t got = 0;
+    for (std::uint64_t j = 0; j < dim; ++j) {
+      const double x = f[i * dim + j], whole = std::round(x * points);
+      if (!(std::abs(whole) < 0x1p62) || whole / points != x) wrong[i] = 1;
+      if (!wrong[i]) got += word(whole) * v[j];
+    }
+    if (got != expected[i]) wrong[i] = 1;
+  });
+  const auto first = std::find(wrong.begin(), wrong.end(), 1);
+  return first == wrong.end() ? "" : "row " + std::to_string(first - wrong.begin()) + " of F is not that of the integers given";
+}
+
+Verdict GramReference::check(std::span<const double> f, VerifyLevel level, std::uint64_t seed) {
+  classify();
+  if (problem_.points == 0) {
+    const bool right = std::all_of(f.begin(), f.end(), [](double x) { return std::isnan(x); });
+    return {right ? Verdict::Status::passed : Verdict::Status::failed, "the mean of nothing is not a number",
+            right ? "" : "F has numbers"};
+  }
+  std::string method, message = check_rows(f, seed, method);
+  if (message.empty() && level == VerifyLevel::full && finite_) {
+    std::string more;
+    message = exact_ ? check_words(f, seed + 1, more) : check_signs(f, seed + 1, more);
+    method += "; " + more;
+  }
+  return {message.empty() ? Verdict::Status::passed : Verdict::Status::failed, method, message};
+}
+
+}  // namespace mgpu::fisher

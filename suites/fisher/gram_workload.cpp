@@ -1,0 +1,187 @@
+// Merging and verifying an empirical Fisher matrix on the host.
+#include "suites/fisher/gram_workload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "lib/base/error.hpp"
+#include "lib/workload/npy.hpp"
+#include "lib/workload/parallel_for.hpp"
+#include "suites/common/sha256_hex.hpp"
+#include "suites/fisher/gram_layout.hpp"
+#include "suites/fisher/gram_program.hpp"
+
+namespace mgpu::fisher {
+namespace {
+
+// Partial matrices there is pinned room for: what static strategies leave to 8 devices, and what slices of an eighth of the input's
+// size leave to others.
+std::size_t pinned_landings(const Problem& problem) {
+  const Bytes partial = problem.triangle() * sizeof(double);
+  return static_cast<std::size_t>(std::clamp<Bytes>(problem.input_bytes() / 8 / partial, 16, Blocks::of(problem).items + 16));
+}
+constexpr std::uint64_t merged_at_once = 4096;  // elements: a few levels of the tree of them stay in the first cache
+
+Bytes landing_bytes(const Problem& problem) { return pinned_landings(problem) * problem.triangle() * sizeof(double); }
+
+Shape shape_of(const Problem& problem, const Blocks& blocks) {
+  Shape shape;
+  shape.items = blocks.items;
+  const auto items = static_cast<double>(blocks.items);
+  const double vectors = static_cast<double>(problem.points) * static_cast<double>(problem.scores);
+  shape.ops = 2 * vectors * static_cast<double>(problem.triangle());  // of the half that is computed
+  shape.rate_unit = "FLOP/s";
+  shape.bytes_in = problem.input_bytes() + problem.params_bytes();
+  shape.bytes_out = problem.dim * problem.dim * sizeof(double);
+  shape.cost.ops = shape.ops / items;
+  shape.cost.in_bytes = static_cast<double>(problem.input_bytes()) / items;
+  shape.cost.replicated = problem.params_bytes();
+  return shape;
+}
+
+}  // namespace
+
+GramWorkload::GramWorkload(const SuiteParams& params)
+    : problem_(problem_of(params)),
+      blocks_(Blocks::of(problem_)),
+      host_threads_(params.host_threads),
+      data_(problem_, params, landing_bytes(problem_)),
+      shape_(shape_of(problem_, blocks_)),
+      reference_(problem_, data_, params.host_threads),
+      partials_(blocks_.items),
+      merged_(problem_.triangle()) {}
+
+Bytes GramWorkload::host_bytes(const Problem& problem) {
+  return HostData::bytes(problem, landing_bytes(problem)) + 4 * problem.dim * problem.dim * sizeof(double) +
+         GramReference::bytes(problem);
+}
+
+Capacity GramWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  const std::vector<GramVariant> variants = gram_variants(device, problem_);
+  if (variants.empty()) return {0, 0, 0, device.fp64 ? "it has no kernel for it" : "it has no fp64"};
+  return gram_capacity(device, problem_, blocks_, variants.front().tile, mode);
+}
+
+std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+  return std::make_unique<GramProgram>(*this, device, mode, capacity.fits);
+}
+
+void GramWorkload::begin_sample() {
+  const std::scoped_lock lock(mutex_);
+  partials_.clear();
+  landings_used_ = 0;
+  more_landings_.clear();
+  result_ = {};
+}
+
+GramWorkload::Landing GramWorkload::landing(const block_tree::TreeNode& node) {
+  const std::uint64_t triangle = problem_.triangle();
+  const std::scoped_lock lock(mutex_);
+  if ((landings_used_ + 1) * triangle * sizeof(double) <= data_.result().size()) {
+    auto* const all = reinterpret_cast<double*>(data_.result().data());
+    return {node, {all + landings_used_++ * triangle, triangle}};
+  }
+  return {node, more_landings_.emplace_back(triangle)};
+}
+
+void GramWorkload::add_partials(std::span<const Landing> partials) {
+  const std::scoped_lock lock(mutex_);
+  for (const Landing& partial : partials) partials_.set(partial.node, partial.values);
+}
+
+// Elements first ... of a node that no device made.
+void GramWorkload::combine(const block_tree::TreeNode& node, std::uint64_t first, std::span<double> out) const {
+  const block_tree::TreeNode left{node.level - 1, node.index * 2}, right{node.level - 1, node.index * 2 + 1};
+  const auto known = [&](const block_tree::TreeNode& half) -> const double* {
+    const std::span<const double>* const values = partials_.find(half);
+    return values == nullptr ? nullptr : values->data() + first;
+  };
+  const double* a = known(left);
+  if (a == nullptr) {
+    combine(left, first, out);
+    a = out.data();
+  }
+  std::array<double, merged_at_once> other;
+  const double* b = nullptr;
+  if (right.begin() < blocks_.items) {
+    b = known(right);
+    if (b == nullptr) {
+      combine(right, first, {other.data(), out.size()});
+      b = other.data();
+    }
+  }
+  if (b != nullptr) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] + b[i];
+  } else if (a != out.data()) {
+    std::copy_n(a, out.size(), out.begin());
+  }
+}
+
+// The root is the device's own work where one device had everything, divided by the number of points there.
+void GramWorkload::merge() {
+  const std::uint64_t triangle = problem_.triangle();
+  if (blocks_.blocks == 0) {
+    std::fill(merged_.begin(), merged_.end(), std::numeric_limits<double>::quiet_NaN());  // the mean of nothing
+    result_ = merged_;
+    return;
+  }
+  const std::vector<block_tree::TreeNode> known = partials_.frontier();
+  if (known.size() == 1) {
+    result_ = *partials_.find(known.front());
+    return;
+  }
+  const block_tree::TreeNode root{partials_.root_level(), 0};
+  const auto points = static_cast<double>(blocks_.rows);
+  const std::uint64_t chunks = (triangle + merged_at_once - 1) / merged_at_once;
+  // A thread for each 64 chunks, 2 MB of two partials: starting one takes as long as adding those.
+  const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(host_threads_, 1 + chunks / 64));
+  parallel_for(chunks, threads, [&](std::uint64_t chunk) {
+    const std::uint64_t first = chunk * merged_at_once;
+    const std::span<double> out = std::span(merged_).subspan(first, std::min(merged_at_once, triangle - first));
+    combine(root, first, out);
+    for (double& x : out) x /= points;
+  });
+  result_ = merged_;
+}
+
+// Each slice leaves at least one more partial to add: about 4 GB/s of it on one core, 30 on many.
+MergeEstimate GramWorkload::merge_estimate() const {
+  const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
+  const double rate = 4e9 * std::clamp(bytes / 2e6, 1.0, static_cast<double>(std::min(host_threads_, 8u)));
+  return {std::chrono::microseconds(10), from_seconds(bytes / rate)};
+}
+
+// All of F. NaN and zero in one form each: which one a sum has depends on who adds.
+std::vector<double> GramWorkload::full() const {
+  if (result_.empty()) throw Error(ErrorKind::internal, "fisher: no result before merge()");
+  const std::uint64_t dim = problem_.dim;
+  std::vector<double> all(dim * dim);
+  parallel_for(dim, host_threads_, [&](std::uint64_t i) {
+    const double* const row = result_.data() + i * dim - i * (i + 1) / 2;
+    for (std::uint64_t j = i; j < dim; ++j) {
+      const double x = std::isnan(row[j]) ? std::numeric_limits<double>::quiet_NaN() : row[j] + 0.0;
+      all[i * dim + j] = all[j * dim + i] = x;
+    }
+  });
+  return all;
+}
+
+std::string GramWorkload::digest() const {
+  const std::vector<double> all = full();
+  return sha256_hex(std::as_bytes(std::span(all)));
+}
+
+Verdict GramWorkload::verify(VerifyLevel level, std::uint64_t seed) {
+  if (level == VerifyLevel::off) return {};
+  const std::vector<double> all = full();
+  return reference_.check(all, level, seed);
+}
+
+void GramWorkload::write_result(const std::filesystem::path& file) const {
+  const std::vector<double> all = full();
+  write_npy(file, {problem_.dim, problem_.dim, sizeof(double)}, std::as_bytes(std::span(all)));
+}
+
+}  // namespace mgpu::fisher

@@ -1,0 +1,66 @@
+// One empirical Fisher matrix as a Workload: inputs, the partial matrices that devices hand over, their merge along the fixed tree,
+// and verification. What runs on a device is in gram_program.hpp.
+#pragma once
+
+#include <list>
+#include <mutex>
+
+#include "suites/common/block_tree.hpp"
+#include "suites/fisher/demand.hpp"
+#include "suites/fisher/gram_reference.hpp"
+#include "suites/fisher/host_data.hpp"
+
+namespace mgpu::fisher {
+
+class GramWorkload : public Workload {
+ public:
+  // Throws Error(input), Error(usage), Error(out_of_memory).
+  explicit GramWorkload(const SuiteParams& params);
+
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override { return data_.all(); }
+  bool large_result() const override { return problem_.dim > 256; }
+  void begin_sample() override;
+  bool merge_on_device(const DeviceTraits&) const override { return false; }  // the partials would have to go up again
+  void merge() override;
+  MergeEstimate merge_estimate() const override;
+  std::string digest() const override;  // SHA-256 of the bytes of F, dim x dim float64
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  void write_result(const std::filesystem::path& file) const override;  // F, float64
+
+  static Bytes host_bytes(const Problem& problem);
+
+  // For the programs, which may call from several threads at once.
+  const Problem& problem() const { return problem_; }
+  const Blocks& blocks() const { return blocks_; }
+  const HostData& data() const { return data_; }
+  struct Landing {  // where a node comes down: its upper half, row after row
+    block_tree::TreeNode node;
+    std::span<double> values;
+  };
+  Landing landing(const block_tree::TreeNode& node);
+  void add_partials(std::span<const Landing> partials);
+
+ private:
+  using Tree = block_tree::PartialTree<std::span<const double>>;
+  void combine(const block_tree::TreeNode& node, std::uint64_t first, std::span<double> out) const;
+  std::vector<double> full() const;
+
+  Problem problem_;
+  Blocks blocks_;
+  unsigned host_threads_;
+  HostData data_;
+  Shape shape_;
+  GramReference reference_;
+  std::mutex mutex_;  // over partials_, landings_used_ and more_landings_
+  Tree partials_;
+  std::size_t landings_used_ = 0;
+  std::list<std::vector<double>> more_landings_;  // beyond those of data_: not pinned
+  std::vector<double> merged_;
+  std::span<const double> result_;  // merged_, or the one partial that is all
+};
+
+}  // namespace mgpu::fisher

@@ -1,0 +1,29 @@
+// A problem's numbers in host memory, one page-aligned stretch that is pinned as a whole: the input, the parameters of the model it
+// is a design matrix of, and room for what comes back.
+#pragma once
+
+#include "lib/workload/pages.hpp"
+#include "suites/fisher/problem.hpp"
+
+namespace mgpu::fisher {
+
+class HostData {
+ public:
+  // Seeded: each element is a function of seed and place alone; or from the files of --input and --params. `result` bytes are for
+  // what comes back. Throws Error(input), Error(out_of_memory).
+  HostData(const Problem& problem, const SuiteParams& params, Bytes result);
+
+  static Bytes bytes(const Problem& problem, Bytes result);  // what one takes
+
+  std::span<const std::byte> all() const { return {pages_.data(), result_at_ + result_size_}; }
+  std::span<const std::byte> input() const { return all().first(input_size_); }
+  std::span<const std::byte> params() const { return all().subspan(params_at_, params_size_); }
+  std::span<std::byte> result() { return {pages_.data() + result_at_, result_size_}; }
+  std::span<const std::byte> result() const { return all().subspan(result_at_, result_size_); }
+
+ private:
+  Bytes input_size_, params_at_, params_size_, result_at_, result_size_;
+  Pages pages_;
+};
+
+}  // namespace mgpu::fisher

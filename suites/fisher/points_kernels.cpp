@@ -1,0 +1,242 @@
+// Work-groups and sizes.
+#include "suites/fisher/points_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "suites/fisher/gram_kernels.hpp"
+
+namespace mgpu::fisher {
+namespace {
+
+constexpr Bytes least = 64;  // no buffer is empty
+constexpr Bytes largest_slot = Bytes{2} << 30;
+constexpr Items most_items = 4096;
+constexpr std::uint64_t most_tensor_dim = 32;
+
+std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
+
+// As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix has more tiles, four groups.
+// Scores at a time: what fits into 16 KiB of local memory. Tried on an H200 (driver 580.159.04), logistic, 256 scores, the kernel
+// alone; the products alone would take 0.41 ms for 100,000 matrices of 32, and 0.32 for 20,000 of 64 and 5,000 of 128:
+// - 100,000 of 32, two tiles a work-item: 3.3 ms in work-groups of 160 with 171 registers (5 groups of 32 on a multiprocessor),
+//   2.3 of 128 (8), 1.9 of 128 with at most 168 registers (12), 1.77 of 32.
+// - Blocks of a row in neighbouring banks: 5,000 of 128 1.45 -> 1.30.
+// - One tile, 122 registers (16 groups of 32): 1.52; 20,000 of 64 1.18 -> 1.06; 5,000 of 128 1.30 -> 1.18.
+// - At most 96 registers: 1.49. 16 scores at a time 1.52; 7 for 128 1.27.
+void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
+  made.units = single_units_of(problem.dim);
+  const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
+  const std::uint64_t points = std::max<std::uint64_t>(1, (units <= 16 ? 32 : 128) / units);
+  std::uint64_t chunk = 8;
+  while (chunk > 1 && points * (chunk * row + 16) * 4 > 16384) --chunk;
+  made.points = static_cast<unsigned>(points);
+  made.threads = static_cast<unsigned>((points * units + 31) / 32 * 32);
+  made.options += define("UNITS", units) + define("POINTS", points) + define("CHUNK", chunk) + define("GROUP", made.threads);
+  if (device.nvidia) made.options += " -cl-nv-maxrregcount=128";
+}
+
+PointsVariant models_variant(const DeviceTraits& device, const Problem& problem) {
+  PointsVariant made;
+  made.entry = "matrices";
+  made.options = define("LANES", device.cpu ? 8 : 1) + define("DIM", problem.dim);
+  if (problem.model == Model::softmax) {
+    made.file = "fisher_categorical.cl";
+    if (device.cpu) return made;
+    made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 8, 64));
+    made.points = 1u << (31 - __builtin_clz(made.points));
+    made.threads = 128;
+    made.options += define("POINTS", made.points) + define("GROUP", made.threads);
+    return made;
+  }
+  made.file = "fisher_models.cl";
+  made.options += define("MODEL", static_cast<std::uint64_t>(problem.model));
+  made.units = units_of(problem.dim);
+  if (device.cpu) {
+    made.options += define("UNITS", made.units.size());
+  } else {
+    shape_of_models(device, problem, made);
+  }
+  return made;
+}
+
+// Tried on an H200 (driver 580.159.04), the kernel alone, against fisher_models.cl:
+// - 100,000 of 32 from 256 scores: logistic 1.05 ms against 1.51, Gaussian 1.21 against 1.54; 20,000 of 13 from 77 0.048 against
+//   0.069. Expected was 0.75: the tensor cores need 0.59 (768 products for 528), drawing 0.55 of the slots beside them.
+// - At most 96 registers 1.06 and 1.24, 64 1.12 and 2.74 (spilled).
+// - Several groups of 32 a matrix, each with bands of its own: 20,000 of 64 1.17 against 1.05, 5,000 of 128 1.28 against 1.18
+//   (Gaussian 1.28, 0.98): each converts the columns it needs to fp64, and 227 registers leave 8 groups on a multiprocessor.
+PointsVariant tensor_variant(const Problem& problem) {
+  PointsVariant made;
+  made.file = "fisher_models_dmma.cl";
+  made.entry = "matrices";
+  made.options = define("MODEL", static_cast<std::uint64_t>(problem.model)) + define("DIM", problem.dim);
+  made.threads = 32;
+  made.to_be_tried = true;
+  return made;
+}
+
+// Matrices of a few points, the parameters all 1, by both; from scores that fill no whole number of any kernel's chunks.
+bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& one, const PointsKernel& other) {
+  constexpr std::uint64_t points = 3;
+  constexpr std::uint32_t scores = 75, key = 1;
+  const std::uint64_t triangle = problem.triangle();
+  const std::vector<float> params(points * problem.width, 1.0f);
+  const auto in = device.allocate(params.size() * sizeof(float)), units = device.allocate(4096);
+  const auto matrices = [&](const PointsKernel& by) {
+    std::vector<float> out(points * triangle, std::nanf(""));
+    const auto made = device.allocate(out.size() * sizeof(float));
+    const std::size_t groups = (points + by.variant.points - 1) / by.variant.points, threads = by.variant.threads;
+    const auto ran = device.try_out([&](Stream& stream) {
+      stream.upload(*in, 0, std::as_bytes(std::span(params)));
+      if (!by.variant.units.empty()) stream.upload(*units, 0, std::as_bytes(std::span(by.variant.units)));
+      stream.launch(
+          *by.kernel, {{groups * threads, 1, 1}, {threads, 1, 1}},
+          {in.get(), std::uint64_t{0}, points, made.get(), std::uint64_t{0}, std::uint64_t{7}, units.get(), scores, key, key});
+      stream.download(*made, 0, std::as_writable_bytes(std::span(out)));
+    });
+    return ran ? out : std::vector<float>{};
+  };
+  const std::vector<float> a = matrices(one), b = matrices(other);
+  // Elements are sums of 75 products of numbers around 1, divided by 75; Gaussian ones of up to 16 to the fourth.
+  for (std::size_t e = 0; e < a.size() && e < b.size(); ++e) {
+    if (!(std::abs(a[e] - b[e]) <= 1e-5f * (1 + std::abs(b[e])))) return false;
+  }
+  return !a.empty() && a.size() == b.size();
+}
+
+PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem) {
+  PointsVariant made;
+  const bool small = parameters(problem.family).has_value();
+  const unsigned lanes = device.cpu ? 8 : 1;
+  made.file = "fisher_closed.cl";
+  made.entry = small ? "small" : "square";
+  made.options = define("REAL64", problem.wide) + define("LANES", lanes) +
+                 define("FAMILY", static_cast<std::uint64_t>(problem.family)) + define("WIDTH", problem.dim) +
+                 define("TRIALS", binomial_trials);
+  made.threads = device.cpu ? 1 : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, small ? 128 : 256));
+  const unsigned each = device.cpu ? 1 : 4;  // of `small`
+  made.points = small ? lanes * each * made.threads : 1;
+  // 1024 parameters at a time: enough elements that the values before them, and the barriers, do not count.
+  if (!small && !device.cpu) made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 1, 64));
+  while ((made.points & (made.points - 1)) != 0) made.points &= made.points - 1;
+  made.options += define("POINTS", made.points) + define("GROUP", made.threads) + define("EACH", each);
+  return made;
+}
+
+}  // namespace
+
+std::uint64_t points_of_item(const Problem& problem) {
+  std::uint64_t points = 64;
+  while ((problem.points + points - 1) / points > most_items) points *= 2;
+  return points;
+}
+
+Items items_of(const Problem& problem) {
+  const std::uint64_t each = points_of_item(problem);
+  return std::max<Items>(1, (problem.points + each - 1) / each);
+}
+
+// Along each row of tiles those of its first half with those of its second, so that neighbouring units read neighbouring blocks;
+// what an odd row leaves, its last, is paired with that of another row, by their common column.
+std::vector<std::uint32_t> units_of(std::uint64_t dim) {
+  const auto edge = static_cast<std::uint32_t>((dim + 7) / 8);
+  constexpr std::uint32_t two = 1 << 24;
+  std::vector<std::uint32_t> units, left;
+  for (std::uint32_t i = 0; i < edge; ++i) {
+    const std::uint32_t half = (edge - i) / 2;
+    for (std::uint32_t j = i; j < i + half; ++j) units.push_back(i | j << 8 | (j + half) << 16 | two);
+    if ((edge - i) % 2 != 0) left.push_back(i);
+  }
+  for (std::size_t k = 0; k < left.size(); k += 2) {
+    const bool both = k + 1 < left.size();
+    units.push_back((edge - 1) | left[k] << 8 | left[both ? k + 1 : k] << 16 | (both ? two : 0));
+  }
+  return units;
+}
+
+std::vector<std::uint32_t> single_units_of(std::uint64_t dim) {
+  std::vector<std::uint32_t> units;
+  for (const std::uint32_t unit : units_of(dim)) {
+    units.push_back(unit & 0xffff);
+    if (unit >> 24 != 0) units.push_back((unit & 255) | (unit >> 16 & 255) << 8);
+  }
+  return units;
+}
+
+std::vector<PointsVariant> points_variants(const DeviceTraits& device, const Problem& problem) {
+  if (problem.regime != Regime::models) return {closed_variant(device, problem)};
+  std::vector<PointsVariant> all;
+  if (device.fp64_tensor && !problem.portable && problem.model != Model::softmax && problem.dim <= most_tensor_dim)
+    all.push_back(tensor_variant(problem));
+  all.push_back(models_variant(device, problem));
+  return all;
+}
+
+PointsKernel make_points_kernel(DeviceResources& device, const Problem& problem) {
+  const std::vector<PointsVariant> variants = points_variants(device.traits(), problem);
+  const auto make = [&](const PointsVariant& variant) {
+    return exact_kernel(device, variant.file.c_str(), variant.entry.c_str(), variant.options);
+  };
+  PointsKernel plain{variants.back(), make(variants.back())};
+  for (const PointsVariant& variant : variants) {
+    if (!variant.to_be_tried) break;
+    try {
+      PointsKernel made{variant, make(variant)};
+      if (agree(device, problem, made, plain)) return made;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::device) throw;
+    }
+  }
+  return plain;
+}
+
+PointsLayout points_layout(const Problem& problem, Mode mode, Items fits) {
+  PointsLayout plan;
+  plan.buffers = mode == Mode::end_to_end ? 2 : 1;
+  const std::uint64_t points = mode == Mode::end_to_end ? std::min(problem.points, fits * points_of_item(problem)) : problem.points;
+  plan.input = std::max(least, points * problem.width * problem.element());
+  plan.output = std::max(least, points * problem.triangle() * problem.element());
+  plan.units = std::max<Bytes>(least, single_units_of(problem.dim).size() * sizeof(std::uint32_t));
+  return plan;
+}
+
+Capacity points_capacity(const DeviceTraits& device, const Problem& problem, Mode mode) {
+  Capacity capacity;
+  if (problem.wide && !device.fp64) {
+    capacity.reason = "it has no fp64";
+    return capacity;
+  }
+  const Bytes usable = device.global_memory / 10 * 9;
+  const auto too_large = [&](const PointsLayout& plan) {
+    return std::max(plan.input, plan.output) > device.max_allocation || plan.total() > usable;
+  };
+  capacity.fits = items_of(problem);
+  PointsLayout plan = points_layout(problem, mode, capacity.fits);
+  const bool slots = mode == Mode::end_to_end;
+  while (slots && capacity.fits > 1 && (too_large(plan) || plan.input + plan.output > largest_slot)) {
+    capacity.fits = (capacity.fits + 1) / 2;
+    plan = points_layout(problem, mode, capacity.fits);
+  }
+  if (too_large(plan)) {
+    capacity.fits = 0;
+    capacity.reason = std::string(slots ? "two slices of points and matrices" : "the points and their matrices") + " (" +
+                      format_bytes(static_cast<double>(plan.total())) +
+                      ") do not fit the device: " + format_bytes(static_cast<double>(device.max_allocation)) + " at once, " +
+                      format_bytes(static_cast<double>(usable)) + " in all";
+    return capacity;
+  }
+  capacity.resident = plan.total();
+  capacity.pipeline = capacity.fits;
+  if (slots) {
+    // Sixteen pieces, so that copies overlap compute, but none below 8 MiB (1 MiB for CPUs), where launches count.
+    const Bytes item = std::max<Bytes>(1, points_of_item(problem) * (problem.triangle() + problem.width) * problem.element());
+    const Items enough = std::max<Items>(1, (Bytes{device.cpu ? 1u : 8u} << 20) / item);
+    capacity.pipeline = std::clamp<Items>(std::max((items_of(problem) + 15) / 16, enough), 1, capacity.fits);
+  }
+  return capacity;
+}
+
+}  // namespace mgpu::fisher

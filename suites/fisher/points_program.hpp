@@ -1,0 +1,41 @@
+// One device's part of many points: what is copied and launched for a slice of items.
+#pragma once
+
+#include "suites/fisher/points_kernels.hpp"
+#include "suites/fisher/points_workload.hpp"
+
+namespace mgpu::fisher {
+
+class PointsProgram : public DeviceProgram {
+ public:
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
+  PointsProgram(PointsWorkload& workload, DeviceResources& device, Mode mode, Items fits);
+
+  void load(Stream& stream) override;
+  void prepare(Stream& stream) override;
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  void collect(Stream&) override {}  // nothing is accumulated: end to end every slice brought its matrices, resident they stay
+  void collected() override;
+  void publish(Stream& stream) override;  // resident: the device's matrices
+  void published() override;
+  void merge(Stream&) override {}  // every matrix is computed where it is wanted
+  void merged() override {}
+
+ private:
+  void upload(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
+  void download(std::uint64_t first, std::uint64_t end, Bytes offset, unsigned slot, Stream& stream);
+  void upload_units(Stream& stream);
+
+  PointsWorkload& workload_;
+  const Problem& problem_;
+  const Mode mode_;
+  const PointsKernel kernel_;
+  const PointsLayout layout_;
+  std::unique_ptr<Buffer> input_[2], output_[2], units_;
+  bool units_there_ = false;
+
+  std::vector<Slice> done_;   // since prepare
+  std::uint64_t sample_ = 0;  // of the workload, at prepare
+};
+
+}  // namespace mgpu::fisher

@@ -1,0 +1,53 @@
+// The Fisher matrices of many points as a Workload: inputs, what came back, digest and verification. What runs on a device is in
+// points_program.hpp.
+#pragma once
+
+#include <mutex>
+
+#include "suites/fisher/demand.hpp"
+#include "suites/fisher/host_data.hpp"
+
+namespace mgpu::fisher {
+
+class PointsWorkload : public Workload {
+ public:
+  // Throws Error(input), Error(usage), Error(out_of_memory).
+  explicit PointsWorkload(const SuiteParams& params);
+
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override { return data_.all(); }
+  bool large_result() const override { return true; }
+  void begin_sample() override;
+  bool merge_on_device(const DeviceTraits&) const override { return false; }
+  void merge() override {}
+  std::string digest() const override;  // SHA-256 of the bytes of all upper halves
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  void write_result(const std::filesystem::path& file) const override;  // a row for each point: its dim x dim matrix, float64
+
+  static Bytes host_bytes(const Problem& problem);
+
+  // For the programs, which may call from several threads at once.
+  const Problem& problem() const { return problem_; }
+  const HostData& data() const { return data_; }
+  std::span<std::byte> result() { return data_.result(); }
+  std::uint64_t first_point(Items item) const;
+  std::uint64_t sample() const { return sample_; }
+  void arrived(std::span<const Slice> slices);  // the matrices of these items are on the host
+
+ private:
+  double element(std::uint64_t point, std::uint64_t place) const;
+
+  Problem problem_;
+  unsigned host_threads_;
+  HostData data_;
+  Shape shape_;
+  std::uint64_t sample_ = 0;  // number of the sample
+  bool looked_at_ = true;     // the result was verified: a stale one must not pass again
+  std::mutex mutex_;          // over arrived_
+  std::vector<bool> arrived_;
+};
+
+}  // namespace mgpu::fisher

@@ -1,0 +1,333 @@
+// How score vectors fall into blocks, partials into a tree, tiles into units; what is refused; and that the references are right
+// themselves and see what is wrong. What devices compute is tested in tests/opencl/fisher_test.cpp.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <random>
+#include <set>
+
+#include "suites/fisher/demand.hpp"
+#include "suites/fisher/gram_layout.hpp"
+#include "suites/fisher/gram_reference.hpp"
+#include "suites/fisher/points_kernels.hpp"
+#include "suites/fisher/points_reference.hpp"
+#include "tests/support/fisher_problem.hpp"
+#include "tests/support/refusal.hpp"
+
+using namespace mgpu;
+using namespace mgpu::fisher;
+using mgpu::block_tree::TreeNode;
+using mgpu::testing::fisher_params;
+
+namespace {
+
+// The sum along the fixed tree, by its definition.
+double tree_sum(const std::vector<double>& leaves, const TreeNode& node) {
+  if (node.level == 0) return leaves[node.index];
+  const double left = tree_sum(leaves, {node.level - 1, node.index * 2});
+  const TreeNode right{node.level - 1, node.index * 2 + 1};
+  return right.begin() < leaves.size() ? left + tree_sum(leaves, right) : left;
+}
+
+// What kernels/fisher_combine.cl does with a Combination.
+void carry_out(const Combination& step, std::vector<double>& slots) {
+  for (std::uint64_t g = 0; g < step.groups; ++g) {
+    std::vector<double> v;
+    for (unsigned k = 0; k < step.count; ++k) v.push_back(slots.at(step.first + g * step.stride + k * step.child_stride));
+    for (std::size_t width = 1; width < v.size(); width *= 2) {
+      for (std::size_t k = 0; k + width < v.size(); k += 2 * width) v[k] += v[k + width];
+    }
+    slots[step.first + g * step.stride] = v[0];
+  }
+}
+
+PointsReference::Matrix reference_matrix(const std::map<std::string, std::string>& options, const std::vector<double>& theta,
+                                         std::uint64_t seed = 5) {
+  auto given = options;
+  given["dim"] = std::to_string(theta.size());
+  std::vector<float> narrow(theta.begin(), theta.end());
+  const bool wide = given.contains("precision") && given["precision"] == "fp64";
+  SuiteParams params = fisher_params(1, given);
+  params.seed = seed;
+  const Problem problem = problem_of(params);
+  const auto bytes = wide ? std::as_bytes(std::span(theta)) : std::as_bytes(std::span(narrow));
+  return PointsReference(problem, bytes).matrix(0);
+}
+
+std::vector<double> closed(const char* family, const std::vector<double>& theta) {
+  return reference_matrix({{"regime", "closed"}, {"precision", "fp64"}, {"family", family}}, theta).values;
+}
+
+bool near(double a, double b, double relative = 1e-12) { return std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)); }
+
+}  // namespace
+
+TEST_CASE("every row is in exactly one block, chains are short, and partials fit beside the input") {
+  for (const char* model : {"scores", "softmax"}) {
+    for (const std::uint64_t dim : {1u, 70u, 1024u, 4096u}) {
+      for (const std::uint64_t points :
+           {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{1} << 20, (std::uint64_t{1} << 26) + 3}) {
+        CAPTURE(dim);
+        CAPTURE(points);
+        const Problem problem = problem_of(fisher_params(points, {{"model", model}, {"dim", std::to_string(dim)}}));
+        const Blocks blocks = Blocks::of(problem);
+        CHECK(blocks.first_row(0) == 0);
+        CHECK(blocks.first_row(blocks.items) == points);
+        CHECK(blocks.first_block(blocks.items) == blocks.blocks);
+        CHECK(blocks.items >= 1);
+        CHECK(blocks.block_rows * problem.scores <= 4096);
+        CHECK(blocks.block_rows * blocks.blocks >= points);
+        const Bytes partials = blocks.items * problem.triangle() * 8;
+        CHECK((partials <= std::max<Bytes>(problem.input_bytes(), Bytes{2} << 30) || blocks.height == Blocks::most_height));
+      }
+    }
+  }
+  const Blocks large = Blocks::of(problem_of(fisher_params(1 << 20, {{"dim", "1024"}})));
+  CHECK(large.block_rows == 4096);
+  CHECK(large.items == 256);
+}
+
+TEST_CASE("whatever slices a device has, combining leaves the fewest nodes, with the bits of the tree") {
+  std::mt19937_64 random(7);
+  for (const Items items : {1u, 2u, 5u, 16u, 17u, 100u, 256u, 1000u}) {
+    for (int turn = 0; turn < 12; ++turn) {
+      CAPTURE(items);
+      CAPTURE(turn);
+      std::vector<double> leaves(items);
+      for (double& x : leaves) x = std::ldexp(static_cast<double>(random()), -static_cast<int>(random() % 64));
+      std::vector<double> slots = leaves;
+      NodeForest forest(items);
+      std::vector<block_tree::Range> ranges;
+      // Every second device's slices of random lengths, each made into nodes of at most four levels as the program does.
+      bool mine = turn % 3 != 0 || items < 2;
+      for (Items at = 0; at < items;) {
+        const Items end = turn == 1 ? items : std::min<Items>(items, at + 1 + random() % (items / 3 + 1));
+        if (mine) {
+          ranges.push_back({at, end});
+          for (TreeNode node : block_tree::cover(at, end, items)) {
+            const Items last = node.end(items);
+            const unsigned level = std::min(node.level, 4u);
+            for (Items first = node.begin(); first < last; first += Items{1} << level) {
+              const TreeNode part{level, first >> level};
+              slots[first] = tree_sum(leaves, part);
+              forest.add(part);
+            }
+          }
+        }
+        if (turn > 1) mine = !mine;
+        at = end;
+      }
+      if (ranges.empty()) continue;
+      for (const Combination& step : forest.combine()) {
+        CHECK(step.count <= 16);
+        carry_out(step, slots);
+      }
+      std::vector<TreeNode> expected;
+      for (const auto& range : block_tree::coalesce(ranges)) {
+        for (const TreeNode& node : block_tree::cover(range.begin, range.end, items)) expected.push_back(node);
+      }
+      CHECK(forest.nodes() == expected);
+      for (const TreeNode& node : expected) CHECK(slots[node.begin()] == tree_sum(leaves, node));
+    }
+  }
+}
+
+TEST_CASE("one device with everything combines 1024 blocks in three launches at most") {
+  NodeForest forest(1024);
+  for (Items i = 0; i < 1024; ++i) forest.add({0, i});
+  CHECK(forest.combine().size() <= 3);
+  CHECK(forest.nodes() == std::vector<TreeNode>{{10, 0}});
+}
+
+TEST_CASE("units hold every tile on and above the diagonal exactly once, two with a common block, but for one at most") {
+  for (std::uint64_t dim = 1; dim <= most_models_dim; ++dim) {
+    const std::uint32_t edge = static_cast<std::uint32_t>(dim + 7) / 8;
+    std::multiset<std::pair<std::uint32_t, std::uint32_t>> tiles;
+    std::size_t single = 0;
+    for (const std::uint32_t unit : units_of(dim)) {
+      const std::uint32_t a = unit & 255, b = unit >> 8 & 255, c = unit >> 16 & 255;
+      tiles.insert(std::minmax(a, b));
+      if (unit >> 24 != 0) tiles.insert(std::minmax(a, c));
+      single += unit >> 24 == 0;
+    }
+    CHECK(single <= 1);
+    CHECK(tiles.size() == edge * (edge + 1) / 2);
+    CHECK(std::set(tiles.begin(), tiles.end()).size() == tiles.size());
+  }
+}
+
+TEST_CASE(
+    "tensor cores are asked only where they are fast, for small matrices whose scores have products, and never by --kernel "
+    "portable") {
+  DeviceTraits traits;
+  traits.max_work_group = 1024;
+  const auto variants = [&](const std::map<std::string, std::string>& given) {
+    auto options = given;
+    options["regime"] = "models";
+    return points_variants(traits, problem_of(fisher_params(10, options)));
+  };
+  CHECK(variants({{"model", "logistic"}}).size() == 1);
+  traits.fp64_tensor = true;
+  for (const char* model : {"logistic", "gaussian"}) {
+    const std::vector<PointsVariant> both = variants({{"model", model}});
+    REQUIRE(both.size() == 2);
+    CHECK((both.front().to_be_tried && !both.back().to_be_tried));
+    CHECK(variants({{"model", model}, {"kernel", "portable"}}).size() == 1);
+    CHECK(variants({{"model", model}, {"dim", "40"}}).size() == 1);
+  }
+  CHECK(variants({{"model", "softmax"}}).size() == 1);
+}
+
+TEST_CASE("problems take their defaults from the regime, and what cannot be done is refused with what can") {
+  CHECK(problem_of(fisher_params(10)).dim == 256);
+  CHECK(problem_of(fisher_params(10, {{"model", "softmax"}})).dim == 256);
+  CHECK(problem_of(fisher_params(10, {{"model", "softmax"}, {"dim", "5"}, {"classes", "3"}})).dim == 15);
+  CHECK(problem_of(fisher_params(10, {{"regime", "models"}})).model == Model::softmax);
+  CHECK(problem_of(fisher_params(10, {{"regime", "closed"}, {"family", "beta"}})).dim == 2);
+  CHECK(problem_of(fisher_params(10, {{"regime", "closed"}, {"family", "dirichlet"}, {"dim", "7"}})).dim == 7);
+  struct Refused {
+    std::map<std::string, std::string> options;
+    const char *option, *accepted;
+  };
+  const Refused cases[] = {
+      {{{"dim", "0"}}, "--dim", "1 to 16384"},
+      {{{"dim", "16385"}}, "--dim", "1 to 16384"},
+      {{{"model", "gaussian"}}, "--model", "scores, logistic, softmax"},
+      {{{"model", "softmax"}, {"classes", "65"}}, "--classes", "1 to 64"},
+      {{{"model", "softmax"}, {"dim", "9000"}}, "--dim times --classes", "16384"},
+      {{{"params", "p.npy"}}, "--params", "--model logistic"},
+      {{{"regime", "models"}, {"model", "scores"}}, "--model", "gaussian"},
+      {{{"regime", "models"}, {"dim", "129"}}, "--dim", "1 to 128"},
+      {{{"regime", "models"}, {"scores", "0"}}, "--scores", "1 to"},
+      {{{"regime", "models"}, {"model", "gaussian"}, {"dim", "7"}}, "--dim", "even"},
+      {{{"regime", "models"}, {"precision", "fp64"}}, "--precision", "fp32"},
+      {{{"regime", "closed"}, {"family", "gamma"}, {"dim", "3"}}, "--dim", "2"},
+      {{{"regime", "closed"}, {"family", "dirichlet"}, {"dim", "1025"}}, "--dim", "1 to 1024"},
+  };
+  for (const Refused& refused : cases) {
+    CAPTURE(refused.option);
+    const std::string message = test::refusal([&] { problem_of(fisher_params(10, refused.options)); });
+    CHECK(test::has(message, refused.option));
+    CHECK(test::has(message, refused.accepted));
+  }
+}
+
+TEST_CASE("the closed forms of the reference have known values and transform as Fisher matrices do") {
+  constexpr double pi = std::numbers::pi;
+  CHECK(near(closed("gamma", {1, 2})[0], pi * pi / 6));
+  CHECK(near(closed("gamma", {0.5, 2})[0], pi * pi / 2));
+  CHECK(closed("gamma", {3, 2})[1] == -0.5);
+  CHECK(near(closed("beta", {1, 1})[0], 1));  // psi1(1) - psi1(2)
+  CHECK(near(closed("dirichlet", {0.5, 0.5})[1], -pi * pi / 6));
+  CHECK(near(closed("binomial", {0.5})[0], 4 * binomial_trials));
+  CHECK(near(closed("geometric", {0.5})[0], 8));
+  // F' = J^T F J: sigma = sqrt(v); the rate is shape / mean; p = softmax of logits.
+  const auto normal = closed("normal", {0.3, std::sqrt(1.7)}), variance = closed("normal-variance", {0.3, 1.7});
+  CHECK(near(normal[2] / (4 * 1.7), variance[2]));
+  const double k = 2.5, mean = 0.7, rate = k / mean, dk = 1 / mean, dmean = -k / (mean * mean);
+  const auto by_rate = closed("gamma", {k, rate}), by_mean = closed("gamma-mean", {k, mean});
+  CHECK(near(by_rate[0] + 2 * by_rate[1] * dk + by_rate[2] * dk * dk, by_mean[0]));
+  CHECK(near(by_rate[2] * dmean * dmean, by_mean[2]));
+  CHECK(std::abs(by_rate[1] * dmean + by_rate[2] * dk * dmean) < 1e-12);
+  // Of two outcomes: d/dlogit of p is p (1 - p), so p (1 - p) in logits is 1 / (p (1 - p)) in p.
+  const double p = 1 / (1 + std::exp(-0.8));
+  CHECK(near(closed("categorical", {0.8, 0})[0], p * (1 - p)));
+  CHECK(near(closed("categorical-free", {p})[0], 1 / (p * (1 - p))));
+  const auto categorical = closed("categorical", {0.1, -1, 2});
+  CHECK(std::abs(categorical[0] + categorical[1] + categorical[2]) < 1e-15);
+}
+
+TEST_CASE("philox is that of Random123, by its known answers for seven rounds") {
+  CHECK(philox({0, 0, 0, 0}, {0, 0}) == std::array<std::uint32_t, 4>{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48});
+  CHECK(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) == std::array<std::uint32_t, 4>{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662});
+}
+
+TEST_CASE("matrices from drawn scores tend to the closed forms, 64 times as many scores to about an eighth of the distance") {
+  const std::vector<double> logits{0.2, -0.4, 0.9, 0}, gaussian{0.5, 2, -1, 0.25}, weights{0, 0, 0};
+  struct Expected {
+    const char* model;
+    std::vector<double> theta, values;
+  };
+  const Expected cases[] = {
+      {"softmax", logits, closed("categorical", logits)},
+      {"gaussian", gaussian, {0.25, 0, 0, 0, 0.5, 0, 0, 16, 0, 32}},
+      // At 0, y - p is +-1/2 whatever x, whose components have variance 1/3.
+      {"logistic", weights, {1. / 12, 0, 0, 1. / 12, 0, 1. / 12}},
+  };
+  for (const Expected& expected : cases) {
+    CAPTURE(expected.model);
+    double distances[2] = {0, 0};  // root mean square over the seeds
+    for (const unsigned many : {0u, 1u}) {
+      for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
+        const auto got = reference_matrix({{"regime", "models"}, {"model", expected.model}, {"scores", many ? "160000" : "2500"}},
+                                          expected.theta, seed);
+        double distance = 0, size = 0;
+        for (std::size_t e = 0; e < got.values.size(); ++e) {
+          distance += std::pow(got.values[e] - expected.values[e], 2);
+          size += std::pow(expected.values[e], 2);
+        }
+        distances[many] += distance / size / 6;
+      }
+      distances[many] = std::sqrt(distances[many]);
+    }
+    CHECK(distances[0] < 0.15);
+    CHECK(distances[1] < distances[0] / 3);
+  }
+}
+
+TEST_CASE("the reference of empirical matrices passes the right F and sees one wrong element, in rows it samples and elsewhere") {
+  for (const char* data : {"uniform", "integers"}) {
+    const SuiteParams params = fisher_params(300, {{"dim", "40"}, {"precision", "fp64"}, {"data", data}});
+    const Problem problem = problem_of(params);
+    const HostData host(problem, params, 0);
+    const auto* x = reinterpret_cast<const double*>(host.input().data());
+    std::vector<double> f(40 * 40);
+    for (std::size_t i = 0; i < 40; ++i) {
+      for (std::size_t j = 0; j < 40; ++j) {
+        double sum = 0;
+        for (std::size_t r = 0; r < 300; ++r) sum += x[r * 40 + i] * x[r * 40 + j];
+        f[i * 40 + j] = sum / 300;
+      }
+    }
+    GramReference reference(problem, host, 2);
+    const Verdict right = reference.check(f, VerifyLevel::full, 3);
+    CHECK_MESSAGE(right.status == Verdict::Status::passed, right.message);
+    CHECK(test::has(right.method, std::string(data) == "integers" ? "exactly" : "float64"));
+    for (std::size_t i = 0; i < 40; ++i) {
+      std::vector<double> wrong = f;
+      wrong[i * 40 + 7] += 1e-6;
+      CHECK(reference.check(wrong, VerifyLevel::full, 3).status == Verdict::Status::failed);
+    }
+    f[0] = std::nan("");
+    CHECK(reference.check(f, VerifyLevel::sample, 3).status == Verdict::Status::failed);
+  }
+}
+
+TEST_CASE("what a problem asks of a device at least is counted for each regime, of CPUs only what every device must do") {
+  DeviceTraits gpu, cpu;
+  cpu.cpu = true;
+  const auto asked = [](const std::map<std::string, std::string>& options, const DeviceTraits& device) {
+    return demand_of(problem_of(fisher_params(1000, options)), device);
+  };
+  for (const DeviceTraits& device : {gpu, cpu}) {
+    const Demand gram = asked({{"dim", "20"}}, device);
+    CHECK(gram.fp32 == 1000.0 * 20 * 21);
+    CHECK(gram.fp64 == 0);
+    CHECK(gram.memory_bytes == 1000 * 20 * 4 + 210 * 8);
+    CHECK(asked({{"dim", "20"}, {"precision", "fp64"}}, device).fp64 == 1000.0 * 20 * 21);
+    CHECK(asked({{"dim", "20"}, {"model", "softmax"}, {"classes", "3"}}, device).fp32 == 1000.0 * 6 * 20 * 21);
+  }
+  const Demand beta = asked({{"regime", "closed"}, {"family", "beta"}, {"precision", "fp64"}}, gpu);
+  CHECK(beta.memory_bytes == 1000 * (2 + 3) * 8);
+  CHECK(beta.fp64 > 3 * asked({{"regime", "closed"}, {"family", "normal"}, {"precision", "fp64"}}, gpu).fp64);
+  for (const char* model : {"logistic", "gaussian", "softmax"}) {
+    const Demand demand = asked({{"regime", "models"}, {"model", model}, {"scores", "64"}}, gpu);
+    CHECK(demand.memory_bytes == 1000 * (32 + 528) * 4);
+    CHECK(demand.int32 > 0);
+    CHECK((demand.fp32 > 2.0 * 1000 * 64 * 528) == (std::string(model) != "softmax"));
+    const Demand on_cpu = asked({{"regime", "models"}, {"model", model}}, cpu);
+    CHECK((on_cpu.fp32 == 0 && on_cpu.int32 == 0 && on_cpu.memory_bytes == 0));
+  }
+}
