@@ -75,7 +75,7 @@ std::vector<TextColumn> run_columns(const GroupScales& scales) {
 }
 
 TextRow run_row(const RunRecord& run, const std::string& label, bool best, const GroupScales& scales, std::size_t spread_width) {
-  const std::string mark = best ? "*" : " ", devices = std::to_string(run.devices.size());
+  const std::string mark = std::string(best ? "*" : " ") + (run.warnings.empty() ? "" : "!"), devices = std::to_string(run.devices.size());
   if (run.status != Status::ok) {
     const std::string why = run.reason.value_or("");
     return {{mark, label, devices, std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why)}, kNotOk};
@@ -91,6 +91,32 @@ TextRow run_row(const RunRecord& run, const std::string& label, bool best, const
           best ? kBest : ""};
 }
 
+// "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
+std::string warning_lines(const RunGroup& group, std::size_t width) {
+  constexpr std::size_t kNamed = 3;
+  const auto counts = [&](const RunRecord* run) { return run->devices.size() != group.runs.front()->devices.size(); };
+  const bool several_counts = std::any_of(group.runs.begin(), group.runs.end(), counts);
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;  // warning, rows
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    const RunRecord& run = *group.runs[k];
+    for (const std::string& warning : run.warnings) {
+      auto at = std::find_if(found.begin(), found.end(), [&](const auto& known) { return known.first == warning; });
+      if (at == found.end()) at = found.insert(at, {warning, {}});
+      at->second.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
+    }
+  }
+  const auto ok = std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* run) { return run->status == Status::ok; });
+  std::string out;
+  for (auto& [warning, rows] : found) {
+    const std::size_t more = rows.size() > kNamed ? rows.size() - kNamed : 0;
+    const bool all = rows.size() > 1 && rows.size() == static_cast<std::size_t>(ok);
+    rows.resize(rows.size() - more);
+    const std::string names = all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+    out += shortened(printable("! " + names + ": " + warning), width) + '\n';
+  }
+  return out;
+}
+
 std::string run_table(const RunGroup& group, const TableStyle& style) {
   const GroupScales scales = scales_of(group);
   std::size_t spread_width = 0;
@@ -102,7 +128,8 @@ std::string run_table(const RunGroup& group, const TableStyle& style) {
   for (std::size_t k = 0; k < group.runs.size(); ++k)
     rows.push_back(run_row(*group.runs[k], group.labels[k], group.runs[k] == group.best, scales, spread_width));
   return shortened(printable(group.title), std::max(style.width, 20u)) + '\n' +
-         draw_table(run_columns(scales), std::move(rows), style.width, style.color);
+         draw_table(run_columns(scales), std::move(rows), style.width, style.color) +
+         warning_lines(group, std::max(style.width, 20u));
 }
 
 }  // namespace
