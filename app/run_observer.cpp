@@ -18,15 +18,17 @@ namespace {
 // "about 12 s", "about 4 min": more would promise too much.
 std::string in_words(Nanos left) {
   const double s = seconds(left);
-  if (s < 1) return "less than 1 s";
+  if (s < 1) return "under 1 s";
   return s < 90     ? fmt::format("about {:.0f} s", s)
          : s < 5400 ? fmt::format("about {:.0f} min", s / 60)
                     : fmt::format("about {:.1f} h", s / 3600);
 }
 
+const char* mode_words(Mode mode) { return mode == Mode::end_to_end ? "end to end" : to_string(mode); }
+
 // "merkle resident equal on 2: 26.1 ms, 12 samples"
 std::string case_line(const RunRecord& run) {
-  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, to_string(run.mode), run.strategy, run.devices.size());
+  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, mode_words(run.mode), run.strategy, run.devices.size());
   if (run.status != Status::ok) return who + to_string(run.status) + (run.reason ? ": " + *run.reason : "");
   return who +
          fmt::format("{}, {} sample{}", format_duration(run.time.median), run.samples.size(), run.samples.size() == 1 ? "" : "s");
@@ -68,7 +70,7 @@ void RunObserver::recorded(const Report& so_far) {
     if (options_.verbose || !options_.in_place) print_error(case_line(so_far.runs[i]));
   }
   const RunRecord& last = so_far.runs.back();
-  print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, to_string(last.mode), ok, so_far.runs.size() - rows_seen_));
+  print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, mode_words(last.mode), ok, so_far.runs.size() - rows_seen_));
   rows_seen_ = so_far.runs.size();
 }
 

@@ -135,7 +135,7 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
     std::vector<TextRow> rows;
     for (const ComparisonRow& row : comparison.rows)
       if (row.title == title) rows.push_back({cells(row), color_of(row.change)});
-    out += shortened(printable(title), std::max(style.width, 20u)) + '\n' +
+    out += wrapped_prose(printable(title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
            draw_table(columns(), std::move(rows), style.width, style.color) + '\n';
   });
   for (const UncomparedCase& c : comparison.uncompared) out += printable("not compared: " + c.name + ": " + c.what) + '\n';

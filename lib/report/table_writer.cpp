@@ -75,7 +75,8 @@ std::vector<TextColumn> run_columns(const GroupScales& scales) {
 }
 
 TextRow run_row(const RunRecord& run, const std::string& label, bool best, const GroupScales& scales, std::size_t spread_width) {
-  const std::string mark = std::string(best ? "*" : " ") + (run.warnings.empty() ? "" : "!"), devices = std::to_string(run.devices.size());
+  const std::string mark = std::string(best ? "*" : " ") + (run.warnings.empty() ? "" : "!"),
+                    devices = std::to_string(run.devices.size());
   if (run.status != Status::ok) {
     const std::string why = run.reason.value_or("");
     return {{mark, label, devices, std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why)}, kNotOk};
@@ -87,7 +88,8 @@ TextRow run_row(const RunRecord& run, const std::string& label, bool best, const
   return {{mark, label, devices, time, run.rate > 0 ? scales.rate.format(run.rate) : "-", figure(m.speedup, 2),
            figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(m.imbalance_percent, 1), figure(m.overlap, 1, 100),
            figure(m.comm_share, 1, 100),
-           run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run), short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
+           run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run),
+           short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
           best ? kBest : ""};
 }
 
@@ -105,14 +107,16 @@ std::string warning_lines(const RunGroup& group, std::size_t width) {
       at->second.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
     }
   }
-  const auto ok = std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* run) { return run->status == Status::ok; });
+  const auto ok =
+      std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* run) { return run->status == Status::ok; });
   std::string out;
   for (auto& [warning, rows] : found) {
     const std::size_t more = rows.size() > kNamed ? rows.size() - kNamed : 0;
     const bool all = rows.size() > 1 && rows.size() == static_cast<std::size_t>(ok);
     rows.resize(rows.size() - more);
-    const std::string names = all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
-    out += shortened(printable("! " + names + ": " + warning), width) + '\n';
+    const std::string names =
+        all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+    out += wrapped_prose(printable("! " + names + ": " + warning) + '\n', {static_cast<unsigned>(width), false, true}, 2);
   }
   return out;
 }
@@ -127,7 +131,7 @@ std::string run_table(const RunGroup& group, const TableStyle& style) {
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
     rows.push_back(run_row(*group.runs[k], group.labels[k], group.runs[k] == group.best, scales, spread_width));
-  return shortened(printable(group.title), std::max(style.width, 20u)) + '\n' +
+  return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
          draw_table(run_columns(scales), std::move(rows), style.width, style.color) +
          warning_lines(group, std::max(style.width, 20u));
 }
