@@ -27,7 +27,10 @@ void tell_devices(const std::vector<Device>& devices) {
 void tell_telemetry(const TelemetryRecord& telemetry) {
   if (telemetry.interval <= Nanos{}) print_error("telemetry: none, " + telemetry.reason);
   for (const WatchedRecord& one : telemetry.watched)
-    print_error(fmt::format("telemetry of {}: {}", one.of, one.source.empty() ? "none, " + one.reason : "by " + one.source));
+    print_error(fmt::format("telemetry of {}: {}", one.of,
+                            one.source.empty()    ? "none, " + one.reason
+                            : one.source == kHost ? "the host's"
+                                                  : "by " + one.source));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -37,10 +38,19 @@ std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& 
 
 std::string group_title(const RunRecord& run) {
   std::string title = run.suite;
-  for (const bool number : {true, false}) {  // sizes first: what a table is looked for by
-    for (const auto& [name, value] : run.params)
-      if (std::holds_alternative<std::string>(value) != number) title += fmt::format(" {}={}", name, shown(value));
+  // Sizes first, the sides of a cube as cols=inner=rows=2^13: what a table is looked for by.
+  std::vector<std::pair<std::string, std::string>> numbers;  // names, value
+  for (const auto& [name, value] : run.params) {
+    if (std::holds_alternative<std::string>(value)) continue;
+    const std::string text = shown(value);
+    auto same = std::find_if(numbers.begin(), numbers.end(),
+                             [&](const auto& known) { return known.second == text && known.first != "seed=" && name != "seed"; });
+    if (same == numbers.end()) same = numbers.insert(same, {"", text});
+    same->first += name + '=';
   }
+  for (const auto& [names, value] : numbers) title += fmt::format(" {}{}", names, value);
+  for (const auto& [name, value] : run.params)
+    if (const auto* word = std::get_if<std::string>(&value)) title += fmt::format(" {}={}", name, *word);
   return title + ", " + (run.mode == Mode::end_to_end ? "end to end" : to_string(run.mode));
 }
 

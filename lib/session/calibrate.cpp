@@ -182,7 +182,8 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
   std::vector<NoiseCalibration> all;
   const bool any_cpu = std::any_of(devices.begin(), devices.end(), [](const Device& device) { return device.is_cpu(); });
   for (const SuiteInfo& suite : suites) {
-    const Problem problem = usual_problem({&suite, {}}, any_cpu);
+    // The size that is run when none is named: the noise of one that fills a GPU would be less.
+    const Problem problem = problem_of_size({&suite, {}}, any_cpu ? suite.quick_size : suite.default_size);
     NoiseCalibration& row = all.emplace_back();
     row.work = work_of(problem);
     if (!afresh) row.share = store.load_noise(devices, row.work, warnings);
