@@ -16,7 +16,6 @@ constexpr Nanos kReach = 5 * kInterval;
 
 // Of all cores. On CPUs others take what is measured; with GPUs a worker per device is all that needs the host.
 constexpr double kOtherLoadCpu = 0.1, kOtherLoadHost = 0.5;
-constexpr std::size_t kFewSamples = 5;  // compare tests nothing with fewer
 
 // Without figures that differ from case to case, so that a table can say it once for all; those are in the record.
 void warn(RunRecord& run, const TelemetryFigures& figures, bool cpus) {
@@ -56,8 +55,6 @@ Watch::Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& r
 std::vector<TelemetryTrack> Watch::take() { return telemetry_ ? telemetry_->take() : std::vector<TelemetryTrack>{}; }
 
 void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples, std::span<const TelemetryTrack> tracks, bool cpus) {
-  if (samples.size() < kFewSamples)
-    run.warnings.push_back(fmt::format("{} sample{} only", samples.size(), samples.size() == 1 ? "" : "s"));
   for (const TelemetryTrack& track : tracks) {
     const bool own = track.of == kHost || std::find(run.devices.begin(), run.devices.end(), track.of) != run.devices.end();
     if (!own) continue;

@@ -21,7 +21,7 @@ class Watch {
   std::unique_ptr<Telemetry> telemetry_;
 };
 
-// Fills in a case's figures, those of the sample shown, and warnings: clocks held down, other load, few samples. `samples` in the
+// Fills in a case's figures, those of the sample shown, and warnings: clocks held down, other load. `samples` in the
 // order of the record's; `cpus`: it ran on CPUs alone.
 void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples, std::span<const TelemetryTrack> tracks, bool cpus);
 

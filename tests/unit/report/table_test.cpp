@@ -60,13 +60,16 @@ TEST_CASE("a run that is not ok shows its status and reason and no numbers") {
 TEST_CASE("rows with a warning are marked, and each warning is said once below the table") {
   Report report = test::sample_report();
   report.runs.resize(4);
-  for (RunRecord& run : report.runs) run.warnings = {"3 samples only"};
+  for (RunRecord& run : report.runs) run.samples.resize(3), run.warnings.clear();
   report.runs[1].warnings.push_back("other programs used about 30 % of the cores");
   const std::string text = run_tables(report, {160, false});
   CHECK(text.find("\n *!  dynamic:chunks=16") == std::string::npos);
   CHECK(text.find("\n*!  dynamic:chunks=16") != std::string::npos);
   CHECK(text.find("\n !  equal") != std::string::npos);
-  CHECK(text.find("\n! all: 3 samples only\n! equal: other programs used about 30 % of the cores\n") != std::string::npos);
+  CHECK(text.find("\n! all: 3 samples only\n") != std::string::npos);
+  CHECK(text.find("\n! equal: other programs used about 30 % of the cores\n") != std::string::npos);
+  report.environment["simulated"] = "a scenario";
+  CHECK(run_tables(report, {160, false}).find("samples only") == std::string::npos);
   report.runs[2].devices = {"0:0"};
   CHECK(run_tables(report, {160, false}).find("! equal (2 dev): other programs") != std::string::npos);
 }
