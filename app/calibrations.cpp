@@ -37,6 +37,7 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
   if (measures && missing && !context.invocation.settings.is_on("no-cache")) result = calibrate(backend, devices, store, false);
   session.calibration = std::move(result.calibration);
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+  for (const Problem& problem : session.problems) add_kept_noise(problem, devices, store, session.noise, warnings);
   if (afresh) return;  // the rates of suites are measured where they are needed
   for (const Problem& problem : session.problems) add_kept_rates(problem, devices, store, session.suite_rates, warnings);
 }

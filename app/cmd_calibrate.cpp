@@ -22,7 +22,7 @@ const char* word(CalibrationOrigin origin) {
 }
 
 std::string as_text(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites,
-                    const TableStyle& style) {
+                    std::span<const NoiseCalibration> noise, const TableStyle& style) {
   std::vector<CalibrationRow> rows;
   for (std::size_t i = 0; i < devices.size(); ++i)
     rows.push_back({devices[i], result.calibration.devices[i], result.free_memory[i], word(result.origins[i])});
@@ -37,6 +37,11 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
     text += fmt::format("{} on {}: {}{}, {} a slice ({})\n", suite.work, suite.device, format_si(suite.rate->ops_per_s),
                         suite.rate->unit, format_duration(suite.rate->slice), word(suite.origin));
   }
+  for (const NoiseCalibration& row : noise) {
+    if (!row.share) continue;
+    text +=
+        fmt::format("{}: medians of the same work lie up to {:.1f} % apart ({})\n", row.work, *row.share * 100, word(row.origin));
+  }
   return text;
 }
 
@@ -50,7 +55,8 @@ Json suite_json(const SuiteCalibration& suite) {
           {"from", word(suite.origin)}};
 }
 
-std::string as_json(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites) {
+std::string as_json(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites,
+                    std::span<const NoiseCalibration> noise) {
   Json list = Json::array();
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Device& device = devices[i];
@@ -73,7 +79,10 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
   }
   Json rates = Json::array();
   for (const SuiteCalibration& suite : suites) rates.push_back(suite_json(suite));
-  const Json json{{"devices", list}, {"link", link}, {"suites", rates}, {"warnings", result.warnings}};
+  Json floors = Json::array();
+  for (const NoiseCalibration& row : noise)
+    floors.push_back({{"work", row.work}, {"noise", row.share ? Json(*row.share) : Json(nullptr)}, {"from", word(row.origin)}});
+  const Json json{{"devices", list}, {"link", link}, {"suites", rates}, {"noise", floors}, {"warnings", result.warnings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -90,9 +99,11 @@ ExitCode cmd_calibrate(const Context& context) {
   const DeviceSet set = choose_devices(*backend, settings, context.environment);
   CalibrationResult result = calibrate(*backend, set.devices, store, afresh);
   const auto suites = calibrate_suites(*backend, set.devices, chosen, store, afresh, result.warnings);
+  std::vector<NoiseCalibration> noise;
+  if (!settings.is_on("no-noise")) noise = calibrate_noise(*backend, set.devices, chosen, store, afresh, result.warnings);
   result.warnings.insert(result.warnings.begin(), set.warnings.begin(), set.warnings.end());
   for (const std::string& warning : result.warnings) print_error("warning: " + warning);
-  print(json ? as_json(set.devices, result, suites) : as_text(set.devices, result, suites, style));
+  print(json ? as_json(set.devices, result, suites, noise) : as_text(set.devices, result, suites, noise, style));
   return result.failed > 0 ? ExitCode::failed : ExitCode::ok;
 }
 

@@ -11,11 +11,14 @@
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
+#include "lib/report/table_writer.hpp"
 
 namespace mgpu {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kHang = 16;  // lines that are broken go on behind the names
 
 Json suites_json(std::span<const SuiteInfo> suites) {
   Json list = Json::array();
@@ -121,7 +124,8 @@ ExitCode cmd_list(const Context& context) {
     const Json list = suites ? suites_json(context.suites) : strategies ? strategies_json() : metrics_json();
     print(Json{{what, list}}.dump(2) + "\n");
   } else {
-    print(suites ? suites_text(context.suites) : strategies ? strategies_text() : metrics_text());
+    const std::string text = suites ? suites_text(context.suites) : strategies ? strategies_text() : metrics_text();
+    print(wrapped_prose(text, table_style(context.invocation.settings, context.environment), kHang));
   }
   return ExitCode::ok;
 }

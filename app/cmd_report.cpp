@@ -20,7 +20,7 @@ ExitCode cmd_report(const Context& context) {
   std::vector<ExitCode> codes;
   if (!write_exports(report, exports, missed)) codes.push_back(ExitCode::internal);
   print(run_tables(report, style));
-  print(closing_words(report));
+  print("\n" + wrapped_prose(closing_words(report), style, 2));
   if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
   return worst(codes);
 }

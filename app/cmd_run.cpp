@@ -19,6 +19,20 @@ ExitCode too_few(std::size_t found, std::uint64_t required) {
   return ExitCode::too_few_devices;
 }
 
+void tell_devices(const std::vector<Device>& devices) {
+  for (const Device& device : devices)
+    print_error(fmt::format("device {}: {}, {}, driver {}", device.id, device.name, device.platform, device.driver_version));
+}
+
+void tell_telemetry(const TelemetryRecord& telemetry) {
+  if (telemetry.interval <= Nanos{}) print_error("telemetry: none, " + telemetry.reason);
+  for (const WatchedRecord& one : telemetry.watched)
+    print_error(fmt::format("telemetry of {}: {}", one.of,
+                            one.source.empty()    ? "none, " + one.reason
+                            : one.source == kHost ? "the host's"
+                                                  : "by " + one.source));
+}
+
 }  // namespace
 
 ExitCode cmd_run(const Context& context) {
@@ -26,7 +40,8 @@ ExitCode cmd_run(const Context& context) {
   const Settings& settings = context.invocation.settings;
   RunRequest request = read_run_request(settings, context.invocation.arguments, context.suites, host_memory());
   const TableStyle style = table_style(settings, context.environment);
-  RunObserver observer({request.result_file, request.quiet, progress_in_place(context.environment)});
+  RunObserver observer(
+      {request.result_file, request.quiet, request.verbose, progress_in_place(context.environment), error_width()});
 
   const std::unique_ptr<Backend> backend = context.make_backend();
   DeviceSet set;
@@ -46,8 +61,9 @@ ExitCode cmd_run(const Context& context) {
   Report begun;
   begun.tool = context.tool;
   begun.environment = describe_environment(context.environment);
+  if (request.verbose && !request.quiet) tell_devices(request.session.devices);
   const Report report = run_session(*backend, request.session, std::move(begun), observer);
-
+  if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   return conclude(report, request, observer, style);
 }
 

@@ -71,7 +71,8 @@ ExitCode cmd_simulate(const Context& context) {
   session.stated = plan_of(scenario);
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);
-  RunObserver observer({request.result_file, request.quiet, progress_in_place(context.environment)});
+  RunObserver observer(
+      {request.result_file, request.quiet, request.verbose, progress_in_place(context.environment), error_width()});
   std::vector<std::string> warnings;
   session.device_counts = device_counts(request, session.devices.size(), warnings);
   for (const std::string& warning : warnings) observer.warning(warning);

@@ -32,7 +32,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
     print(to_json_text(report));
   } else {
     print(run_tables(report, style));
-    print(closing_words(report));
+    print("\n" + wrapped_prose(closing_words(report), style, 2));
   }
   if (written && !request.quiet) {
     if (request.result_file) print_error(fmt::format("measurements: {0} (mgpu-bench report {0})", request.result_file->string()));

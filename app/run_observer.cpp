@@ -8,9 +8,33 @@
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/text_table.hpp"
 
 namespace mgpu {
+namespace {
+
+// "about 12 s", "about 4 min": more would promise too much.
+std::string in_words(Nanos left) {
+  const double s = seconds(left);
+  if (s < 1) return "under 1 s";
+  return s < 90     ? fmt::format("about {:.0f} s", s)
+         : s < 5400 ? fmt::format("about {:.0f} min", s / 60)
+                    : fmt::format("about {:.1f} h", s / 3600);
+}
+
+const char* mode_words(Mode mode) { return mode == Mode::end_to_end ? "end to end" : to_string(mode); }
+
+// "merkle resident equal on 2: 26.1 ms, 12 samples"
+std::string case_line(const RunRecord& run) {
+  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, mode_words(run.mode), run.strategy, run.devices.size());
+  if (run.status != Status::ok) return who + to_string(run.status) + (run.reason ? ": " + *run.reason : "");
+  return who +
+         fmt::format("{}, {} sample{}", format_duration(run.time.median), run.samples.size(), run.samples.size() == 1 ? "" : "s");
+}
+
+}  // namespace
 
 void RunObserver::clear_line() {
   if (line_.empty()) return;
@@ -23,9 +47,13 @@ void RunObserver::warning(std::string_view text) {
   print_error(fmt::format("warning: {}", text));
 }
 
-void RunObserver::progress(std::string_view what, std::size_t done, std::size_t total) {
+void RunObserver::progress(const Progress& progress) {
   if (options_.quiet || !options_.in_place) return;
-  std::string line = fmt::format("[{}/{}] {}", done, total, what);
+  std::string line = progress.what;
+  if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
+  line += fmt::format(": {} of {} cases", progress.done, progress.total);
+  if (progress.left) line += fmt::format(", {} left", in_words(*progress.left));
+  line = shortened(line, options_.width - 1);  // a line that wraps could not be rewritten
   if (line == line_) return;
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
@@ -37,9 +65,12 @@ void RunObserver::recorded(const Report& so_far) {
   save(so_far);
   if (options_.quiet || so_far.runs.size() <= rows_seen_) return;
   std::size_t ok = 0;
-  for (std::size_t i = rows_seen_; i < so_far.runs.size(); ++i) ok += so_far.runs[i].status == Status::ok;
+  for (std::size_t i = rows_seen_; i < so_far.runs.size(); ++i) {
+    ok += so_far.runs[i].status == Status::ok;
+    if (options_.verbose || !options_.in_place) print_error(case_line(so_far.runs[i]));
+  }
   const RunRecord& last = so_far.runs.back();
-  print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, to_string(last.mode), ok, so_far.runs.size() - rows_seen_));
+  print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, mode_words(last.mode), ok, so_far.runs.size() - rows_seen_));
   rows_seen_ = so_far.runs.size();
 }
 

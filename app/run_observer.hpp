@@ -14,12 +14,14 @@ class RunObserver : public SessionObserver {
   struct Options {
     std::optional<std::filesystem::path> result_file;
     bool quiet = false;
+    bool verbose = false;   // a line per case, wherever it goes
     bool in_place = false;  // stderr is a terminal whose line may be rewritten
+    unsigned width = 80;    // of that line
   };
   explicit RunObserver(Options options) : options_(std::move(options)) {}
 
   void warning(std::string_view text) override;
-  void progress(std::string_view what, std::size_t done, std::size_t total) override;
+  void progress(const Progress& progress) override;
   void recorded(const Report& so_far) override;
   bool stop_requested() override;
 

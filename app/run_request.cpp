@@ -237,6 +237,7 @@ RunRequest read_measurement(const Settings& settings) {
   RunRequest request;
   request.strict = settings.is_on("strict");
   request.quiet = settings.is_on("quiet");
+  request.verbose = settings.is_on("verbose");
   request.device_counts = counts(settings, "device-counts", 1);
   SessionOptions& session = request.session;
   session.modes = modes(settings);
@@ -295,6 +296,7 @@ RunRequest read_run_request(const Settings& settings, std::span<const std::strin
   request.require_devices = count_setting(settings, "require-devices", 1, 0);
   request.handicaps = read_handicaps(settings);
   request.session.seed = count_setting(settings, "seed", 0, request.session.seed);
+  if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
   request.session.problems = problems(settings, chosen, request.session.seed, memory);
   read_output_files(settings, request);
   return request;

@@ -19,7 +19,7 @@ struct RunRequest {
   std::vector<std::uint64_t> device_counts;  // as asked; empty: all devices
   std::uint64_t require_devices = 0;
   std::vector<HandicapTerm> handicaps;
-  bool strict = false, quiet = false, json = false;  // json: the result, and nothing else, goes to stdout
+  bool strict = false, quiet = false, verbose = false, json = false;  // json: the result, and nothing else, goes to stdout
   std::optional<std::filesystem::path> result_file, trace_file;
   std::vector<ExportFile> exports;
   std::vector<Requirement> requirements;

@@ -43,7 +43,10 @@ std::vector<OptionSpec> own_run_options() {
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, or all; parameters after a colon, dynamic:chunks=32 (default: all)", kWork},
       {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork},
-      {"mode", 0, Kind::value, "MODE", "resident, scalars (msm: the points stay, scalars are uploaded), end-to-end, both (resident and end-to-end) or all (default: both)", kWork},
+      {"mode", 0, Kind::value, "MODE",
+       "resident, scalars (msm: the points stay, scalars are uploaded), end-to-end, both (resident and end-to-end) or all "
+       "(default: both)",
+       kWork},
       {"seed", 0, Kind::value, "N", "Of random inputs (default: 1)", kWork},
       {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork},
       {"input", 0, Kind::value, "FILE",
@@ -55,6 +58,7 @@ std::vector<OptionSpec> own_run_options() {
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m", kMeasurement},
       {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement},
+      {"no-telemetry", 0, Kind::flag, "", "Do not read clocks, power, temperature and load beside the work", kMeasurement},
       {"result", 'o', Kind::value, "FILE", "Save the measurements as JSON, after every group of cases", kFiles},
       {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},
       {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles},
@@ -62,10 +66,12 @@ std::vector<OptionSpec> own_run_options() {
       {"export", 0, Kind::list, "KIND=FILE",
        "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, markdown or junit", kFiles},
       {"require", 0, Kind::list, "EXPR",
-       "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms; dynamic:speedup>1.8 for a strategy, best:rate>=1e9 for the "
+       "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms; dynamic:speedup>1.8 for a strategy, best:rate>=1e9 "
+       "for the "
        "fastest of each table",
        kMeasurement},
       {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
+      {"verbose", 'v', Kind::flag, "", "Say which devices are used and what is read of them, and a line for every case", kFiles},
       color_option(),
   };
 }
@@ -110,8 +116,8 @@ std::vector<OptionSpec> device_options() {
 }
 
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
-  static const std::set<std::string> kept{"devices", "sub-devices", "max-devices", "strict",  "size", "mode",
-                                          "seed",    "input",       "json",        "no-cache"};
+  static const std::set<std::string> kept{"devices", "sub-devices", "max-devices", "strict", "size",
+                                          "mode",    "seed",        "input",       "json",   "no-cache"};
   std::vector<OptionSpec> options = run_options(suites);
   std::erase_if(options, [](const OptionSpec& o) { return o.group != "Options of suites" && !kept.contains(o.name); });
   return options;
@@ -119,7 +125,7 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
 
 std::vector<OptionSpec> simulate_options() {
   static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",   "samples", "warmup", "result",
-                                          "json",   "trace",         "quiet",    "export", "require", "color"};
+                                          "json",   "trace",         "quiet",    "verbose", "export", "require", "color"};
   std::vector<OptionSpec> options = own_run_options();
   std::erase_if(options, [](const OptionSpec& o) { return !kept.contains(o.name); });
   for (OptionSpec& option : options) {
@@ -134,6 +140,7 @@ std::vector<OptionSpec> calibrate_options() {
   std::vector<OptionSpec> options = own_run_options();
   std::erase_if(options,
                 [&](const OptionSpec& o) { return std::find(std::begin(names), std::end(names), o.name) == std::end(names); });
+  options.push_back({"no-noise", 0, Kind::flag, "", "Do not measure how far medians of the same work lie apart", kDevices});
   return options;
 }
 
@@ -149,18 +156,21 @@ std::vector<OptionSpec> compare_options() {
   return {
       {"metrics", 0, Kind::list, "NAME,..", "time, speedup, efficiency, imbalance (default: all four)", gate},
       {"floor", 0, Kind::value, "SHARE",
-       "Changes up to this count as none: 2%, 0.02 (default: 2%; 10% for CPUs whose results were not measured in turns)", gate},
+       "Changes up to this count as none: 2%, 0.02 (default: 2%; 10% for CPUs whose results were not measured in turns; there the noise "
+       "that calibrate found, if that is more)", gate},
       {"alpha", 0, Kind::value, "SHARE", "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
       {"fail-on", 0, Kind::value, "WHAT",
        "Exit with 3 on a regression; inconclusive: and with 4 where nothing can be said; or nothing (default: regression)", gate},
-      {"ignore-environment", 0, Kind::flag, "", "Compare results of different devices, drivers or machines, and say what differs", gate},
+      {"ignore-environment", 0, Kind::flag, "", "Compare results of different devices, drivers or machines, and say what differs",
+       gate},
       {"resamples", 0, Kind::value, "N", "Of the bootstrap (default: 2000)", gate},
       {"seed", 0, Kind::value, "N", "Of the bootstrap (default: 1)", gate},
       {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", turns},
       {"interleave", 0, Kind::value, "ROUNDS",
        "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run in turns, this many rounds", turns},
       {"round-value", 0, Kind::value, "VALUE",
-       "What stands for a round: median, or least, which moves less where other programs take the processor (default: median)", turns},
+       "What stands for a round: median, or least, which moves less where other programs take the processor (default: median)",
+       turns},
       {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", turns},
       {"result", 'o', Kind::value, "FILE", "Save the comparison as JSON (mgpu-bench schema compare)", kFiles},
       {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},

@@ -37,10 +37,16 @@ TableStyle table_style(const Settings& settings, const Environment& environment)
   const std::string color = choose(settings, "color", {"auto", "always", "never"});
   style.color = color == "always" || (color == "auto" && isatty(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
                                       environment.get("TERM").value_or("dumb") != "dumb");
+  style.wraps = isatty(STDOUT_FILENO);
   return style;
 }
 
 bool progress_in_place(const Environment& environment) { return isatty(STDERR_FILENO) && !environment.get("CI"); }
+
+unsigned error_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? std::max<unsigned>(size.ws_col, kLeastWidth) : 80;
+}
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {

@@ -127,12 +127,42 @@ def device_lines(device):
         yield f"measured {key}", duration(value) if key.endswith("_ns") and value else f"{value:.4g}" if isinstance(value, (int, float)) else None
 
 
+GAUGES = (("clock_mhz", "clock", "MHz", 1), ("memory_clock_mhz", "memory clock", "MHz", 1), ("power_w", "power", "W", 1),
+          ("temperature_c", "temperature", "°C", 1), ("utilisation", "in use", "%", 100), ("load", "cores in use", "%", 100),
+          ("other_load", "by other programs", "%", 100))
+
+
+def watched(document, of):
+    """What telemetry saw of a device or the host over all cases, or why it saw nothing; None for a file from before it was looked at."""
+    if "telemetry" not in document:
+        return None
+    if get(document, "telemetry") is None:
+        return f"not looked at: {get(document, 'telemetry_reason') or 'no reason given'}"
+    told = next((w for w in get(document, "telemetry", "watched") or [] if get(w, "of") == of), {})
+    if not get(told, "source"):
+        return f"not looked at: {get(told, 'reason') or 'no reason given'}"
+    if get(told, "source") == "host":
+        return "as the host"
+    seen = [f for run in document["runs"] for f in get(run, "telemetry") or [] if get(f, "of") == of]
+    parts = []
+    for name, words, unit, factor in GAUGES:
+        lows, highs = ([v * factor for f in seen if (v := number(f, name, end)) is not None] for end in ("min", "max"))
+        if lows and highs:
+            low, high = f"{min(lows):.0f}", f"{max(highs):.0f}"
+            parts.append(f"{words} {low if low == high else f'{low} to {high}'} {unit}")
+    held = sorted({str(word) for f in seen for word in get(f, "throttle") or []})
+    if held:
+        parts.append(f"clocks held down: {', '.join(held)}")
+    return ", ".join(parts) or "nothing was read during its samples"
+
+
 def environment(document):
     argv = get(document, "tool", "argv") or []
     parts = ["<h3>Command and machine</h3>", pairs([("command", shlex.join(str(a) for a in argv)), ("version", get(document, "tool", "version")),
-                                                    ("commit", get(document, "tool", "git"))] + sorted((get(document, "environment") or {}).items()))]
+                                                    ("commit", get(document, "tool", "git")),
+                                                    ("while it ran", watched(document, "host"))] + sorted((get(document, "environment") or {}).items()))]
     for device in document["devices"]:
-        parts.append(f"<h3>Device {text(get(device, 'id') or '?')}</h3>" + pairs(device_lines(device)))
+        parts.append(f"<h3>Device {text(get(device, 'id') or '?')}</h3>" + pairs([*device_lines(device), ("while it ran", watched(document, str(get(device, "id"))))]))
     return "".join(parts)
 
 

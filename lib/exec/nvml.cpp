@@ -8,15 +8,25 @@
 namespace mgpu {
 
 struct Nvml::Functions {
-  using Handle = void*;
   struct Memory {
     unsigned long long total, free, used;
+  };
+  struct Utilisation {
+    unsigned gpu, memory;  // percent
   };
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
   int (*by_pci)(const char*, Handle*) = nullptr;
   int (*by_uuid)(const char*, Handle*) = nullptr;
   int (*memory)(Handle, Memory*) = nullptr;
+  // Older drivers lack some of these.
+  int (*clock)(Handle, int, unsigned*) = nullptr;
+  int (*power)(Handle, unsigned*) = nullptr;
+  int (*energy)(Handle, unsigned long long*) = nullptr;
+  int (*temperature)(Handle, int, unsigned*) = nullptr;
+  int (*utilisation)(Handle, Utilisation*) = nullptr;
+  int (*clock_limits)(Handle, unsigned long long*) = nullptr;
+  int (*processes)(Handle, unsigned*, void*) = nullptr;
   void* library = nullptr;
 
   ~Functions() {
@@ -27,7 +37,29 @@ struct Nvml::Functions {
     function = reinterpret_cast<F>(::dlsym(library, name));
     return function != nullptr;
   }
+  void find_figures() {
+    find(clock, "nvmlDeviceGetClockInfo");
+    find(power, "nvmlDeviceGetPowerUsage");
+    find(energy, "nvmlDeviceGetTotalEnergyConsumption");
+    find(temperature, "nvmlDeviceGetTemperature");
+    find(utilisation, "nvmlDeviceGetUtilizationRates");
+    find(clock_limits, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    for (const char* name : {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"})
+      if (find(processes, name)) return;
+  }
 };
+
+namespace {
+
+// What `function(gpu, arguments..., &value)` says, times `scale`.
+template <class Value, class Function, class... Arguments>
+std::optional<double> asked(double scale, Function function, void* gpu, Arguments... arguments) {
+  Value value = 0;
+  if (function == nullptr || function(gpu, arguments..., &value) != 0) return std::nullopt;
+  return static_cast<double>(value) * scale;
+}
+
+}  // namespace
 
 Nvml::Nvml(std::unique_ptr<Functions> functions) : functions_(std::move(functions)) {}
 Nvml::~Nvml() { functions_->shutdown(); }
@@ -41,6 +73,7 @@ std::unique_ptr<Nvml> Nvml::load(const std::string& library) {
                         f.find(f.by_pci, "nvmlDeviceGetHandleByPciBusId_v2") && f.find(f.by_uuid, "nvmlDeviceGetHandleByUUID") &&
                         f.find(f.memory, "nvmlDeviceGetMemoryInfo");
   if (!complete || f.init() != 0) return nullptr;
+  f.find_figures();
   return std::unique_ptr<Nvml>(new Nvml(std::move(functions)));
 }
 
@@ -50,8 +83,8 @@ const Nvml* Nvml::instance() {
   return only;
 }
 
-void* Nvml::handle_of(const Device& device) const {
-  void* handle = nullptr;
+Nvml::Handle Nvml::find(const Device& device) const {
+  Handle handle = nullptr;
   // OpenCL gives the bare UUID; a GPU and a part of one (MIG) differ in the prefix. Parts share a PCI address, so UUIDs come first.
   if (device.uuid) {
     for (const char* prefix : {"MIG-", "GPU-"}) {
@@ -63,10 +96,37 @@ void* Nvml::handle_of(const Device& device) const {
 }
 
 std::optional<Bytes> Nvml::free_memory(const Device& device) const {
-  void* const handle = handle_of(device);
+  const Handle handle = find(device);
   Functions::Memory memory{};
   if (handle == nullptr || functions_->memory(handle, &memory) != 0) return std::nullopt;
   return memory.free;
+}
+
+NvmlFigures Nvml::figures(Handle gpu) const {
+  constexpr int kMultiprocessorClock = 1, kMemoryClock = 2, kGpuSensor = 0;
+  const Functions& f = *functions_;
+  NvmlFigures figures;
+  figures.clock_mhz = asked<unsigned>(1, f.clock, gpu, kMultiprocessorClock);
+  figures.memory_clock_mhz = asked<unsigned>(1, f.clock, gpu, kMemoryClock);
+  figures.power_w = asked<unsigned>(1e-3, f.power, gpu);
+  figures.energy_j = asked<unsigned long long>(1e-3, f.energy, gpu);
+  figures.temperature_c = asked<unsigned>(1, f.temperature, gpu, kGpuSensor);
+  Functions::Utilisation busy{};
+  if (f.utilisation != nullptr && f.utilisation(gpu, &busy) == 0) figures.utilisation = busy.gpu / 100.0;
+  Functions::Memory memory{};
+  if (f.memory(gpu, &memory) == 0) figures.memory_used = memory.used;
+  unsigned long long limits = 0;
+  if (f.clock_limits != nullptr && f.clock_limits(gpu, &limits) == 0) figures.clock_limits = limits;
+  return figures;
+}
+
+std::optional<unsigned> Nvml::compute_processes(Handle gpu) const {
+  constexpr int kSuccess = 0, kInsufficientSize = 7;
+  if (functions_->processes == nullptr) return std::nullopt;
+  unsigned count = 0;  // room for none: only how many there are is asked
+  const int result = functions_->processes(gpu, &count, nullptr);
+  if (result != kSuccess && result != kInsufficientSize) return std::nullopt;
+  return count;
 }
 
 }  // namespace mgpu

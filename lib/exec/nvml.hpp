@@ -2,6 +2,7 @@
 // to it is needed; without it every question is answered by "not known".
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,9 +11,20 @@
 
 namespace mgpu {
 
+// What a GPU says of itself now; none: it does not say.
+struct NvmlFigures {
+  std::optional<double> clock_mhz, memory_clock_mhz, power_w, energy_j, temperature_c, utilisation;  // utilisation: 0 to 1
+  std::optional<Bytes> memory_used;
+  std::optional<std::uint64_t> clock_limits;  // nvmlClocksEventReasons
+};
+
 class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
+  // Bits of `clock_limits`.
+  static constexpr std::uint64_t kSoftwarePowerCap = 0x4, kHardwareSlowdown = 0x8, kSyncBoost = 0x10, kSoftwareThermal = 0x20,
+                                 kHardwareThermal = 0x40, kPowerBrake = 0x80;
+  using Handle = void*;
 
   // The process's own, loaded at the first call and never unloaded; null when it cannot be loaded or does not start. Thread-safe.
   static const Nvml* instance();
@@ -20,13 +32,16 @@ class Nvml {
   static std::unique_ptr<Nvml> load(const std::string& library);
   ~Nvml();
 
-  // Of the GPU, or the part of one, with the device's UUID or PCI address; nothing when it is none of NVIDIA's.
+  // The GPU, or the part of one, with the device's UUID or PCI address; null when it is none of NVIDIA's.
+  Handle find(const Device& device) const;
   std::optional<Bytes> free_memory(const Device& device) const;
+  NvmlFigures figures(Handle gpu) const;
+  // That compute on it, ours too; slower than figures().
+  std::optional<unsigned> compute_processes(Handle gpu) const;
 
  private:
   struct Functions;
   explicit Nvml(std::unique_ptr<Functions> functions);
-  void* handle_of(const Device& device) const;  // null: not found
 
   std::unique_ptr<Functions> functions_;
 };

@@ -174,6 +174,34 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
   }
 }
 
+std::optional<double> CalibrationStore::load_noise(std::span<const Device> devices, const std::string& work,
+                                                   std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return std::nullopt;
+  const Json of = {{"devices", identities(devices)}, {"work", work}};
+  const fs::path file = file_of(folder_, "noise", of);
+  try {
+    const Kept kept = read_kept(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
+    if (!kept.changed.empty()) warnings.push_back(outdated("the noise of " + work, kept.changed));
+    if (!kept.found || !kept.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(kept.document).at("noise");
+    const double share = json.number();
+    json.expect(share >= 0 && share < 1e6, "a share");
+    return share;
+  } catch (const Error& error) {
+    warnings.push_back(damaged(file, error.what()));
+    return std::nullopt;
+  }
+}
+
+void CalibrationStore::save_noise(std::span<const Device> devices, const std::string& work, double share,
+                                  std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return;
+  const Json of = {{"devices", identities(devices)}, {"work", work}};
+  Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}});
+  json["noise"] = share;
+  write(file_of(folder_, "noise", of), json, warnings);
+}
+
 void CalibrationStore::save_suite(const Device& device, const std::string& work, const SuiteRate& rate,
                                   std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;

@@ -31,9 +31,14 @@ class CalibrationStore {
   // Of a suite with its options (`work`) on a device.
   std::optional<SuiteRate> load_suite(const Device& device, const std::string& work, std::vector<std::string>& warnings) const;
 
+  // How far medians of it lie apart on this set of devices, in whatever order.
+  std::optional<double> load_noise(std::span<const Device> devices, const std::string& work,
+                                   std::vector<std::string>& warnings) const;
+
   // Atomically, over what was there. A folder that cannot be written adds a line to `warnings`: it costs a later run time, no more.
   void save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const;
   void save_suite(const Device& device, const std::string& work, const SuiteRate& rate, std::vector<std::string>& warnings) const;
+  void save_noise(std::span<const Device> devices, const std::string& work, double share, std::vector<std::string>& warnings) const;
   void save_link(std::span<const Device> devices, const LinkCapability& link, std::vector<std::string>& warnings) const;
 
  private:

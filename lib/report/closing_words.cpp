@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "lib/base/quantity.hpp"
 #include "lib/report/run_groups.hpp"
@@ -98,6 +99,25 @@ std::string words_for(const RunGroup& group) {
 }
 
 }  // namespace
+
+std::string wrapped_prose(const std::string& text, const TableStyle& style, std::size_t indent) {
+  if (!style.wraps) return text;
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    while (display_width(line) > style.width) {
+      std::size_t at = line.size();  // the last blank that leaves a line of the width; none: the first after it
+      while (at != std::string::npos && at > 0 && display_width(std::string_view(line).substr(0, at)) > style.width)
+        at = line.rfind(' ', at - 1);
+      if (at == std::string::npos || at <= line.find_first_not_of(' ')) at = line.find(' ', style.width);
+      if (at == std::string::npos) break;
+      out += line.substr(0, at) + '\n';
+      line = std::string(indent, ' ') + line.substr(at + 1);
+    }
+    out += line + '\n';
+  }
+  return out;
+}
 
 std::string closing_words(const Report& report) {
   std::string out;

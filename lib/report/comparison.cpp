@@ -54,6 +54,7 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   row.label = strategy_label(*base.run);
   row.devices = base.run->devices.size();
   row.metric = metric;
+  row.floor = all.options.floor ? all.floor : floor_of(*base.run, *fresh.run, all.floor, all.in_turns);
   row.base.values = base.values[static_cast<std::size_t>(metric)];
   row.fresh.values = fresh.values[static_cast<std::size_t>(metric)];
   for (const std::string& warning : base.warnings) row.warnings.push_back("BASE: " + warning);
@@ -110,7 +111,7 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
   const ComparedInfo& metric = info(row.metric);
   const double worse_low = metric.higher_is_better ? 1 / row.ratio->high : row.ratio->low;
   const double worse_high = metric.higher_is_better ? 1 / row.ratio->low : row.ratio->high;
-  const double most = 1 + all.floor;
+  const double most = 1 + row.floor;
   const bool sure = *row.p_adjusted < all.options.alpha && std::abs(row.fresh.median - row.base.median) > metric.resolution;
   if (sure && worse_low > most) {
     row.change = Change::regression;
@@ -123,7 +124,7 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.reason = fmt::format("too few {}: {} tests at {} take {}", all.in_turns ? "rounds" : "samples", tests, all.options.alpha,
                              values_needed(tests, all.options.alpha, all.in_turns));
   } else {
-    row.reason = fmt::format("from {} to {}, floor {:.1f} %", percent(row.ratio->low), percent(row.ratio->high), all.floor * 100);
+    row.reason = fmt::format("from {} to {}, floor {:.1f} %", percent(row.ratio->low), percent(row.ratio->high), row.floor * 100);
   }
 }
 
@@ -146,6 +147,12 @@ const char* to_string(Change change) {
 double default_floor(const Report& base, bool in_turns) {
   const bool cpu = std::any_of(base.devices.begin(), base.devices.end(), [](const DeviceRecord& d) { return d.device.is_cpu(); });
   return cpu && !in_turns ? 0.10 : 0.02;
+}
+
+double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool in_turns) {
+  if (in_turns) return least;
+  const double noise = std::max(base.noise_floor.value_or(0), fresh.noise_floor.value_or(0));
+  return std::max(least, std::isfinite(noise) ? noise : 0);
 }
 
 std::size_t Comparison::count(Change change) const {

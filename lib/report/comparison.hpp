@@ -19,7 +19,7 @@ const char* to_string(Change change);
 
 struct CompareOptions {
   double alpha = 0.01;          // of a false alarm anywhere in the table, either way
-  std::optional<double> floor;  // changes up to this share count as none; by default see default_floor()
+  std::optional<double> floor;  // changes up to this share count as none; by default see floor_of()
   std::vector<Compared> metrics{kAllCompared.begin(), kAllCompared.end()};
   BootstrapOptions bootstrap;
   RoundValue round_value = RoundValue::median;  // of results measured in turns
@@ -28,6 +28,10 @@ struct CompareOptions {
 // 2 %. Of CPU devices 10 % where the two were not measured in turns: other load moves their medians by several percent from one run
 // to the next, which the samples of one run do not show.
 double default_floor(const Report& base, bool in_turns);
+
+// Of one case, unless one was asked for: default_floor(), but no less than the noise that calibrate found for this work on either
+// side's devices. Not in turns: pairs of rounds are apart by less than measurements at different times are.
+double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool in_turns);
 
 struct ComparedSide {
   std::vector<double> values;
@@ -42,6 +46,7 @@ struct ComparisonRow {
   std::string name, title, label;  // of the case; of its table and its row there
   std::size_t devices = 0;
   Compared metric = Compared::time;
+  double floor = 0;  // changes up to this share count as none
   ComparedSide base, fresh;
   std::optional<RatioInterval> ratio;  // fresh / base; none when a side has no values
   std::optional<TestResult> test;      // none when there is too little to test
@@ -59,7 +64,7 @@ struct UncomparedCase {
 
 struct Comparison {
   CompareOptions options;
-  double floor = 0;
+  double floor = 0;       // of cases whose noise is not known to be larger
   bool in_turns = false;  // one value a round, in pairs
   std::vector<EnvironmentDifference> differences;
   std::vector<ComparisonRow> rows;

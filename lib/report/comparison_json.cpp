@@ -33,8 +33,8 @@ Json resamples_of(const ComparisonRow& row, const Comparison& all) {
 
 Json row_json(const ComparisonRow& row, const Comparison& all, bool resamples) {
   const ComparedInfo& metric = info(row.metric);
-  Json j = {{"case", row.name},       {"metric", metric.name}, {"unit", metric.unit}, {"higher_is_better", metric.higher_is_better},
-            {"base", side(row.base)}, {"new", side(row.fresh)}};
+  Json j = {{"case", row.name},   {"metric", metric.name},  {"unit", metric.unit},   {"higher_is_better", metric.higher_is_better},
+            {"floor", row.floor}, {"base", side(row.base)}, {"new", side(row.fresh)}};
   j["ratio"] = row.ratio ? finite(row.ratio->ratio) : Json(nullptr);
   j["interval"] = row.ratio ? Json::array({finite(row.ratio->low), finite(row.ratio->high)}) : Json(nullptr);
   j["test"] = nullptr;

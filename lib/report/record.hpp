@@ -17,6 +17,7 @@
 #include "lib/profile/bottleneck.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/metrics.hpp"
+#include "lib/profile/telemetry.hpp"
 #include "lib/profile/timeline.hpp"
 
 namespace mgpu {
@@ -117,7 +118,20 @@ struct RunRecord {
   VerifyRecord verify;
   std::vector<Fault> faults;
   std::vector<std::string> warnings;
+  std::optional<double> noise_floor;  // medians of this work on these devices lie so far apart, as a share: by calibrate
   Timeline timeline;                  // of sample_index
+  std::vector<TelemetryFigures> telemetry;      // of the host and the devices given; empty: nothing was read
+  std::vector<TelemetryPoint> telemetry_points; // of sample_index
+};
+
+struct WatchedRecord {                // whose clocks, power, load, ... were read, by what
+  std::string of, source, reason;     // source empty: nothing could be read, reason says why
+};
+
+struct TelemetryRecord {
+  Nanos interval{};                   // 0: there was none, reason says why
+  std::string reason;
+  std::vector<WatchedRecord> watched;
 };
 
 struct ToolInfo {
@@ -130,6 +144,7 @@ struct Report {
   ToolInfo tool;
   std::map<std::string, std::string> environment;  // host, cpu, os, loader, variables that change what is measured
   std::vector<DeviceRecord> devices;
+  TelemetryRecord telemetry;
   std::vector<RunRecord> runs;
 };
 

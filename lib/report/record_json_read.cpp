@@ -8,6 +8,7 @@
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/telemetry_json.hpp"
 
 namespace mgpu {
 
@@ -204,8 +205,11 @@ void read_results(const JsonReader& j, RunRecord& run) {
     run.faults.push_back({e.at("device").string(), e.at("what").string(), e.at("items_lost").integer<Items>()});
   });
   run.warnings = read_strings(j.at("warnings"));
+  if (j.has("noise_floor")) run.noise_floor = j.at("noise_floor").number();
   const JsonReader timeline = j.at("timeline");
   run.timeline = read_timeline(timeline);
+  run.telemetry = read_figures(j);
+  run.telemetry_points = read_points(timeline);
   if (run.timeline.devices > run.devices.size()) timeline.at("devices").fail("more than the run's own list of devices");
 }
 
@@ -246,6 +250,7 @@ Report report_from_json(const nlohmann::ordered_json& json) {
   report.tool = {tool.at("version").string(), tool.at("git").string(), read_strings(tool.at("argv"))};
   j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });
   j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
+  report.telemetry = read_telemetry(j);
   j.at("runs").elements([&](const JsonReader& e) { report.runs.push_back(read_run(e)); });
   return report;
 }

@@ -6,6 +6,7 @@
 #include "lib/report/capability_json.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/telemetry_json.hpp"
 
 namespace mgpu {
 
@@ -142,7 +143,10 @@ Json results(const RunRecord& run) {
   for (const Fault& f : run.faults) faults.push_back({{"device", f.device}, {"what", f.what}, {"items_lost", f.items_lost}});
   j["faults"] = std::move(faults);
   j["warnings"] = run.warnings;
+  if (run.noise_floor) j["noise_floor"] = number(*run.noise_floor);
+  j["telemetry"] = figures_json(run.telemetry);
   j["timeline"] = timeline(run.timeline);
+  put_points(run.telemetry_points, j["timeline"]);
   return j;
 }
 
@@ -210,6 +214,7 @@ nlohmann::ordered_json to_json(const Report& report) {
   for (const auto& [name, value] : report.environment) j["environment"][name] = value;
   j["devices"] = Json::array();
   for (const DeviceRecord& d : report.devices) j["devices"].push_back(device(d));
+  put_telemetry(report.telemetry, j);
   j["runs"] = Json::array();
   for (const RunRecord& r : report.runs) j["runs"].push_back(run_json(r));
   return j;

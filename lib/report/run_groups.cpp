@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <map>
 
 #include "lib/report/case_name.hpp"
@@ -10,6 +12,13 @@
 namespace mgpu {
 
 namespace {
+
+// 2^26 for 67108864: what one types.
+std::string shown(const ParamValue& value) {
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  if (whole == nullptr || *whole < 1024 || !std::has_single_bit(static_cast<std::uint64_t>(*whole))) return param_text(value);
+  return fmt::format("2^{}", std::bit_width(static_cast<std::uint64_t>(*whole)) - 1);
+}
 
 // A parameter is shown where runs of the same strategy in the group differ in it.
 std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& runs) {
@@ -29,7 +38,19 @@ std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& 
 
 std::string group_title(const RunRecord& run) {
   std::string title = run.suite;
-  for (const auto& [name, value] : run.params) title += fmt::format(" {}={}", name, param_text(value));
+  // Sizes first, the sides of a cube as cols=inner=rows=2^13: what a table is looked for by.
+  std::vector<std::pair<std::string, std::string>> numbers;  // names, value
+  for (const auto& [name, value] : run.params) {
+    if (std::holds_alternative<std::string>(value)) continue;
+    const std::string text = shown(value);
+    auto same = std::find_if(numbers.begin(), numbers.end(),
+                             [&](const auto& known) { return known.second == text && known.first != "seed=" && name != "seed"; });
+    if (same == numbers.end()) same = numbers.insert(same, {"", text});
+    same->first += name + '=';
+  }
+  for (const auto& [names, value] : numbers) title += fmt::format(" {}{}", names, value);
+  for (const auto& [name, value] : run.params)
+    if (const auto* word = std::get_if<std::string>(&value)) title += fmt::format(" {}={}", name, *word);
   return title + ", " + (run.mode == Mode::end_to_end ? "end to end" : to_string(run.mode));
 }
 

@@ -74,8 +74,19 @@ std::vector<TextColumn> run_columns(const GroupScales& scales) {
           {"verified", "", false, 75, false}};
 }
 
-TextRow run_row(const RunRecord& run, const std::string& label, bool best, const GroupScales& scales, std::size_t spread_width) {
-  const std::string mark = best ? "*" : " ", devices = std::to_string(run.devices.size());
+// What is wrong with a row: what the record says, and samples too few for compare to test. Those of a virtual clock are all alike.
+std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
+  constexpr std::size_t kFewSamples = 5;
+  std::vector<std::string> warnings = run.warnings;
+  if (!simulated && run.status == Status::ok && run.samples.size() < kFewSamples)
+    warnings.push_back(fmt::format("{} sample{} only", run.samples.size(), run.samples.size() == 1 ? "" : "s"));
+  return warnings;
+}
+
+// `mark`: "*" for the best, "!" for one with warnings.
+TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark, const GroupScales& scales,
+                std::size_t spread_width) {
+  const std::string devices = std::to_string(run.devices.size());
   if (run.status != Status::ok) {
     const std::string why = run.reason.value_or("");
     return {{mark, label, devices, std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why)}, kNotOk};
@@ -87,11 +98,40 @@ TextRow run_row(const RunRecord& run, const std::string& label, bool best, const
   return {{mark, label, devices, time, run.rate > 0 ? scales.rate.format(run.rate) : "-", figure(m.speedup, 2),
            figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(m.imbalance_percent, 1), figure(m.overlap, 1, 100),
            figure(m.comm_share, 1, 100),
-           run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run), short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
-          best ? kBest : ""};
+           run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run),
+           short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
+          mark.starts_with('*') ? kBest : ""};
 }
 
-std::string run_table(const RunGroup& group, const TableStyle& style) {
+// "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
+std::string warning_lines(const RunGroup& group, bool simulated, std::size_t width) {
+  constexpr std::size_t kNamed = 3;
+  const auto counts = [&](const RunRecord* run) { return run->devices.size() != group.runs.front()->devices.size(); };
+  const bool several_counts = std::any_of(group.runs.begin(), group.runs.end(), counts);
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;  // warning, rows
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    const RunRecord& run = *group.runs[k];
+    for (const std::string& warning : warnings_of(run, simulated)) {
+      auto at = std::find_if(found.begin(), found.end(), [&](const auto& known) { return known.first == warning; });
+      if (at == found.end()) at = found.insert(at, {warning, {}});
+      at->second.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
+    }
+  }
+  const auto ok =
+      std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* run) { return run->status == Status::ok; });
+  std::string out;
+  for (auto& [warning, rows] : found) {
+    const std::size_t more = rows.size() > kNamed ? rows.size() - kNamed : 0;
+    const bool all = rows.size() > 1 && rows.size() == static_cast<std::size_t>(ok);
+    rows.resize(rows.size() - more);
+    const std::string names =
+        all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+    out += wrapped_prose(printable("! " + names + ": " + warning) + '\n', {static_cast<unsigned>(width), false, true}, 2);
+  }
+  return out;
+}
+
+std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style) {
   const GroupScales scales = scales_of(group);
   std::size_t spread_width = 0;
   for (const RunRecord* run : group.runs)
@@ -100,16 +140,21 @@ std::string run_table(const RunGroup& group, const TableStyle& style) {
           spread_width, scales.time.format(static_cast<double>((run->time.ci95_high - run->time.ci95_low).count()) / 2).size());
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
-    rows.push_back(run_row(*group.runs[k], group.labels[k], group.runs[k] == group.best, scales, spread_width));
-  return shortened(printable(group.title), std::max(style.width, 20u)) + '\n' +
-         draw_table(run_columns(scales), std::move(rows), style.width, style.color);
+    rows.push_back(
+        run_row(*group.runs[k], group.labels[k],
+                std::string(group.runs[k] == group.best ? "*" : " ") + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
+                scales, spread_width));
+  return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
+         draw_table(run_columns(scales), std::move(rows), style.width, style.color) +
+         warning_lines(group, simulated, std::max(style.width, 20u));
 }
 
 }  // namespace
 
 std::string run_tables(const Report& report, const TableStyle& style) {
   std::string out;
-  for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, style);
+  const bool simulated = report.environment.contains("simulated");
+  for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style);
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "lib/report/json_text.hpp"
@@ -102,6 +103,7 @@ class TraceText {
     commands(r);
     arrows(r);
     in_flight(r);
+    gauges(r);
     base_ += length_ + std::max(Nanos{1000}, length_ / 20);  // the gap holds clock errors apart, too
   }
 
@@ -202,14 +204,37 @@ class TraceText {
     }
   }
 
+  // A counter holds until its next value: what was read before the sample's first reading is drawn from its begin on.
+  void gauges(std::size_t r) {
+    const RunRecord& run = report_.runs[r];
+    std::set<std::string> begun;
+    for (const TelemetryPoint& point : run.telemetry_points) {
+      const TraceDevice* owner = nullptr;
+      for (const TraceDevice& d : layout_.devices)
+        if (d.id == point.of) owner = &d;
+      if (owner == nullptr && point.of != kHost) continue;
+      const std::uint32_t pid = owner != nullptr ? owner->pid : TraceLayout::kRunPid;
+      const std::uint32_t tid = owner != nullptr ? owner->first_tid[0] : TraceLayout::kRunTid;
+      const Nanos at = begun.insert(point.of).second ? Nanos{} : drawn(point.reading.at, point.reading.at).begin;
+      for (const GaugeInfo& gauge : kGaugeTable) {
+        const double value = point.reading[gauge.gauge] * gauge.factor;
+        if (!std::isfinite(value)) continue;
+        event(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":"{}","args":{{{}:{}}}}})", pid, tid, us(base_ + at), gauge.label,
+              in_quotes(std::string(gauge.label) + ' ' + point.of), value);
+      }
+      reach({at, Nanos{}});
+    }
+  }
+
   void metadata() {
     out_ += fmt::format(R"({{"tool":"mgpu-bench","version":{},"git":{},"clocks":{{)", in_quotes(report_.tool.version),
                         in_quotes(report_.tool.git));
     bool first = true;
     for (const DeviceRecord& d : report_.devices) {
       const std::string drift = std::isfinite(d.clock.drift_ppb) ? fmt::format("{}", d.clock.drift_ppb) : "null";
-      out_ += fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})", first ? "" : ",",
-                          in_quotes(d.device.id), in_quotes(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
+      out_ +=
+          fmt::format(R"({}{}:{{"method":{},"offset_ns":{},"drift_ppb":{},"uncertainty_ns":{}}})", first ? "" : ",",
+                      in_quotes(d.device.id), in_quotes(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
       first = false;
     }
     out_ += "}}";

@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/exec/calibration.hpp"
 #include "lib/session/keep.hpp"
+#include "lib/session/noise.hpp"
 #include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
@@ -174,6 +175,40 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
   }
   drop_repeats(warnings);
   return all;
+}
+
+std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
+                                              const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings) {
+  std::vector<NoiseCalibration> all;
+  const bool any_cpu = std::any_of(devices.begin(), devices.end(), [](const Device& device) { return device.is_cpu(); });
+  for (const SuiteInfo& suite : suites) {
+    // The size that is run when none is named: the noise of one that fills a GPU would be less.
+    const Problem problem = problem_of_size({&suite, {}}, any_cpu ? suite.quick_size : suite.default_size);
+    NoiseCalibration& row = all.emplace_back();
+    row.work = work_of(problem);
+    if (!afresh) row.share = store.load_noise(devices, row.work, warnings);
+    if (row.share) {
+      row.origin = CalibrationOrigin::kept;
+      continue;
+    }
+    try {
+      row.share = measure_noise(backend, problem, devices);
+      if (!row.share) continue;
+      row.origin = CalibrationOrigin::measured;
+      store.save_noise(devices, row.work, *row.share, warnings);
+    } catch (const Error& error) {
+      warnings.push_back("the noise of " + row.work + " is not known: " + error.what());
+    }
+  }
+  drop_repeats(warnings);
+  return all;
+}
+
+void add_kept_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
+                    std::map<std::string, double>& noise, std::vector<std::string>& warnings) {
+  const std::string work = work_of(problem);
+  if (const auto share = store.load_noise(devices, work, warnings)) noise[work] = *share;
+  drop_repeats(warnings);
 }
 
 void add_kept_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,

@@ -42,7 +42,18 @@ struct SuiteCalibration {
 std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
                                                const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
 
-// What is kept of a problem's suite; measures nothing.
+// How far medians of a suite as it comes lie apart on all of the devices and on each: lib/session/noise.hpp.
+struct NoiseCalibration {
+  std::string work;
+  std::optional<double> share;  // none: the devices cannot do it, or one failed
+  CalibrationOrigin origin = CalibrationOrigin::none;
+};
+std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
+                                              const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
+
+// What is kept of a problem's suite, its noise on this set too; measures nothing.
+void add_kept_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
+                    std::map<std::string, double>& noise, std::vector<std::string>& warnings);
 void add_kept_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
                     std::vector<std::string>& warnings);
 

@@ -9,6 +9,7 @@
 #include "lib/session/forecast.hpp"
 #include "lib/session/keep.hpp"
 #include "lib/session/suite_rates.hpp"
+#include "lib/session/time_left.hpp"
 
 namespace mgpu {
 namespace {
@@ -34,6 +35,7 @@ class Group {
 
   GroupResult run() {
     make_cells();
+    tell();
     prepare();
     warm_up(true);
     probe();
@@ -57,6 +59,7 @@ class Group {
   void estimate(Cell& cell, const Probe& together);
   void predict();
   void sample_in_turn();
+  void tell() { observer_.progress(progress_of(result_.cells, problem_, mode_, options_.stop)); }
   void take_sample(Cell& cell, bool counts);
   void note_faults(Cell& cell, const RawSample& sample);
   void check(Cell& cell, bool thorough);
@@ -252,8 +255,7 @@ void Group::sample_in_turn() {
       }
       open = true;
     }
-    const auto closed = std::count_if(result_.cells.begin(), result_.cells.end(), [](const Cell& cell) { return cell.closed; });
-    observer_.progress(problem_.suite->name + " " + to_string(mode_), static_cast<std::size_t>(closed), result_.cells.size());
+    tell();
   }
 }
 

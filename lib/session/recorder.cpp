@@ -5,6 +5,8 @@
 #include <charconv>
 
 #include "lib/session/ceiling.hpp"
+#include "lib/session/suite_rates.hpp"
+#include "lib/session/watch.hpp"
 
 namespace mgpu {
 namespace {
@@ -18,8 +20,15 @@ std::size_t nearest_to(Nanos median, std::span<const Nanos> times) {
 class Recorder {
  public:
   Recorder(const GroupResult& group, const SessionOptions& options, const Problem& problem, Mode mode, const Workload& workload,
-           std::span<const SessionDevice> devices, Nanos pin)
-      : group_(group), options_(options), problem_(problem), mode_(mode), workload_(workload), devices_(devices), pin_(pin) {}
+           std::span<const SessionDevice> devices, Nanos pin, std::span<const TelemetryTrack> tracks)
+      : group_(group),
+        options_(options),
+        problem_(problem),
+        mode_(mode),
+        workload_(workload),
+        devices_(devices),
+        pin_(pin),
+        tracks_(tracks) {}
 
   std::vector<RunRecord> all() const {
     std::vector<RunRecord> records;
@@ -85,6 +94,7 @@ class Recorder {
     const Shape& shape = workload_.shape();
     run.work = {shape.items, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;
+    if (const auto noise = options_.noise.find(work_of(problem_)); noise != options_.noise.end()) run.noise_floor = noise->second;
     setup(run, count);
     if (!cell.times.empty()) measured(run, cell, count);
     return run;
@@ -127,6 +137,9 @@ class Recorder {
       const std::vector<DeviceParts> then = device_parts(timeline_of(sample, cell, count));
       for (std::size_t i = 0; i < count; ++i) run.per_device[i].busy_samples.push_back(then[i].busy);
     }
+    std::vector<TimeWindow> windows;
+    for (const RawSample& sample : cell.samples) windows.push_back({sample.begin, sample.end});
+    add_telemetry(run, windows, tracks_, cpus_only(cell));
   }
 
   // Of the devices that share the cell's work. None where one was not calibrated, or is gone.
@@ -153,6 +166,11 @@ class Recorder {
       link.bytes_down = mode_ == Mode::end_to_end ? cost.out_bytes * items : 0;
     }
     return ceiling_of(devices, link);
+  }
+
+  bool cpus_only(const Cell& cell) const {
+    const auto first = devices_.begin() + static_cast<std::ptrdiff_t>(cell.first);
+    return std::all_of(first, first + static_cast<std::ptrdiff_t>(cell.count), [](const auto& d) { return d.facts.is_cpu(); });
   }
 
   void plan(RunRecord& run, const Cell& cell) const {
@@ -217,13 +235,15 @@ class Recorder {
   const Workload& workload_;
   std::span<const SessionDevice> devices_;
   Nanos pin_;
+  std::span<const TelemetryTrack> tracks_;
 };
 
 }  // namespace
 
 std::vector<RunRecord> record_group(const GroupResult& group, const SessionOptions& options, const Problem& problem, Mode mode,
-                                    const Workload& workload, std::span<const SessionDevice> devices, Nanos setup_pin) {
-  return Recorder(group, options, problem, mode, workload, devices, setup_pin).all();
+                                    const Workload& workload, std::span<const SessionDevice> devices, Nanos setup_pin,
+                                    std::span<const TelemetryTrack> tracks) {
+  return Recorder(group, options, problem, mode, workload, devices, setup_pin, tracks).all();
 }
 
 }  // namespace mgpu

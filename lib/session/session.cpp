@@ -7,6 +7,8 @@
 #include "lib/session/keep.hpp"
 #include "lib/session/recorder.hpp"
 #include "lib/session/suite_rates.hpp"
+#include "lib/session/time_left.hpp"
+#include "lib/session/watch.hpp"
 
 namespace mgpu {
 namespace {
@@ -43,6 +45,17 @@ void note_clocks(Report& report, const GroupResult& group) {
   }
 }
 
+bool can_do(const SuiteInfo& suite, Mode mode) {
+  return suite.modes.empty() || std::find(suite.modes.begin(), suite.modes.end(), mode) != suite.modes.end();
+}
+
+std::size_t count_groups(const SessionOptions& options) {
+  std::size_t groups = 0;
+  for (const Problem& problem : options.problems)
+    for (const Mode mode : options.modes) groups += can_do(*problem.suite, mode);
+  return groups;
+}
+
 }  // namespace
 
 StopRule StopRule::quick() {
@@ -74,7 +87,9 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   }
   const auto give_up_at = options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
   Executor executor(backend, devices.size());
+  Watch watch(backend, options, report.telemetry);
 
+  WholeSession whole(observer, backend, count_groups(options));
   bool interrupted = false;
   SuiteRates rates = options.suite_rates;
   forget_cpus(devices, rates);
@@ -93,12 +108,13 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     if (!options.stated) measure_missing_rates(backend, executor, problem, workload->shape(), devices, options.case_timeout, rates);
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
-      const std::vector<Mode>& can = problem.suite->modes;
-      if (!can.empty() && std::find(can.begin(), can.end(), mode) == can.end()) continue;
+      if (!can_do(*problem.suite, mode)) continue;
       const GroupResult group =
-          run_group(backend, executor, options, problem, mode, *workload, devices, rates, digest, give_up_at, observer);
+          run_group(backend, executor, options, problem, mode, *workload, devices, rates, digest, give_up_at, whole);
+      whole.group_ended();
       note_clocks(report, group);
-      for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin))
+      const std::vector<TelemetryTrack> tracks = watch.take();
+      for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin, tracks))
         report.runs.push_back(std::move(run));
       interrupted |= group.interrupted;
       observer.recorded(report);

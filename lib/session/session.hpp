@@ -12,6 +12,7 @@
 #include "lib/device/capability.hpp"
 #include "lib/device/handicap.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/exec/telemetry_sources.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/record.hpp"
 #include "lib/workload/workload.hpp"
@@ -53,15 +54,25 @@ struct SessionOptions {
   std::vector<Device> devices;             // the set, in the order of the selection
   Calibration calibration;                 // of that set, as far as it is known
   SuiteRates suite_rates;                  // likewise
+  std::map<std::string, double> noise;     // likewise: how far medians of a suite with its options lie apart on them
   std::vector<Handicap> handicaps;         // of each of them; empty: none has any
   std::vector<std::size_t> device_counts;  // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
   std::uint64_t seed = 1;
-  std::optional<Nanos> case_timeout;  // a device that completes nothing for this long is lost; its work goes to the others
-  std::optional<Nanos> time_limit;    // of the session: cases not begun by then are skipped
-  std::optional<StatedPlan> stated;   // none: estimates come from what is measured
+  std::optional<Nanos> case_timeout;         // a device that completes nothing for this long is lost; its work goes to the others
+  std::optional<Nanos> time_limit;           // of the session: cases not begun by then are skipped
+  std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
+  std::optional<StatedPlan> stated;          // none: estimates come from what is measured
   std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
+};
+
+// Where a session is: in the cases of one problem and mode.
+struct Progress {
+  std::string what;                   // "merkle resident"
+  std::size_t done = 0, total = 0;    // its cases
+  std::size_t group = 0, groups = 1;  // the how manieth it is, from 0, of how many
+  std::optional<Nanos> left = {};     // of the whole session, roughly; none: not known yet
 };
 
 // Told what happens, on the session's thread.
@@ -69,9 +80,9 @@ class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   virtual void warning(std::string_view text) = 0;
-  virtual void progress(std::string_view what, std::size_t done, std::size_t total) = 0;  // cases; often: throttle when printing
-  virtual void recorded(const Report& so_far) = 0;  // after the cases of one problem and mode: save it
-  virtual bool stop_requested() = 0;                // asked between samples: Ctrl-C
+  virtual void progress(const Progress& progress) = 0;  // often: throttle when printing
+  virtual void recorded(const Report& so_far) = 0;      // after the cases of one problem and mode: save it
+  virtual bool stop_requested() = 0;                    // asked between samples: Ctrl-C
 };
 
 // Fills devices, runs and complete; tool and environment are the caller's (`begun` holds them). Failures of cases are rows with a

@@ -21,8 +21,13 @@ std::string work_of(const Problem& problem) {
 
 Problem usual_problem(const Problem& like, bool cpu) {
   const SuiteInfo& suite = *like.suite;
+  return problem_of_size(like, cpu ? suite.quick_size : suite.full_size > 0 ? suite.full_size : suite.default_size);
+}
+
+Problem problem_of_size(const Problem& like, std::uint64_t size) {
+  const SuiteInfo& suite = *like.suite;
   Problem problem{&suite, {}};
-  problem.params.size = cpu ? suite.quick_size : suite.full_size > 0 ? suite.full_size : suite.default_size;
+  problem.params.size = size;
   problem.params.host_threads = std::max(1u, std::thread::hardware_concurrency());
   for (const SuiteOption& option : suite.options) {
     const auto given = like.params.options.find(option.name);

@@ -20,6 +20,7 @@ std::string work_of(const Problem& problem);
 
 // The same work in a size that fills the device: a GPU, or a CPU, which any size fills.
 Problem usual_problem(const Problem& like, bool cpu);
+Problem problem_of_size(const Problem& like, std::uint64_t size);
 
 // None where the device cannot do it. Throws Error(device), Error(timeout). Blocks, for a second at most.
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,

@@ -21,6 +21,7 @@
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/merkle/reference.hpp"
 #include "suites/merkle/sha256.hpp"
+#include "tests/bench/failure.hpp"
 
 namespace {
 
@@ -91,7 +92,7 @@ void BM_node(benchmark::State& state) {
   const Hash hash;
   hash(in, out.data());
   if (std::memcmp(out.data(), reference_root(TreeKind::plain, leaves.bytes(0, 2), 1).data(), 32) != 0) {
-    state.SkipWithError("wrong digest");
+    mgpu::bench::fail(state, "wrong digest");
     return;
   }
   for (auto _ : state) {
@@ -158,12 +159,12 @@ void BM_kernel(benchmark::State& state) {
     KernelTree tree(*backend, state.range(0) == 0 ? device : backend->split(device, device.compute_units).front(),
                     std::uint64_t{1} << state.range(1));
     tree.sample();
-    if (!tree.right()) return state.SkipWithError("wrong root");
+    if (!tree.right()) return mgpu::bench::fail(state, "wrong root");
     for (auto _ : state) state.SetIterationTime(seconds(tree.sample()));
     state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tree.nodes()));
     return;
   }
-  state.SkipWithError("no OpenCL CPU device");
+  mgpu::bench::fail(state, "no OpenCL CPU device");
 }
 
 void one_core_and_all(benchmark::internal::Benchmark* bench) {

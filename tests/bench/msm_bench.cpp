@@ -10,6 +10,7 @@
 #include "lib/plan/strategy.hpp"
 #include "suites/msm/msm_workload.hpp"
 #include "suites/msm/point.hpp"
+#include "tests/bench/failure.hpp"
 
 using namespace mgpu;
 using namespace mgpu::msm;
@@ -71,12 +72,12 @@ void BM_kernel_sum(benchmark::State& state) {
       return raw.makespan();
     };
     sample();
-    if (workload.verify(VerifyLevel::full, 1).status != Verdict::Status::passed) return state.SkipWithError("wrong sum");
+    if (workload.verify(VerifyLevel::full, 1).status != Verdict::Status::passed) return mgpu::bench::fail(state, "wrong sum");
     for (auto _ : state) state.SetIterationTime(seconds(sample()));
     state.SetItemsProcessed(state.iterations() * state.range(0));
     return;
   }
-  state.SkipWithError("no OpenCL CPU device");
+  mgpu::bench::fail(state, "no OpenCL CPU device");
 }
 
 BENCHMARK_TEMPLATE(BM_double_and_add, Bn254)->Arg(1 << 12)->Unit(benchmark::kMillisecond);

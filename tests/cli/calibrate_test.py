@@ -3,6 +3,7 @@
 arguments]. The helpers are those of binary.py. Figures are only ever compared with themselves."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -20,7 +21,7 @@ class Calibrates(Case):
         shutil.rmtree(self.kept, ignore_errors=True)
 
     def calibrate(self, *arguments, **named):
-        result = self.good("calibrate", "merkle", *binary.DEVICES, "--json", *arguments, **named)
+        result = self.good("calibrate", "merkle", *binary.DEVICES, "--no-noise", "--json", *arguments, **named)
         return json.loads(result.out), result.err
 
     def capabilities(self, *arguments):
@@ -67,10 +68,10 @@ class Calibrates(Case):
     def test_the_table_says_units_and_where_figures_come_from(self):
         wide = {"COLUMNS": "200"}
         self.assertNotIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
-        text = self.good("calibrate", "merkle", *binary.DEVICES, env=wide).out
+        text = self.good("calibrate", "merkle", *binary.DEVICES, "--no-noise", env=wide).out
         for word in ("FLOP/s", "B/s", "us", "measured"):
             self.assertIn(word, text)
-        self.assertIn("kept", self.good("calibrate", "merkle", *binary.DEVICES, env=wide).out)
+        self.assertIn("kept", self.good("calibrate", "merkle", *binary.DEVICES, "--no-noise", env=wide).out)
         self.assertIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
 
     def test_a_run_records_what_is_kept_and_measures_nothing(self):
@@ -84,6 +85,25 @@ class Calibrates(Case):
         self.good("report", self.folder / "small.json")
         report = self.small("--no-cache")
         self.assertEqual([device["capability"] for device in report["devices"]], [{}] * binary.DEVICE_COUNT)
+
+    def test_the_noise_it_finds_goes_with_results_and_is_the_floor_of_their_comparison(self):
+        self.assertNotIn("noise_floor", self.small()["runs"][0])
+        calibrated = json.loads(self.good("calibrate", "merkle", *binary.DEVICES, "--json").out)
+        (noise,) = calibrated["noise"]
+        self.assertEqual(noise["from"], "measured")
+        self.assertGreater(noise["noise"], 0)
+        self.assertIn("medians of the same work lie up to", self.good("calibrate", "merkle", *binary.DEVICES).out)
+        for file in self.kept.glob("noise-*.json"):  # one that is larger than any default
+            file.write_text(re.sub(r'"noise": [0-9.e-]+', '"noise": 0.75', file.read_text()))
+        report = self.small()
+        self.assertEqual({run["noise_floor"] for run in report["runs"]}, {0.75})
+        self.assert_schema(self.folder / "small.json", "result")
+        compare = ["compare", self.folder / "small.json", self.folder / "small.json"]
+        rows = json.loads(self.good(*compare, "--json", "-").out)["rows"]
+        self.assertEqual({row["floor"] for row in rows}, {0.75})
+        self.assertIn("by the noise that calibrate found: 75.0 % in merkle", self.good(*compare).out)
+        rows = json.loads(self.good(*compare, "--floor", "3%", "--json", "-").out)["rows"]
+        self.assertEqual({row["floor"] for row in rows}, {0.03})
 
     def test_a_run_can_be_told_to_measure_first(self):
         report = self.small("--recalibrate", "--no-cache")

@@ -30,7 +30,7 @@ struct Folder {
 class Quiet final : public SessionObserver {
  public:
   void warning(std::string_view text) override { MESSAGE(std::string(text)); }
-  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void progress(const Progress&) override {}
   void recorded(const Report&) override {}
   bool stop_requested() override { return false; }
 };

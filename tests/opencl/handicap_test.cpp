@@ -28,7 +28,7 @@ const std::vector<EmbeddedText> kKernels = [] {
 class Quiet final : public SessionObserver {
  public:
   void warning(std::string_view text) override { FAIL_CHECK(std::string(text)); }
-  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void progress(const Progress&) override {}
   void recorded(const Report&) override {}
   bool stop_requested() override { return false; }
 };

@@ -1,4 +1,5 @@
-// A library with the few functions of NVIDIA's management library that lib/exec/nvml.cpp calls: one GPU, one part of a GPU.
+// A library with the few functions of NVIDIA's management library that lib/exec/nvml.cpp calls: one GPU that tells everything, and
+// one part of a GPU, which tells of memory only.
 #include <cstring>
 
 extern "C" {
@@ -6,15 +7,21 @@ extern "C" {
 struct FakeMemory {
   unsigned long long total, free, used;
 };
+struct FakeUtilisation {
+  unsigned gpu, memory;
+};
 using Handle = void*;
 
 static int gpu, part;
+static unsigned long long energy;
+
+static constexpr int kNotSupported = 3, kNotFound = 6, kInsufficientSize = 7;
 
 int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* pci, Handle* handle) {
-  if (std::strcmp(pci, "0000:1a:00.0") != 0) return 6;  // NVML_ERROR_NOT_FOUND
+  if (std::strcmp(pci, "0000:1a:00.0") != 0) return kNotFound;
   *handle = &gpu;
   return 0;
 }
@@ -25,12 +32,43 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, Handle* handle) {
   else if (std::strcmp(uuid, "MIG-8912fe00-0000-0000-0000-000000000001") == 0)
     *handle = &part;
   else
-    return 6;
+    return kNotFound;
   return 0;
 }
 
 int nvmlDeviceGetMemoryInfo(Handle handle, FakeMemory* memory) {
   *memory = handle == &part ? FakeMemory{100, 30, 70} : FakeMemory{1000, 600, 400};
   return 0;
+}
+
+static int tell(Handle handle, unsigned* figure, unsigned value) {
+  if (handle == &part) return kNotSupported;
+  *figure = value;
+  return 0;
+}
+
+int nvmlDeviceGetClockInfo(Handle handle, int which, unsigned* mhz) { return tell(handle, mhz, which == 1 ? 1980 : 3201); }
+int nvmlDeviceGetPowerUsage(Handle handle, unsigned* milliwatts) { return tell(handle, milliwatts, 345'600); }
+int nvmlDeviceGetTemperature(Handle handle, int sensor, unsigned* celsius) { return sensor == 0 ? tell(handle, celsius, 61) : 2; }
+
+int nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* millijoules) {
+  *millijoules = energy += 500;
+  return handle == &part ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetUtilizationRates(Handle handle, FakeUtilisation* utilisation) {
+  *utilisation = {97, 12};
+  return handle == &part ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(Handle handle, unsigned long long* reasons) {
+  *reasons = 0x1 | 0x4 | 0x8 | 0x40;  // idle, power cap, hardware slowdown because of heat
+  return handle == &part ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(Handle handle, unsigned* count, void*) {
+  if (handle == &part) return kNotSupported;
+  *count = 3;
+  return kInsufficientSize;
 }
 }

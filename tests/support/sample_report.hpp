@@ -47,6 +47,32 @@ inline Summary around(std::int64_t median) {
           Nanos{900}, Nanos{600},           Nanos{median - 1000}, Nanos{median + 1200}};
 }
 
+// The host and the first device were read, twice during the sample shown.
+inline void add_sample_telemetry(RunRecord& run) {
+  TelemetryFigures host, gpu;
+  host.of = kHost;
+  host.readings = 2;
+  host.gauges[static_cast<std::size_t>(Gauge::load)] = GaugeFigures{0.25, 0.375, 0.5};
+  gpu.of = "0:0";
+  gpu.readings = 20;
+  gpu.gauges[static_cast<std::size_t>(Gauge::clock)] = GaugeFigures{1755, 1900.5, 1980};
+  gpu.gauges[static_cast<std::size_t>(Gauge::power)] = GaugeFigures{120, 512.5, 700};
+  gpu.energy_j = 0.4375;
+  gpu.throttle = throttle::power_cap;
+  gpu.throttled_samples = 3;
+  run.telemetry = {host, gpu};
+  for (const std::int64_t at : {100'000, 600'000}) {
+    TelemetryReading reading;
+    reading.at = Nanos{at};
+    reading[Gauge::clock] = at == 100'000 ? 1980 : 1755;
+    reading[Gauge::utilisation] = 0.5;
+    run.telemetry_points.push_back({"0:0", reading});
+  }
+  TelemetryReading load;
+  load[Gauge::load] = 0.375;
+  run.telemetry_points.push_back({kHost, load});
+}
+
 // A run of two devices whose timeline, parts and metrics agree with each other. `first` and `second` are the kernels' lengths.
 inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std::int64_t second, Items items_first) {
   RunRecord run;
@@ -99,6 +125,7 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
     run.per_device.push_back(p);
   }
   run.verify = {VerifyStatus::passed, "recomputed with OpenSSL", "9f86d081884c7d65"};
+  add_sample_telemetry(run);
   return run;
 }
 
@@ -119,11 +146,12 @@ inline Report sample_report() {
   report.tool = {"0.1.0", "0123456789ab", {"mgpu-bench", "run", "merkle", "-s", "all"}};
   report.environment = {{"os", "Debian GNU/Linux 12"}, {"cpu", "Xeon"}};
   report.devices = {sample_device("0:0", 0, "0000:1a:00.0", 412'000), sample_device("0:1", 1, "0000:3b:00.0", 71'000)};
+  report.telemetry = {Nanos{50'000'000}, "", {{kHost, "procfs, sysfs", ""}, {"0:0", "NVML", ""}, {"0:1", "", "there is no NVML"}}};
   RunRecord single = sample_run("single", 900'000, 0, 100'000);
   RunRecord equal = sample_run("equal", 450'000, 1'350'000, 50'000);
   RunRecord dynamic = sample_run("dynamic", 690'000, 700'000, 75'000);
   dynamic.strategy_params = {{"chunks", 16.0}};
-  dynamic.warnings = {"sample 3: clocks were throttled"};
+  dynamic.warnings = {"0:0: clocks were held down: power cap"};
   RunRecord fine = sample_run("dynamic", 720'000, 705'000, 75'000);
   fine.strategy_params = {{"chunks", 64.0}};
   fine.faults = {{"0:1", "did not answer for 2 s", 1250}};

@@ -91,6 +91,24 @@ TEST_CASE("on CPUs results that were not measured in turns must differ by more t
   CHECK(compared(base, fresh).count(Change::regression) == 0);
 }
 
+TEST_CASE("where calibrate found more noise than the default floor, that is the floor of the case, but not in turns") {
+  Report base = timed({{"equal", 10}, {"dynamic", 10}}), fresh = timed({{"equal", 11}, {"dynamic", 11}});
+  base.runs[0].noise_floor = 0.05;
+  fresh.runs[0].noise_floor = 0.15;
+  fresh.runs[1].noise_floor = 0.001;
+  const Comparison c = compared(base, fresh);
+  CHECK(row_of(c, "equal", Compared::time).change == Change::same);
+  CHECK(row_of(c, "equal", Compared::time).floor == 0.15);
+  CHECK(row_of(c, "dynamic", Compared::time).change == Change::regression);
+  CHECK(row_of(c, "dynamic", Compared::time).floor == 0.02);
+  CHECK(comparison_tables(c, {160, false}).find("floor 2.0 %, by the noise that calibrate found: 15.0 % in merkle") != std::string::npos);
+  CHECK(comparison_markdown(c, {}).find("count as none up to 15.0 % in merkle") != std::string::npos);
+  CompareOptions options;
+  options.floor = 0.03;
+  CHECK(row_of(compared(base, fresh, options), "equal", Compared::time).floor == 0.03);
+  CHECK(floor_of(base.runs[0], fresh.runs[0], 0.02, true) == 0.02);
+}
+
 TEST_CASE("too few samples are said, and never give a verdict") {
   const Comparison few = compared(timed({{"equal", 10}}, 4), timed({{"equal", 20}}, 4));
   CHECK(row_of(few, "equal", Compared::time).change == Change::inconclusive);

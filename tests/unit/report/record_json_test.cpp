@@ -138,6 +138,35 @@ TEST_CASE("a strategy's parameter may be a number or a name") {
   CHECK(report_from_json(json).runs[0].strategy_params == report.runs[0].strategy_params);
 }
 
+TEST_CASE("telemetry comes back as it was written, its absence is stated, and files without it are read") {
+  Report report = test::sample_report();
+  const Json json = Json::parse(to_json_text(report));
+  CHECK(json["telemetry"]["watched"][2] == Json{{"of", "0:1"}, {"source", nullptr}, {"reason", "there is no NVML"}});
+  CHECK(json["runs"][0]["telemetry"][1]["clock_mhz"] == Json{{"min", 1755.0}, {"mean", 1900.5}, {"max", 1980.0}});
+  CHECK_FALSE(json["runs"][0]["telemetry"][0].contains("clock_mhz"));
+  CHECK(json["runs"][4]["telemetry"].is_null());  // it never ran
+  const Report back = report_from_json(json);
+  CHECK(back.runs[0].telemetry[1].throttle == throttle::power_cap);
+  CHECK(back.runs[0].telemetry_points[1].reading[Gauge::clock] == 1755);
+  CHECK(to_json_text(back) == to_json_text(report));
+
+  report.telemetry = {Nanos{}, "turned off", {}};
+  const Json off = to_json(report);
+  CHECK(off["telemetry"].is_null());
+  CHECK(off["telemetry_reason"] == "turned off");
+
+  Json old = json;
+  old.erase("telemetry");
+  old.erase("telemetry_reason");
+  for (Json& run : old["runs"]) {
+    run.erase("telemetry");
+    run["timeline"].erase("telemetry");
+  }
+  const Report older = report_from_json(old);
+  CHECK(older.telemetry.interval == Nanos{});
+  CHECK(older.runs[0].telemetry.empty());
+}
+
 TEST_CASE("names that are no UTF-8 are replaced, not thrown at") {
   Report report = test::sample_report();
   report.devices[0].device.name = "Caf\xe9 \"GPU\"\n\x01";
@@ -155,7 +184,7 @@ TEST_CASE("keys come in the order of the design") {
   CHECK(keys == std::vector<std::string>{"suite",    "params",   "strategy",   "strategy_params", "devices",    "mode",   "status",
                                          "reason",   "setup_ns", "samples_ns", "sample_index",    "time_ns",    "work",   "rate",
                                          "merge_ns", "plan",     "per_device", "metrics",         "bottleneck", "verify", "faults",
-                                         "warnings", "timeline"});
+                                         "warnings", "telemetry", "timeline"});
   CHECK(json.begin().key() == "schema");
   CHECK(json["runs"][0]["params"]["leaves"].is_number_integer());
 }

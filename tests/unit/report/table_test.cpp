@@ -57,16 +57,40 @@ TEST_CASE("a run that is not ok shows its status and reason and no numbers") {
   CHECK(text.find("unsupported: device 0:1 takes 2 MiB at most; the inputs do not fit\n") != std::string::npos);
 }
 
+TEST_CASE("rows with a warning are marked, and each warning is said once below the table") {
+  Report report = test::sample_report();
+  report.runs.resize(4);
+  for (RunRecord& run : report.runs) run.samples.resize(3), run.warnings.clear();
+  report.runs[1].warnings.push_back("other programs used about 30 % of the cores");
+  const std::string text = run_tables(report, {160, false});
+  CHECK(text.find("\n *!  dynamic:chunks=16") == std::string::npos);
+  CHECK(text.find("\n*!  dynamic:chunks=16") != std::string::npos);
+  CHECK(text.find("\n !  equal") != std::string::npos);
+  CHECK(text.find("\n! all: 3 samples only\n") != std::string::npos);
+  CHECK(text.find("\n! equal: other programs used about 30 % of the cores\n") != std::string::npos);
+  report.environment["simulated"] = "a scenario";
+  CHECK(run_tables(report, {160, false}).find("samples only") == std::string::npos);
+  report.runs[2].devices = {"0:0"};
+  CHECK(run_tables(report, {160, false}).find("! equal (2 dev): other programs") != std::string::npos);
+}
+
+TEST_CASE("prose is broken between words on a terminal, goes on indented, and is left alone elsewhere") {
+  const std::string text = "alpha beta gamma delta\nshort\n" + std::string(30, 'x') + " y\n";
+  CHECK(wrapped_prose(text, {12, false, true}, 2) == "alpha beta\n  gamma\n  delta\nshort\n" + std::string(30, 'x') + "\n  y\n");
+  CHECK(wrapped_prose(text, {12, false, false}, 2) == text);
+  CHECK(widest_line(wrapped_prose(closing_words(test::sample_report()), {60, false, true}, 2)) <= 60);
+}
+
 TEST_CASE("the fastest run that is ok is marked with a star, in colour or not") {
   Report report = test::sample_report();
   report.runs[1].time.median = Nanos{1};
   report.runs[1].status = Status::failed;  // fast, but wrong
   const std::string text = run_tables(report, {160, false});
   CHECK(std::count(text.begin(), text.end(), '*') == 2);  // one a table
-  CHECK(text.find("*  dynamic:chunks=16") != std::string::npos);
+  CHECK(text.find("*!  dynamic:chunks=16") != std::string::npos);
   CHECK(text.find('\x1b') == std::string::npos);
   const std::string colored = run_tables(report, {160, true});
-  CHECK(colored.find("\x1b[1;32m*  dynamic:chunks=16") != std::string::npos);
+  CHECK(colored.find("\x1b[1;32m*!  dynamic:chunks=16") != std::string::npos);
   std::string plain;
   for (std::size_t at = 0; at < colored.size(); ++at) {
     if (colored[at] == '\x1b') at = colored.find('m', at) + 1;

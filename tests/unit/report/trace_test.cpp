@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lib/report/trace_lanes.hpp"
 #include "lib/report/trace_writer.hpp"
@@ -149,8 +150,33 @@ TEST_CASE("each device counts its slices in flight under a key of its own") {
   const Report report =
       report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).slice(0, 0, 0, 5, 10, 60).slice(0, 1, 5, 9, 20, 60).get());
   std::vector<std::pair<double, int>> steps;
-  for (const Json& e : events(report, "C")) steps.emplace_back(e["ts"], e["args"]["slices 0:0"]);
+  for (const Json& e : events(report, "C"))
+    if (e["name"] == "slices in flight") steps.emplace_back(e["ts"], e["args"]["slices 0:0"]);
   CHECK(steps == std::vector<std::pair<double, int>>{{0, 0}, {0.01, 1}, {0.02, 2}, {0.06, 0}});
+}
+
+TEST_CASE("what was read of a device or the host is counted in its process, from the begin of its case on") {
+  Report report = test::sample_report();
+  report.runs.resize(1);
+  std::vector<std::pair<double, double>> clock;
+  std::set<std::uint32_t> load_of, clock_of;
+  for (const Json& e : events(report, "C")) {
+    if (e["name"] == "clock MHz") {
+      clock.emplace_back(e["ts"], e["args"]["clock MHz 0:0"]);
+      clock_of.insert(e["pid"].get<std::uint32_t>());
+    } else if (e["name"] == "load %") {
+      CHECK(e["args"] == Json{{"load % host", 37.5}});
+      load_of.insert(e["pid"].get<std::uint32_t>());
+    } else if (e["name"] == "utilisation %") {
+      CHECK(e["args"]["utilisation % 0:0"] == 50);
+    } else {
+      CHECK(e["name"] == "slices in flight");
+    }
+  }
+  CHECK(clock == std::vector<std::pair<double, double>>{{0, 1980}, {600, 1755}});
+  CHECK(clock_of == std::set<std::uint32_t>{2});
+  CHECK(load_of == std::set<std::uint32_t>{1});
+  CHECK(check_chrome_trace(to_chrome_trace(report)).empty());
 }
 
 TEST_CASE("the clocks' methods and uncertainties are in the metadata") {

@@ -28,7 +28,7 @@ std::vector<FakeDevice> pair() { return {calibration_device("0:0"), calibration_
 class Silent final : public SessionObserver {
  public:
   void warning(std::string_view) override {}
-  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void progress(const Progress&) override {}
   void recorded(const Report&) override {}
   bool stop_requested() override { return false; }
 };

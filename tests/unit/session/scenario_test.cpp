@@ -96,7 +96,7 @@ Scenario random_scenario(std::uint64_t seed) {
 class Silent final : public SessionObserver {
  public:
   void warning(std::string_view) override {}
-  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void progress(const Progress&) override {}
   void recorded(const Report&) override {}
   bool stop_requested() override { return false; }
 };

@@ -31,7 +31,7 @@ const SuiteInfo& sum_suite() {
 class Silent final : public SessionObserver {
  public:
   void warning(std::string_view text) override { warnings.emplace_back(text); }
-  void progress(std::string_view, std::size_t, std::size_t) override {}
+  void progress(const Progress&) override {}
   void recorded(const Report& so_far) override { complete.push_back(so_far.complete); }
   bool stop_requested() override { return stop_after > 0 && ++asked > stop_after; }
   std::vector<std::string> warnings;

@@ -1,0 +1,101 @@
+// Telemetry: what clocks, power, temperature and load were while samples ran. Plain readings and pure functions of them; who reads
+// the hardware is lib/exec/telemetry.hpp's matter.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+enum class Gauge { clock, memory_clock, power, temperature, utilisation, memory_used, load, other_load, other_processes };
+inline constexpr std::size_t kGauges = 9;
+
+struct GaugeInfo {
+  Gauge gauge;
+  const char* name;   // with the unit, as in files
+  const char* label;  // of a track in a timeline
+  double factor;      // from the unit to that of the label
+};
+// By Gauge. Shares are 0 to 1: `utilisation` of a GPU's time, `load` of all of the machine's cores by anybody, `other_load` by
+// others than this process. `other_processes` hold memory of the GPU.
+inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
+    {Gauge::clock, "clock_mhz", "clock MHz", 1},
+    {Gauge::memory_clock, "memory_clock_mhz", "memory clock MHz", 1},
+    {Gauge::power, "power_w", "power W", 1},
+    {Gauge::temperature, "temperature_c", "temperature C", 1},
+    {Gauge::utilisation, "utilisation", "utilisation %", 100},
+    {Gauge::memory_used, "memory_used_bytes", "memory used MiB", 1.0 / (1 << 20)},
+    {Gauge::load, "load", "load %", 100},
+    {Gauge::other_load, "other_load", "other load %", 100},
+    {Gauge::other_processes, "other_processes", "other processes", 1},
+}};
+
+// Why a clock was held down, as bits.
+namespace throttle {
+inline constexpr std::uint32_t power_cap = 1, thermal = 2, power_brake = 4, hardware = 8, sync_boost = 16;
+}
+// "power cap", "thermal", ... of the bits that are set.
+std::vector<std::string> throttle_words(std::uint32_t bits);
+std::uint32_t throttle_bits(const std::vector<std::string>& words);  // unknown words are left out
+
+struct TelemetryReading {
+  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  Nanos at{};
+  std::array<double, kGauges> values{unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown};
+  double energy_j = unknown;  // a counter: only differences mean something
+  std::uint32_t throttle = 0;
+
+  double& operator[](Gauge gauge) { return values[static_cast<std::size_t>(gauge)]; }
+  double operator[](Gauge gauge) const { return values[static_cast<std::size_t>(gauge)]; }
+};
+
+inline constexpr const char* kHost = "host";
+
+// The readings of one thing, in order of time. `of`: a device's id, or kHost.
+struct TelemetryTrack {
+  std::string of;
+  std::vector<TelemetryReading> readings;
+};
+
+struct TimeWindow {
+  Nanos begin{}, end{};
+};
+
+struct GaugeFigures {
+  double min = 0, mean = 0, max = 0;
+};
+
+// Of one thing during the samples of a case.
+struct TelemetryFigures {
+  std::string of;
+  std::size_t readings = 0;  // that fell into samples
+  std::array<std::optional<GaugeFigures>, kGauges> gauges{};
+  std::optional<double> energy_j;  // of a sample, on average
+  std::uint32_t throttle = 0;
+  std::size_t throttled_samples = 0;
+
+  const std::optional<GaugeFigures>& operator[](Gauge gauge) const { return gauges[static_cast<std::size_t>(gauge)]; }
+};
+
+// A sample is described by the readings inside it, or, when it is shorter than the time between two, by the one nearest to its
+// middle, at most `reach` away. Means weigh samples by their length. Energy is the counter's, interpolated at the ends of samples.
+TelemetryFigures summarise_telemetry(const TelemetryTrack& track, std::span<const TimeWindow> samples, Nanos reach);
+
+// The readings that describe one sample, times counted from its begin and held within it.
+std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track, const TimeWindow& sample, Nanos reach);
+
+// A reading of a record: of whom, `at` since the sample's begin.
+struct TelemetryPoint {
+  std::string of;
+  TelemetryReading reading;
+};
+
+}  // namespace mgpu

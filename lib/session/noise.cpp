@@ -1,0 +1,88 @@
+// See the header.
+#include "lib/session/noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/session/group.hpp"
+#include "lib/session/keep.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr std::size_t kTimes = 8, kFewest = 4, kSamples = 5;
+constexpr Nanos kMostTime = std::chrono::seconds(20);
+
+// Nobody watches; a device that is lost makes the figure void.
+class LossObserver final : public SessionObserver {
+ public:
+  void warning(std::string_view text) override { lost = text; }
+  void progress(const Progress&) override {}
+  void recorded(const Report&) override {}
+  bool stop_requested() override { return !lost.empty(); }
+  std::string lost;
+};
+
+SessionOptions options_of(const Problem& problem, std::span<const Device> devices) {
+  SessionOptions options;
+  options.problems = {problem};
+  options.devices.assign(devices.begin(), devices.end());
+  options.device_counts = {devices.size()};
+  if (devices.size() > 1) options.strategies = parse_strategies("equal");
+  options.stop.exactly = kSamples;
+  options.verify = VerifyLevel::off;
+  options.case_timeout = std::chrono::seconds(60);
+  options.stated = StatedPlan{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
+  return options;
+}
+
+}  // namespace
+
+std::optional<double> noise_of(const std::vector<std::vector<Nanos>>& kinds) {
+  std::vector<double> apart;
+  for (const std::vector<Nanos>& medians : kinds) {
+    if (medians.size() < kFewest) continue;
+    for (std::size_t a = 0; a < medians.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const auto [least, most] = std::minmax(medians[a], medians[b]);
+        if (least > Nanos{}) apart.push_back(seconds(most) / seconds(least) - 1);
+      }
+    }
+  }
+  if (apart.empty()) return std::nullopt;
+  std::sort(apart.begin(), apart.end());
+  return apart[static_cast<std::size_t>(std::ceil(0.95 * static_cast<double>(apart.size()))) - 1];
+}
+
+std::optional<double> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices) {
+  const SessionOptions options = options_of(problem, devices);
+  std::vector<SessionDevice> open(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    open[i].facts = devices[i];
+    open[i].open = backend.open(devices[i]);
+    open[i].free_memory = open[i].open->free_memory();
+  }
+  SuiteParams params = problem.params;
+  params.devices = devices.size();
+  std::unique_ptr<Workload> workload = problem.suite->make(params);
+  const Mode mode = problem.suite->modes.empty() ? Mode::resident : problem.suite->modes.front();
+  Executor executor(backend, devices.size());
+  LossObserver observer;
+  std::vector<std::vector<Nanos>> kinds;
+  const Nanos begin = backend.now();
+  for (std::size_t time = 0; time < kTimes; ++time) {
+    if (time >= kFewest && backend.now() - begin > kMostTime) break;
+    std::string digest;
+    const GroupResult group =
+        run_group(backend, executor, options, problem, mode, *workload, open, {}, digest, std::nullopt, observer);
+    if (std::any_of(open.begin(), open.end(), [](const SessionDevice& device) { return device.hung; }))
+      keep_for_ever(std::move(workload));  // transfers may be under way
+    if (!observer.lost.empty()) throw Error(ErrorKind::device, observer.lost);
+    kinds.resize(group.cells.size());
+    for (std::size_t k = 0; k < group.cells.size(); ++k)
+      if (!group.cells[k].times.empty()) kinds[k].push_back(summarise(group.cells[k].times).median);
+  }
+  return noise_of(kinds);
+}
+
+}  // namespace mgpu

@@ -1,0 +1,22 @@
+// The noise floor of a suite on a set of devices: how far apart medians of the very same work come out (an A/A comparison). A
+// change below it is no change, whatever a test of the samples says.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lib/exec/backend.hpp"
+#include "lib/session/session.hpp"
+
+namespace mgpu {
+
+// 95 % of all pairs of medians of one kind are closer than this, as a share of the lower. `kinds`: for each, the medians of the
+// same work done again. None with fewer than 4 medians of a kind: too little to say.
+std::optional<double> noise_of(const std::vector<std::vector<Nanos>>& kinds);
+
+// The problem is measured 8 times anew on the same inputs, programs and buffers made each time, 5 samples each: each device alone,
+// and equal shares on all. Fewer times when that takes more than 20 s. Blocks. Throws Error(device), Error(timeout).
+std::optional<double> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices);
+
+}  // namespace mgpu

@@ -1,0 +1,37 @@
+// How long a session will still take, for whoever waits: an estimate for a progress line, never for a decision.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "lib/session/group.hpp"
+
+namespace mgpu {
+
+// Of the samples that the open cells will still take by the stop rule, as they took so far. None before every open cell has one.
+std::optional<Nanos> sampling_left(std::span<const Cell> cells, const StopRule& stop);
+
+Progress progress_of(std::span<const Cell> cells, const Problem& problem, Mode mode, const StopRule& stop);
+
+// Passes on what a group says, its time left with that of the groups after it: as long as the mean of those that are done, or, as
+// long as none is, as this one.
+class WholeSession final : public SessionObserver {
+ public:
+  // `groups`: problems times modes, of the session.
+  WholeSession(SessionObserver& observer, Backend& backend, std::size_t groups);
+
+  void group_ended();  // another may begin
+
+  void warning(std::string_view text) override { observer_.warning(text); }
+  void progress(const Progress& progress) override;
+  void recorded(const Report& so_far) override { observer_.recorded(so_far); }
+  bool stop_requested() override { return observer_.stop_requested(); }
+
+ private:
+  SessionObserver& observer_;
+  Backend& backend_;
+  std::size_t groups_, ended_ = 0;
+  Nanos begin_, group_begin_;
+};
+
+}  // namespace mgpu

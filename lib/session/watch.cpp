@@ -1,0 +1,68 @@
+// See the header.
+#include "lib/session/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mgpu {
+namespace {
+
+// A look at an H200 and its host takes 3 to 11 ms, spent waiting for the driver: samples take no longer (results/telemetry.md).
+constexpr Nanos kInterval = std::chrono::milliseconds(50);
+// How far from a short sample a reading may be to describe it: the host is read at every fourth look.
+constexpr Nanos kReach = 5 * kInterval;
+
+// Of all cores. On CPUs others take what is measured; with GPUs a worker per device is all that needs the host.
+constexpr double kOtherLoadCpu = 0.1, kOtherLoadHost = 0.5;
+
+// Without figures that differ from case to case, so that a table can say it once for all; those are in the record.
+void warn(RunRecord& run, const TelemetryFigures& figures, bool cpus) {
+  if (figures.throttle != 0)
+    run.warnings.push_back(
+        fmt::format("{}: clocks were held down: {}", figures.of, fmt::join(throttle_words(figures.throttle), ", ")));
+  const auto& load = figures[Gauge::other_load];
+  if (load && load->mean > (cpus ? kOtherLoadCpu : kOtherLoadHost))
+    run.warnings.push_back(fmt::format("other programs used about {:.0f} % of the cores", std::round(load->mean * 10) * 10));
+  const auto& others = figures[Gauge::other_processes];
+  if (others && others->max > 0) run.warnings.push_back(figures.of + ": other processes compute on it");
+}
+
+}  // namespace
+
+Watch::Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& record) {
+  record = {};
+  if (backend.is_virtual()) {
+    record.reason = "the devices and their clock are simulated";
+    return;
+  }
+  if (!options.telemetry) {
+    record.reason = "turned off";
+    return;
+  }
+  std::vector<WatchedThing> things = find_telemetry(options.devices, *options.telemetry);
+  if (std::none_of(things.begin(), things.end(), [](const WatchedThing& thing) { return thing.reader != nullptr; })) {
+    record.reason = things.front().reason;
+    return;
+  }
+  record.interval = kInterval;
+  for (const WatchedThing& thing : things) record.watched.push_back({thing.of, thing.source, thing.reason});
+  telemetry_ = std::make_unique<Telemetry>(std::move(things), [&backend] { return backend.now(); });
+  telemetry_->start(kInterval);
+}
+
+std::vector<TelemetryTrack> Watch::take() { return telemetry_ ? telemetry_->take() : std::vector<TelemetryTrack>{}; }
+
+void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples, std::span<const TelemetryTrack> tracks, bool cpus) {
+  for (const TelemetryTrack& track : tracks) {
+    const bool own = track.of == kHost || std::find(run.devices.begin(), run.devices.end(), track.of) != run.devices.end();
+    if (!own) continue;
+    run.telemetry.push_back(summarise_telemetry(track, samples, kReach));
+    warn(run, run.telemetry.back(), cpus);
+    for (TelemetryReading& reading : readings_of_sample(track, samples[run.sample_index], kReach))
+      run.telemetry_points.push_back({track.of, reading});
+  }
+}
+
+}  // namespace mgpu

@@ -1,0 +1,28 @@
+// Telemetry of a session: what is watched while it runs, and what of that goes into a record, warnings on it among them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/exec/telemetry.hpp"
+#include "lib/session/session.hpp"
+
+namespace mgpu {
+
+// From its making to its end the machine and the session's devices are looked at every 50 ms, when the options ask for it and time
+// is real. `record` is told what is watched, by what, and why something is not.
+class Watch {
+ public:
+  Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& record);
+  std::vector<TelemetryTrack> take();  // see Telemetry; empty when nothing is watched
+
+ private:
+  std::unique_ptr<Telemetry> telemetry_;
+};
+
+// Fills in a case's figures, those of the sample shown, and warnings: clocks held down, other load. `samples` in the
+// order of the record's; `cpus`: it ran on CPUs alone.
+void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples, std::span<const TelemetryTrack> tracks, bool cpus);
+
+}  // namespace mgpu

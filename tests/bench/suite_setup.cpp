@@ -1,0 +1,138 @@
+// See the header. What lib/session/group.cpp does for a whole table of cases, for one case at a time.
+#include "tests/bench/suite_setup.hpp"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "lib/base/embedded.hpp"
+#include "lib/device/selection.hpp"
+#include "lib/exec/cl_backend.hpp"
+#include "lib/session/forecast.hpp"
+#include "lib/session/suite_rates.hpp"
+
+namespace mgpu::bench {
+namespace {
+
+constexpr Nanos kTimeout = std::chrono::seconds(60);
+
+std::vector<Device> default_devices(Backend& backend) {
+  const std::vector<Device> all = backend.enumerate().devices;
+  std::vector<Device> chosen;
+  for (const std::size_t index : default_selection(all)) chosen.push_back(all[index]);
+  if (chosen.empty()) throw Error(ErrorKind::no_device, "there is no OpenCL device");
+  if (chosen.size() == 1 && chosen[0].is_cpu() && chosen[0].compute_units > 1)
+    return backend.split(chosen[0], std::min(chosen[0].compute_units, 8u));
+  return chosen;
+}
+
+}  // namespace
+
+Machine::Machine() : backend_(make_cl_backend({embedded_kernels(), {}})) {
+  for (const Device& facts : default_devices(*backend_)) {
+    SessionDevice device;
+    device.facts = facts;
+    device.open = backend_->open(facts);
+    device.free_memory = device.open->free_memory();
+    devices_.push_back(std::move(device));
+  }
+  executor_ = std::make_unique<Executor>(*backend_, devices_.size());
+}
+
+bool Machine::only_gpus() const {
+  return std::none_of(devices_.begin(), devices_.end(), [](const SessionDevice& device) { return device.facts.is_cpu(); });
+}
+
+std::string Machine::words() const {
+  std::map<std::string, std::size_t> counts;
+  for (const SessionDevice& device : devices_) ++counts[device.facts.name];
+  std::string words;
+  for (const auto& [name, count] : counts) words += (words.empty() ? "" : ", ") + std::to_string(count) + " x " + name;
+  return words;
+}
+
+SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t size, Mode mode) : machine_(machine), mode_(mode) {
+  SuiteParams params = usual_problem({&suite, {}}, true).params;  // every option at its default
+  params.size = size;
+  params.seed = 1;
+  params.devices = machine.devices().size();
+  if (suite.check != nullptr) suite.check(params);
+  if (suite.settle != nullptr) suite.settle(params);
+  workload_ = suite.make(params);
+  std::vector<OpenDevice*> open;
+  for (SessionDevice& device : machine.devices()) open.push_back(device.open.get());
+  pinned_ = machine.backend().pin(workload_->transfer_memory(), open);
+  prepared_.resize(open.size());
+  for (std::uint32_t i = 0; i < open.size(); ++i) {
+    Prepared& mine = prepared_[i];
+    mine.capacity = workload_->capacity(open[i]->resources().traits(), mode);
+    if (mine.capacity.fits == 0) throw Error(ErrorKind::unsupported, machine.devices()[i].facts.id + ": " + mine.capacity.reason);
+    mine.program = workload_->program(open[i]->resources(), DeviceIndex{i}, mode, mine.capacity);
+    mine.program->self_test(open[i]->stream());
+    settle_device(i);
+    mine.program->self_tested();
+    if (mode == Mode::end_to_end) continue;
+    mine.program->load(open[i]->stream());
+    settle_device(i);
+  }
+  cell_.count = open.size();
+  probe(0, open.size());  // warms up
+  for (std::size_t i = 0; i < open.size(); ++i) prepared_[i].probe = probe(i, 1);
+  estimate_cell(cell_, probe(0, open.size()), *workload_, mode, machine.devices(), prepared_, nullptr);
+}
+
+void SuiteSetup::settle_device(std::size_t index) {
+  OpenDevice& device = *machine_.devices()[index].open;
+  settle(machine_.backend(), device, device.submit(), kTimeout);
+}
+
+Probe SuiteSetup::probe(std::size_t first, std::size_t count) {
+  std::vector<Member> members;
+  ProbeSize size;
+  size.most = prepared_[first].capacity.pipeline;
+  for (std::size_t i = first; i < first + count; ++i) {
+    members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
+    size.most = std::min(size.most, prepared_[i].capacity.pipeline);
+  }
+  Probe found = run_probe(machine_.backend(), machine_.executor(), *workload_, members, size, kTimeout);
+  if (!found.faults.empty()) throw Error(ErrorKind::device, found.faults.front().what);
+  return found;
+}
+
+void SuiteSetup::begin(const StrategyChoice& strategy) {
+  cell_.choice = &strategy;
+  cell_.history.clear();
+}
+
+Nanos SuiteSetup::sample() {
+  const auto fastest = std::max_element(cell_.estimates.begin(), cell_.estimates.end(),
+                                        [](const auto& a, const auto& b) { return a.items_per_s < b.items_per_s; });
+  const PlanRequest plan = request_of(cell_, *workload_, mode_);
+  const auto source = cell_.choice->info->make(cell_.choice->params)->begin(plan, cell_.history);
+  SampleRequest request;
+  request.workload = workload_.get();
+  request.source = source.get();
+  request.merge_device = DeviceIndex{static_cast<std::uint32_t>(fastest - cell_.estimates.begin())};
+  request.timeout = kTimeout;
+  for (std::size_t i = 0; i < cell_.count; ++i)
+    request.members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
+  const RawSample raw = machine_.executor().run(request);
+  if (raw.failure) throw *raw.failure;
+  if (!raw.faults.empty()) throw Error(ErrorKind::device, raw.faults.front().what);
+  cell_.history.push_back(share_of(raw, cell_.count));
+  return raw.makespan();
+}
+
+void SuiteSetup::verify() {
+  if (workload_->large_result()) {
+    for (std::size_t i = 0; i < cell_.count; ++i) {
+      prepared_[i].program->publish(machine_.devices()[i].open->stream());
+      settle_device(i);
+      prepared_[i].program->published();
+    }
+  }
+  const Verdict verdict = workload_->verify(VerifyLevel::full, 1);
+  if (verdict.status != Verdict::Status::passed) throw Error(ErrorKind::device, "wrong result: " + verdict.message);
+}
+
+}  // namespace mgpu::bench

@@ -1,0 +1,53 @@
+// One problem of a suite, in one mode, set up on all devices of the default selection, for samples one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/session/group.hpp"
+
+namespace mgpu::bench {
+
+// The devices `mgpu-bench run` takes when none is named, opened; a lone CPU becomes a sub-device per core, at most 8.
+class Machine {
+ public:
+  Machine();  // throws Error(no_device) when there is none
+  Backend& backend() { return *backend_; }
+  std::vector<SessionDevice>& devices() { return devices_; }
+  Executor& executor() { return *executor_; }
+  bool only_gpus() const;
+  std::string words() const;  // "2 x NVIDIA H200"
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  std::vector<SessionDevice> devices_;
+  std::unique_ptr<Executor> executor_;
+};
+
+// Programs built, inputs loaded, devices probed. Throws Error where a device cannot do it.
+class SuiteSetup {
+ public:
+  SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t size, Mode mode);
+
+  // A case begins: what its strategy learnt from samples of another is forgotten.
+  void begin(const StrategyChoice& strategy);
+  // Executes the whole problem once. Throws Error when it has no result, or a device failed.
+  Nanos sample();
+  // Throws Error(device) when the last result is wrong.
+  void verify();
+  const Shape& shape() const { return workload_->shape(); }
+
+ private:
+  Probe probe(std::size_t first, std::size_t count);
+  void settle_device(std::size_t index);
+
+  Machine& machine_;
+  Mode mode_;
+  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<PinnedMemory> pinned_;
+  std::vector<Prepared> prepared_;
+  Cell cell_;
+};
+
+}  // namespace mgpu::bench

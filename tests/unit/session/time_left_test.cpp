@@ -1,0 +1,67 @@
+// The estimate behind a progress line.
+#include "lib/session/time_left.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/exec/fake_backend.hpp"
+
+using namespace mgpu;
+using std::chrono::milliseconds;
+
+namespace {
+
+Cell cell(std::size_t samples, Nanos time, bool closed = false) {
+  Cell made;
+  made.times.assign(samples, time);
+  made.closed = closed;
+  return made;
+}
+
+std::optional<Nanos> left(std::vector<Cell> cells, std::size_t exactly = 0) {
+  StopRule stop;
+  stop.exactly = exactly;
+  return sampling_left(cells, stop);
+}
+
+class Noting final : public SessionObserver {
+ public:
+  void warning(std::string_view) override {}
+  void progress(const Progress& progress) override { last = progress; }
+  void recorded(const Report&) override {}
+  bool stop_requested() override { return false; }
+  Progress last;
+};
+
+}  // namespace
+
+TEST_CASE("what open cells will still take follows from the stop rule, and is not known before each has a sample") {
+  CHECK(left({cell(3, milliseconds(10)), cell(10, milliseconds(20), true)}, 10) == milliseconds(70));
+  CHECK(left({cell(12, milliseconds(10))}, 10) == Nanos{0});
+  CHECK(left({cell(2, milliseconds(100))}) == milliseconds(800));              // 10 samples
+  CHECK(left({cell(2, milliseconds(10))}) == milliseconds(480));               // 0.5 s
+  CHECK(left({cell(2, std::chrono::seconds(2))}) == std::chrono::seconds(1));  // 5 s at most
+  Cell noisy = cell(0, Nanos{});
+  for (int k = 0; k < 10; ++k) noisy.times.push_back(milliseconds(k % 2 == 0 ? 100 : 110));
+  CHECK(left({noisy}) > milliseconds(2000));  // 5 % are not 1 %
+  CHECK_FALSE(left({cell(3, milliseconds(10)), cell(0, Nanos{})}));
+}
+
+TEST_CASE("the groups to come count as long as those that are done, and as long as none is, as the one under way") {
+  FakeBackend backend({FakeDevice{}}, {});
+  Noting observer;
+  WholeSession whole(observer, backend, 3);
+  backend.spend(milliseconds(100));
+  whole.progress({.what = "sum", .done = 1, .total = 2, .left = milliseconds(50)});
+  CHECK(observer.last.left == milliseconds(50 + 2 * 150));
+  CHECK(observer.last.group == 0);
+  CHECK(observer.last.groups == 3);
+  backend.spend(milliseconds(100));
+  whole.group_ended();
+  whole.progress({.what = "sum", .done = 1, .total = 2, .left = milliseconds(10)});
+  CHECK(observer.last.left == milliseconds(10 + 200));
+  whole.group_ended();
+  whole.progress({.what = "sum", .done = 1, .total = 2, .left = milliseconds(10)});
+  CHECK(observer.last.left == milliseconds(10));
+  whole.progress({.what = "sum", .total = 2});
+  CHECK_FALSE(observer.last.left);
+}
