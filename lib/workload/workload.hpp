@@ -46,6 +46,8 @@ struct Capacity {
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
+  // Which of Workload::ways it takes, for the record; empty: there is but one.
+  virtual std::string way() const { return {}; }
   // Before anything is measured: does the device compute what this program relies on? Compilers for integer code have failed at
   // that. self_tested(), when those commands are complete, throws Error(unsupported): the device is then refused for this problem.
   virtual void self_test(Stream&) {}
@@ -80,6 +82,12 @@ class Workload {
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
   virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
                                                  const Capacity& capacity) = 0;
+  // Where several kernels, tiles or settings compute the same on a device: their names, the one taken by default first. `calibrate
+  // --tune` measures them and keeps the fastest that verifies.
+  virtual std::vector<std::string> ways(const DeviceTraits&) const { return {}; }
+  // Programs made from now on for this device take that way, where it suits the problem. False: the device has none of that name.
+  virtual bool prefer(const DeviceTraits&, const std::string& /*way*/) { return false; }
+
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
 
