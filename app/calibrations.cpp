@@ -5,6 +5,7 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/exec/calibration.hpp"
+#include "lib/session/tune.hpp"
 
 namespace mgpu {
 namespace {
@@ -37,6 +38,7 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
   if (measures && missing && !context.invocation.settings.is_on("no-cache")) result = calibrate(backend, devices, store, false);
   session.calibration = std::move(result.calibration);
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+  for (const Problem& problem : session.problems) session.ways.push_back(kept_ways(problem, devices, store, warnings));
   if (afresh) return;  // the rates of suites are measured where they are needed
   for (const Problem& problem : session.problems) add_kept_rates(problem, devices, store, session.suite_rates, warnings);
 }

@@ -134,6 +134,9 @@ std::vector<OptionSpec> calibrate_options() {
   std::vector<OptionSpec> options = own_run_options();
   std::erase_if(options,
                 [&](const OptionSpec& o) { return std::find(std::begin(names), std::end(names), o.name) == std::end(names); });
+  options.push_back({"tune", 0, Kind::flag, "",
+                     "Also measure every way that suites have to compute (kernels, tiles), and keep the fastest that verifies",
+                     kDevices});
   return options;
 }
 

@@ -53,6 +53,7 @@ struct SessionOptions {
   std::vector<Device> devices;             // the set, in the order of the selection
   Calibration calibration;                 // of that set, as far as it is known
   SuiteRates suite_rates;                  // likewise
+  std::vector<std::map<std::string, std::string>> ways;  // of each problem, by device id: how it is computed; missing: as usual
   std::vector<Handicap> handicaps;         // of each of them; empty: none has any
   std::vector<std::size_t> device_counts;  // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;

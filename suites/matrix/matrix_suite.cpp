@@ -65,6 +65,8 @@ SuiteInfo matrix_suite() {
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 3;
+  info.has_ways = true;
+  info.tuned_options = {"precision"};
   info.host_bytes = host_bytes_or_all;
   info.size_of_input = rows_of_input;
   info.check = check;
