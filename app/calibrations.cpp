@@ -5,6 +5,7 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/exec/calibration.hpp"
+#include "lib/session/tune.hpp"
 
 namespace mgpu {
 namespace {
@@ -38,6 +39,7 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
   session.calibration = std::move(result.calibration);
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
   for (const Problem& problem : session.problems) add_kept_noise(problem, devices, store, session.noise, warnings);
+  for (const Problem& problem : session.problems) session.ways.push_back(kept_ways(problem, devices, store, warnings));
   if (afresh) return;  // the rates of suites are measured where they are needed
   for (const Problem& problem : session.problems) add_kept_rates(problem, devices, store, session.suite_rates, warnings);
 }

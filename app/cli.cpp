@@ -144,6 +144,7 @@ class Tree {
     CLI::App* sub = command("calibrate", "Measure what the devices can do, alone and together, and keep it",
                             "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate merkle -d gpu\n  mgpu-bench "
                             "calibrate -d cpu --sub-devices 2 --recalibrate\n"
+                            "  mgpu-bench calibrate matrix -d gpu --tune\n"
                             "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
     add_arguments(sub, "SUITE", "Suites whose rates are measured (default: all)", false);
     for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);

@@ -1,6 +1,7 @@
 // `mgpu-bench calibrate`: measures what is not kept yet, keeps it, and prints all of it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/calibrations.hpp"
@@ -11,6 +12,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/table_writer.hpp"
+#include "lib/session/tune.hpp"
 
 namespace mgpu {
 namespace {
@@ -19,6 +21,19 @@ using Json = nlohmann::ordered_json;
 
 const char* word(CalibrationOrigin origin) {
   return origin == CalibrationOrigin::kept ? "kept" : origin == CalibrationOrigin::measured ? "measured" : "failed";
+}
+
+std::string as_text(std::span<const Tuning> tunings) {
+  std::string text;
+  for (const Tuning& tuning : tunings) {
+    text += fmt::format("{} on {}: {} ({})\n", tuning.work, tuning.device,
+                        tuning.way.way.empty() ? "nothing works" : tuning.way.way, tuning.measured ? "measured" : "kept");
+    for (const TriedWay& way : tuning.tried) {
+      text += way.ops_per_s > 0 ? fmt::format("  {:<32}{}{}\n", way.way, format_si(way.ops_per_s), tuning.unit)
+                                : fmt::format("  {:<32}{}\n", way.way, way.why);
+    }
+  }
+  return text;
 }
 
 std::string as_text(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites,
@@ -55,8 +70,28 @@ Json suite_json(const SuiteCalibration& suite) {
           {"from", word(suite.origin)}};
 }
 
+Json tunings_json(std::span<const Tuning> tunings) {
+  Json list = Json::array();
+  for (const Tuning& tuning : tunings) {
+    Json tried = Json::array();
+    for (const TriedWay& way : tuning.tried) {
+      const bool eligible = way.ops_per_s > 0;
+      tried.push_back({{"way", way.way},
+                       {"ops_per_s", eligible ? Json(way.ops_per_s) : Json(nullptr)},
+                       {"reason", eligible ? Json(nullptr) : Json(way.why)}});
+    }
+    list.push_back({{"work", tuning.work},
+                    {"device", tuning.device},
+                    {"way", tuning.way.way.empty() ? Json(nullptr) : Json(tuning.way.way)},
+                    {"unit", tuning.unit},
+                    {"from", tuning.measured ? "measured" : "kept"},
+                    {"tried", std::move(tried)}});
+  }
+  return list;
+}
+
 std::string as_json(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites,
-                    std::span<const NoiseCalibration> noise) {
+                    std::span<const NoiseCalibration> noise, std::span<const Tuning> tunings) {
   Json list = Json::array();
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Device& device = devices[i];
@@ -82,7 +117,12 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
   Json floors = Json::array();
   for (const NoiseCalibration& row : noise)
     floors.push_back({{"work", row.work}, {"noise", row.share ? Json(*row.share) : Json(nullptr)}, {"from", word(row.origin)}});
-  const Json json{{"devices", list}, {"link", link}, {"suites", rates}, {"noise", floors}, {"warnings", result.warnings}};
+  const Json json{{"devices", list},
+                  {"link", link},
+                  {"suites", rates},
+                  {"noise", floors},
+                  {"ways", tunings_json(tunings)},
+                  {"warnings", result.warnings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -98,12 +138,16 @@ ExitCode cmd_calibrate(const Context& context) {
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = choose_devices(*backend, settings, context.environment);
   CalibrationResult result = calibrate(*backend, set.devices, store, afresh);
-  const auto suites = calibrate_suites(*backend, set.devices, chosen, store, afresh, result.warnings);
+  std::vector<Tuning> tunings;
+  if (settings.is_on("tune")) tunings = tune_suites(*backend, set.devices, chosen, store, afresh, result.warnings);
+  const bool tuned = std::any_of(tunings.begin(), tunings.end(), [](const Tuning& tuning) { return tuning.measured; });
+  const auto suites = calibrate_suites(*backend, set.devices, chosen, store, afresh || tuned, result.warnings);
   std::vector<NoiseCalibration> noise;
-  if (!settings.is_on("no-noise")) noise = calibrate_noise(*backend, set.devices, chosen, store, afresh, result.warnings);
+  if (!settings.is_on("no-noise")) noise = calibrate_noise(*backend, set.devices, chosen, store, afresh || tuned, result.warnings);
   result.warnings.insert(result.warnings.begin(), set.warnings.begin(), set.warnings.end());
   for (const std::string& warning : result.warnings) print_error("warning: " + warning);
-  print(json ? as_json(set.devices, result, suites, noise) : as_text(set.devices, result, suites, noise, style));
+  print(json ? as_json(set.devices, result, suites, noise, tunings)
+             : as_text(set.devices, result, suites, noise, style) + as_text(tunings));
   return result.failed > 0 ? ExitCode::failed : ExitCode::ok;
 }
 

@@ -124,8 +124,8 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
 }
 
 std::vector<OptionSpec> simulate_options() {
-  static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",   "samples", "warmup", "result",
-                                          "json",   "trace",         "quiet",    "verbose", "export", "require", "color"};
+  static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",    "samples", "warmup",  "result",
+                                          "json",   "trace",         "quiet",    "verbose", "export",  "require", "color"};
   std::vector<OptionSpec> options = own_run_options();
   std::erase_if(options, [](const OptionSpec& o) { return !kept.contains(o.name); });
   for (OptionSpec& option : options) {
@@ -141,6 +141,9 @@ std::vector<OptionSpec> calibrate_options() {
   std::erase_if(options,
                 [&](const OptionSpec& o) { return std::find(std::begin(names), std::end(names), o.name) == std::end(names); });
   options.push_back({"no-noise", 0, Kind::flag, "", "Do not measure how far medians of the same work lie apart", kDevices});
+  options.push_back({"tune", 0, Kind::flag, "",
+                     "Also measure every way that suites have to compute (kernels, tiles), and keep the fastest that verifies",
+                     kDevices});
   return options;
 }
 
@@ -156,8 +159,10 @@ std::vector<OptionSpec> compare_options() {
   return {
       {"metrics", 0, Kind::list, "NAME,..", "time, speedup, efficiency, imbalance (default: all four)", gate},
       {"floor", 0, Kind::value, "SHARE",
-       "Changes up to this count as none: 2%, 0.02 (default: 2%; 10% for CPUs whose results were not measured in turns; there the noise "
-       "that calibrate found, if that is more)", gate},
+       "Changes up to this count as none: 2%, 0.02 (default: 2%; 10% for CPUs whose results were not measured in turns; there the "
+       "noise "
+       "that calibrate found, if that is more)",
+       gate},
       {"alpha", 0, Kind::value, "SHARE", "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
       {"fail-on", 0, Kind::value, "WHAT",
        "Exit with 3 on a regression; inconclusive: and with 4 where nothing can be said; or nothing (default: regression)", gate},

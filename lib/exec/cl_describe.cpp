@@ -110,6 +110,7 @@ bool is_pocl(const Device& facts) { return facts.platform.find("Portable Computi
 
 DeviceTraits traits_of(const Device& facts) {
   DeviceTraits traits;
+  traits.id = facts.id;
   traits.cpu = facts.is_cpu();
   traits.nvidia = facts.compute_capability.has_value();
   traits.host_unified = facts.host_unified_memory;

@@ -7,6 +7,7 @@
 
 #include "lib/exec/cl_describe.hpp"
 #include "lib/exec/cl_objects.hpp"
+#include "lib/exec/cl_rows.hpp"
 
 namespace mgpu {
 namespace {
@@ -191,22 +192,14 @@ void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   }
 }
 
-namespace {
-
-bool is_one_piece(const Rows& rows) {
-  return rows.count <= 1 || (rows.device_stride == rows.length && rows.host_stride == rows.length);
-}
-
-std::array<std::size_t, 3> device_origin(const Rows& rows) {
-  return {rows.device_offset % rows.device_stride, rows.device_offset / rows.device_stride, 0};
-}
-
-}  // namespace
-
 void ClDevice::upload_rows(Buffer& to, const std::byte* from, const Rows& rows) {
   const Bytes all = rows.length * rows.count;
   if (all == 0) return;
   if (is_one_piece(rows)) return upload(to, rows.device_offset, {from, all});
+  if (const Bytes most = rows_at_once(rows); most < rows.count) {
+    for (Bytes i = 0; i < rows.count; i += most) upload_rows(to, from + i * rows.host_stride, some_of(rows, i, most));
+    return;
+  }
   try {
     cl::Event event;
     queues_[0].enqueueWriteBufferRect(memory_of(to), CL_FALSE, device_origin(rows), {0, 0, 0}, {rows.length, rows.count, 1},
@@ -221,6 +214,10 @@ void ClDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) {
   const Bytes all = rows.length * rows.count;
   if (all == 0) return;
   if (is_one_piece(rows)) return download(from, rows.device_offset, {to, all});
+  if (const Bytes most = rows_at_once(rows); most < rows.count) {
+    for (Bytes i = 0; i < rows.count; i += most) download_rows(from, to + i * rows.host_stride, some_of(rows, i, most));
+    return;
+  }
   try {
     cl::Event event;
     queues_[2].enqueueReadBufferRect(memory_of(from), CL_FALSE, device_origin(rows), {0, 0, 0}, {rows.length, rows.count, 1},

@@ -212,6 +212,34 @@ void CalibrationStore::save_suite(const Device& device, const std::string& work,
   write(file_of(folder_, "suite", of), json, warnings);
 }
 
+std::optional<KeptWay> CalibrationStore::load_way(const Device& device, const std::string& work,
+                                                  std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return std::nullopt;
+  const Json of = {{"device", identity(device)}, {"work", work}};
+  const fs::path file = file_of(folder_, "way", of);
+  try {
+    const Kept kept = read_kept(file, of, {{"driver", driver(device)}, {"tool", tool_}});
+    if (!kept.changed.empty()) warnings.push_back(outdated(work + ", tuned, on " + device.name, kept.changed));
+    if (!kept.found || !kept.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(kept.document).at("way");
+    KeptWay way{json.at("name").string(), read_rate(json.at("ops_per_s"))};
+    if (way.way.empty() || !(way.ops_per_s > 0)) json.fail("impossible figures");
+    return way;
+  } catch (const Error& error) {
+    warnings.push_back(damaged(file, error.what()));
+    return std::nullopt;
+  }
+}
+
+void CalibrationStore::save_way(const Device& device, const std::string& work, const KeptWay& way,
+                                std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return;
+  const Json of = {{"device", identity(device)}, {"work", work}};
+  Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
+  json["way"] = {{"name", way.way}, {"ops_per_s", way.ops_per_s}};
+  write(file_of(folder_, "way", of), json, warnings);
+}
+
 void CalibrationStore::save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
   const Json of = identity(device);

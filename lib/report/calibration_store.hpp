@@ -19,6 +19,12 @@ struct CalibrationBasis {
   std::string kernels;  // text of the kernels that measure
 };
 
+// The way to compute that was fastest on a device, of those of a suite.
+struct KeptWay {
+  std::string way;
+  double ops_per_s = 0;
+};
+
 class CalibrationStore {
  public:
   // An empty folder: nothing is read and nothing is kept.
@@ -34,11 +40,14 @@ class CalibrationStore {
   // How far medians of it lie apart on this set of devices, in whatever order.
   std::optional<double> load_noise(std::span<const Device> devices, const std::string& work,
                                    std::vector<std::string>& warnings) const;
+  // Of a suite's work on a device.
+  std::optional<KeptWay> load_way(const Device& device, const std::string& work, std::vector<std::string>& warnings) const;
 
   // Atomically, over what was there. A folder that cannot be written adds a line to `warnings`: it costs a later run time, no more.
   void save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const;
   void save_suite(const Device& device, const std::string& work, const SuiteRate& rate, std::vector<std::string>& warnings) const;
   void save_noise(std::span<const Device> devices, const std::string& work, double share, std::vector<std::string>& warnings) const;
+  void save_way(const Device& device, const std::string& work, const KeptWay& way, std::vector<std::string>& warnings) const;
   void save_link(std::span<const Device> devices, const LinkCapability& link, std::vector<std::string>& warnings) const;
 
  private:

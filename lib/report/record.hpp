@@ -47,6 +47,7 @@ struct PerDevice {
   double share = 0;                   // items / all items
   double utilisation = 0;             // compute / T
   Bytes bytes_resident = 0;
+  std::optional<std::string> way;     // to compute, where the suite has several: kernel, tile
   DeviceParts parts;
   std::vector<Nanos> alone_samples;   // what `alone` is the median of; sample k of all cases is of one round
   std::vector<Nanos> busy_samples;    // union of its commands, in each sample of the case

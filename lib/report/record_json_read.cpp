@@ -130,6 +130,7 @@ PerDevice read_per_device(const JsonReader& j) {
   p.share = j.at("share").number();
   p.utilisation = j.at("utilisation").number();
   p.bytes_resident = j.at("bytes_resident").integer<Bytes>();
+  if (j.has("way")) p.way = j.at("way").string();
   p.parts.items = j.at("items").integer<Items>();
   p.parts.slices = j.at("slices").integer<std::uint32_t>();
   p.parts.bytes_in = j.at("bytes_in").integer<Bytes>();

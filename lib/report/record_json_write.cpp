@@ -105,6 +105,7 @@ Json per_device(const PerDevice& p) {
   j["bytes_in"] = p.parts.bytes_in;
   j["bytes_out"] = p.parts.bytes_out;
   j["bytes_resident"] = p.bytes_resident;
+  if (p.way) j["way"] = *p.way;
   if (!p.alone_samples.empty()) j["alone_samples_ns"] = times(p.alone_samples);
   if (!p.busy_samples.empty()) j["busy_samples_ns"] = times(p.busy_samples);
   return j;

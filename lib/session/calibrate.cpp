@@ -8,6 +8,7 @@
 #include "lib/session/keep.hpp"
 #include "lib/session/noise.hpp"
 #include "lib/session/suite_rates.hpp"
+#include "lib/session/tune.hpp"
 
 namespace mgpu {
 namespace {
@@ -141,6 +142,7 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
     try {
       if (!workload) workload = problem.suite->make(problem.params);
       open = backend.open(devices[i]);
+      take_ways(*workload, kept_ways(problem, devices.subspan(i, 1), store, warnings), open->resources().traits(), warnings);
       rows[i].rate = measure_suite_rate(backend, executor, *workload, *open, std::chrono::seconds(60));
       if (!rows[i].rate) continue;
       rows[i].rate->unit = workload->shape().rate_unit;

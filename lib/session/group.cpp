@@ -119,6 +119,7 @@ void Group::prepare_device(std::size_t index) {
   try {
     mine.program = workload_.program(device.resources(), DeviceIndex{static_cast<std::uint32_t>(index)}, mode_, mine.capacity);
     mine.cost = device.take_setup_cost();
+    mine.way = mine.program->way();
     mine.program->self_test(device.stream());
     settle(backend_, device, device.submit(), options_.case_timeout);
     mine.program->self_tested();

@@ -53,7 +53,8 @@ struct Prepared {
   Capacity capacity;
   std::unique_ptr<DeviceProgram> program;  // null: cannot take part, capacity.reason says why
   SetupCost cost;
-  Nanos upload{};  // resident inputs
+  std::string way;  // the program's
+  Nanos upload{};   // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
   Probe probe;  // alone

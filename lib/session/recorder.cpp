@@ -207,6 +207,7 @@ class Recorder {
     mine.predicted = predicted_finish(cell, i);
     mine.utilisation = run.timeline.makespan > Nanos{} ? seconds(parts.compute) / seconds(run.timeline.makespan) : 0;
     mine.bytes_resident = group_.prepared[i].cost.allocated;
+    if (!group_.prepared[i].way.empty()) mine.way = group_.prepared[i].way;
     return mine;
   }
 

@@ -8,6 +8,7 @@
 #include "lib/session/recorder.hpp"
 #include "lib/session/suite_rates.hpp"
 #include "lib/session/time_left.hpp"
+#include "lib/session/tune.hpp"
 #include "lib/session/watch.hpp"
 
 namespace mgpu {
@@ -36,6 +37,15 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
     throw Error(ErrorKind::no_device, "no device could be opened: " + why);
   }
   return devices;
+}
+
+void take_kept_ways(Workload& workload, const std::map<std::string, std::string>& ways, std::span<const SessionDevice> devices,
+                    SessionObserver& observer) {
+  std::vector<std::string> warnings;
+  for (const SessionDevice& device : devices) {
+    if (!device.lost) take_ways(workload, ways, device.open->resources().traits(), warnings);
+  }
+  for (const std::string& warning : warnings) observer.warning(warning);
 }
 
 // The latest clock map of each device; a group that could not use one keeps the older.
@@ -93,10 +103,13 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   bool interrupted = false;
   SuiteRates rates = options.suite_rates;
   forget_cpus(devices, rates);
-  for (const Problem& problem : options.problems) {
+  for (std::size_t index = 0; index < options.problems.size(); ++index) {
+    const Problem& problem = options.problems[index];
     SuiteParams params = problem.params;
     params.devices = devices.size();
     std::unique_ptr<Workload> workload = problem.suite->make(params);
+    const auto ways = index < options.ways.size() ? options.ways[index] : std::map<std::string, std::string>();
+    take_kept_ways(*workload, ways, devices, observer);
     std::vector<OpenDevice*> open;
     for (const SessionDevice& device : devices) {
       if (!device.lost) open.push_back(device.open.get());
@@ -105,7 +118,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
-    if (!options.stated) measure_missing_rates(backend, executor, problem, workload->shape(), devices, options.case_timeout, rates);
+    if (!options.stated)
+      measure_missing_rates(backend, executor, problem, workload->shape(), ways, devices, options.case_timeout, rates);
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
       if (!can_do(*problem.suite, mode)) continue;

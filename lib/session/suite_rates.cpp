@@ -6,6 +6,7 @@
 
 #include "lib/session/group.hpp"
 #include "lib/session/probe.hpp"
+#include "lib/session/tune.hpp"
 
 namespace mgpu {
 
@@ -39,7 +40,7 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
 }
 
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
-                                            std::optional<Nanos> timeout) {
+                                            std::optional<Nanos> timeout, const std::function<void(DeviceProgram&)>& look) {
   const Capacity capacity = workload.capacity(device.resources().traits(), Mode::resident);
   if (capacity.fits < workload.shape().items) return std::nullopt;
   const auto program = workload.program(device.resources(), DeviceIndex{0}, Mode::resident, capacity);
@@ -50,6 +51,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}, timeout);  // warms up
   const Probe probe = run_probe(backend, executor, workload, {&member, 1}, all, timeout);
   if (probe.devices.empty()) return std::nullopt;
+  if (look) look(*program);
   const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, false, 0);
   if (!(estimate.items_per_s > 0)) return std::nullopt;
   return SuiteRate{workload.shape().cost.ops * estimate.items_per_s, estimate.launch, estimate.fixed};
@@ -58,7 +60,8 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 namespace {
 
 // Of the devices that have none, on one usual problem each.
-void measure_rates(Backend& backend, Executor& executor, const Problem& problem, std::span<SessionDevice> devices, bool cpus,
+void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
+                   const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices, bool cpus,
                    std::optional<Nanos> timeout, SuiteRates& rates) {
   const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
@@ -69,6 +72,8 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     const std::unique_ptr<Workload> workload = problem.suite->make(usual_problem(problem, cpus).params);
     for (SessionDevice& device : devices) {
       if (!missing(device)) continue;
+      std::vector<std::string> told;  // the session has said it already
+      take_ways(*workload, ways, device.open->resources().traits(), told);
       auto rate = measure_suite_rate(backend, executor, *workload, *device.open, timeout);
       if (!rate) continue;
       if (device.handicap.slows_always()) rate->ops_per_s *= device.handicap.slow;  // rates are those of devices as they are
@@ -82,9 +87,10 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
 }  // namespace
 
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, const Shape& shape,
-                           std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates) {
-  measure_rates(backend, executor, problem, devices, false, timeout, rates);
-  if (needs_full_rate(shape, {})) measure_rates(backend, executor, problem, devices, true, timeout, rates);
+                           const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices,
+                           std::optional<Nanos> timeout, SuiteRates& rates) {
+  measure_rates(backend, executor, problem, ways, devices, false, timeout, rates);
+  if (needs_full_rate(shape, {})) measure_rates(backend, executor, problem, ways, devices, true, timeout, rates);
 }
 
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {

@@ -3,6 +3,7 @@
 // `plan` needs them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,16 +23,20 @@ std::string work_of(const Problem& problem);
 Problem usual_problem(const Problem& like, bool cpu);
 Problem problem_of_size(const Problem& like, std::uint64_t size);
 
-// None where the device cannot do it. Throws Error(device), Error(timeout). Blocks, for a second at most.
+// None where the device cannot do it. `look`, if given, is shown the program when it has computed everything. Throws Error(device),
+// Error(timeout). Blocks, for a second at most.
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
-                                            std::optional<Nanos> timeout);
+                                            std::optional<Nanos> timeout,
+                                            const std::function<void(DeviceProgram&)>& look = {});
 
 struct SessionDevice;
 
 // Adds to `rates` what is missing for the GPUs, and for CPUs where probes of a problem of this shape say too little. Else CPUs do
 // without: they are full at any size. Devices that fail are left without a rate.
+// They compute in `ways`, by device id.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, const Shape& shape,
-                           std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates);
+                           const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices,
+                           std::optional<Nanos> timeout, SuiteRates& rates);
 
 // As others use CPUs too, an old figure would be worse than none.
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates);

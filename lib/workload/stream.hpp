@@ -70,6 +70,7 @@ class Stream {
 
 // What a suite may know about the device it makes a program for.
 struct DeviceTraits {
+  std::string id;       // of the device, to tell it from others of its kind
   bool cpu = false;     // kernels for CPUs want explicit vectors and one work-item a work-group
   bool nvidia = false;  // vendor fast paths behind #if may be asked for
   bool host_unified = false;

@@ -46,6 +46,8 @@ struct Capacity {
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
+  // Which of Workload::ways it takes, for the record; empty: there is but one.
+  virtual std::string way() const { return {}; }
   // Before anything is measured: does the device compute what this program relies on? Compilers for integer code have failed at
   // that. self_tested(), when those commands are complete, throws Error(unsupported): the device is then refused for this problem.
   virtual void self_test(Stream&) {}
@@ -80,6 +82,12 @@ class Workload {
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
   virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
                                                  const Capacity& capacity) = 0;
+  // Where several kernels, tiles or settings compute the same on a device: their names, the one taken by default first. `calibrate
+  // --tune` measures them and keeps the fastest that verifies.
+  virtual std::vector<std::string> ways(const DeviceTraits&) const { return {}; }
+  // Programs made from now on for this device take that way, where it suits the problem. False: the device has none of that name.
+  virtual bool prefer(const DeviceTraits&, const std::string& /*way*/) { return false; }
+
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
 
@@ -136,6 +144,8 @@ struct SuiteInfo {
   std::vector<SuiteOption> options;
   std::vector<Mode> modes;  // it can do; others asked for are left out. Empty: any
   std::size_t inputs = 1;   // how many files --input takes at most
+  bool has_ways = false;    // its workloads have ways to compute that `calibrate --tune` chooses among
+  std::vector<std::string> tuned_options;  // each value of these is tuned for itself; other options do not change what is best
   // Host memory one problem of this size takes, for a check before anything is allocated.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
   // The size that --input gives; all but `size` is set. Throws Error(input).

@@ -1,201 +1,238 @@
-// Tiles per device, and the trial of vendor kernels.
+// The table of kernels and tiles. Order is preference where nothing was tuned; `calibrate --tune` measures all of them.
 #include "suites/matrix/kernels.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "lib/base/error.hpp"
 
 namespace mgpu::matrix {
 namespace {
 
-struct Tile {  // of kernels/matrix.cl
-  unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, stages;
+struct Tile {  // of kernels/matrix.cl and matrix_packed.cl
+  unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, stages, inner = 8;
   unsigned threads() const { return warps_m * warps_n * 32; }
 };
 
 std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
 // Whether a kernel's tile fits whole into items of this geometry.
-bool divides(const Tile& tile, const Geometry& geometry) {
-  const bool rows = geometry.axis() == Axis::cols || geometry.edge() % tile.rows == 0;
-  const bool columns = geometry.axis() == Axis::rows || geometry.edge() % tile.columns == 0;
-  return rows && columns;
+bool divides(unsigned rows, unsigned columns, const Geometry& geometry) {
+  return (geometry.axis() == Axis::cols || geometry.edge() % rows == 0) &&
+         (geometry.axis() == Axis::rows || geometry.edge() % columns == 0);
 }
 
 // Elements moved at once along rows of `length`: rows must be aligned to it.
 unsigned vector_of(std::uint64_t length, unsigned widest) { return length % widest == 0 ? widest : 1; }
 
-// The largest tile first. What was tried for fp32 on an H200 (driver 580.159.04; 8192^3; medians of 5, in TFLOP/s; cuBLAS 51.2, the
+std::string name_of(const Tile& tile) {
+  return std::to_string(tile.rows) + 'x' + std::to_string(tile.columns) + 'x' + std::to_string(tile.inner) + " by " +
+         std::to_string(tile.mine_rows) + 'x' + std::to_string(tile.mine_columns);
+}
+
+// All but what depends on the file.
+Variant of_tile(const Tile& tile, const char* kind) {
+  Variant made;
+  made.kind = kind;
+  made.tile = name_of(tile);
+  made.tile_rows = tile.rows;
+  made.tile_columns = tile.columns;
+  made.threads = tile.threads();
+  made.options = define("BM", tile.rows) + define("BN", tile.columns) + define("BK", tile.inner) + define("TM", tile.mine_rows) +
+                 define("TN", tile.mine_columns) + define("WM", tile.warps_m) + define("WN", tile.warps_n) +
+                 define("STAGES", tile.stages);
+  return made;
+}
+
+// kernels/matrix.cl. What was tried for fp32 on an H200 (driver 580.159.04; 8192^3; medians of 5, in TFLOP/s; cuBLAS 51.2, the
 // arithmetic limit 66.9), all with 8 k a stage:
 // - Local memory hands out 128 bytes a clock and SM. A work-item's 8 x 8 sums take 16 values for 64 fma, which is all of
 // that: 44.9.
 //   16 x 8 take three quarters: 49.4 as 1 x 4 groups of 32 over 128 x 128; 47.6 as 8 x 16 over 2 x 2.
 // - Two work-groups an SM hide each other's barriers: 256 x 128 and 128 x 256, one an SM, reach 46.5 at best.
 // - cp.async against loads through registers: 47.6 to 41.6 for the same tile. 3, 4 or 5 stages: all the same.
-// - Reading the next k ahead by hand, across the barrier too, was expected to hide 30 clocks a stage and lost 5 % (47.0): the
-// compiler orders
-//   the plain loop better. The tensor cores' kernel gained 15 % by it.
+// - Reading the next k ahead by hand, across the barrier too, was expected to hide 30 clocks a stage and lost 5 % (47.0): with 8
+//   addresses of A to keep, registers run out. kernels/matrix_packed.cl has them.
 // - Rows of B that cannot be copied 16 bytes at a time: 44.8.
 // Small products: 64 x 64 as 8 x 8 sums of two groups 31.0 at 1024^3, as 4 x 8 of four 29.1, one 128 x 128 tile an SM 17.8.
-// fp64: 8 x 8 sums take all that local memory hands out again: 22.4 of 33.4, whatever the tile; 12 x 8 would not divide the items.
-std::vector<Tile> tiles(const Problem& problem, const Geometry& geometry, bool async) {
-  std::vector<Tile> all;
-  if (problem.precision == Precision::fp32 && async) {
-    all.push_back({128, 128, 16, 8, 1, 4, 4});
-  } else {
-    all.push_back({128, 128, 8, 8, 2, 4, 2});
+// fp64: 8 x 8 sums take all that local memory hands out again: 22.4 of 33.4 with 128 x 128, 24.1 with 64 x 64; 12 x 8 would not
+// divide the items.
+void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std::vector<Variant>& all) {
+  const bool wide = problem.precision == Precision::fp64;
+  std::vector<Tile> tiles;
+  if (async && !wide) tiles.push_back({128, 128, 16, 8, 1, 4, 4});
+  tiles.push_back({128, 128, 8, 8, 2, 4, async && !wide ? 4u : 2u});
+  tiles.push_back({64, 64, 8, 8, 1, 2, async ? 4u : 2u});
+  tiles.push_back({32, 32, 4, 8, 1, 1, async ? 3u : 2u});
+  for (const Tile& tile : tiles) {
+    if (!divides(tile.rows, tile.columns, geometry)) continue;
+    Variant made = of_tile(tile, async ? "vector" : "portable");
+    made.file = "matrix.cl";
+    made.to_be_tried = async;
+    made.local = Bytes{tile.stages} * tile.inner * (tile.rows + 4 + tile.columns) * problem.element();
+    made.options += define("REAL64", wide) + define("VB", vector_of(problem.columns, wide ? 2 : 4)) + define("ASYNC", async);
+    all.push_back(std::move(made));
   }
-  all.push_back({64, 64, 8, 8, 1, 2, async ? 4u : 2u});
-  all.push_back({32, 32, 4, 8, 1, 1, async ? 3u : 2u});
-  std::erase_if(all, [&](const Tile& tile) { return !divides(tile, geometry); });
-  return all;
 }
 
-Variant simt(const Problem& problem, const Tile& tile, bool async) {
-  constexpr unsigned inner = 8;
-  const bool wide = problem.precision == Precision::fp64;
+// kernels/matrix_packed.cl, fp32 on an H200 as above; TFLOP/s at 8192 and 16384, packing included; cuBLAS in the same session (its
+// kernel has 256 x 128 x 8 tiles, 3 stages) 50.9 and 53.7. The main loop of kernels/matrix.cl is 1169 instructions for 1024 fma
+// (the SASS of nvcc 13.0), so issue alone allows 58.6; it gives 49.7 and 49.5 to 50.3.
+// - Guards out of the loop (1118 instructions) and pointers that move on were expected to give 4 % and lost 4 % (47.8): all copies
+// of
+//   a stage then stand together, before the first read. Spread over the first half of the stage's k: 48.5.
+// - Fma to and fro (FRO), so that one operand is that of the fma before: 2 % each time it was tried (48.5 to 49.4; 51.1 to 52.5);
+//   of 1024, 920 to 950 then find an operand in the reuse cache, 820 before.
+// - A packed, 16 bytes a copy (4 copies a work-item and stage, not 10): alone nothing (47.5), with both of the above 51.6 and 52.9.
+// It
+//   costs 0.17 of 21 ms at 8192.
+// - The next k read ahead: 52.1 and 53.7; unpacked it spills (47.7). Why the last barrier is before the last k.
+// - 16 k and 2 stages 52.4 and 53.7; 256 x 128 tiles 52.4 and 53.6; 128 x 256 51.4 and 52.6; 8 x 16 sums 50.4 and 52.0; 3 stages of
+// 8 k
+//   52.2 and 53.3. So 0.79 and 0.80 of the arithmetic limit, at 690 W of the device's 700.
+void add_packed(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
+  // Packing reads and writes A once, and is a launch more: what 5 % of a product must pay for.
+  constexpr double least_products = 8e9;
+  constexpr std::uint64_t least_columns = 2048;
+  const double products =
+      static_cast<double>(problem.rows) * static_cast<double>(problem.columns) * static_cast<double>(problem.inner);
+  if (problem.columns % 4 != 0 || problem.columns < least_columns || products < least_products) return;
+  for (const Tile& tile : {Tile{128, 128, 16, 8, 1, 4, 2, 16}, Tile{128, 128, 16, 8, 1, 4, 4, 8}, Tile{256, 128, 16, 8, 2, 4, 4, 8},
+                           Tile{128, 256, 16, 8, 1, 8, 4, 8}}) {
+    if (!divides(tile.rows, tile.columns, geometry)) continue;
+    Variant made = of_tile(tile, "packed");
+    made.file = "matrix_packed.cl";
+    made.to_be_tried = made.packs_in_blocks = true;
+    made.panel_rows = tile.rows;
+    made.local = Bytes{tile.stages} * tile.inner * (tile.rows + tile.columns) * problem.element();
+    all.push_back(std::move(made));
+  }
+}
+
+struct Fragments {  // tiles of the tensor cores' kernels
+  unsigned rows, columns, warps_m, warps_n, stages;
+};
+
+Variant of_fragments(const Problem& problem, const Fragments& tile, const char* kind, unsigned widest) {
   Variant made;
-  made.name = async ? "vector" : "portable";
-  made.file = "matrix.cl";
+  made.kind = kind;
+  made.tile = std::to_string(tile.rows) + 'x' + std::to_string(tile.columns) + " by " + std::to_string(tile.warps_m) + 'x' +
+              std::to_string(tile.warps_n);
   made.tile_rows = tile.rows;
   made.tile_columns = tile.columns;
-  made.threads = tile.threads();
-  made.to_be_tried = async;
-  made.options = define("REAL64", wide) + define("BM", tile.rows) + define("BN", tile.columns) + define("BK", inner) +
-                 define("TM", tile.mine_rows) + define("TN", tile.mine_columns) + define("WM", tile.warps_m) +
-                 define("WN", tile.warps_n) + define("STAGES", tile.stages) +
-                 define("VB", vector_of(problem.columns, wide ? 2 : 4)) + define("ASYNC", async);
+  made.threads = tile.warps_m * tile.warps_n * 32;
+  made.to_be_tried = true;
+  made.options = define("BM", tile.rows) + define("BN", tile.columns) + define("WM", tile.warps_m) + define("WN", tile.warps_n) +
+                 define("STAGES", tile.stages) + define("VA", vector_of(problem.inner, widest)) +
+                 define("VB", vector_of(problem.columns, widest));
   return made;
-}
-
-// Local memory of a stage, the padding included.
-Bytes local_bytes(const Problem& problem, const Tile& tile) {
-  return tile.stages * 8 * (tile.rows + 4 + tile.columns) * problem.element();
 }
 
 // fp64 on an H200, 8192^3, TFLOP/s (cuBLAS 56 to 61, as warm as the device is): m16n8k8 gave what two m16n8k4 give (43.1, 43.7), so
 // the one whose order of k is plain was kept; reading the next 4 k ahead: 50.3; bands of 8 items, which keep A and B in the second
 // cache: 53.1; 4 x 2 instead of 2 x 4 groups: 54.9. 64 x 128 tiles, two work-groups an SM: 51.6.
-Variant tensor(const Problem& problem, const Geometry& geometry) {
-  const unsigned edge = geometry.edge() % 128 == 0 ? 128 : geometry.edge() % 64 == 0 ? 64 : 32;
-  const unsigned warps_m = edge / 32, warps_n = edge == 32 ? 1 : 2;
-  Variant made;
-  made.name = "tensor";
-  made.file = "matrix_dmma.cl";
-  made.tile_rows = made.tile_columns = edge;
-  made.threads = warps_m * warps_n * 32;
-  made.to_be_tried = true;
-  made.options = define("BM", edge) + define("BN", edge) + define("WM", warps_m) + define("WN", warps_n) + define("STAGES", 3) +
-                 define("VA", vector_of(problem.inner, 2)) + define("VB", vector_of(problem.columns, 2));
-  return made;
+void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
+  for (const Fragments& tile : {Fragments{128, 128, 4, 2, 3}, Fragments{128, 128, 2, 4, 3}, Fragments{64, 128, 2, 2, 3},
+                                Fragments{64, 64, 2, 2, 3}, Fragments{32, 32, 1, 1, 3}}) {
+    if (!divides(tile.rows, tile.columns, geometry)) continue;
+    Variant made = of_fragments(problem, tile, "tensor", 2);
+    made.file = "matrix_dmma.cl";
+    made.local = Bytes{tile.stages} * 8 * (tile.rows + tile.columns) * sizeof(double);
+    all.push_back(std::move(made));
+  }
 }
 
-Variant cpu(const DeviceTraits& device, const Problem& problem, const Geometry& geometry) {
+// kernels/matrix_tf32.cl on an H200, 8192^3 and 16384^3, TFLOP/s counted as of one product (the three take 495 / 3 = 165 at best,
+// and mma.sync reaches about 60 % of that): groups of 64 x 64 take 64.9 and 65.2; 32 x 64 52.5, 128 x 64 tiles 58.7 and 55.5, four
+// by four groups 51.3. What limits is splitting: each group splits all it reads again, 3 instructions a value.
+void add_emulated(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
+  for (const Fragments& tile : {Fragments{128, 128, 2, 2, 2}, Fragments{128, 64, 2, 2, 3}, Fragments{128, 128, 2, 4, 2},
+                                Fragments{64, 64, 2, 2, 3}, Fragments{32, 32, 1, 1, 3}}) {
+    if (!divides(tile.rows, tile.columns, geometry)) continue;
+    Variant made = of_fragments(problem, tile, "emulated", 4);
+    made.file = "matrix_tf32.cl";
+    made.exact = false;
+    made.local = Bytes{tile.stages} * (20 * tile.rows + 16 * (tile.columns + 8)) * sizeof(float);
+    all.push_back(std::move(made));
+  }
+}
+
+void add_for_nvidia(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
+  if (problem.precision == Precision::fp64) add_tensor(problem, geometry, all);
+  if (problem.precision == Precision::fp32) add_packed(problem, geometry, all);
+  add_tiles(problem, geometry, true, all);
+}
+
+// kernels/matrix_cpu.cl: rows of a register tile, and the tile of a work-group, of which BK x NR of B stay in the first cache.
+void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
+  if (problem.precision == Precision::tf32x3) return;
   const bool wide = problem.precision == Precision::fp64;
   const unsigned lanes = std::clamp(device.float_width / (wide ? 2 : 1), 4u, 16u);
   const unsigned rows = device.float_width >= 16 ? 8 : 4;  // 16 sums, 2 of B and 1 of A: of 32 registers, or half of that of 16
-  Variant made;
-  made.name = "cpu";
-  made.file = "matrix_cpu.cl";
-  made.panel_rows = rows;
-  made.panel_columns = 2 * lanes;
-  made.tile_rows = static_cast<unsigned>(geometry.axis() == Axis::cols ? 128 : std::min<std::uint64_t>(geometry.edge(), 128));
-  made.tile_columns = static_cast<unsigned>(geometry.axis() == Axis::rows ? 256 : std::min<std::uint64_t>(geometry.edge(), 256));
-  made.options = define("REAL64", wide) + define("W", lanes) + define("MR", rows) + define("BM", made.tile_rows) +
-                 define("BN", made.tile_columns) + define("BK", 256);
-  return made;
-}
-
-// A product small enough to be known on the host, ragged on every side, larger than one tile each way.
-template <class Real>
-bool shows_the_right_bits(DeviceResources& device, const Variant& variant, Kernel& kernel) {
-  const std::uint32_t rows = variant.tile_rows + 3, columns = (variant.tile_columns + 5) / 4 * 4, inner = 42;
-  std::vector<Real> a(rows * inner), b(inner * columns), c(rows * columns, Real{-1});
-  std::uint32_t state = 12345;
-  const auto next = [&] {
-    state = state * 1664525u + 1013904223u;  // Numerical Recipes' quick generator: any mixed signs and exponents will do
-    return static_cast<Real>(static_cast<std::int32_t>(state)) *
-           static_cast<Real>(std::ldexp(1.0, -20 - static_cast<int>(state >> 20 & 31)));
+  struct Blocks {
+    unsigned register_rows, rows, columns, inner;
   };
-  for (Real& x : a) x = next();
-  for (Real& x : b) x = next();
-  const std::vector<std::uint32_t> tiles{0, 1, 1 << 16, 1 << 16 | 1};
-  const auto made = [&](std::size_t bytes) { return device.allocate(bytes); };
-  const auto da = made(a.size() * sizeof(Real)), db = made(b.size() * sizeof(Real)), dc = made(c.size() * sizeof(Real));
-  const auto dt = made(tiles.size() * sizeof(std::uint32_t));
-  const std::uint32_t zero = 0, two = 2;
-  const auto ran = device.try_out([&](Stream& stream) {
-    stream.upload(*da, 0, std::as_bytes(std::span(a)));
-    stream.upload(*db, 0, std::as_bytes(std::span(b)));
-    stream.upload(*dt, 0, std::as_bytes(std::span(tiles)));
-    stream.launch(kernel, {{4 * std::size_t{variant.threads}, 1, 1}, {variant.threads, 1, 1}},
-                  {da.get(), db.get(), dc.get(), dc.get(), dt.get(), zero, two, two, rows, columns, inner, zero, zero, inner,
-                   columns, columns, Real{1}, Real{0}});
-    stream.download(*dc, 0, std::as_writable_bytes(std::span(c)));
-  });
-  if (!ran) return false;
-  for (std::uint32_t i = 0; i < rows; ++i) {
-    for (std::uint32_t j = 0; j < columns; ++j) {
-      Real sum = 0;
-      for (std::uint32_t k = 0; k < inner; ++k) sum = std::fma(a[i * inner + k], b[k * columns + j], sum);
-      if (std::memcmp(&sum, &c[i * columns + j], sizeof sum) != 0) return false;
-    }
+  for (const Blocks& blocks : {Blocks{rows, 128, 256, 256}, Blocks{rows, 128, 256, 384}, Blocks{rows, 128, 512, 192},
+                               Blocks{rows, 64, 256, 512}, Blocks{12 - rows, 128, 256, 256}}) {
+    Variant made;
+    made.kind = "cpu";
+    made.file = "matrix_cpu.cl";
+    made.panel_rows = blocks.register_rows;
+    made.panel_columns = 2 * lanes;
+    made.tile_rows =
+        static_cast<unsigned>(geometry.axis() == Axis::cols ? blocks.rows : std::min<std::uint64_t>(geometry.edge(), blocks.rows));
+    made.tile_columns = static_cast<unsigned>(
+        geometry.axis() == Axis::rows ? blocks.columns : std::min<std::uint64_t>(geometry.edge(), blocks.columns));
+    made.tile = std::to_string(blocks.register_rows) + 'x' + std::to_string(2 * lanes) + " in " + std::to_string(blocks.rows) +
+                'x' + std::to_string(blocks.columns) + 'x' + std::to_string(blocks.inner);
+    made.options = define("REAL64", wide) + define("W", lanes) + define("MR", blocks.register_rows) + define("BM", made.tile_rows) +
+                   define("BN", made.tile_columns) + define("BK", blocks.inner);
+    all.push_back(std::move(made));
   }
-  return true;
-}
-
-bool works(DeviceResources& device, const Variant& variant, Kernel& kernel, Precision precision) {
-  return precision == Precision::fp32 ? shows_the_right_bits<float>(device, variant, kernel)
-                                      : shows_the_right_bits<double>(device, variant, kernel);
 }
 
 }  // namespace
 
-std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry) {
-  const KernelChoice choice = problem.kernel;
-  const bool any = choice == KernelChoice::automatic;
+std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
+                              const std::string& preferred) {
   std::vector<Variant> all;
   if (problem.precision == Precision::fp64 && !device.fp64) return all;
   if (device.cpu) {
-    if (any || choice == KernelChoice::portable) all.push_back(cpu(device, problem, geometry));
-    return all;
+    add_for_cpus(device, problem, geometry, all);
+  } else if (problem.precision == Precision::tf32x3) {
+    if (device.nvidia) add_emulated(problem, geometry, all);
+  } else {
+    if (device.nvidia) add_for_nvidia(problem, geometry, all);
+    add_tiles(problem, geometry, false, all);
   }
-  const auto room = [&](unsigned threads, Bytes local) { return threads <= device.max_work_group && local <= device.local_memory; };
-  if (device.nvidia && problem.precision == Precision::fp64 && (any || choice == KernelChoice::tensor))
-    all.push_back(tensor(problem, geometry));
-  for (const bool async : {true, false}) {
-    if (!any && choice != (async ? KernelChoice::vector : KernelChoice::portable)) continue;
-    if (async && !device.nvidia) continue;
-    for (const Tile& tile : tiles(problem, geometry, async)) {
-      if (!room(tile.threads(), local_bytes(problem, tile))) continue;
-      all.push_back(simt(problem, tile, async));
-      break;
+  const auto named = [&](const Variant& variant) {
+    switch (problem.kernel) {
+      case KernelChoice::automatic:
+        return true;
+      case KernelChoice::portable:
+        return variant.kind == "portable" || variant.kind == "cpu";
+      case KernelChoice::vector:
+        return variant.kind == "vector" || variant.kind == "packed";
+      case KernelChoice::tensor:
+        return variant.kind == "tensor" || variant.kind == "emulated";
     }
-  }
+    return false;
+  };
+  std::erase_if(all, [&](const Variant& variant) {
+    return !named(variant) || variant.threads > device.max_work_group || (!device.cpu && variant.local > device.local_memory);
+  });
+  const auto first = std::find_if(all.begin(), all.end(), [&](const Variant& variant) { return variant.name() == preferred; });
+  if (first != all.end()) std::rotate(all.begin(), first, first + 1);
   return all;
 }
 
-Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, Precision precision) {
-  std::string why = "no kernel is made for it";
-  for (const Variant& variant : candidates) {
-    Kernels made;
-    made.variant = variant;
-    try {
-      made.multiply = device.kernel(variant.file, "matrix_multiply", variant.options);
-      if (variant.panel_rows > 0) {
-        made.pack_rows = device.kernel(variant.file, "pack_rows", variant.options);
-        made.pack_columns = device.kernel(variant.file, "pack_columns", variant.options);
-      }
-      if (!variant.to_be_tried || works(device, variant, *made.multiply, precision)) return made;
-      why = "kernel " + variant.name + " gives wrong bits on this device";
-    } catch (const Error& error) {
-      if (!variant.to_be_tried || error.kind() != ErrorKind::device) throw;
-      why = error.what();
+bool is_a_variant(const DeviceTraits& device, Precision precision, const std::string& name) {
+  constexpr std::uint64_t sizes[] = {256, 1024, 16384};  // of items of 32, 64, and 128 or 256
+  for (const std::uint64_t size : sizes) {
+    for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
+      Problem problem{size, size, size, precision, axis};
+      const auto all = variants(device, problem, Geometry::of(size, size, axis));
+      if (std::any_of(all.begin(), all.end(), [&](const Variant& variant) { return variant.name() == name; })) return true;
     }
   }
-  throw Error(ErrorKind::device, why);
+  return false;
 }
 
 }  // namespace mgpu::matrix

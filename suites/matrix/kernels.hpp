@@ -1,4 +1,5 @@
-// Which kernel computes a problem on a device: file, definitions and tile, from best to most portable; the choice is made by trial.
+// Which kernel computes a problem on a device: file, definitions and tile, from best to most portable. The choice is made by trial,
+// in suites/matrix/trial.cpp.
 #pragma once
 
 #include <memory>
@@ -11,17 +12,27 @@ namespace mgpu::matrix {
 
 // One way to compute. `tile_rows` and `tile_columns` suit the items of the geometry it was made for.
 struct Variant {
-  std::string name;  // "portable", "vector", "tensor", "cpu"
+  std::string kind;  // "portable", "vector", "packed", "tensor", "emulated", "cpu"
+  std::string tile;  // what distinguishes those of a kind: "128x128x16"
   std::string file, options;
   unsigned tile_rows = 0, tile_columns = 0;
   unsigned threads = 1;                        // a work-group's
-  unsigned panel_rows = 0, panel_columns = 0;  // packed before it is computed with; 0: never
+  Bytes local = 0;                             // local memory of one, for GPUs
+  unsigned panel_rows = 0, panel_columns = 0;  // of A and B, packed before they are computed with; 0: never
+  bool packs_in_blocks = false;                // pack_rows takes blocks of k by work-groups, not panels by work-items
   bool to_be_tried = false;                    // must show first that it builds, and that its bits are those of the chain of fma
+  bool exact = true;                           // false: of a precision whose bits are its own, within a bound
+
+  std::string name() const { return kind + ' ' + tile; }
 };
 
-// Those that may be asked of a device, best first; the last is plain OpenCL C. With a --kernel named, only that. Empty: the device
-// cannot.
-std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry);
+// Those that may be asked of a device, best first; the last is plain OpenCL C, where the precision has that. With a --kernel named,
+// only that. `preferred`, a name, comes first if it is among them. Empty: the device cannot.
+std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry,
+                              const std::string& preferred = {});
+
+// Whether a device has a variant of this name for this precision, in whatever size and axis.
+bool is_a_variant(const DeviceTraits& device, Precision precision, const std::string& name);
 
 struct Kernels {
   Variant variant;
@@ -29,7 +40,10 @@ struct Kernels {
   std::unique_ptr<Kernel> pack_rows, pack_columns;  // of variants that pack
 };
 
-// The first of `candidates` that works on this device. Throws Error(device) when none does.
+// How pack_rows is launched for `rows` rows of A, from a multiple of a panel on.
+Grid pack_rows_grid(const Variant& variant, std::uint64_t rows, std::uint64_t inner);
+
+// The first of `candidates` that works on this device. Throws Error(unsupported) when none does, Error(device).
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, Precision precision);
 
 }  // namespace mgpu::matrix

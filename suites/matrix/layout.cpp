@@ -4,76 +4,105 @@
 #include <algorithm>
 
 #include "lib/base/quantity.hpp"
+#include "suites/matrix/wave.hpp"
 
 namespace mgpu::matrix {
 namespace {
 
 constexpr Bytes largest_slot = Bytes{2} << 30;  // end to end there is nothing to gain from larger slices
 constexpr Bytes least = 64;                     // no buffer is empty
+// Waves bring their rows and columns anew each, so the larger the better; but there must be some to be copied while others are
+// computed.
+constexpr Items fewest_waves = 8;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
 
 std::string in_words(Bytes bytes) { return format_bytes(static_cast<double>(bytes)); }
+
+// Less at a time, until it fits. `fits` 0: nothing does.
+Capacity fitted(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode, const Variant& variant) {
+  Capacity capacity;
+  capacity.fits = geometry.items();
+  Layout plan = layout(problem, geometry, variant, mode, capacity.fits);
+  const auto shrink = [&](Items to) {
+    capacity.fits = to;
+    plan = layout(problem, geometry, variant, mode, to);
+  };
+  if (mode == Mode::end_to_end && problem.axis == Axis::tiles && !plan.fits(device) && geometry.items() > 1)
+    shrink(std::max<Items>(1, geometry.items() / fewest_waves));
+  const auto too_large = [&] {
+    const Bytes slot = (plan.slot_rows ? plan.a : plan.b) + plan.c;
+    return !plan.fits(device) || (!plan.waves() && slot > largest_slot);
+  };
+  while ((plan.slot_rows || plan.slot_columns) && capacity.fits > 1 && too_large()) shrink((capacity.fits + 1) / 2);
+  capacity.resident = plan.total();
+  if (plan.fits(device)) return capacity;
+  capacity.fits = 0;
+  const char* what = plan.waves()        ? "the rows, the columns and the tiles of two single items"
+                     : plan.slot_rows    ? "all of B beside the rows of two slices"
+                     : plan.slot_columns ? "all of A beside the columns of two slices"
+                                         : "A, B and C";
+  const char* hint = mode == Mode::resident ? "; --mode end-to-end works in waves"
+                     : plan.waves()         ? ""
+                                            : "; --axis tiles brings parts of A and of B in waves";
+  const Bytes usable = device.global_memory / 10 * 9;
+  capacity.reason = std::string(what) + " do not fit: they take " + in_words(plan.total()) + ", the largest buffer " +
+                    in_words(plan.largest()) + "; the device has " + in_words(usable) + " to give and buffers of at most " +
+                    in_words(device.max_allocation) + hint;
+  return capacity;
+}
 
 }  // namespace
 
 Bytes Layout::largest() const { return std::max({a, b, c, c_in, packed_a, packed_b, tiles}); }
 
 Bytes Layout::total() const {
-  return a_buffers() * (a + packed_a) + b_buffers() * (b + packed_b) + c_buffers() * (c + c_in) + tiles;
+  return a_buffers() * (a + packed_a) + b_buffers() * (b + packed_b) + c_buffers() * (c + c_in) + tile_buffers() * tiles;
+}
+
+bool Layout::fits(const DeviceTraits& device) const {
+  return largest() <= device.max_allocation && total() <= device.global_memory / 10 * 9;
 }
 
 Layout layout(const Problem& problem, const Geometry& geometry, const Variant& variant, Mode mode, Items fits) {
   Layout plan;
-  plan.slot_rows = mode == Mode::end_to_end && problem.axis == Axis::rows;
-  plan.slot_columns = mode == Mode::end_to_end && problem.axis == Axis::cols;
-  const std::uint64_t rows = plan.slot_rows ? std::min(problem.rows, fits * geometry.edge()) : problem.rows;
-  const std::uint64_t columns = plan.slot_columns ? std::min(problem.columns, fits * geometry.edge()) : problem.columns;
+  const bool waves = mode == Mode::end_to_end && problem.axis == Axis::tiles && fits < geometry.items();
+  plan.slot_rows = waves || (mode == Mode::end_to_end && problem.axis == Axis::rows);
+  plan.slot_columns = waves || (mode == Mode::end_to_end && problem.axis == Axis::cols);
+  const WaveSize size = waves ? largest_wave(geometry, fits) : WaveSize{fits, fits};
+  const std::uint64_t rows = plan.slot_rows ? std::min(problem.rows, size.rows * geometry.edge()) : problem.rows;
+  const std::uint64_t columns = plan.slot_columns ? std::min(problem.columns, size.columns * geometry.edge()) : problem.columns;
   const Bytes element = problem.element();
   const std::uint64_t inner = problem.summed();
   plan.a = std::max(least, rows * inner * element);
   plan.b = std::max(least, inner * columns * element);
   plan.c = std::max(least, rows * columns * element);
   plan.c_in = problem.reads_c() ? plan.c : 0;
-  if (variant.panel_rows > 0) {
-    plan.packed_a = std::max(least, round_up(rows, variant.panel_rows) * inner * element);
-    plan.packed_b = std::max(least, round_up(columns, variant.panel_columns) * inner * element);
-  }
-  const std::uint64_t tile_rows = (problem.rows + variant.tile_rows - 1) / variant.tile_rows;
-  const std::uint64_t tile_columns = (problem.columns + variant.tile_columns - 1) / variant.tile_columns;
-  plan.tiles = std::max<Bytes>(least, tile_rows * tile_columns * sizeof(std::uint32_t));
+  if (variant.panel_rows > 0) plan.packed_a = std::max(least, round_up(rows, variant.panel_rows) * inner * element);
+  if (variant.panel_columns > 0) plan.packed_b = std::max(least, round_up(columns, variant.panel_columns) * inner * element);
+  const std::uint64_t tile_rows = (rows + variant.tile_rows - 1) / variant.tile_rows;
+  const std::uint64_t tile_columns = (columns + variant.tile_columns - 1) / variant.tile_columns;
+  const std::uint64_t all_rows = (problem.rows + variant.tile_rows - 1) / variant.tile_rows;
+  const std::uint64_t all_columns = (problem.columns + variant.tile_columns - 1) / variant.tile_columns;
+  plan.tiles = std::max<Bytes>(least, (waves ? tile_rows * tile_columns : all_rows * all_columns) * sizeof(std::uint32_t));
   return plan;
 }
 
-Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode) {
+Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode,
+                  const std::vector<Variant>& candidates) {
   Capacity capacity;
-  const std::vector<Variant> candidates = variants(device, problem, geometry);
   if (candidates.empty()) {
-    capacity.reason = problem.precision == Precision::fp64 && !device.fp64 ? "it has no fp64" : "it has no kernel of that name";
+    capacity.reason = problem.precision == Precision::fp64 && !device.fp64 ? "it has no fp64"
+                      : problem.precision == Precision::tf32x3
+                          ? "3xtf32 needs the tensor cores of an NVIDIA GPU (compute capability 8.0 and up)"
+                          : "it has no kernel of that name";
     return capacity;
   }
-  const Bytes usable = device.global_memory / 10 * 9;
-  const auto plan_for = [&](Items fits) { return layout(problem, geometry, candidates.front(), mode, fits); };
-  const auto too_large = [&](const Layout& plan) { return plan.largest() > device.max_allocation || plan.total() > usable; };
-  const auto slot = [&](const Layout& plan) { return (plan.slot_rows ? plan.a : plan.b) + plan.c; };
-  capacity.fits = geometry.items();
-  Layout plan = plan_for(capacity.fits);
-  const bool slots = plan.slot_rows || plan.slot_columns;
-  while (slots && capacity.fits > 1 && (too_large(plan) || slot(plan) > largest_slot)) {
-    capacity.fits = (capacity.fits + 1) / 2;
-    plan = plan_for(capacity.fits);
+  for (const Variant& variant : candidates) {
+    capacity = fitted(device, problem, geometry, mode, variant);
+    if (capacity.fits > 0) break;
   }
-  if (too_large(plan)) {
-    capacity.fits = 0;
-    const char* what = plan.slot_rows      ? "all of B beside the rows of two slices"
-                       : plan.slot_columns ? "all of A beside the columns of two slices"
-                                           : "A, B and C";
-    capacity.reason = std::string(what) + " (" + in_words(plan.total()) +
-                      ") do not fit the device: " + in_words(device.max_allocation) + " at once, " + in_words(usable) + " in all" +
-                      (slots || mode == Mode::resident ? "" : "; --axis rows and cols work in waves");
-    return capacity;
-  }
-  capacity.resident = plan.total();
+  if (capacity.fits == 0) return capacity;
   capacity.pipeline = capacity.fits;
   if (mode == Mode::end_to_end) {
     // Sixteen pieces, so that copies overlap compute; but none of fewer tiles of 128 x 128 than fill a large GPU twice, and not

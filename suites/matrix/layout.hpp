@@ -8,19 +8,25 @@ namespace mgpu::matrix {
 
 // What a program allocates, each in bytes. Of what a slice brings along itself there are two, one a slot.
 struct Layout {
-  bool slot_rows = false, slot_columns = false;  // end to end by rows (cols): A (B) and C come and go with the slices
+  // End to end by rows (cols): A (B) and C come and go with the slices. By tiles both do, where A, B and C do not fit whole: as
+  // waves.
+  bool slot_rows = false, slot_columns = false;
   Bytes a = 0, b = 0, c = 0, c_in = 0;
   Bytes packed_a = 0, packed_b = 0;
   Bytes tiles = 0;
+  bool waves() const { return slot_rows && slot_columns; }
   unsigned a_buffers() const { return slot_rows ? 2 : 1; }
   unsigned b_buffers() const { return slot_columns ? 2 : 1; }
   unsigned c_buffers() const { return slot_rows || slot_columns ? 2 : 1; }
+  unsigned tile_buffers() const { return waves() ? 2 : 1; }
   Bytes largest() const;
   Bytes total() const;
+  bool fits(const DeviceTraits& device) const;
 };
 Layout layout(const Problem& problem, const Geometry& geometry, const Variant& variant, Mode mode, Items fits);
 
-// Capacity as Workload::capacity defines it.
-Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode);
+// Capacity as Workload::capacity defines it, with the first of `candidates` whose buffers fit.
+Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode,
+                  const std::vector<Variant>& candidates);
 
 }  // namespace mgpu::matrix

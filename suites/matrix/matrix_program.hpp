@@ -4,14 +4,17 @@
 #include "lib/workload/workload.hpp"
 #include "suites/matrix/layout.hpp"
 #include "suites/matrix/matrix_workload.hpp"
+#include "suites/matrix/wave.hpp"
 
 namespace mgpu::matrix {
 
 class MatrixProgram : public DeviceProgram {
  public:
-  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
-  MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode, Items fits);
+  // Takes slices of at most `fits` items; computes with the first of `candidates` that fits and works. `workload` outlives it.
+  // Throws Error(out_of_memory), Error(unsupported), Error(device).
+  MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode, Items fits, const std::vector<Variant>& candidates);
 
+  std::string way() const override { return kernels_.variant.name(); }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -23,15 +26,23 @@ class MatrixProgram : public DeviceProgram {
   void merged() override {}
 
  private:
-  Rows rows_of_c(const Rect& rect) const;
-  Bytes place_of_c(const Rect& rect) const;                                              // in host memory
-  void upload_a(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);  // rows
-  void upload_b(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);  // columns
+  // What a launch computes, in the rows and columns of its buffers: all of the problem, the slice's, or a wave's.
+  struct Part {
+    Buffer* tiles;
+    std::uint32_t first, items, each;  // of the tiles
+    std::uint64_t rows, columns, row0, column0, ldc;
+  };
+  Rows rows_of_c(const Rect& rect, unsigned slot) const;
+  Bytes place_of_c(const Rect& rect) const;                                                                // in host memory
+  void upload_a(std::uint64_t first, std::uint64_t end, std::uint64_t to, unsigned slot, Stream& stream);  // rows
+  void upload_b(std::uint64_t first, std::uint64_t end, std::uint64_t to, std::uint64_t width, unsigned slot, Stream& stream);
   void upload_c(const Rect& rect, unsigned slot, Stream& stream);
   void bring_panels(const Rect& rect, Stream& stream);
-  void pack_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
-  void pack_columns(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
-  void multiply(const Slice& slice, const Rect& rect, unsigned slot, Stream& stream);
+  void pack_rows(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot, Stream& stream);
+  void pack_columns(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot, Stream& stream);
+  Part bring_slice(const Slice& slice, const Rect& rect, unsigned slot, Stream& stream);
+  Part bring_wave(unsigned slot, Stream& stream);
+  void multiply(const Part& part, unsigned slot, Stream& stream);
   void download_c(const Rect& rect, unsigned slot, Stream& stream);
 
   MatrixWorkload& workload_;
@@ -40,13 +51,14 @@ class MatrixProgram : public DeviceProgram {
   const Mode mode_;
   const Kernels kernels_;
   const Layout layout_;
-  const TileTable table_;
-  std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], packed_a_[2], packed_b_[2], tiles_;
+  const TileTable table_;  // empty for waves, which have their own
+  std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], packed_a_[2], packed_b_[2], tiles_[2];
   bool tiles_there_ = false;
 
   std::vector<Slice> done_;                       // since prepare
   std::uint64_t sample_ = 0;                      // of the workload, at prepare
-  std::vector<bool> row_panels_, column_panels_;  // tiles, end to end: which of A and B are on the device in this sample
+  std::vector<bool> row_panels_, column_panels_;  // tiles: which of A and B are on the device, or packed there, in this sample
+  Wave waves_[2];                                 // by slot
 };
 
 }  // namespace mgpu::matrix

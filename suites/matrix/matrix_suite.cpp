@@ -48,7 +48,9 @@ SuiteInfo matrix_suite() {
   info.quick_size = 1024;
   info.full_size = 8192;
   info.options = {
-      {"precision", "of A, B, C and every sum", {"fp32", "fp64"}},
+      {"precision",
+       "of A, B, C and every sum; 3xtf32: fp32 emulated by NVIDIA's tensor cores, with an error of its own",
+       {"fp32", "fp64", "3xtf32"}},
       {"axis", "what C is split into", {"rows", "cols", "tiles"}},
       {"cols", "columns of B and C; --size counts the rows of A and C", {"same"}, Kind::count},
       {"inner", "columns of A, rows of B", {"same"}, Kind::count},
@@ -58,11 +60,13 @@ SuiteInfo matrix_suite() {
        "seeded operands: uniform in (-1, 1), or integers from -4 to 4, of which products are exact",
        {"uniform", "integers"}},
       {"kernel",
-       "the fastest that works, plain OpenCL C, or NVIDIA's with asynchronous copies (vector) or fp64 tensor cores (tensor)",
+       "the fastest that works, plain OpenCL C, or NVIDIA's with asynchronous copies (vector) or tensor cores (tensor)",
        {"auto", "portable", "vector", "tensor"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 3;
+  info.has_ways = true;
+  info.tuned_options = {"precision"};
   info.host_bytes = host_bytes_or_all;
   info.size_of_input = rows_of_input;
   info.check = check;

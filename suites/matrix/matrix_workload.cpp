@@ -46,7 +46,25 @@ MatrixWorkload::MatrixWorkload(const SuiteParams& params)
       arrived_(geometry_.items(), false) {}
 
 Capacity MatrixWorkload::capacity(const DeviceTraits& device, Mode mode) const {
-  return matrix::capacity(device, problem_, geometry_, mode);
+  return matrix::capacity(device, problem_, geometry_, mode, candidates(device));
+}
+
+std::vector<Variant> MatrixWorkload::candidates(const DeviceTraits& device) const {
+  const auto preferred = preferred_.find(device.id);
+  return variants(device, problem_, geometry_, preferred == preferred_.end() ? std::string() : preferred->second);
+}
+
+std::vector<std::string> MatrixWorkload::ways(const DeviceTraits& device) const {
+  std::vector<std::string> names;
+  for (const Variant& variant : variants(device, problem_, geometry_)) names.push_back(variant.name());
+  return names;
+}
+
+// What was found with one size may not divide the items of another: that one then takes what it would without.
+bool MatrixWorkload::prefer(const DeviceTraits& device, const std::string& way) {
+  if (!is_a_variant(device, problem_.precision, way)) return false;
+  preferred_[device.id] = way;
+  return true;
 }
 
 // Where tensor cores may be used, no ceiling is known: `calibrate` does not measure them.
@@ -54,14 +72,14 @@ Demand MatrixWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   const bool wide = problem_.precision == Precision::fp64;
   const bool portable = problem_.kernel == KernelChoice::portable;
-  if (wide && device.nvidia && !portable) return demand;
+  if (problem_.precision == Precision::tf32x3 || (wide && device.nvidia && !portable)) return demand;
   (wide ? demand.fp64 : demand.fp32) = shape_.ops;
   demand.memory_bytes = static_cast<double>(shape_.bytes_in + shape_.bytes_out);
   return demand;
 }
 
 std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
-  return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits);
+  return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits, candidates(device.traits()));
 }
 
 // C is poisoned once it was looked at, so that an element nobody computes again cannot pass; before every sample that would cost as

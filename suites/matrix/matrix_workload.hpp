@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "lib/workload/workload.hpp"
+#include "suites/matrix/kernels.hpp"
 #include "suites/matrix/operands.hpp"
 #include "suites/matrix/problem.hpp"
 #include "suites/matrix/reference.hpp"
@@ -19,6 +20,8 @@ class MatrixWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  std::vector<std::string> ways(const DeviceTraits& device) const override;
+  bool prefer(const DeviceTraits& device, const std::string& way) override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return operands_.all(); }
   bool large_result() const override { return true; }
@@ -38,6 +41,8 @@ class MatrixWorkload : public Workload {
   void arrived(std::span<const Slice> slices);  // these items of C are on the host
 
  private:
+  std::vector<Variant> candidates(const DeviceTraits& device) const;
+
   Problem problem_;
   Geometry geometry_;
   Operands operands_;
@@ -48,6 +53,7 @@ class MatrixWorkload : public Workload {
   bool looked_at_ = true;     // C holds a result that was verified: a stale one must not pass again
   std::mutex mutex_;          // over arrived_
   std::vector<bool> arrived_;
+  std::map<std::string, std::string> preferred_;  // by device: the name of a variant
 };
 
 }  // namespace mgpu::matrix

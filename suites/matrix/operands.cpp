@@ -52,10 +52,10 @@ Operands::Operands(const Problem& problem, const SuiteParams& params)
   }
   for (std::uint64_t i = 0; i < 3; ++i) {
     const std::uint64_t seed = splitmix64(params.seed, i);
-    if (problem.precision == Precision::fp32) {
-      fill<float>(parts[i], seed, problem.integers, params.host_threads);
-    } else {
+    if (problem.precision == Precision::fp64) {
       fill<double>(parts[i], seed, problem.integers, params.host_threads);
+    } else {
+      fill<float>(parts[i], seed, problem.integers, params.host_threads);
     }
   }
 }

@@ -64,15 +64,20 @@ void sizes_of_files(const SuiteParams& params, Problem& problem) {
 Problem problem_of(const SuiteParams& params) {
   Problem problem;
   const auto& options = params.options;
-  problem.precision = options.at("precision") == "fp64" ? Precision::fp64 : Precision::fp32;
+  const std::string& precision = options.at("precision");
+  problem.precision = precision == "fp64" ? Precision::fp64 : precision == "3xtf32" ? Precision::tf32x3 : Precision::fp32;
   problem.axis = options.at("axis") == "rows" ? Axis::rows : options.at("axis") == "cols" ? Axis::cols : Axis::tiles;
   constexpr std::array<const char*, 4> kernels{"auto", "portable", "vector", "tensor"};
   problem.kernel = static_cast<KernelChoice>(std::find(kernels.begin(), kernels.end(), options.at("kernel")) - kernels.begin());
   if (problem.kernel == KernelChoice::tensor && problem.precision == Precision::fp32)
-    throw Error(ErrorKind::usage, "--kernel: \"tensor\" is for --precision fp64; accepted with fp32: auto, portable, vector");
+    throw Error(ErrorKind::usage,
+                "--kernel: \"tensor\" is for --precision fp64 and 3xtf32; accepted with fp32: auto, portable, vector");
+  if (problem.precision == Precision::tf32x3 && problem.kernel != KernelChoice::automatic && problem.kernel != KernelChoice::tensor)
+    throw Error(ErrorKind::usage,
+                "--kernel: " + in_quotes(options.at("kernel")) + " has no 3xtf32; accepted with that --precision: auto, tensor");
   problem.alpha = number(params, "alpha");
   problem.beta = number(params, "beta");
-  if (problem.precision == Precision::fp32) {  // what the kernels are given
+  if (problem.precision != Precision::fp64) {  // what the kernels are given
     problem.alpha = static_cast<float>(problem.alpha);
     problem.beta = static_cast<float>(problem.beta);
   }

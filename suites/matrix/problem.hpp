@@ -8,7 +8,8 @@
 
 namespace mgpu::matrix {
 
-enum class Precision { fp32, fp64 };
+// tf32x3: operands and result are fp32, each product is the sum of three of TF32 (kernels/matrix_tf32.cl).
+enum class Precision { fp32, fp64, tf32x3 };
 enum class Axis { rows, cols, tiles };
 enum class KernelChoice { automatic, portable, vector, tensor };
 
@@ -20,7 +21,7 @@ struct Problem {
   double alpha = 1, beta = 0;
   bool integers = false;  // seeded operands are small integers
 
-  Bytes element() const { return precision == Precision::fp32 ? 4 : 8; }
+  Bytes element() const { return precision == Precision::fp64 ? 8 : 4; }
   // As BLAS defines it: with alpha 0 neither A nor B is read, with beta 0 C is not.
   std::uint64_t summed() const { return alpha == 0 ? 0 : inner; }
   bool reads_c() const { return beta != 0; }
@@ -49,6 +50,10 @@ class Geometry {
   Axis axis() const { return axis_; }
   Items items() const { return items_; }
   std::uint64_t edge() const { return edge_; }
+  std::uint64_t rows() const { return rows_; }  // of C
+  std::uint64_t columns() const { return columns_; }
+  std::uint64_t grid_rows() const { return grid_rows_; }  // tiles: items along each side
+  std::uint64_t grid_columns() const { return grid_columns_; }
   Rect rect(Items item) const;
   // Items [begin, end) as few rectangles: one, but for tiles, where they are the blocks of the Z-curve that fit.
   std::vector<Rect> cover(Items begin, Items end) const;

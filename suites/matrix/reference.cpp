@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <random>
 
@@ -36,15 +37,35 @@ double roundings(std::uint64_t n) {
   return (std::min(count, 8 * std::sqrt(count)) + 4) * static_cast<double>(std::numeric_limits<Real>::epsilon()) / 2;
 }
 
+// The same for a problem: emulated products keep 21 bits at least, and of sums of 16 what is cut off is like as much.
+template <class Real>
+double error_of(const Problem& problem, std::uint64_t n) {
+  return roundings<Real>(n) + (problem.precision == Precision::tf32x3 ? std::ldexp(1.0, -20) : 0);
+}
+
+// The largest error seen, relative to the magnitude summed.
+void note_error(double error, std::string& method) {
+  char text[64];
+  std::snprintf(text, sizeof text, ", largest error %.1e of the terms' sum", error);
+  method += text;
+}
+
 // One element of C against its value and the magnitude it was summed from. Empty: right.
 template <class Real>
-bool differs(Real got, long double expected, long double magnitude, double relative) {
+bool differs(Real got, long double expected, long double magnitude, double relative, bool emulated) {
+  if (emulated && !std::isfinite(expected)) return std::isfinite(got);  // infinities become NaN when they are split
   if (std::isnan(expected)) return !std::isnan(got);
   if (std::isinf(expected)) return static_cast<long double>(got) != expected;
   if (!std::isfinite(got))
     return magnitude < static_cast<long double>(std::numeric_limits<Real>::max()) / 2;  // overflow on the way
   const long double error = std::abs(static_cast<long double>(got) - expected);
   return error > magnitude * relative + std::numeric_limits<Real>::min();
+}
+
+template <class Real>
+double relative_error(Real got, long double expected, long double magnitude) {
+  const long double error = std::abs(static_cast<long double>(got) - expected);
+  return std::isfinite(error) && magnitude > 0 ? static_cast<double>(error / magnitude) : 0;
 }
 
 std::string place(std::uint64_t row, std::uint64_t column) {
@@ -65,10 +86,11 @@ Reference::Finding Reference::sample(std::uint64_t seed) {
   std::vector<std::uint64_t> rows{0, m - 1};
   while (rows.size() < count) rows.push_back(random() % m);
 
-  const double relative = roundings<Real>(k);
+  const double relative = error_of<Real>(problem_, k);
   constexpr std::uint64_t width = 512;
   const std::uint64_t chunks = (n + width - 1) / width;
   std::vector<std::string> messages(rows.size() * chunks);
+  std::vector<double> errors(messages.size(), 0);
   parallel_for(messages.size(), threads_, [&](std::uint64_t task) {
     const std::uint64_t row = rows[task / chunks], begin = task % chunks * width, size = std::min(width, n - begin);
     Wide<Real> sum[width] = {}, magnitude[width] = {};
@@ -85,7 +107,8 @@ Reference::Finding Reference::sample(std::uint64_t seed) {
       const long double added = c_in ? static_cast<long double>(problem_.beta) * c_in[at] : 0;
       const long double expected = static_cast<long double>(problem_.alpha) * sum[j] + added;
       const long double all = std::abs(static_cast<long double>(problem_.alpha)) * magnitude[j] + std::abs(added);
-      if (differs(c[at], expected, all, relative))
+      errors[task] = std::max(errors[task], relative_error(c[at], expected, all));
+      if (differs(c[at], expected, all, relative, problem_.precision == Precision::tf32x3))
         messages[task] = place(row, begin + j) + " is " + std::to_string(c[at]) + ", the reference says " +
                          std::to_string(static_cast<double>(expected));
     }
@@ -95,6 +118,7 @@ Reference::Finding Reference::sample(std::uint64_t seed) {
     if (finding.message.empty()) finding.message = message;
   }
   if (finding.message.empty()) corners<Real>(random(), finding);
+  note_error(*std::max_element(errors.begin(), errors.end()), finding.method);
   return finding;
 }
 
@@ -106,7 +130,7 @@ void Reference::corners(std::uint64_t seed, Finding& finding) {
   const Real* c_in = problem_.reads_c() ? values<Real>(operands_.c_in()) : nullptr;
   constexpr std::uint64_t edge = 32;
   std::mt19937_64 random(seed);
-  const double relative = roundings<Real>(k);
+  const double relative = error_of<Real>(problem_, k);
   std::size_t count = 0;
   for (; count < 256; ++count) {
     const std::uint64_t row = std::min(m - 1, random() % m / edge * edge + (count & 1 ? edge - 1 : 0));
@@ -121,7 +145,7 @@ void Reference::corners(std::uint64_t seed, Finding& finding) {
     const long double added = c_in ? static_cast<long double>(problem_.beta) * c_in[at] : 0;
     const long double expected = static_cast<long double>(problem_.alpha) * sum + added;
     const long double all = std::abs(static_cast<long double>(problem_.alpha)) * magnitude + std::abs(added);
-    if (!differs(c[at], expected, all, relative)) continue;
+    if (!differs(c[at], expected, all, relative, problem_.precision == Precision::tf32x3)) continue;
     finding.message = place(row, column) + " is " + std::to_string(c[at]) + ", the reference says " +
                       std::to_string(static_cast<double>(expected));
     return;
@@ -162,8 +186,10 @@ void Reference::classify() {
   finite_ = a.finite && b.finite && c.finite;
   const double sum = static_cast<double>(problem_.summed()) * a.largest * b.largest;
   const double limit = std::ldexp(1.0, std::numeric_limits<Real>::digits);
+  // Of integers above 2^11 the product of what TF32 leaves of both is not added.
+  const bool kept = problem_.precision != Precision::tf32x3 || std::max(a.largest, b.largest) <= 2048;
   const auto integer = [](double x) { return std::trunc(x) == x; };
-  exact_ = finite_ && a.integers && b.integers && c.integers && integer(problem_.alpha) && integer(problem_.beta) &&
+  exact_ = finite_ && kept && a.integers && b.integers && c.integers && integer(problem_.alpha) && integer(problem_.beta) &&
            sum * std::max(1.0, std::abs(problem_.alpha)) + std::abs(problem_.beta) * c.largest < limit;
 }
 
@@ -245,7 +271,7 @@ void Reference::prepare_vector(std::uint64_t seed) {
   expected_.assign(m, 0);
   allowed_.assign(m, 0);
   // In fp64 the sums of the reference itself, along n and k, are rounded as coarsely.
-  const double relative = roundings<Real>(k) + (sizeof(Real) == 8 ? roundings<Real>(n) + roundings<Real>(k) : 0);
+  const double relative = error_of<Real>(problem_, k) + (sizeof(Real) == 8 ? roundings<Real>(n) + roundings<Real>(k) : 0);
   parallel_for(m, threads_, [&](std::uint64_t i) {
     double sum = 0, norm = 0, added = 0, added_norm = 0;
     for (std::uint64_t p = 0; p < k; ++p) {
@@ -277,12 +303,12 @@ Reference::Finding Reference::verdict_of_rows(const std::vector<char>& wrong, co
 
 Reference::Finding Reference::check_sample(std::uint64_t seed) {
   if (problem_.rows == 0 || problem_.columns == 0) return {"C is empty", ""};
-  return problem_.precision == Precision::fp32 ? sample<float>(seed) : sample<double>(seed);
+  return problem_.precision == Precision::fp64 ? sample<double>(seed) : sample<float>(seed);
 }
 
 Reference::Finding Reference::check_all(std::uint64_t seed) {
   if (problem_.rows == 0 || problem_.columns == 0) return {"nothing to multiply", ""};
-  const bool single = problem_.precision == Precision::fp32;
+  const bool single = problem_.precision != Precision::fp64;
   single ? classify<float>() : classify<double>();
   if (!finite_) return {"not all of C: infinities or NaN in the operands", ""};
   if (exact_) return single ? exact<float>(seed) : exact<double>(seed);

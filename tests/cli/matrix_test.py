@@ -45,6 +45,17 @@ class Computes(Matrix):
         self.assertEqual(len(digests), 1)
         self.assertGreaterEqual(cases, 3 * 2 * 4)
 
+    def test_operands_larger_than_a_device_go_through_it_in_waves_to_the_same_bits(self):
+        digests, capped = set(), [f"{i}=1300KiB" for i in range(binary.DEVICE_COUNT)]
+        size = ("--size", 190, "--cols", 230, "--inner", 900, "--mode", "end-to-end", "-s", "equal,dynamic", "--axis", "tiles")
+        for extra in ([], ["--cap-memory", ",".join(capped)]):
+            for run in self.run_matrix(*size, *extra):
+                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+                digests.add(run["verify"]["digest"])
+        self.assertEqual(len(digests), 1)
+        bytes_in = sum(p["bytes_in"] for p in run["per_device"])
+        self.assertGreater(bytes_in, 2 * run["work"]["bytes_in"])  # each wave brings its rows and columns
+
     def test_the_record_has_sizes_as_numbers_and_counts_operations(self):
         run = self.run_matrix("--size", 60, "--inner", "2^4", "--precision", "fp64", "--alpha", "-0.5", "--beta", "2", "-s", "equal")[0]
         params = run["params"]
@@ -87,6 +98,7 @@ class Refuses(Matrix):
             with self.subTest(option=option, bad=bad):
                 self.refused(["run", "matrix", f"{option}={bad}"], 2, option, f'"{bad}"', "accepted")
         self.refused(["run", "matrix", "--kernel", "tensor"], 2, "--kernel", "fp64")
+        self.refused(["run", "matrix", "--kernel", "portable", "--precision", "3xtf32"], 2, "--kernel", "tensor")
         self.refused(["run", "matrix", "--size", "2^22"], 2, "--size", "accepted")
         self.refused(["run", "merkle", "--alpha", "2"], 2, "--alpha", "matrix")
 

@@ -16,6 +16,10 @@
 #include "suites/suites.hpp"
 #include "tests/support/machine.hpp"
 
+#ifdef MGPU_WITH_OPENBLAS
+#include <cblas.h>
+#endif
+
 using namespace mgpu;
 using namespace mgpu::testing;
 
@@ -241,6 +245,49 @@ TEST_CASE("integer operands are verified exactly, and one element off by one is 
   CHECK(after.status == Verdict::Status::failed);
   CHECK(after.message.find("41") != std::string::npos);
 }
+
+#ifdef MGPU_WITH_OPENBLAS
+TEST_CASE("OpenBLAS computes the same, within what two orders of summing differ by, NaN and infinities where it has them") {
+  for (const char* precision : {"fp32", "fp64"}) {
+    Asked asked{61, 83, 300};
+    asked.precision = precision;
+    asked.axis = "tiles";
+    asked.alpha = "-1.5";
+    asked.beta = "0.5";
+    matrix::MatrixWorkload workload(params_of(asked));
+    const bool wide = workload.problem().element() == 8;
+    // A row of A with an infinity, of C with NaN; the operands are ours until they are uploaded.
+    const auto put = [&](std::span<const std::byte> where, std::size_t at, double value) {
+      auto* bytes = const_cast<std::byte*>(where.data());
+      wide ? void(reinterpret_cast<double*>(bytes)[at] = value) : void(reinterpret_cast<float*>(bytes)[at] = static_cast<float>(value));
+    };
+    put(workload.operands().a(), 7 * 300 + 11, std::numeric_limits<double>::infinity());
+    put(workload.operands().c_in(), 9 * 83 + 2, std::numeric_limits<double>::quiet_NaN());
+    compute(workload, asked);
+    const auto compare = [&]<class Real>(Real) {
+      const Real *a = values<Real>(workload.operands().a()), *b = values<Real>(workload.operands().b());
+      const Real *c_in = values<Real>(workload.operands().c_in()), *c = values<Real>(workload.operands().c());
+      std::vector<Real> theirs(c_in, c_in + 61 * 83);
+      if constexpr (sizeof(Real) == 4) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 61, 83, 300, -1.5f, a, 300, b, 83, 0.5f, theirs.data(), 83);
+      } else {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 61, 83, 300, -1.5, a, 300, b, 83, 0.5, theirs.data(), 83);
+      }
+      std::size_t different = 0;
+      for (std::size_t i = 0; i < theirs.size(); ++i) {
+        const bool same = std::isfinite(theirs[i]) ? std::abs(theirs[i] - c[i]) <= 600 * std::numeric_limits<Real>::epsilon()
+                          : std::isnan(theirs[i])  ? std::isnan(c[i])
+                                                   : theirs[i] == c[i];
+        different += !same;
+      }
+      CHECK(different == 0);
+      CHECK(std::isnan(c[9 * 83 + 2]));
+      CHECK(std::isinf(c[7 * 83]));
+    };
+    wide ? compare(double{}) : compare(float{});
+  }
+}
+#endif
 
 TEST_CASE("a wrong element of a rounded product is found, and a part that did not arrive") {
   Asked asked{70, 90, 33};

@@ -70,6 +70,15 @@ class SumWorkload final : public Workload {
     return {fits, std::max<Items>(shape_.items / 8, 1) > fits ? fits : std::max<Items>(shape_.items / 8, 1), fits * 8, {}};
   }
 
+  // Kernels that all compute it, or claim to, by entry name.
+  void offer(std::vector<std::string> ways) { ways_ = std::move(ways), entry_ = ways_.front(); }
+  std::vector<std::string> ways(const DeviceTraits&) const override { return ways_; }
+  bool prefer(const DeviceTraits&, const std::string& way) override {
+    if (std::find(ways_.begin(), ways_.end(), way) == ways_.end()) return false;
+    entry_ = way;
+    return true;
+  }
+
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override {
     return std::make_unique<Program>(*this, device, index, mode, capacity);
   }
@@ -97,7 +106,8 @@ class SumWorkload final : public Workload {
   class Program final : public DeviceProgram {
    public:
     Program(SumWorkload& workload, DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity)
-        : workload_(workload), index_(index), mode_(mode), kernel_(device.kernel("sum.cl", "sum_slice", "")) {
+        : workload_(workload), index_(index), mode_(mode), way_(workload.ways_.empty() ? "" : workload.entry_),
+          kernel_(device.kernel("sum.cl", workload.entry_, "")) {
       const Items held = mode == Mode::resident ? workload.shape_.items : capacity.fits;
       for (auto& buffer : in_) {
         buffer = device.allocate(std::max<Bytes>(held * 8, 8));
@@ -106,6 +116,7 @@ class SumWorkload final : public Workload {
       out_ = device.allocate(kMostSlices * 8);
     }
 
+    std::string way() const override { return way_; }
     void load(Stream& stream) override { stream.upload(*in_[0], 0, workload_.transfer_memory()); }
     void prepare(Stream&) override { enqueued_ = collected_ = 0; }
 
@@ -144,6 +155,7 @@ class SumWorkload final : public Workload {
     SumWorkload& workload_;
     DeviceIndex index_;
     Mode mode_;
+    std::string way_;
     std::unique_ptr<Kernel> kernel_;
     std::array<std::unique_ptr<Buffer>, 2> in_;
     std::unique_ptr<Buffer> out_;
@@ -152,6 +164,8 @@ class SumWorkload final : public Workload {
   };
 
   Shape shape_;
+  std::vector<std::string> ways_;
+  std::string entry_ = "sum_slice";
   std::vector<std::uint64_t> values_;
   SumFaults faults_;
   std::mutex mutex_;

@@ -6,6 +6,7 @@
 #include "suites/matrix/layout.hpp"
 #include "suites/matrix/operands.hpp"
 #include "suites/matrix/problem.hpp"
+#include "suites/matrix/wave.hpp"
 #include "suites/suites.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -33,6 +34,10 @@ DeviceTraits gpu() {
   traits.local_memory = 48 << 10;
   traits.fp64 = true;
   return traits;
+}
+
+Capacity given(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode) {
+  return capacity(device, problem, geometry, mode, variants(device, problem, geometry));
 }
 
 std::uint64_t area(const std::vector<Rect>& rects) {
@@ -106,6 +111,50 @@ TEST_CASE("the table of tiles has every tile of the kernel once, those of an ite
   }
 }
 
+TEST_CASE("a wave gathers the rows and columns its items touch, once and in order, and no range needs more than the largest says") {
+  for (const auto& [rows, columns] : {std::pair{1300u, 900u}, {50u, 3000u}, {3000u, 33u}}) {
+    const Geometry geometry = Geometry::of(rows, columns, Axis::tiles);
+    const std::uint64_t edge = geometry.edge();
+    for (const Items size : {Items{1}, Items{7}, geometry.items() / 3, geometry.items()}) {
+      const WaveSize largest = largest_wave(geometry, size);
+      for (Items begin = 0; begin + size <= geometry.items(); begin += 11) {
+        const Wave wave = wave_of(geometry, begin, begin + size, 32, 32);
+        std::uint64_t tiles = 0, to = 0;
+        for (const Stretch& stretch : wave.rows) {
+          CHECK(stretch.to == to);
+          CHECK((stretch.from % edge == 0 && stretch.from + stretch.count <= rows));
+          to += stretch.count;
+        }
+        CHECK(wave.row_count == to);
+        CHECK((wave.row_count <= largest.rows * edge && wave.column_count <= largest.columns * edge));
+        std::set<std::uint32_t> seen(wave.tiles.begin(), wave.tiles.end());
+        for (Items item = begin; item < begin + size; ++item) {
+          const Rect rect = geometry.rect(item);
+          const std::uint64_t row = wave.place_of_row(rect.row), column = wave.place_of_column(rect.column);
+          CHECK(seen.contains(static_cast<std::uint32_t>(row / 32 << 16 | column / 32)));
+          tiles += (rect.rows + 31) / 32 * ((rect.columns + 31) / 32);
+        }
+        CHECK(seen.size() == wave.tiles.size());
+        CHECK(wave.tiles.size() == tiles);
+      }
+    }
+  }
+}
+
+TEST_CASE("a preferred variant comes first where the problem has it, and changes nothing where it has not") {
+  const DeviceTraits device = gpu();
+  const Problem problem = problem_of(params_of(2048));
+  const Geometry geometry = Geometry::of(2048, 2048, Axis::rows);
+  const auto usual = variants(device, problem, geometry);
+  REQUIRE(usual.size() >= 2);
+  const auto other = variants(device, problem, geometry, usual.back().name());
+  CHECK(other.front().name() == usual.back().name());
+  CHECK(other.size() == usual.size());
+  CHECK(variants(device, problem, geometry, "packed by hand").front().name() == usual.front().name());
+  CHECK(is_a_variant(device, Precision::fp32, usual.back().name()));
+  CHECK_FALSE(is_a_variant(device, Precision::fp32, "packed by hand"));
+}
+
 TEST_CASE("an empty C is one empty item without tiles") {
   for (const Axis axis : {Axis::rows, Axis::cols, Axis::tiles}) {
     for (const auto& [rows, columns] : {std::pair{0u, 50u}, {50u, 0u}, {0u, 0u}}) {
@@ -131,7 +180,7 @@ TEST_CASE("kernels suit the items of every axis and size, and the device's limit
             CHECK((problem.axis == Axis::cols || geometry.edge() % variant.tile_rows == 0));
             CHECK((problem.axis == Axis::rows || geometry.edge() % variant.tile_columns == 0));
           }
-          CHECK(variants(device, problem, geometry).back().name == "portable");
+          CHECK(variants(device, problem, geometry).back().kind == "portable");
           device.max_work_group = 64;
           CHECK(variants(device, problem, geometry).back().threads <= 64);
         }
@@ -145,31 +194,34 @@ TEST_CASE("a device without fp64, or without the kernel that was named, says so"
   device.fp64 = false;
   const Problem wide = problem_of(params_of(100, {{"precision", "fp64"}}));
   const Geometry geometry = Geometry::of(100, 100, Axis::rows);
-  CHECK(capacity(device, wide, geometry, Mode::resident).fits == 0);
-  CHECK(capacity(device, wide, geometry, Mode::resident).reason.find("fp64") != std::string::npos);
+  CHECK(given(device, wide, geometry, Mode::resident).fits == 0);
+  CHECK(given(device, wide, geometry, Mode::resident).reason.find("fp64") != std::string::npos);
   const Problem vector = problem_of(params_of(100, {{"kernel", "vector"}}));
-  CHECK(capacity(gpu(), vector, geometry, Mode::resident).reason.find("kernel") != std::string::npos);
+  CHECK(given(gpu(), vector, geometry, Mode::resident).reason.find("kernel") != std::string::npos);
+  const Problem emulated = problem_of(params_of(100, {{"precision", "3xtf32"}}));
+  CHECK(given(gpu(), emulated, geometry, Mode::resident).reason.find("tensor cores") != std::string::npos);
 }
 
-TEST_CASE("what does not fit is refused resident and by tiles, and goes in waves by rows and columns") {
+TEST_CASE("what does not fit is refused resident and goes in waves end to end") {
   for (const char* axis : {"rows", "cols", "tiles"}) {
     const Problem problem = problem_of(params_of(20'000, {{"axis", axis}, {"inner", "20000"}}));
     const Geometry geometry = Geometry::of(20'000, 20'000, problem.axis);
     DeviceTraits device = gpu();
     device.global_memory = Bytes{4} << 30;  // A, B and C take 1.5 GiB each
-    const Capacity resident = capacity(device, problem, geometry, Mode::resident);
+    const Capacity resident = given(device, problem, geometry, Mode::resident);
     CHECK(resident.fits == 0);
     CHECK(resident.reason.find("do not fit") != std::string::npos);
-    const Capacity waves = capacity(device, problem, geometry, Mode::end_to_end);
-    if (problem.axis == Axis::tiles) {
-      CHECK(waves.fits == 0);
-      CHECK(waves.reason.find("--axis rows and cols work in waves") != std::string::npos);
-    } else {
-      CHECK(waves.fits > 0);
-      CHECK(waves.fits < geometry.items());
-      CHECK(waves.pipeline <= waves.fits);
-      CHECK(waves.resident <= device.global_memory);
-    }
+    const Capacity waves = given(device, problem, geometry, Mode::end_to_end);
+    CHECK(waves.fits > 0);
+    CHECK(waves.fits < geometry.items());
+    CHECK(waves.pipeline <= waves.fits);
+    CHECK(waves.resident <= device.global_memory);
+    device.global_memory = Bytes{1} << 30;  // less than any one of them: parts of all go by tiles, else a line says so
+    const Capacity parts = given(device, problem, geometry, Mode::end_to_end);
+    CHECK((parts.fits > 0) == (problem.axis == Axis::tiles));
+    CHECK((parts.reason.find("--axis tiles") != std::string::npos) == (problem.axis != Axis::tiles));
+    device.global_memory = Bytes{1} << 20;
+    CHECK(given(device, problem, geometry, Mode::end_to_end).fits == 0);
   }
 }
 

@@ -1,0 +1,161 @@
+// C = alpha A B + beta C in fp32 for large products on NVIDIA GPUs, with cp.async. The arguments, and what they mean, are those of
+// matrix_multiply in kernels/matrix.cl, and so is every bit of the result; but a is packed by pack_rows, and rows of B and C are
+// multiples of 4 elements.
+//
+// Given by -D: BM, BN (the work-group's tile), BK (k a stage), TM, TN (a work-item's sums), WM, WN (groups of 32 work-items along rows and
+// columns), STAGES (in local memory). 32 work-items form 8 x 4, as in kernels/matrix.cl. What each step gave is noted in
+// suites/matrix/kernels.cpp.
+#pragma OPENCL FP_CONTRACT OFF
+
+#define THREADS (WM * WN * 32)
+#define LM 8  // work-items of a group of 32 along rows and columns
+#define LN 4
+#define V 4
+#define STAGE (BK * (BM + BN))
+#define LOADS_A (BM * BK / V / THREADS)
+#define LOADS_B (BN * BK / V / THREADS)
+#define COPIES (LOADS_A + LOADS_B)
+#define SPREAD (BK / 2)  // k over which the copies of a stage are spread
+#define UNROLL _Pragma("unroll")
+
+// 16 bytes to local memory in the background, past the first cache; where `valid` is 0 nothing is read and zeros are written.
+#define COPY(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(to)), "l"(from) : "memory")
+#define COPY_IF(to, from, valid) \
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint)(ulong)(to)), "l"(from), "r"((valid) ? 16u : 0u) : "memory")
+#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
+#define WAIT_FOR_ALL_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+
+#define PACK_ROWS 64
+#define PACK_K 32
+
+// Rows first_row ... of a (`count` rows in all) in panels of BM rows: k after k, the rows of a panel side by side, zeros beyond the last. A
+// work-group takes 32 k (dimension 0) of 64 rows (1).
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const float* restrict a, __global float* restrict packed,
+                                                                         const uint first_row, const uint count, const uint inner,
+                                                                         const uint lda) {
+  __local float block[PACK_ROWS * (PACK_K + 1)];
+  const uint id = (uint)get_local_id(0), k0 = (uint)get_group_id(0) * PACK_K;
+  const uint m0 = first_row + (uint)get_group_id(1) * PACK_ROWS;
+  for (uint i = id; i < PACK_ROWS * PACK_K; i += 256) {
+    const uint m = i / PACK_K, k = i % PACK_K;
+    block[m * (PACK_K + 1) + k] = m0 + m < count && k0 + k < inner ? a[(ulong)(m0 + m) * lda + k0 + k] : 0.0f;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  __global float* to = packed + (ulong)(m0 / BM) * BM * inner + m0 % BM;
+  for (uint i = id; i < PACK_ROWS * PACK_K; i += 256) {
+    const uint m = i % PACK_ROWS, k = i / PACK_ROWS;
+    if (k0 + k < inner) to[(ulong)(k0 + k) * BM + m] = block[m * (PACK_K + 1) + k];
+  }
+}
+
+// Which tile a work-group takes: see kernels/matrix.cl.
+uint place_of_tile(const uint group, const uint items, const uint each) {
+  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
+  return (band + rest % height) * each + rest / height;
+}
+
+__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
+    __global const float* restrict a, __global const float* restrict b, __global const float* restrict c_in, __global float* restrict c,
+    __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows, const uint columns,
+    const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb, const uint ldc, const float alpha,
+    const float beta) {
+  __local float memory[STAGES * STAGE] __attribute__((aligned(16)));
+  const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
+  const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
+  const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
+  const uint lane_m = lane >> 1 & 7, lane_n = (lane & 1) | (lane >> 3 & 2);
+  const uint my_m = warp / WN * (LM * TM) + lane_m * V, my_n = warp % WN * (LN * TN) + lane_n * V;
+
+  // What a work-item brings of a stage next: vectors of a panel of A, and of rows of B.
+  const uint ma = id % (BM / V) * V, ka = id / (BM / V), a_rows = THREADS / (BM / V);
+  const uint nb = id % (BN / V) * V, kb = id / (BN / V), b_rows = THREADS / (BN / V);
+  __global const float* pa = a + ((ulong)(m0 - row0) * inner + ka * BM + ma);
+  __global const float* pb = b + ((ulong)kb * ldb + (n0 - column0 + nb));
+  const ulong b_step = (ulong)b_rows * ldb, b_on = (ulong)BK * ldb;
+  const bool nb_valid = n0 + nb < columns;
+
+// Copy number `i` of a stage.
+#define A_TO(stage, i) (memory + (stage) * STAGE + (ka + (i) * a_rows) * BM + ma)
+#define B_TO(stage, i) (memory + (stage) * STAGE + BK * BM + (kb + (i) * b_rows) * BN + nb)
+#define BRING(stage, k0, i)                                       \
+  if ((i) < LOADS_A) COPY(A_TO(stage, i), pa + (i) * a_rows * BM); \
+  else COPY(B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step);
+#define BRING_WHAT_IS_THERE(stage, k0, i)                                                                    \
+  if ((i) < LOADS_A) COPY_IF(A_TO(stage, i), pa + (i) * a_rows * BM, (k0) + ka + (i) * a_rows < inner);       \
+  else COPY_IF(B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step,                                     \
+               nb_valid && (k0) + kb + ((i) - LOADS_A) * b_rows < inner);
+#define BROUGHT()    \
+  {                  \
+    pa += BK * BM;   \
+    pb += b_on;      \
+    COMMIT();        \
+  }
+
+  float sum[TM][TN];
+  UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = 0.0f;
+
+  // The values of one k are read from local memory while those of the one before are multiplied.
+  float x[2][TM], y[2][TN];
+#define TAKE(to, p)                                                  \
+  {                                                                  \
+    const float4 v = *(const __local float4*)(p);                    \
+    (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;  \
+  }
+#define READ(set, stage, k)                                                                                           \
+  {                                                                                                                   \
+    UNROLL for (uint i = 0; i < TM; i += V) TAKE(x[set] + i, memory + (stage) * STAGE + (k) * BM + my_m + i * LM)      \
+    UNROLL for (uint j = 0; j < TN; j += V)                                                                           \
+      TAKE(y[set] + j, memory + (stage) * STAGE + BK * BM + (k) * BN + my_n + j * LN)                                  \
+  }
+// To and fro, so that one value of x or y is the one of the fma before: it need not be read from its register again.
+#define FRO(i, j) ((i) & 1 ? TN - 1 - (j) : (j))
+#define MULTIPLY(set)                                                          \
+  UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j)    \
+    sum[i][FRO(i, j)] = fma(x[set][i], y[set][FRO(i, j)], sum[i][FRO(i, j)]);
+
+// A stage. Before its last k is multiplied, the next one is there for all, and all are done reading this one, which is filled again then.
+#define WORK(HOW)                                                                                        \
+  UNROLL for (uint k = 0; k < BK; ++k) {                                                                 \
+    if (k == BK - 1) {                                                                                   \
+      WAIT_FOR_ALL_BUT(STAGES - 2);                                                                      \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                      \
+      filled = worked;                                                                                   \
+      worked = worked + 1 == STAGES ? 0 : worked + 1;                                                    \
+      READ(0, worked, 0)                                                                                 \
+    } else {                                                                                             \
+      READ((k + 1) & 1, worked, k + 1)                                                                   \
+    }                                                                                                    \
+    UNROLL for (uint i = 0; i < COPIES; ++i) if (i * SPREAD / COPIES == k) { HOW(filled, k0, i) }        \
+    if (k == SPREAD - 1) BROUGHT()                                                                       \
+    MULTIPLY(k & 1)                                                                                      \
+  }
+
+  UNROLL for (uint s = 0; s < STAGES - 1; ++s) {
+    UNROLL for (uint i = 0; i < COPIES; ++i) { BRING_WHAT_IS_THERE(s, s * BK, i) }
+    BROUGHT()
+  }
+  WAIT_FOR_ALL_BUT(STAGES - 2);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint filled = STAGES - 1, worked = 0;
+  READ(0, 0, 0)
+  const uint stages = (inner + BK - 1) / BK, whole = n0 + BN <= columns ? inner / BK : 0;
+  uint k0 = (STAGES - 1) * BK;  // what is brought next
+  for (; k0 < whole * BK; k0 += BK) { WORK(BRING) }
+  _Pragma("unroll 1") for (; k0 < (stages + STAGES - 1) * BK; k0 += BK) { WORK(BRING_WHAT_IS_THERE) }
+
+  UNROLL for (uint i = 0; i < TM; ++i) {
+    const uint m = m0 + my_m + i / V * (LM * V) + i % V;
+    if (m >= rows) continue;
+    UNROLL for (uint j = 0; j < TN; j += V) {
+      const uint n = n0 + my_n + j * LN;
+      if (n >= columns) continue;
+      const ulong at = (ulong)(m - row0) * ldc + (n - column0);
+      float4 out = alpha * (float4)(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
+      if (beta != 0.0f) {
+        const float4 added = beta * *(__global const float4*)(c_in + at);
+        out = fma((float4)(alpha), (float4)(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]), added);
+      }
+      *(__global float4*)(c + at) = out;
+    }
+  }
+}

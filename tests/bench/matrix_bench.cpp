@@ -1,0 +1,182 @@
+// Matrix products, resident, beside OpenBLAS and CLBlast where those are installed (libopenblas-dev, libclblast-dev). On the first
+// GPU, else on the first CPU as one device: then OpenBLAS has the same cores. items_per_second is FLOP/s. Side by side, so that a
+// shared machine hits all alike: --benchmark_filter=BM_matrix --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "lib/base/embedded.hpp"
+#include "lib/exec/cl_backend.hpp"
+#include "lib/exec/executor.hpp"
+#include "lib/plan/strategy.hpp"
+#include "suites/matrix/matrix_workload.hpp"
+
+#ifdef MGPU_WITH_OPENBLAS
+#include <cblas.h>
+#endif
+#ifdef MGPU_WITH_CLBLAST
+#include <clblast_c.h>
+#endif
+
+namespace {
+
+using namespace mgpu;
+
+double operations(const benchmark::State& state) {
+  const auto n = static_cast<double>(state.range(0));
+  return 2 * n * n * n;
+}
+
+void set_rate(benchmark::State& state) {
+  state.SetItemsProcessed(static_cast<std::int64_t>(static_cast<double>(state.iterations()) * operations(state)));
+}
+
+class Product {
+ public:
+  Product(Backend& backend, const Device& device, std::uint64_t size, const char* precision)
+      : open_(backend.open(device)), executor_(backend, 1), workload_(params(size, precision)) {
+    capacity_ = workload_.capacity(open_->resources().traits(), Mode::resident);
+    program_ = workload_.program(open_->resources(), DeviceIndex{0}, Mode::resident, capacity_);
+    program_->load(open_->stream());
+    finish();
+    estimate_.fits = capacity_.fits;
+    estimate_.pipeline = capacity_.pipeline;
+  }
+
+  Nanos sample() {
+    const Shape& shape = workload_.shape();
+    const PlanRequest plan{shape.items, shape.granularity, Mode::resident, shape.cost, {&estimate_, 1}, 0, 0};
+    const auto source = parse_strategies("single").front().info->make({})->begin(plan, {});
+    SampleRequest request;
+    request.workload = &workload_;
+    request.source = source.get();
+    request.members = {{open_.get(), program_.get()}};
+    const RawSample raw = executor_.run(request);
+    if (raw.failure) throw *raw.failure;
+    return raw.makespan();
+  }
+
+  bool right() {
+    program_->publish(open_->stream());
+    finish();
+    program_->published();
+    return workload_.verify(VerifyLevel::full, 1).status == Verdict::Status::passed;
+  }
+  std::string way() const { return program_->way(); }
+
+ private:
+  static SuiteParams params(std::uint64_t size, const char* precision) {
+    SuiteParams params;
+    params.size = size;
+    params.seed = 1;
+    params.host_threads = std::max(1u, std::thread::hardware_concurrency());
+    params.options = {{"precision", precision}, {"axis", "rows"}, {"cols", "same"},    {"inner", "same"},
+                      {"alpha", "1"},           {"beta", "0"},    {"data", "uniform"}, {"kernel", "auto"}};
+    return params;
+  }
+
+  void finish() {
+    const BatchId batch = open_->submit();
+    while (!open_->complete(batch)) std::this_thread::yield();
+    open_->take(batch);
+  }
+
+  std::unique_ptr<OpenDevice> open_;
+  Executor executor_;
+  matrix::MatrixWorkload workload_;
+  Capacity capacity_;
+  std::unique_ptr<DeviceProgram> program_;
+  DeviceEstimate estimate_;
+};
+
+void BM_matrix(benchmark::State& state, const char* precision) {
+  const auto backend = make_cl_backend({embedded_kernels(), {}});
+  auto devices = backend->enumerate().devices;
+  if (devices.empty()) return state.SkipWithError("no OpenCL device");
+  std::stable_partition(devices.begin(), devices.end(), [](const Device& device) { return !device.is_cpu(); });
+  Product product(*backend, devices.front(), static_cast<std::uint64_t>(state.range(0)), precision);
+  product.sample();
+  if (!product.right()) return state.SkipWithError("wrong result");
+  for (auto _ : state) state.SetIterationTime(seconds(product.sample()));
+  set_rate(state);
+  state.SetLabel(product.way());
+}
+
+void sizes(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("size");
+  for (const int size : {1024, 2048, 4096, 8192}) bench->Arg(size);
+}
+
+BENCHMARK_CAPTURE(BM_matrix, fp32, "fp32")->Apply(sizes)->UseManualTime();
+BENCHMARK_CAPTURE(BM_matrix, fp64, "fp64")->Apply(sizes)->UseManualTime();
+
+#ifdef MGPU_WITH_OPENBLAS
+template <class Real>
+void BM_matrix_openblas(benchmark::State& state) {
+  const auto n = static_cast<int>(state.range(0));
+  const auto count = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  std::vector<Real> a(count), b(count), c(count);
+  for (std::size_t i = 0; i < count; ++i)
+    a[i] = static_cast<Real>(i % 1013) / 507 - 1, b[i] = static_cast<Real>(i % 1019) / 510 - 1;
+  for (auto _ : state) {
+    if constexpr (sizeof(Real) == 4) {
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
+    } else {
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
+    }
+    benchmark::ClobberMemory();
+  }
+  set_rate(state);
+}
+BENCHMARK_TEMPLATE(BM_matrix_openblas, float)->Apply(sizes)->UseRealTime();
+BENCHMARK_TEMPLATE(BM_matrix_openblas, double)->Apply(sizes)->UseRealTime();
+#endif
+
+#ifdef MGPU_WITH_CLBLAST
+// The first GPU, else the first CPU; its default queue and buffers of floats.
+struct ClblastDevice {
+  ClblastDevice() {
+    cl_platform_id platforms[16];
+    cl_uint count = 0;
+    clGetPlatformIDs(16, platforms, &count);
+    for (const cl_device_type type : {cl_device_type{CL_DEVICE_TYPE_GPU}, cl_device_type{CL_DEVICE_TYPE_CPU}}) {
+      for (cl_uint i = 0; i < count && device == nullptr; ++i) clGetDeviceIDs(platforms[i], type, 1, &device, nullptr);
+    }
+    context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+    queue = clCreateCommandQueue(context, device, 0, nullptr);
+  }
+  ~ClblastDevice() {
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+  }
+  cl_device_id device = nullptr;
+  cl_context context = nullptr;
+  cl_command_queue queue = nullptr;
+};
+
+void BM_matrix_clblast(benchmark::State& state) {
+  ClblastDevice on;
+  const auto n = static_cast<std::size_t>(state.range(0));
+  std::vector<float> data(n * n);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 1013) / 507 - 1;
+  cl_mem a = nullptr, b = nullptr, c = nullptr;
+  for (cl_mem* memory : {&a, &b, &c})
+    *memory = clCreateBuffer(on.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n * n * sizeof(float), data.data(), nullptr);
+  const auto multiply = [&] {
+    const auto status = CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, n, n, n, 1, a, 0, n, b, 0, n, 0,
+                                     c, 0, n, &on.queue, nullptr);
+    clFinish(on.queue);
+    return status == CLBlastSuccess;
+  };
+  if (!multiply()) state.SkipWithError("CLBlast fails");
+  for (auto _ : state) multiply();
+  set_rate(state);
+  for (cl_mem memory : {a, b, c}) clReleaseMemObject(memory);
+  CLBlastClearCache();
+}
+BENCHMARK(BM_matrix_clblast)->Apply(sizes)->UseRealTime();
+#endif
+
+}  // namespace
