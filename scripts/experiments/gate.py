@@ -2,7 +2,7 @@
 """How often does `compare --interleave` cry wolf, and how often does it see a real slow-down?
 
 usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
-               [--again RESULT.json] [--join K]
+               [--again RESULT.json] [--join K] [--where KEY=VALUE,..]
 
 Runs settings of one build in turns, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
 window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
@@ -123,6 +123,17 @@ def joined(windows, base, new, join):
         yield [r for w in both[k:k + join] for r in w[0]], [r for w in both[k:k + join] for r in w[1]]
 
 
+def only(template, windows, where):
+    """The cases one of whose parameters is as stated (leaves=1048576)."""
+    wanted = [pair.split("=", 1) for pair in where.split(",")]
+    chosen = [k for k, case in enumerate(template["cases"])
+              if any(str(json.loads(case)["params"].get(key)) == value for key, value in wanted)]
+    if not chosen:
+        sys.exit(f"--where {where}: no case is like that")
+    windows = [{name: [[values[k] for k in chosen] for values in rounds] for name, rounds in window.items()} for window in windows]
+    return {**template, "cases": [template["cases"][k] for k in chosen]}, windows
+
+
 def judge_all(binary, template, windows, join):
     names = [json.loads(run) for run in template["cases"]]
     outcome = {f"{pair}, {value} of a round": {"comparisons": 0, "exit_code_3": 0, "verdicts": {}, "ratios": []}
@@ -160,6 +171,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=6.5)
     parser.add_argument("--join", type=int, default=1, help="judge this many windows as one of as many rounds more")
     parser.add_argument("--again", help="judge the times of this result anew")
+    parser.add_argument("--where", help="judge only cases with one of these parameters: KEY=VALUE,..")
     given = parser.parse_args()
     given.binary = os.path.abspath(given.binary)
     if given.again:
@@ -168,7 +180,8 @@ def main():
         given.options, given.slow, given.rounds = kept["options"], kept["slow"], kept["rounds"]
     else:
         template, windows = collect(given)
-    outcome = judge_all(given.binary, template, windows, given.join)
+    judged = only(template, windows, given.where) if given.where else (template, windows)
+    outcome = judge_all(given.binary, *judged, given.join)
     for pair, found in outcome.items():
         low, high = found["rate_ci95"]
         print(f"{pair}: {found['exit_code_3']} of {found['comparisons']} comparisons end with 3: {found['rate']:.2%} "
