@@ -10,6 +10,7 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -197,6 +198,10 @@ class MeasuresInTurns(Results):
         self.good("run", "merkle", *binary.DEVICES, "-n", 6, "--size", "2^10", "--mode", "resident", "-s", "equal,dynamic:chunks=4",
                   "-o", base)
         report = json.loads(base.read_text())
+        for run in report["runs"]:  # without the spread of a machine that others use
+            median = statistics.median(run["samples_ns"])
+            run["samples_ns"] = [int(median * (1 + k / 100)) for k in range(len(run["samples_ns"]))]
+        base.write_text(json.dumps(report))
         for run in report["runs"]:
             factor = 1 if run["strategy"] == "equal" else 50  # slower than anything that runs anew
             run["samples_ns"] = [t * factor for t in run["samples_ns"]]
