@@ -10,7 +10,7 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kTimes = 8, kFewest = 4, kSamples = 5;
+constexpr std::size_t kTimes = 8, kFewestMedians = 4, kSamples = 5;
 constexpr Nanos kMostTime = std::chrono::seconds(20);
 
 // Nobody watches; a device that is lost makes the figure void.
@@ -41,7 +41,7 @@ SessionOptions options_of(const Problem& problem, std::span<const Device> device
 std::optional<double> noise_of(const std::vector<std::vector<Nanos>>& kinds) {
   std::vector<double> apart;
   for (const std::vector<Nanos>& medians : kinds) {
-    if (medians.size() < kFewest) continue;
+    if (medians.size() < kFewestMedians) continue;
     for (std::size_t a = 0; a < medians.size(); ++a) {
       for (std::size_t b = 0; b < a; ++b) {
         const auto [least, most] = std::minmax(medians[a], medians[b]);
@@ -71,7 +71,7 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
   std::vector<std::vector<Nanos>> kinds;
   const Nanos begin = backend.now();
   for (std::size_t time = 0; time < kTimes; ++time) {
-    if (time >= kFewest && backend.now() - begin > kMostTime) break;
+    if (time >= kFewestMedians && backend.now() - begin > kMostTime) break;
     std::string digest;
     const GroupResult group =
         run_group(backend, executor, options, problem, mode, *workload, open, {}, digest, std::nullopt, observer);
