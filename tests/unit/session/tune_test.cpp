@@ -40,7 +40,7 @@ FakeKernels kernels() {
 SuiteInfo suite(std::vector<std::string> ways) {
   SuiteInfo info;
   info.name = "sum";
-  info.default_size = info.quick_size = info.full_size = 1 << 20;
+  info.default_size = info.quick_size = info.full_size = 1 << 16;
   info.options = {{"shape", "", {"round", "square"}}, {"data", "", {"plain"}}};
   info.has_ways = true;
   info.tuned_options = {"shape"};
