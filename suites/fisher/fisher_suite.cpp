@@ -50,7 +50,7 @@ SuiteInfo fisher_suite() {
   info.summary = "Fisher information: of one model from its scores, or at many points of a manifold; split by points";
   info.size_name = "points";
   info.default_size = std::uint64_t{1} << 16;
-  info.quick_size = std::uint64_t{1} << 14;
+  info.quick_size = std::uint64_t{1} << 13;
   info.full_size = std::uint64_t{1} << 18;
   info.options = {
       {"regime",

@@ -75,7 +75,7 @@ SuiteInfo msm_suite() {
   info.summary = "multi-scalar multiplication on an elliptic curve, Pippenger's algorithm";
   info.size_name = "terms";
   info.default_size = std::uint64_t{1} << 20;
-  info.quick_size = std::uint64_t{1} << 12;
+  info.quick_size = std::uint64_t{1} << 11;
   info.full_size = std::uint64_t{1} << 20;
   info.options = {
       {"curve", "the curve; with --input, the file's", {curve_names.begin(), curve_names.end()}},
