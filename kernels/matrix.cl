@@ -10,6 +10,7 @@
 // local memory for one k are 8 and 4 different vectors, the rest is broadcast, so local memory keeps up with the arithmetic. What was
 // tried and what it gave is noted in suites/matrix/kernels.cpp.
 #pragma OPENCL FP_CONTRACT OFF
+#include "matrix_place.cl"
 
 #if REAL64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -52,13 +53,6 @@ typedef float4 vec;
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define WAIT_FOR_ALL_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #endif
-
-// Which tile a work-group takes: of bands of 8 items, column by column of their tiles, so that those at work at a time read few rows of A
-// and columns of B. Items have `each` tiles; several of another size are given as one item.
-uint place_of_tile(const uint group, const uint items, const uint each) {
-  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
-  return (band + rest % height) * each + rest / height;
-}
 
 // A work-group a tile: one of `tiles`, (tile row << 16 | tile column) of all of C. Row row0 of C is row 0 of the buffers a
 // and c, column column0 is column 0 of b and c; c_in, the C on the right, has the place of c and is read where beta is not 0.

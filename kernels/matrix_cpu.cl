@@ -5,20 +5,8 @@
 // Given by -D: REAL64 (0, 1), W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4, 8), BM, BN (the tile of a work-group;
 // multiples of MR and 2 W), BK (k summed before the next columns are: a panel of B then stays in the first cache).
 #pragma OPENCL FP_CONTRACT OFF
-
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#if REAL64
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-typedef double real;
-typedef JOIN(double, W) vec;
-#else
-typedef float real;
-typedef JOIN(float, W) vec;
-#endif
-#define VLOAD JOIN(vload, W)
-#define VSTORE JOIN(vstore, W)
-#define NR (2 * W)
+#include "cpu_vectors.cl"
+#include "matrix_place.cl"
 
 // Rows first_row + MR * group ... of a (`count` rows in all) as panel `first_panel` + group: MR rows side by side for every k, zeros beyond
 // the last row.
@@ -61,12 +49,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_columns(__glob
     }
   }
 }
-
-#if MR == 8
-#define FOR_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#else
-#define FOR_ROWS(X) X(0) X(1) X(2) X(3)
-#endif
 
 // alpha and beta, when all k are summed.
 inline vec finish(const vec sum, const real alpha, const real beta, __global const real* c_in) {
@@ -139,13 +121,6 @@ inline void register_tile(__global const real* restrict a, __global const real* 
     }
   }
   put_edge(edge, c, ldc, min(rows, (uint)MR), min(columns, (uint)NR));
-}
-
-// Which tile a work-group takes: of bands of 8 items, column by column of their tiles, so that those at work at a time read few rows of A
-// and columns of B. Items have `each` tiles; several of another size are given as one item.
-uint place_of_tile(const uint group, const uint items, const uint each) {
-  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
-  return (band + rest % height) * each + rest / height;
 }
 
 // A work-group a tile, as in kernels/matrix.cl; a and b are packed, row row0 and column column0 being the first of panel 0.

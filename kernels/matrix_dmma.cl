@@ -9,6 +9,7 @@
 // B column l / 4 at the same k, of C rows l / 4 and l / 4 + 8 at columns l % 4 * 2 and + 1.
 #pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#include "matrix_place.cl"
 
 #define BK 8
 #define THREADS (WM * WN * 32)
@@ -27,13 +28,6 @@
 // read at once (4 rows or columns at 4 k) meet 16 different pairs of banks.
 #define PLACE_A(m, k) ((m) * BK + ((k) ^ (((m) >> 1 & 1) << 2)))
 #define PLACE_B(k, n) ((k) * BN + ((n) ^ (((k) & 3) << 2)))
-
-// Which tile a work-group takes: of bands of 8 items, column by column of their tiles, so that those at work at a time read few rows of A
-// and columns of B. Items have `each` tiles; several of another size are given as one item.
-uint place_of_tile(const uint group, const uint items, const uint each) {
-  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
-  return (band + rest % height) * each + rest / height;
-}
 
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
     __global const double* restrict a, __global const double* restrict b, __global const double* restrict c_in,

@@ -6,6 +6,7 @@
 // columns), STAGES (in local memory). 32 work-items form 8 x 4, as in kernels/matrix.cl. What each step gave is noted in
 // suites/matrix/kernels.cpp.
 #pragma OPENCL FP_CONTRACT OFF
+#include "matrix_place.cl"
 
 #define THREADS (WM * WN * 32)
 #define LM 8  // work-items of a group of 32 along rows and columns
@@ -46,12 +47,6 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__globa
     const uint m = i % PACK_ROWS, k = i / PACK_ROWS;
     if (k0 + k < inner) to[(ulong)(k0 + k) * BM + m] = block[m * (PACK_K + 1) + k];
   }
-}
-
-// Which tile a work-group takes: see kernels/matrix.cl.
-uint place_of_tile(const uint group, const uint items, const uint each) {
-  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
-  return (band + rest % height) * each + rest / height;
 }
 
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(

@@ -13,6 +13,7 @@
 // Fragments are laid out as the PTX manual says for mma.m16n8k8 with .tf32: lane l holds of A rows l / 4 and l / 4 + 8 at
 // k = l % 4 and + 4, of B column l / 4 at the same k, of C rows l / 4 and l / 4 + 8 at columns l % 4 * 2 and + 1.
 #pragma OPENCL FP_CONTRACT OFF
+#include "matrix_place.cl"
 
 #define BK 16
 #define THREADS (WM * WN * 32)
@@ -43,12 +44,6 @@
       : "=f"((d)[0]), "=f"((d)[1]), "=f"((d)[2]), "=f"((d)[3])                                                          \
       : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]), "f"((c)[0]), "f"((c)[1]),         \
         "f"((c)[2]), "f"((c)[3]))
-
-// Which tile a work-group takes: see kernels/matrix.cl.
-uint place_of_tile(const uint group, const uint items, const uint each) {
-  const uint band = group / (8 * each) * 8, rest = group - band * each, height = min(8u, items - band);
-  return (band + rest % height) * each + rest / height;
-}
 
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
     __global const float* restrict a, __global const float* restrict b, __global const float* restrict c_in,
