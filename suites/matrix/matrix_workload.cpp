@@ -71,8 +71,8 @@ bool MatrixWorkload::prefer(const DeviceTraits& device, const std::string& way) 
 Demand MatrixWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   const bool wide = problem_.precision == Precision::fp64;
-  const bool portable = problem_.kernel == KernelChoice::portable;
-  if (problem_.precision == Precision::tf32x3 || (wide && device.nvidia && !portable)) return demand;
+  const bool tensor = problem_.kernel == KernelChoice::automatic || problem_.kernel == KernelChoice::tensor;
+  if (problem_.precision == Precision::tf32x3 || (wide && device.nvidia && tensor)) return demand;
   (wide ? demand.fp64 : demand.fp32) = shape_.ops;
   demand.memory_bytes = static_cast<double>(shape_.bytes_in + shape_.bytes_out);
   return demand;
