@@ -1,17 +1,33 @@
-// C = alpha A B + beta C in fp32 for large products on NVIDIA GPUs, with cp.async. The arguments, and what they mean, are those of
+// C = alpha A B + beta C in fp32 or fp64 for large products on NVIDIA GPUs, with cp.async. The arguments, and what they mean, are those of
 // matrix_multiply in kernels/matrix.cl, and so is every bit of the result; but a is packed by pack_rows, and rows of B and C are
-// multiples of 4 elements.
+// multiples of 16 bytes.
 //
-// Given by -D: BM, BN (the work-group's tile), BK (k a stage), TM, TN (a work-item's sums), WM, WN (groups of 32 work-items along rows and
-// columns), STAGES (in local memory). 32 work-items form 8 x 4, as in kernels/matrix.cl. What each step gave is noted in
+// Given by -D: REAL64 (0, 1), BM, BN (the work-group's tile), BK (k a stage), TM, TN (a work-item's sums), WM, WN (groups of 32 work-items
+// along rows and columns), STAGES (in local memory). 32 work-items form 8 x 4, as in kernels/matrix.cl. What each step gave is noted in
 // suites/matrix/kernels.cpp.
 #pragma OPENCL FP_CONTRACT OFF
 #include "matrix_place.cl"
 
+#if REAL64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double real;
+typedef double2 vec;  // 16 bytes: what is moved at once
+#define V 2
+#define ZERO 0.0
+#define VECTOR(from) (vec)((from)[0], (from)[1])
+#define SPLIT(to, v) (to)[0] = v.s0, (to)[1] = v.s1
+#else
+typedef float real;
+typedef float4 vec;
+#define V 4
+#define ZERO 0.0f
+#define VECTOR(from) (vec)((from)[0], (from)[1], (from)[2], (from)[3])
+#define SPLIT(to, v) (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3
+#endif
+
 #define THREADS (WM * WN * 32)
 #define LM 8  // work-items of a group of 32 along rows and columns
 #define LN 4
-#define V 4
 #define STAGE (BK * (BM + BN))
 #define LOADS_A (BM * BK / V / THREADS)
 #define LOADS_B (BN * BK / V / THREADS)
@@ -31,18 +47,18 @@
 
 // Rows first_row ... of a (`count` rows in all) in panels of BM rows: k after k, the rows of a panel side by side, zeros beyond the last. A
 // work-group takes 32 k (dimension 0) of 64 rows (1).
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const float* restrict a, __global float* restrict packed,
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
                                                                          const uint first_row, const uint count, const uint inner,
                                                                          const uint lda) {
-  __local float block[PACK_ROWS * (PACK_K + 1)];
+  __local real block[PACK_ROWS * (PACK_K + 1)];
   const uint id = (uint)get_local_id(0), k0 = (uint)get_group_id(0) * PACK_K;
   const uint m0 = first_row + (uint)get_group_id(1) * PACK_ROWS;
   for (uint i = id; i < PACK_ROWS * PACK_K; i += 256) {
     const uint m = i / PACK_K, k = i % PACK_K;
-    block[m * (PACK_K + 1) + k] = m0 + m < count && k0 + k < inner ? a[(ulong)(m0 + m) * lda + k0 + k] : 0.0f;
+    block[m * (PACK_K + 1) + k] = m0 + m < count && k0 + k < inner ? a[(ulong)(m0 + m) * lda + k0 + k] : ZERO;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  __global float* to = packed + (ulong)(m0 / BM) * BM * inner + m0 % BM;
+  __global real* to = packed + (ulong)(m0 / BM) * BM * inner + m0 % BM;
   for (uint i = id; i < PACK_ROWS * PACK_K; i += 256) {
     const uint m = i % PACK_ROWS, k = i / PACK_ROWS;
     if (k0 + k < inner) to[(ulong)(k0 + k) * BM + m] = block[m * (PACK_K + 1) + k];
@@ -50,11 +66,11 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__globa
 }
 
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multiply(
-    __global const float* restrict a, __global const float* restrict b, __global const float* restrict c_in, __global float* restrict c,
+    __global const real* restrict a, __global const real* restrict b, __global const real* restrict c_in, __global real* restrict c,
     __global const uint* restrict tiles, const uint first, const uint items, const uint each, const uint rows, const uint columns,
-    const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb, const uint ldc, const float alpha,
-    const float beta) {
-  __local float memory[STAGES * STAGE] __attribute__((aligned(16)));
+    const uint inner, const uint row0, const uint column0, const uint lda, const uint ldb, const uint ldc, const real alpha,
+    const real beta) {
+  __local real memory[STAGES * STAGE] __attribute__((aligned(16)));
   const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
@@ -64,8 +80,8 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   // What a work-item brings of a stage next: vectors of a panel of A, and of rows of B.
   const uint ma = id % (BM / V) * V, ka = id / (BM / V), a_rows = THREADS / (BM / V);
   const uint nb = id % (BN / V) * V, kb = id / (BN / V), b_rows = THREADS / (BN / V);
-  __global const float* pa = a + ((ulong)(m0 - row0) * inner + ka * BM + ma);
-  __global const float* pb = b + ((ulong)kb * ldb + (n0 - column0 + nb));
+  __global const real* pa = a + ((ulong)(m0 - row0) * inner + ka * BM + ma);
+  __global const real* pb = b + ((ulong)kb * ldb + (n0 - column0 + nb));
   const ulong b_step = (ulong)b_rows * ldb, b_on = (ulong)BK * ldb;
   const bool nb_valid = n0 + nb < columns;
 
@@ -86,15 +102,15 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
     COMMIT();        \
   }
 
-  float sum[TM][TN];
-  UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = 0.0f;
+  real sum[TM][TN];
+  UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = ZERO;
 
   // The values of one k are read from local memory while those of the one before are multiplied.
-  float x[2][TM], y[2][TN];
-#define TAKE(to, p)                                                  \
-  {                                                                  \
-    const float4 v = *(const __local float4*)(p);                    \
-    (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;  \
+  real x[2][TM], y[2][TN];
+#define TAKE(to, p)                          \
+  {                                          \
+    const vec v = *(const __local vec*)(p);  \
+    SPLIT(to, v);                            \
   }
 #define READ(set, stage, k)                                                                                           \
   {                                                                                                                   \
@@ -145,12 +161,12 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
       const uint n = n0 + my_n + j * LN;
       if (n >= columns) continue;
       const ulong at = (ulong)(m - row0) * ldc + (n - column0);
-      float4 out = alpha * (float4)(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
-      if (beta != 0.0f) {
-        const float4 added = beta * *(__global const float4*)(c_in + at);
-        out = fma((float4)(alpha), (float4)(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]), added);
+      vec out = alpha * VECTOR(sum[i] + j);
+      if (beta != ZERO) {
+        const vec added = beta * *(__global const vec*)(c_in + at);
+        out = fma((vec)(alpha), VECTOR(sum[i] + j), added);
       }
-      *(__global float4*)(c + at) = out;
+      *(__global vec*)(c + at) = out;
     }
   }
 }

@@ -43,17 +43,17 @@ Variant of_tile(const Tile& tile, const char* kind) {
 
 // kernels/matrix.cl. What was tried for fp32 on an H200 (driver 580.159.04; 8192^3; medians of 5, in TFLOP/s; cuBLAS 51.2, the
 // arithmetic limit 66.9), all with 8 k a stage:
-// - Local memory hands out 128 bytes a clock and SM. A work-item's 8 x 8 sums take 16 values for 64 fma, which is all of
-// that: 44.9.
-//   16 x 8 take three quarters: 49.4 as 1 x 4 groups of 32 over 128 x 128; 47.6 as 8 x 16 over 2 x 2.
+// - 8 x 8 sums a work-item 44.9; 16 x 8 as 1 x 4 groups of 32 over 128 x 128 49.4; 8 x 16 over 2 x 2 47.6. That was put down to
+//   local memory, which hands out 128 bytes a clock and SM: 16 values for 64 fma would be all of that. It is half of
+//   that: each of the 2 + 2 reads of 16 bytes takes two clocks, not four, as work-items share addresses (seen in fp64, which reads
+//   the same addresses: add_packed). The operand reuse cache matters here too; its part of the difference was not measured.
 // - Two work-groups an SM hide each other's barriers: 256 x 128 and 128 x 256, one an SM, reach 46.5 at best.
 // - cp.async against loads through registers: 47.6 to 41.6 for the same tile. 3, 4 or 5 stages: all the same.
 // - Reading the next k ahead by hand, across the barrier too, was expected to hide 30 clocks a stage and lost 5 % (47.0): with 8
 //   addresses of A to keep, registers run out. kernels/matrix_packed.cl has them.
 // - Rows of B that cannot be copied 16 bytes at a time: 44.8.
 // Small products: 64 x 64 as 8 x 8 sums of two groups 31.0 at 1024^3, as 4 x 8 of four 29.1, one 128 x 128 tile an SM 17.8.
-// fp64: 8 x 8 sums take all that local memory hands out again: 22.4 of 33.4 with 128 x 128, 24.1 with 64 x 64; 12 x 8 would not
-// divide the items.
+// fp64: 22.4 of 33.4 with 128 x 128, 24.1 with 64 x 64; 12 x 8 would not divide the items. What limits it: add_packed.
 void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std::vector<Variant>& all) {
   const bool wide = problem.precision == Precision::fp64;
   std::vector<Tile> tiles;
@@ -72,7 +72,7 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std
   }
 }
 
-// kernels/matrix_packed.cl, fp32 on an H200 as above; TFLOP/s at 8192 and 16384, packing included; cuBLAS in the same session (its
+// kernels/matrix_packed.cl. fp32 on an H200 as above; TFLOP/s at 8192 and 16384, packing included; cuBLAS in the same session (its
 // kernel has 256 x 128 x 8 tiles, 3 stages) 50.9 and 53.7. The main loop of kernels/matrix.cl is 1169 instructions for 1024 fma
 // (the SASS of nvcc 13.0), so issue alone allows 58.6; it gives 49.7 and 49.5 to 50.3.
 // - Guards out of the loop (1118 instructions) and pointers that move on were expected to give 4 % and lost 4 % (47.8): all copies
@@ -87,21 +87,37 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std
 // - 16 k and 2 stages 52.4 and 53.7; 256 x 128 tiles 52.4 and 53.6; 128 x 256 51.4 and 52.6; 8 x 16 sums 50.4 and 52.0; 3 stages of
 // 8 k
 //   52.2 and 53.3. So 0.79 and 0.80 of the arithmetic limit, at 690 W of the device's 700.
+//
+// fp64 (for --kernel vector: tensor cores are faster), by a CUDA copy of the kernel on an H200, driver 580.159.04, at 8192, TFLOP/s
+// (no file kept): 25.5 with 128 x 128 tiles and 4 stages of 8 k, where kernels/matrix.cl gave 22.3 in the same session.
+// - Local memory was expected to be the limit (16 values of 8 bytes for 64 fma) and is not: its data pipe is 38 to 41 % busy (ncu),
+//   as a read of 16 bytes in which neighbouring work-items share addresses takes two wavefronts, not four. Reads of 8 bytes: 22.8.
+// - Registers are: 8 x 8 outer products from registers alone, no memory at all, reach 27.6 in plain order and 29.4 to and fro, at
+//   1, 2 or more work-groups an SM alike, where a chain of fma on few registers reaches 33.0. Three operands of 64 bits are more
+//   than the register file hands out in the two clocks an fma takes, unless one is in the reuse cache.
+// - Packed but neither of the next two 23.6; fma to and fro 24.8; the next k read ahead besides 25.5: 0.87 of what registers allow.
+// - 3 stages 25.1, and that is what 48 KiB, all the local memory of a work-group in OpenCL on NVIDIA, hold of these tiles. 128 x 64
+//   by 2 x 2 groups, two work-groups an SM, fit with 4 stages: 25.2. 64 x 64 24.6; 8 x 4 sums 23.0.
 void add_packed(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   // Packing reads and writes A once, and is a launch more: what 5 % of a product must pay for.
   constexpr double least_products = 8e9;
   constexpr std::uint64_t least_columns = 2048;
   const double products =
       static_cast<double>(problem.rows) * static_cast<double>(problem.columns) * static_cast<double>(problem.inner);
-  if (problem.columns % 4 != 0 || problem.columns < least_columns || products < least_products) return;
-  for (const Tile& tile : {Tile{128, 128, 16, 8, 1, 4, 2, 16}, Tile{128, 128, 16, 8, 1, 4, 4, 8}, Tile{256, 128, 16, 8, 2, 4, 4, 8},
-                           Tile{128, 256, 16, 8, 1, 8, 4, 8}}) {
+  const bool wide = problem.precision == Precision::fp64;
+  // Rows of B and C are moved 16 bytes at a time.
+  if (problem.columns % (wide ? 2 : 4) != 0 || problem.columns < least_columns || products < least_products) return;
+  const std::vector<Tile> of_fp32{
+      {128, 128, 16, 8, 1, 4, 2, 16}, {128, 128, 16, 8, 1, 4, 4, 8}, {256, 128, 16, 8, 2, 4, 4, 8}, {128, 256, 16, 8, 1, 8, 4, 8}};
+  const std::vector<Tile> of_fp64{{128, 128, 8, 8, 2, 4, 3, 8}, {128, 64, 8, 8, 2, 2, 4, 8}};
+  for (const Tile& tile : wide ? of_fp64 : of_fp32) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = of_tile(tile, "packed");
     made.file = "matrix_packed.cl";
     made.to_be_tried = made.packs_in_blocks = true;
     made.panel_rows = tile.rows;
     made.local = Bytes{tile.stages} * tile.inner * (tile.rows + tile.columns) * problem.element();
+    made.options += define("REAL64", wide);
     all.push_back(std::move(made));
   }
 }
@@ -156,7 +172,7 @@ void add_emulated(const Problem& problem, const Geometry& geometry, std::vector<
 
 void add_for_nvidia(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   if (problem.precision == Precision::fp64) add_tensor(problem, geometry, all);
-  if (problem.precision == Precision::fp32) add_packed(problem, geometry, all);
+  add_packed(problem, geometry, all);
   add_tiles(problem, geometry, true, all);
 }
 
