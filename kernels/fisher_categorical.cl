@@ -2,11 +2,12 @@
 // the sum of s s^T over S of them is diag(n) - n p^T - p n^T + S p p^T with n the number of each outcome: counts are all that scores say,
 // and a matrix costs S drawings and DIM^2 / 2 elements instead of S DIM^2 / 2 products.
 //
-// Given by -D: LANES (1: GPUs, 8: CPUs), DIM, and for GPUs POINTS (of a work-group), GROUP (work-items).
+// Given by -D: LANES (1: GPUs, 8: CPUs), DIM, and for GPUs POINTS (of a work-group), GROUP (work-items), ACROSS (those of them that work
+// side by side at one point, a power of two).
 #define REAL64 0
 #include "fisher_random.cl"
 
-#define TRIANGLE ((ulong)DIM * (DIM + 1) / 2)
+#define TRIANGLE (DIM * (DIM + 1) / 2)
 
 // (1/S) of the sum above at (i, j); q = n / S.
 inline float element(const float qi, const float qj, const float pi, const float pj, const bool diagonal) {
@@ -20,19 +21,18 @@ typedef __local const float* bounds_t;
 typedef const float* bounds_t;
 #endif
 
-// Outcome of a number in [0, 1): the first whose upper bound is above it; `bounds` grow to the sum of all. Halves of compile-time lengths: a
-// read, a comparison and an addition each; where the upper half is the shorter one, the last of the lower is asked twice.
-inline uint outcome(const bounds_t bounds, const float u) {
-  const float t = u * bounds[DIM - 1];
+// Where the outcome of a number below the last bound is: the first whose upper bound is above it. Halves of compile-time lengths: a read, a
+// comparison and an addition each; where the upper half is the shorter one, the last of the lower is asked twice.
+inline bounds_t outcome(const bounds_t bounds, const float t) {
   bounds_t at = bounds;
   UNROLL for (uint length = DIM - 1; length > 0; length /= 2) {
     const uint half_length = (length + 1) / 2;
     at = t >= at[half_length - 1] ? at + half_length : at;
   }
-  return (uint)(at - bounds);
+  return at;
 }
 
-// Four outcomes from a call of philox: numbers 4 * call ...
+// Four numbers from a call of philox: 4 * call ...
 inline void draw(const uints call, const ulong point, const uint key0, const uint key1, uints c[4]) {
   c[0] = call;
   c[1] = (uints)(0);
@@ -43,75 +43,99 @@ inline void draw(const uints call, const ulong point, const uint key0, const uin
 
 #if LANES == 1
 #define PITCH (DIM | 1)  // of a point: what different ones have at the same place then lies in different banks
+#define AT_A_TIME (GROUP / ACROSS)
+#define TABLE (DIM <= 64)  // of the places of elements; of larger matrices a row keeps work-items busy
+
+// One more of the outcome of `t`. The difference of addresses is taken of their low halves: half the instructions.
+inline void count(__local uint* counts, const bounds_t bounds, const float t) {
+  const uint distance = (uint)(ulong)outcome(bounds, t) - (uint)(ulong)bounds;
+  atomic_inc((__local uint*)((__local char*)counts + distance));
+}
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrices(__global const float* restrict params,
-                                                                            const ulong first, const ulong count,
+                                                                            const ulong first, const ulong count_of_points,
                                                                             __global float* restrict out, const ulong first_out,
                                                                             const ulong first_number, __global const uint* restrict units,
                                                                             const uint scores, const uint key0, const uint key1) {
-  __local float p[(POINTS + 1) * PITCH], bounds[(POINTS + 1) * PITCH];
+  __local float2 pq[POINTS * PITCH];  // p, and in the end q: read as one
+  __local float bounds[POINTS * PITCH];
   __local uint counts[POINTS * PITCH];
-  const uint id = (uint)get_local_id(0);
+  const uint id = (uint)get_local_id(0), across = id % ACROSS, down = id / ACROSS;
   const ulong begin = (ulong)get_group_id(0) * POINTS;
-  const uint points = (uint)min((ulong)POINTS, count - begin), size = points * PITCH;
+  const uint points = (uint)min((ulong)POINTS, count_of_points - begin);
+#if TABLE
+  __local uint places[TRIANGLE];  // how far into a point's pq its row's and, << 16, its column's is
+  for (uint i = id; i < DIM; i += GROUP) {
+    for (uint j = i; j < DIM; ++j) places[i * DIM - i * (i + 1) / 2 + j] = (i | j << 16) * sizeof(float2);
+  }
+#endif
   params += (first + begin) * DIM;
-  for (uint e = id; e < size; e += GROUP) {
-    const uint k = e % PITCH;
-    p[e] = k < DIM ? params[e / PITCH * DIM + k] : 0.0f;
-    counts[e] = 0;
+  for (uint m = down; m < points; m += AT_A_TIME) {
+    for (uint k = across; k < DIM; k += ACROSS) {
+      pq[m * PITCH + k].x = params[m * DIM + k];
+      counts[m * PITCH + k] = 0;
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   // The largest of each point goes where its last bound will be.
   for (uint m = id; m < points; m += GROUP) {
-    float largest = p[m * PITCH];
-    _Pragma("unroll 8") for (uint k = 1; k < DIM; ++k) largest = fmax(largest, p[m * PITCH + k]);
+    float largest = pq[m * PITCH].x;
+    _Pragma("unroll 8") for (uint k = 1; k < DIM; ++k) largest = fmax(largest, pq[m * PITCH + k].x);
     bounds[m * PITCH + DIM - 1] = largest;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint e = id; e < size; e += GROUP) p[e] = exp_of(p[e] - bounds[e / PITCH * PITCH + DIM - 1]);
+  for (uint m = down; m < points; m += AT_A_TIME) {
+    const float largest = bounds[m * PITCH + DIM - 1];
+    for (uint k = across; k < DIM; k += ACROSS) pq[m * PITCH + k].x = exp_of(pq[m * PITCH + k].x - largest);
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint m = id; m < points; m += GROUP) {
     float sum = 0.0f;
-    _Pragma("unroll 8") for (uint k = 0; k < DIM; ++k) bounds[m * PITCH + k] = sum += p[m * PITCH + k];
+    _Pragma("unroll 8") for (uint k = 0; k < DIM; ++k) bounds[m * PITCH + k] = sum += pq[m * PITCH + k].x;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint e = id; e < size; e += GROUP) p[e] /= bounds[e / PITCH * PITCH + DIM - 1];
-  const uint calls = (scores + 3) / 4;
-  for (uint e = id; e < points * calls; e += GROUP) {
-    const uint m = e / calls, call = e - m * calls;
-    uint c[4];
-    draw(call, first_number + begin + m, key0, key1, c);
-    UNROLL for (uint l = 0; l < 4; ++l) {
-      if (4 * call + l < scores)
-        atomic_add(&counts[m * PITCH + outcome(bounds + m * PITCH, uniform_of(c[l]))], 1u);
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  // q takes the place of the bounds.
-  for (uint e = id; e < size; e += GROUP) bounds[e] = (float)counts[e] / (float)scores;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  out += (first_out + begin) * TRIANGLE;
-  const uint triangle = DIM * (DIM + 1) / 2;
-  // Work-items go through all elements side by side, four at a time, which are written as one where they lie as that must.
-  const bool aligned = (first_out + begin) * TRIANGLE % 4 == 0;
-  for (uint e = 4 * id; e < points * triangle; e += 4 * GROUP) {
-    const uint m = e / triangle, in = e - m * triangle;
-    uint i = triangle_row(in, DIM), j = in - (i * DIM - i * (i - 1) / 2) + i;
-    __local const float *pm = p + m * PITCH, *qm = bounds + m * PITCH;
-    float pi = pm[i], qi = qm[i], some[4];
-    UNROLL for (uint l = 0; l < 4; ++l) {
-      some[l] = element(qi, qm[j], pi, pm[j], i == j);
-      if (++j == DIM) {
-        if (++i == DIM) i = 0, pm += PITCH, qm += PITCH;  // the next point; after the last, one that is not kept
-        j = i;
-        pi = pm[i], qi = qm[i];
+  for (uint m = down; m < points; m += AT_A_TIME) {
+    const bounds_t of_point = bounds + m * PITCH;
+    __local uint* const counted = counts + m * PITCH;
+    const float sum = of_point[DIM - 1];
+    for (uint call = across; 4 * call < scores; call += ACROSS) {
+      uint c[4];
+      draw(call, first_number + begin + m, key0, key1, c);
+      const uint left = scores - 4 * call;
+      if (left >= 4) {
+        UNROLL for (uint w = 0; w < 4; ++w) count(counted, of_point, uniform_of(c[w]) * sum);
+      } else {
+        UNROLL for (uint w = 0; w < 3; ++w) if (w < left) count(counted, of_point, uniform_of(c[w]) * sum);
       }
     }
-    if (aligned && e + 4 <= points * triangle) {
-      *(__global float4*)(out + e) = (float4)(some[0], some[1], some[2], some[3]);
-    } else {
-      for (uint l = 0; l < 4 && e + l < points * triangle; ++l) out[e + l] = some[l];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint m = down; m < points; m += AT_A_TIME) {
+    const float sum = bounds[m * PITCH + DIM - 1];
+    for (uint k = across; k < DIM; k += ACROSS) {
+      const uint e = m * PITCH + k;
+      pq[e] = (float2)(pq[e].x / sum, (float)counts[e] / (float)scores);
     }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out += (first_out + begin) * TRIANGLE;
+  for (uint m = down; m < points; m += AT_A_TIME) {
+    __local const float2* const of_point = pq + m * PITCH;
+    __global float* const to = out + m * TRIANGLE;
+#if TABLE
+    _Pragma("unroll 4") for (uint e = across; e < TRIANGLE; e += ACROSS) {
+      const uint place = places[e], i = place & 0xffff, j = place >> 16;
+      const float2 mine = *(__local const float2*)((__local const char*)of_point + i);
+      const float2 other = *(__local const float2*)((__local const char*)of_point + j);
+      to[e] = element(mine.y, other.y, mine.x, other.x, i == j);
+    }
+#else
+    for (uint i = 0; i < DIM; ++i) {
+      const float2 mine = of_point[i];
+      __global float* const row = to + (i * DIM - i * (i + 1) / 2);
+      for (uint j = i + across; j < DIM; j += ACROSS) row[j] = element(mine.y, of_point[j].y, mine.x, of_point[j].x, i == j);
+    }
+#endif
   }
 }
 #else
@@ -148,7 +172,7 @@ __kernel void matrices(__global const float* restrict params, const ulong first,
     for (uint w = 0; w < 4; ++w) {
       const reals u = uniform_of(c[w]);
       for (uint l = 0; l < LANES; ++l) {
-        if (4 * (call + l) + w < scores) ++counts[outcome(q, ((const float*)&u)[l])];
+        if (4 * (call + l) + w < scores) ++counts[outcome(q, ((const float*)&u)[l] * sum) - q];
       }
     }
   }

@@ -1,5 +1,5 @@
-// Functions that give the same bits on every device: fma, +, *, correctly rounded / and sqrt (an option at build time), ldexp and integers
-// only, in a fixed order. OpenCL's own exp, log, sin and cos differ between vendors by a few units in the last place.
+// Functions that give the same bits on every device: fma, +, *, correctly rounded / and sqrt (an option at build time) and integers only,
+// in a fixed order. OpenCL's own exp, log, sin and cos differ between vendors by a few units in the last place.
 //
 // Given by -D: REAL64 (0, 1), LANES (1: GPUs; 8: vectors of as many for CPUs).
 #pragma OPENCL FP_CONTRACT OFF
@@ -15,17 +15,23 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double real;
 #define R(x) x
+#define WHOLE long
+#define BIAS 1023
+#define DIGITS 52
 #else
 typedef float real;
 #define R(x) x##f
+#define WHOLE int
+#define BIAS 127
+#define DIGITS 23
 #endif
 
 #if LANES == 1
 typedef real reals;
 typedef uint uints;
 typedef int ints;
+typedef WHOLE wholes;
 #define LANE(x, l) (x)
-#define TO_INTS(x) convert_int(x)
 #else
 #if REAL64
 typedef JOIN(double, LANES) reals;
@@ -34,9 +40,23 @@ typedef JOIN(float, LANES) reals;
 #endif
 typedef JOIN(uint, LANES) uints;
 typedef JOIN(int, LANES) ints;
+typedef JOIN(WHOLE, LANES) wholes;
 #define LANE(x, l) (((real*)&(x))[l])
-#define TO_INTS(x) JOIN(convert_int, LANES)(x)
 #endif
+
+union bits {  // of as many numbers as a variable holds
+  reals number;
+  wholes whole;
+};
+
+// y 2^n of y around 1 and |n| below 220 (fp64: 1450), rounded once as ldexp does, by two factors whose bits are made: ldexp takes branches.
+inline reals scaled_by(const reals y, const reals n) {
+  // The last bits of the sum of an integer and 1.5 times the power of two that has as many digits are those of the integer.
+  const union bits none = {.number = (reals)(1.5f * (real)((WHOLE)1 << DIGITS))}, sum = {.number = n + none.number};
+  const wholes e = sum.whole - none.whole, first = e >> 1;
+  const union bits one = {.whole = (first + BIAS) << DIGITS}, other = {.whole = (e - first + BIAS) << DIGITS};
+  return y * one.number * other.number;
+}
 
 // e^x: x = n ln 2 + r, |r| <= ln 2 / 2, and the Taylor series of e^r, whose first term left out is 5e-9 (fp64: 4e-18) of it. ln 2 in two
 // parts, the first short enough that n times it is exact. Beyond +-1000 (+-100) the result is 0 or infinity, as it should be.
@@ -66,7 +86,7 @@ inline reals exp_of(const reals given) {
   y = fma(y, r, (reals)(R(0.5)));
   y = fma(y, r, (reals)(R(1.0)));
   y = fma(y, r, (reals)(R(1.0)));
-  const reals scaled = ldexp(y, TO_INTS(n));
+  const reals scaled = scaled_by(y, n);
   return given != given ? given : scaled;
 }
 

@@ -2,6 +2,7 @@
 #include "suites/fisher/points_kernels.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "lib/base/error.hpp"
@@ -45,10 +46,10 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
   if (problem.model == Model::softmax) {
     made.file = "fisher_categorical.cl";
     if (device.cpu) return made;
-    made.points = static_cast<unsigned>(std::clamp<std::uint64_t>(1024 / problem.dim, 8, 64));
-    made.points = 1u << (31 - __builtin_clz(made.points));
+    made.points = static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(512 / problem.dim, 4, 32)));
     made.threads = 128;
-    made.options += define("POINTS", made.points) + define("GROUP", made.threads);
+    made.options += define("POINTS", made.points) + define("GROUP", made.threads) +
+                    define("ACROSS", std::bit_floor(std::min<std::uint64_t>(32, problem.dim)));
     return made;
   }
   made.file = "fisher_models.cl";

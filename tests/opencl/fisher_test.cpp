@@ -83,7 +83,7 @@ TEST_CASE("design matrices of logistic and softmax regression give the expected 
 
 TEST_CASE("matrices from scores drawn at each point are those of the same words in float64, one digest for all") {
   const std::map<std::string, std::string> models{{"regime", "models"}, {"scores", "37"}};
-  for (const auto& [model, dim] : {std::pair{"softmax", "10"}, {"logistic", "27"}, {"gaussian", "72"}}) {
+  for (const auto& [model, dim] : {std::pair{"softmax", "10"}, {"softmax", "70"}, {"logistic", "27"}, {"gaussian", "72"}}) {
     auto options = models;
     options["model"] = model;
     options["dim"] = dim;
