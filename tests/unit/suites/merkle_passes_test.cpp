@@ -86,11 +86,19 @@ TEST_CASE("end to end, a tree larger than the device goes through two slots in p
   CHECK(plan.total() == capacity_small.resident);
 }
 
-TEST_CASE("end to end, a medium tree has at least eight pieces for each of four devices, of at least a mebibyte") {
-  const Geometry tree = Geometry::of(std::uint64_t{1} << 22);  // 128 MiB
-  const Capacity c = capacity(traits(false, 16 * gib, 4 * gib), TreeKind::plain, tree, Mode::end_to_end);
-  CHECK(tree.items / c.pipeline >= 32);
-  CHECK(c.pipeline * (digest_bytes << tree.height) >= (1u << 20));
+TEST_CASE("end to end, pieces are large enough to hide what each costs, and as many as overlap uploads with compute") {
+  constexpr Bytes mib = 1 << 20;
+  const auto piece_of = [](std::uint64_t leaves, bool cpu) {
+    const Geometry tree = Geometry::of(leaves);
+    return capacity(traits(cpu, 16 * gib, 4 * gib), TreeKind::plain, tree, Mode::end_to_end).pipeline *
+           (digest_bytes << tree.height);
+  };
+  CHECK(piece_of(1 << 18, false) == 4 * mib);  // of 8
+  CHECK(piece_of(1 << 22, false) == 8 * mib);  // of 128
+  CHECK(piece_of(1 << 24, false) == 16 * mib);
+  CHECK(piece_of(1 << 28, false) == 32 * mib);
+  CHECK(piece_of(1 << 18, true) == mib);
+  CHECK(piece_of(1 << 24, true) == 8 * mib);
   const Geometry tiny = Geometry::of(100);
   CHECK(capacity(traits(false, 16 * gib, 4 * gib), TreeKind::plain, tiny, Mode::end_to_end).pipeline == tiny.items);
 }
