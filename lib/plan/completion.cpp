@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "lib/plan/cost_model.hpp"
 #include "lib/plan/water_fill.hpp"
 
 namespace mgpu {
@@ -24,6 +25,7 @@ struct Model {  // of a device; seconds, bytes/s
   double up = kInfinite, down = kInfinite;  // its own link
   double rate = 0;                          // items/s, pipelined, on its own link
   double pipeline = kInfinite;              // items a slice
+  double fills = 0;                         // items; a smaller slice takes no less time
 };
 
 // What a device does in a set: seconds a slice and seconds an item of its stages.
@@ -70,6 +72,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     if (device.down > 0) model.down = device.down;
     model.rate = rates[i];
     if (device.pipeline > 0) model.pipeline = static_cast<double>(std::min(device.pipeline, device.fits));
+    model.fills = items_that_fill(device);
     models_.push_back(model);
   }
   // Best first: those that would do an even share soonest, which weighs what is fixed as well.
@@ -122,7 +125,8 @@ double Completion::pieces(const Model& model, const Stages& stages, double items
   const double granules = std::max(1.0, std::floor(items / static_cast<double>(request_.granularity)));
   if (!(slice_cost > 0)) return fewest;
   const double best = std::round(std::sqrt(std::max(0.0, items * (stages.first - stages.per_slice) / slice_cost)));
-  return std::max(fewest, std::min({best, granules, kMostPieces}));
+  const double most = model.fills > 0 ? std::floor(items / model.fills) : kMostPieces;
+  return std::max(fewest, std::min({best, granules, most, kMostPieces}));
 }
 
 CompletionPlan Completion::with(std::size_t count) const {

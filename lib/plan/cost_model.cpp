@@ -63,8 +63,10 @@ Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device) {
   return std::max(Nanos{}, transfers_decide ? device.transfer : device.launch);
 }
 
+double items_that_fill(const DeviceEstimate& device) { return seconds(device.least - device.launch) * device.items_per_s; }
+
 double pieces_that_fill(const DeviceEstimate& device, double items, double most) {
-  const double fills = seconds(device.least - device.launch) * device.items_per_s;  // items
+  const double fills = items_that_fill(device);
   return fills > 0 ? std::clamp(std::floor(items / fills), 1.0, most) : most;
 }
 

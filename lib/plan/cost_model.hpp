@@ -26,6 +26,9 @@ Speeds estimated_speeds(const PlanRequest& request);
 // What one more slice costs the queue that decides the device's rate; 0 when not known.
 Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device);
 
+// The largest slice that takes the device no longer than a smaller one: it leaves part of it idle. 0 or less: none is known.
+double items_that_fill(const DeviceEstimate& device);
+
 // Of pieces of `items` items in all, how many at most (1 to `most`) are large enough to keep the device busy: smaller ones take no less
 // time. `most` when that is not known.
 double pieces_that_fill(const DeviceEstimate& device, double items, double most);

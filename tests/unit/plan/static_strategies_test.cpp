@@ -173,6 +173,17 @@ TEST_CASE("latency cuts pieces so that transfers overlap, no smaller than their 
   CHECK(problem.run("latency").slices[0].size() == 128);
 }
 
+TEST_CASE("latency cuts no pieces that a device is not busy with") {
+  Problem problem(64, {1000}, 1);
+  problem.request.mode = Mode::end_to_end;
+  problem.request.cost = {1, 1, 0, 0};
+  problem.devices[0].up = problem.devices[0].down = 1000;
+  problem.devices[0].launch = 10us;
+  CHECK(completion(problem).pieces[0] > 16);
+  problem.devices[0].least = 4ms + 10us;  // as long as 4 items take
+  CHECK(completion(problem).pieces[0] == 16);
+}
+
 TEST_CASE("latency comes to an end where a device asks for exactly its part of the link") {
   // A third of 10 GB/s is rounded up once and down once: the search for the fair part went to and fro for ever.
   Problem problem(1'000'000, {2.7e9, 1.5e9, 1e9});
