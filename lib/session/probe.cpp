@@ -91,12 +91,13 @@ Execution read(const RawSample& sample, std::size_t devices) {
   for (const RawBatch& batch : sample.batches) {
     if (batch.slice == kPrepare)
       execution.replicated = std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
-    if (batch.slice == 1) execution.crowded[batch.device.value] = extent_of(batch, CommandKind::compute).length();
+    if (batch.slice == 1) execution.crowded[batch.device.value] = kernels_of(batch);
     if (batch.slice != 0) continue;
     Extent all;
     for (const CommandKind kind : {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
       const Extent stage = extent_of(batch, kind);
-      execution.stages[batch.device.value][static_cast<std::size_t>(kind)] = stage.length();
+      execution.stages[batch.device.value][static_cast<std::size_t>(kind)] =
+          kind == CommandKind::compute ? kernels_of(batch) : stage.length();
       if (stage.end > 0) all = {std::min(all.begin, stage.begin), std::max(all.end, stage.end)};
     }
     for (const RawCommand& command : batch.commands) {
@@ -154,6 +155,23 @@ Nanos least_of(const SmallSlices& slices, Items piece) {
 }
 
 }  // namespace
+
+Nanos kernels_of(const RawBatch& batch) {
+  std::vector<const RawCommand*> kernels;
+  for (const RawCommand& command : batch.commands) {
+    if (command.kind == CommandKind::compute) kernels.push_back(&command);
+  }
+  std::sort(kernels.begin(), kernels.end(), [](const auto* a, const auto* b) { return a->started < b->started; });
+  const std::uint64_t uploaded = extent_of(batch, CommandKind::upload).end;
+  Extent all;
+  std::uint64_t waited = 0;
+  for (const RawCommand* kernel : kernels) {
+    const std::uint64_t until = std::min(kernel->started, uploaded);
+    if (all.end > 0 && until > all.end) waited += until - all.end;
+    all = {std::min(all.begin, kernel->started), std::max(all.end, kernel->ended)};
+  }
+  return all.length() - Nanos{static_cast<std::int64_t>(waited)};
+}
 
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s) {
   if (at_large <= Nanos{} || large == 0) return {};

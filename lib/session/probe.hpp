@@ -60,6 +60,10 @@ inline bool needs_full_rate(const Shape& shape, const ProbeSize& size) {
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
                 std::optional<Nanos> timeout);
 
+// From the first kernel's start to the last one's end, without the gaps in which kernels wait for uploads of their own slice (msm
+// sorts scalars while points are on their way): behind another slice's kernels nothing is seen of those.
+Nanos kernels_of(const RawBatch& batch);
+
 // The two medians of a queue as a line. `full_per_item_s`: what an item costs on a full device, 0 when not known. That is the slope
 // unless the line is half as steep again: the device is then slower than it was. Small slices can be steeper, as they make less of
 // a device, or flat. Noise can make a line fall: without such a figure all `items` are then taken to cost as much once more.

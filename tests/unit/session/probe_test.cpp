@@ -73,6 +73,23 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(estimate_of({}, 0, cost, Mode::resident, false, 0).items_per_s == 0);
 }
 
+TEST_CASE("what kernels wait for their own uploads is no work of theirs, other gaps are") {
+  RawBatch batch;
+  const auto add = [&](CommandKind kind, std::uint64_t started, std::uint64_t ended) {
+    batch.commands.emplace_back();
+    batch.commands.back().kind = kind;
+    batch.commands.back().started = started;
+    batch.commands.back().ended = ended;
+  };
+  add(CommandKind::upload, 0, 10);
+  add(CommandKind::compute, 12, 20);
+  add(CommandKind::upload, 10, 90);
+  add(CommandKind::compute, 95, 120);  // 70 of 75 ns it waited for bytes
+  add(CommandKind::compute, 125, 200);
+  CHECK(kernels_of(batch) == Nanos{200 - 12 - 70});
+  CHECK(kernels_of({}) == Nanos{});
+}
+
 TEST_CASE("a share of the items that is hardly a granule cannot show what a slice costs") {
   Shape shape;
   shape.items = 1000;
