@@ -22,14 +22,13 @@ constexpr Items kPiecesOfShare = 8;  // the first upload and the last download o
 constexpr Items kPiecesInAll = 128;  // one device of 1,024 alone should not be given 8,192
 constexpr Items kMostSlices = 1'000'000;
 
-// Sums of 1, i and i^2 over a set of items, modulo 2^64, and the number of slices it came in.
+// Sums of 1, i and i^2 over a set of items, modulo 2^64.
 struct Sums {
-  std::uint64_t items = 0, numbers = 0, squares = 0, slices = 0;
+  std::uint64_t items = 0, numbers = 0, squares = 0;
   void operator+=(const Sums& other) {
     items += other.items;
     numbers += other.numbers;
     squares += other.squares;
-    slices += other.slices;
   }
 };
 
@@ -37,7 +36,7 @@ struct Sums {
 Sums sums_below(std::uint64_t n) {
   if (n == 0) return {};
   std::uint64_t half = (n % 2 == 0 ? n : n - 1) / 2, odd = n % 2 == 0 ? n - 1 : n, third = 2 * n - 1;
-  Sums sums{n, half * odd, 0, 0};
+  Sums sums{n, half * odd, 0};
   for (std::uint64_t* factor : {&half, &odd, &third}) {
     if (*factor % 3 != 0) continue;
     *factor /= 3;
@@ -52,7 +51,7 @@ Sums sums_by_doubling(std::uint64_t n) {
   Sums s;
   for (int bit = 63; bit >= 0; --bit) {
     const std::uint64_t m = s.items;
-    s = {2 * m, 2 * s.numbers + m * m, 2 * s.squares + 2 * m * s.numbers + m * m * m, 0};
+    s = {2 * m, 2 * s.numbers + m * m, 2 * s.squares + 2 * m * s.numbers + m * m * m};
     if (((n >> bit) & 1) == 0) continue;
     s.numbers += s.items;
     s.squares += s.items * s.items;
@@ -65,6 +64,14 @@ std::string digest_of(const Sums& s) { return fmt::format("{:016x}{:016x}{:016x}
 
 Bytes bytes_of(double per_item, Items items) { return static_cast<Bytes>(std::llround(per_item * static_cast<double>(items))); }
 
+// Of slices that follow one another. Also of those that a faulty program computes twice: IntervalSet refuses them.
+std::size_t parts_of(std::vector<Slice>& slices) {
+  std::sort(slices.begin(), slices.end());
+  std::size_t parts = 0;
+  for (std::size_t i = 0; i < slices.size(); ++i) parts += i == 0 || slices[i].begin != slices[i - 1].end ? 1 : 0;
+  return parts;
+}
+
 // "sum" adds the sums over a slice to what the device holds; "collect" takes as long as its argument says.
 FakeKernels scenario_kernels() {
   FakeKernelCode sum, collect;
@@ -72,7 +79,7 @@ FakeKernels scenario_kernels() {
     const auto held = std::get<std::span<std::byte>>(args[0]);
     Sums sums, below = sums_below(std::get<std::uint64_t>(args[1])), upto = sums_below(std::get<std::uint64_t>(args[2]));
     std::memcpy(&sums, held.data(), sizeof sums);
-    sums += {upto.items - below.items, upto.numbers - below.numbers, upto.squares - below.squares, 1};
+    sums += {upto.items - below.items, upto.numbers - below.numbers, upto.squares - below.squares};
     std::memcpy(held.data(), &sums, sizeof sums);
   };
   sum.ops = [](const Grid&, std::span<const FakeArg> args) {
@@ -122,15 +129,19 @@ class ScenarioWorkload final : public Workload {
   }
 
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity&) override {
-    return std::make_unique<Program>(*this, device, scenario_.devices.at(index.value).estimate.fixed, mode);
+    return std::make_unique<Program>(*this, device, index, mode);
   }
 
   std::span<const std::byte> transfer_memory() const override { return {}; }
-  void begin_sample() override { sums_ = {}; }
+  void begin_sample() override {
+    sums_ = {};
+    taken_.assign(scenario_.devices.size(), {});
+  }
   bool merge_on_device(const DeviceTraits&) const override { return false; }
   void merge() override {
-    const MergeEstimate& cost = scenario_.work.merge;
-    backend_.spend(cost.fixed + cost.per_slice * static_cast<std::int64_t>(sums_.slices));
+    std::size_t parts = 0;
+    for (std::vector<Slice>& taken : taken_) parts += parts_of(taken);
+    backend_.spend(scenario_.work.merge.of(parts));
   }
   std::string digest() const override { return digest_of(sums_); }
   Verdict verify(VerifyLevel, std::uint64_t) override {
@@ -146,9 +157,10 @@ class ScenarioWorkload final : public Workload {
  private:
   class Program final : public DeviceProgram {
    public:
-    Program(ScenarioWorkload& workload, DeviceResources& device, Nanos fixed, Mode mode)
+    Program(ScenarioWorkload& workload, DeviceResources& device, DeviceIndex index, Mode mode)
         : workload_(workload),
-          fixed_(fixed),
+          index_(index),
+          fixed_(workload.scenario_.devices.at(index.value).estimate.fixed),
           end_to_end_(mode == Mode::end_to_end),
           sum_(device.kernel("", "sum", "")),
           collect_(device.kernel("", "collect", "")),
@@ -157,12 +169,14 @@ class ScenarioWorkload final : public Workload {
     void load(Stream&) override {}
     void prepare(Stream& stream) override {
       hold({});
+      uncollected_ = {};
       if (end_to_end_ && cost().replicated > 0) fake_transfer(stream, CommandKind::upload, cost().replicated);
     }
     void enqueue(const Slice& slice, unsigned, Stream& stream) override {
       transfer(stream, CommandKind::upload, bytes_of(cost().in_bytes, slice.size()));
       stream.launch(*sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}});
       transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
+      uncollected_.push_back(slice);
     }
     void collect(Stream& stream) override {
       if (fixed_ > Nanos{}) stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed_.count())});
@@ -173,6 +187,9 @@ class ScenarioWorkload final : public Workload {
       hold({});
       const std::lock_guard lock(workload_.mutex_);
       workload_.sums_ += sums;
+      std::vector<Slice>& taken = workload_.taken_[index_.value];
+      taken.insert(taken.end(), uncollected_.begin(), uncollected_.end());
+      uncollected_.clear();
     }
     void publish(Stream&) override {}
     void published() override {}
@@ -187,10 +204,12 @@ class ScenarioWorkload final : public Workload {
     }
 
     ScenarioWorkload& workload_;
+    DeviceIndex index_;
     Nanos fixed_;
     bool end_to_end_;
     std::unique_ptr<Kernel> sum_, collect_;
     std::unique_ptr<Buffer> held_;
+    std::vector<Slice> uncollected_;
   };
 
   Scenario scenario_;
@@ -198,6 +217,7 @@ class ScenarioWorkload final : public Workload {
   Shape shape_;
   std::mutex mutex_;
   Sums sums_;
+  std::vector<std::vector<Slice>> taken_;  // by each device
 };
 
 Device facts_of(const ScenarioDevice& device, std::size_t index) {

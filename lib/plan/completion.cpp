@@ -134,7 +134,7 @@ CompletionPlan Completion::with(std::size_t count) const {
   const double burst_down = level(request_.link_down, count, [](const Model& m) { return m.down; });
   const double steady_up = level(request_.link_up, count, [&](const Model& m) { return std::min(m.up, m.rate * in_); });
   const double steady_down = level(request_.link_down, count, [&](const Model& m) { return std::min(m.down, m.rate * out_); });
-  const double work = static_cast<double>(request_.items), merge_slice = seconds(request_.merge.per_slice);
+  const double work = static_cast<double>(request_.items);
   std::vector<Stages> costs;
   double rates = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -150,7 +150,7 @@ CompletionPlan Completion::with(std::size_t count) const {
     for (std::size_t i = 0; i < count; ++i) {
       const Stages& s = costs[i];
       const double items = round == 0 ? work / s.per_slice / rates : water.amounts[i];
-      const double more = pieces(models_[i], s, items, s.slice + merge_slice * static_cast<double>(count));
+      const double more = pieces(models_[i], s, items, s.slice);
       changed |= more != slices[i];
       slices[i] = more;
       const double further = more - 1;
@@ -159,13 +159,14 @@ CompletionPlan Completion::with(std::size_t count) const {
     if (changed) water = water_fill(work, terms);
   }
   CompletionPlan plan{std::vector<double>(request_.devices.size(), 0), std::vector<double>(request_.devices.size(), 0), water.end};
+  std::size_t parts = 0;  // each device's pieces are neighbours
   for (std::size_t i = 0; i < count; ++i) {
     if (!(water.amounts[i] > 0)) continue;
     plan.items[models_[i].index] = water.amounts[i];
     plan.pieces[models_[i].index] = slices[i];
-    plan.seconds += merge_slice * slices[i];
+    ++parts;
   }
-  plan.seconds += seconds(request_.merge.fixed);
+  plan.seconds += seconds(request_.merge.of(parts));
   return plan;
 }
 

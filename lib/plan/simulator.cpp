@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/interval_set.hpp"
 #include "lib/plan/queue_model.hpp"
 
 namespace mgpu {
@@ -86,6 +87,7 @@ class Simulator {
     bool waiting = false;        // in waiting_
     std::uint64_t asked_at = 0;  // version of the last answer that was no slice
     Nanos previous_end{};
+    IntervalSet taken;
   };
 
   bool transfers() const { return request_.mode != Mode::resident; }
@@ -196,6 +198,7 @@ class Simulator {
     unit.uncollected = true;
     result_.devices[i].items += slice.size();
     ++result_.devices[i].slices;
+    unit.taken.add(slice);
   }
 
   void start_collect(std::uint32_t i) {
@@ -242,14 +245,14 @@ class Simulator {
   }
 
   Simulation summary() {
-    std::size_t slices = 0;
+    std::size_t parts = 0;
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       SimulatedDevice& device = result_.devices[i];
       device.busy = model_.busy({i});
-      slices += device.slices;
+      parts += units_[i].taken.ranges();
       result_.makespan = std::max(result_.makespan, device.finish);
     }
-    result_.merge = request_.merge.fixed + request_.merge.per_slice * static_cast<std::int64_t>(slices);
+    result_.merge = request_.merge.of(parts);
     result_.makespan += result_.merge;
     return std::move(result_);
   }

@@ -19,8 +19,8 @@ struct Slice {
   constexpr auto operator<=>(const Slice&) const = default;
 };
 
-// What a sample times: all inputs on the devices before it; those that change from run to run uploaded inside it (msm: the points stay,
-// scalars are uploaded); everything transferred inside it.
+// What a sample times: all inputs on the devices before it; those that change from run to run uploaded inside it (msm: the points
+// stay, scalars are uploaded); everything transferred inside it.
 enum class Mode { resident, scalars, end_to_end };
 const char* to_string(Mode mode);  // "resident", "scalars", "end_to_end"
 
@@ -31,8 +31,8 @@ struct ItemCost {
 };
 
 // What a strategy is told about one device. A slice of k items takes transfer + k * in_bytes / up in its upload queue, launch + k /
-// items_per_s but at least `least` in its compute queue, and transfer + k * out_bytes / down in its download queue; resident samples
-// only compute. Rates are those of the device at work beside the others of the set. 0: not known.
+// items_per_s but at least `least` in its compute queue, and transfer + k * out_bytes / down in its download queue; resident
+// samples only compute. Rates are those of the device at work beside the others of the set. 0: not known.
 struct DeviceEstimate {
   double items_per_s = 0;   // what one item more adds: kernels alone, transfers not counted
   double score = 0;         // the static score, 0-100
@@ -47,8 +47,11 @@ struct DeviceEstimate {
   bool reserve = false;     // a fall-back: given work only when no other device is left
 };
 
-struct MergeEstimate {  // of combining the partials of all slices on the host
-  Nanos fixed{}, per_slice{};
+// Of combining what devices made, on the host. Slices of one device that are neighbours are combined there and make one part; where
+// a single part is all, nothing is left to combine.
+struct MergeEstimate {
+  Nanos fixed{}, per_slice{};  // per_slice: of a part
+  Nanos of(std::size_t parts) const { return fixed + per_slice * static_cast<std::int64_t>(parts > 1 ? parts : 0); }
 };
 
 struct PlanRequest {

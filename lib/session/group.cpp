@@ -208,8 +208,8 @@ void Group::add_known_costs(std::size_t index, ProbeSize& size) {
   const auto per_item = [](double amount, double rate) { return rate > 0 ? amount / rate : 0; };
   const double compute = full == rates_.end() ? 0 : per_item(cost.ops, full->second.ops_per_s);
   size.full_per_item_s.push_back(device.handicap.slows_always() ? compute * device.handicap.slow : compute);
-  size.up_per_item_s.push_back(calibrated ? per_item(cost.in_bytes, known[index]->pinned_up) : 0);
-  size.down_per_item_s.push_back(calibrated ? per_item(cost.out_bytes, known[index]->pinned_down) : 0);
+  size.up_per_byte_s.push_back(calibrated ? per_item(1, known[index]->pinned_up) : 0);
+  size.down_per_byte_s.push_back(calibrated ? per_item(1, known[index]->pinned_down) : 0);
 }
 
 Probe Group::probe_together(std::size_t first, std::size_t count) {

@@ -75,6 +75,7 @@ Extent extent_of(const RawBatch& batch, CommandKind kind) {
 // One execution: the time of each queue of each device, and the rest of the sample.
 struct Execution {
   std::vector<std::array<Nanos, 3>> stages;  // of the first slice, by CommandKind
+  std::vector<std::array<Bytes, 3>> bytes;   // likewise
   std::vector<std::vector<Nanos>> kernels;   // of the first slice, one by one
   std::vector<Nanos> crowded;                // kernels of the second slice, in all: others are copied meanwhile
   Nanos replicated{};                        // uploads before it, on the device that took longest
@@ -85,6 +86,7 @@ struct Execution {
 Execution read(const RawSample& sample, std::size_t devices) {
   Execution execution;
   execution.stages.resize(devices);
+  execution.bytes.resize(devices);
   execution.kernels.resize(devices);
   execution.crowded.resize(devices);
   Nanos longest{};
@@ -101,6 +103,7 @@ Execution read(const RawSample& sample, std::size_t devices) {
       if (stage.end > 0) all = {std::min(all.begin, stage.begin), std::max(all.end, stage.end)};
     }
     for (const RawCommand& command : batch.commands) {
+      execution.bytes[batch.device.value][static_cast<std::size_t>(command.kind)] += command.bytes;
       if (command.kind == CommandKind::compute)
         execution.kernels[batch.device.value].push_back(Nanos{static_cast<std::int64_t>(command.ended - command.started)});
     }
@@ -220,19 +223,23 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   }
   const auto& of_small = seen[at_small].empty() ? seen[at_large] : seen[at_small];
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto cost = [&](CommandKind kind, double full_per_item_s) {
-      const auto at = [&](const Execution& execution) { return execution.stages[i][static_cast<std::size_t>(kind)]; };
-      const Nanos longer = median_of(seen[at_large], at);
-      if (kind == CommandKind::compute || full_per_item_s == 0 || longer > kShortCopy)
-        return fit_stage(small, median_of(of_small, at), large, longer, shape.items,
-                         kind == CommandKind::compute ? full_per_item_s : 0);
-      return fit_stage(large, longer, large, longer, shape.items, full_per_item_s);
+    const auto time_of = [&](const std::vector<Execution>& executions, CommandKind kind) {
+      return median_of(executions, [&](const Execution& execution) { return execution.stages[i][static_cast<std::size_t>(kind)]; });
+    };
+    const auto copy = [&](CommandKind kind, double full_per_byte_s) {
+      const auto bytes_of = [&](const Execution& execution) { return execution.bytes[i][static_cast<std::size_t>(kind)]; };
+      const Bytes fewer = bytes_of(of_small.front()), more = bytes_of(seen[at_large].front());
+      const Nanos longer = time_of(seen[at_large], kind);
+      if (full_per_byte_s == 0 || longer > kShortCopy)
+        return fit_stage(fewer, time_of(of_small, kind), more, longer, more / large * shape.items, 0);
+      return fit_stage(more, longer, more, longer, more, full_per_byte_s);
     };
     const auto known = [&](const std::vector<double>& figures) { return i < figures.size() ? figures[i] : 0; };
-    StageCost compute = cost(CommandKind::compute, known(size.full_per_item_s));
+    StageCost compute = fit_stage(small, time_of(of_small, CommandKind::compute), large,
+                                  time_of(seen[at_large], CommandKind::compute), shape.items, known(size.full_per_item_s));
     if (size.full_is_least) compute.per_item_s = std::max(compute.per_item_s, known(size.full_per_item_s));
-    probe.devices.push_back({cost(CommandKind::upload, known(size.up_per_item_s)), compute,
-                             cost(CommandKind::download, known(size.down_per_item_s)),
+    probe.devices.push_back({copy(CommandKind::upload, known(size.up_per_byte_s)), compute,
+                             copy(CommandKind::download, known(size.down_per_byte_s)),
                              small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
   const auto makespan = [](const Execution& execution) { return execution.makespan; };
@@ -254,7 +261,7 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   double per_item = device.compute.per_item_s;
   if (mode == Mode::resident || copies_with_cores) {
     // Nothing overlaps, so the samples themselves say what a further slice costs; what its queues cost besides is paid once.
-    per_item += device.upload.per_item_s + device.download.per_item_s;
+    per_item += device.upload.per_item_s * cost.in_bytes + device.download.per_item_s * cost.out_bytes;
     estimate.launch = probe.next_slice;
     const bool one_size = device.kernels.small == device.kernels.large;  // says nothing of a launch
     if (one_size && copies_with_cores) {
@@ -265,16 +272,14 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
     estimate.fixed += std::max(Nanos{}, device.upload.fixed + compute + device.download.fixed - probe.next_slice);
   } else {
-    const auto bytes_per_s = [](double bytes, const StageCost& stage) {
-      return stage.per_item_s > 0 ? bytes / stage.per_item_s : 0;
-    };
+    const auto bytes_per_s = [](const StageCost& copy) { return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0; };
     estimate.fixed = std::max(Nanos{}, probe.fixed - probe.replicated);  // whoever predicts counts that by its bytes
     const SmallSlices& small = device.kernels;
     const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
     estimate.launch = small.crowding + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
     estimate.least = small.crowding + least_of(small, piece);
-    estimate.up = bytes_per_s(cost.in_bytes, device.upload);
-    estimate.down = bytes_per_s(cost.out_bytes, device.download);
+    estimate.up = bytes_per_s(device.upload);
+    estimate.down = bytes_per_s(device.download);
     estimate.transfer = std::max(device.upload.fixed, device.download.fixed);
   }
   estimate.items_per_s = per_item > 0 ? 1 / per_item : 0;

@@ -9,7 +9,7 @@
 
 namespace mgpu {
 
-// Time of a queue for a slice of k items: fixed + k * per_item_s.
+// Time of a queue for a slice of k items (copies: bytes): fixed + k * per_item_s.
 struct StageCost {
   Nanos fixed{};
   double per_item_s = 0;  // 0: the queue has nothing to do
@@ -25,6 +25,7 @@ struct SmallSlices {
 };
 
 struct ProbedDevice {
+  // Copies per byte: of an item they are not the same everywhere, as slices of some problems share inputs (tiles of a product).
   StageCost upload, compute, download;
   SmallSlices kernels = {};
 };
@@ -44,7 +45,7 @@ struct ProbeSize {
   Items most = 0;                                                // items
   std::vector<double> full_per_item_s = {};                      // per member: see fit_stage; empty: not known
   bool full_is_least = false;                                    // no item costs less than that, whatever slices show
-  std::vector<double> up_per_item_s = {}, down_per_item_s = {};  // likewise, of its own link as calibrated
+  std::vector<double> up_per_byte_s = {}, down_per_byte_s = {};  // likewise, of its own link as calibrated
 };
 
 // Do probes of the problem say too little of it? The share may be so small beside a granule that a small slice and a large one are

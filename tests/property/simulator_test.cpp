@@ -106,7 +106,8 @@ TEST_CASE("every simulation does all the work, no faster than the rates and the 
         CHECK(static_cast<double>(device.busy.count()) >= compute - static_cast<double>(device.slices));
       }
       CHECK(items == request.items);
-      CHECK(simulated.merge == request.merge.fixed + request.merge.per_slice * static_cast<std::int64_t>(slices));
+      CHECK(simulated.merge >= request.merge.of(used > 1 ? static_cast<std::size_t>(used) : 0));
+      CHECK(simulated.merge <= request.merge.of(slices));
       CHECK(simulated.makespan == last + simulated.merge);
       const auto took = static_cast<double>(last.count());
       const auto all = static_cast<double>(request.items), rounding = static_cast<double>(slices) + 1;

@@ -125,9 +125,9 @@ TEST_CASE("latency leaves out the device whose fixed time is beyond the end") {
 
 TEST_CASE("latency uses one device where work is too little for two") {
   Problem problem(100, {100, 100});
-  problem.request.merge.per_slice = 400ms;  // dearer than the half second a second device would save
+  problem.request.merge.per_slice = 200ms;  // two of them are less than the half second a second device saves
   CHECK(shares_of(problem, "latency") == Shares{50, 50});
-  problem.request.merge.per_slice = 600ms;
+  problem.request.merge.per_slice = 300ms;
   CHECK(shares_of(problem, "latency") == Shares{100, 0});
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   probe.next_slice = microseconds(3);
   probe.replicated = microseconds(2);
   const SmallSlices slices{10, 40, microseconds(30), microseconds(60), microseconds(15), 0.6e-6, microseconds(2)};
-  probe.devices.push_back({{microseconds(10), 2e-6}, {microseconds(20), 1e-6}, {microseconds(5), 0.5e-6}, slices});
+  probe.devices.push_back({{microseconds(10), 2e-9}, {microseconds(20), 1e-6}, {microseconds(5), 5e-9}, slices});
   ItemCost cost;
   cost.in_bytes = 1000;
   cost.out_bytes = 100;
