@@ -77,7 +77,7 @@ ExitCode cmd_plan(const Context& context) {
   if (context.invocation.arguments.size() != 1) {
     throw Error(ErrorKind::usage, "plan: accepted: the name of one suite; see mgpu-bench plan --help");
   }
-  RunRequest request = read_run_request(settings, context.invocation.arguments, context.suites, host_memory());
+  RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   if (request.session.problems.size() != 1) throw Error(ErrorKind::usage, "--size: plan takes one size");
   const std::unique_ptr<Backend> backend = context.make_backend();
   DeviceSet set = choose_devices(*backend, settings, context.environment);
