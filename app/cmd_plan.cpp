@@ -10,6 +10,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/report/json_text.hpp"
 #include "lib/session/planning.hpp"
 
 namespace mgpu {
@@ -67,7 +68,7 @@ std::string as_json(const SessionOptions& session, std::span<const PlannedCase> 
                     {"reasons", planned.choice.reasons},
                     {"considered", considered}});
   }
-  return Json{{"plans", list}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return indented_json({{"plans", list}});
 }
 
 }  // namespace
