@@ -18,7 +18,8 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kCommands = "devices, calibrate, list, run, plan, simulate, report, compare, trace, schema, completion, manual";
+constexpr const char* kCommands =
+    "devices, calibrate, list, run, plan, simulate, report, compare, trace, schema, completion, manual";
 
 constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
@@ -284,10 +285,12 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span
   if (no_command && argv.size() > 1 && !argv[1].starts_with('-')) {
     return fmt::format("there is no command {}; accepted: {}", in_quotes(argv[1]), kCommands);
   }
+  const std::vector<std::string> extra = app.remaining(true);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    const std::vector<std::string> extra = app.remaining(true);
     return fmt::format("there is no option {}", in_quotes(extra.empty() ? what : extra.front()));
   }
+  // The value of an option that there is not was taken for one argument too many.
+  if (!extra.empty() && extra.front().starts_with('-')) return fmt::format("there is no option {}", in_quotes(extra.front()));
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && no_command) {
     return fmt::format("a command is required; accepted: {}", kCommands);
   }

@@ -11,6 +11,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/capability_json.hpp"
+#include "lib/report/json_text.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/session/tune.hpp"
 
@@ -123,7 +124,7 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
                   {"noise", floors},
                   {"ways", tunings_json(tunings)},
                   {"warnings", result.warnings}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return indented_json(json);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "app/device_set.hpp"
 #include "app/terminal.hpp"
 #include "lib/report/capability_json.hpp"
+#include "lib/report/json_text.hpp"
 #include "lib/session/calibrate.hpp"
 
 namespace mgpu {
@@ -67,7 +68,7 @@ ExitCode cmd_devices(const Context& context) {
   for (std::size_t rank = 0; rank < set.devices.size(); ++rank)
     list.push_back(to_json(set.devices[rank], rank, kept.calibration.devices[rank]));
   const nlohmann::ordered_json json{{"devices", list}, {"warnings", warnings}};
-  print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  print(indented_json(json));
   return ExitCode::ok;
 }
 

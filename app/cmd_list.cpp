@@ -11,6 +11,7 @@
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
+#include "lib/report/json_text.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -122,7 +123,7 @@ ExitCode cmd_list(const Context& context) {
   }
   if (context.invocation.settings.is_on("json")) {
     const Json list = suites ? suites_json(context.suites) : strategies ? strategies_json() : metrics_json();
-    print(Json{{what, list}}.dump(2) + "\n");
+    print(indented_json({{what, list}}));
   } else {
     const std::string text = suites ? suites_text(context.suites) : strategies ? strategies_text() : metrics_text();
     print(wrapped_prose(text, table_style(context.invocation.settings, context.environment), kHang));

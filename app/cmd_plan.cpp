@@ -10,6 +10,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/report/json_text.hpp"
 #include "lib/session/planning.hpp"
 
 namespace mgpu {
@@ -67,7 +68,7 @@ std::string as_json(const SessionOptions& session, std::span<const PlannedCase> 
                     {"reasons", planned.choice.reasons},
                     {"considered", considered}});
   }
-  return Json{{"plans", list}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return indented_json({{"plans", list}});
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ ExitCode cmd_plan(const Context& context) {
   if (context.invocation.arguments.size() != 1) {
     throw Error(ErrorKind::usage, "plan: accepted: the name of one suite; see mgpu-bench plan --help");
   }
-  RunRequest request = read_run_request(settings, context.invocation.arguments, context.suites, host_memory());
+  RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   if (request.session.problems.size() != 1) throw Error(ErrorKind::usage, "--size: plan takes one size");
   const std::unique_ptr<Backend> backend = context.make_backend();
   DeviceSet set = choose_devices(*backend, settings, context.environment);

@@ -38,7 +38,7 @@ void tell_telemetry(const TelemetryRecord& telemetry) {
 ExitCode cmd_run(const Context& context) {
   install_stop_signals();  // first: the session then sees even a signal that came while drivers were loading
   const Settings& settings = context.invocation.settings;
-  RunRequest request = read_run_request(settings, context.invocation.arguments, context.suites, host_memory());
+  RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   const TableStyle style = table_style(settings, context.environment);
   RunObserver observer(
       {request.result_file, request.quiet, request.verbose, progress_in_place(context.environment), error_width()});

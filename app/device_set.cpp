@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <regex>
+#include <string_view>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
@@ -68,10 +68,20 @@ std::vector<Device> default_devices(Backend& backend, const Backend::Enumeration
   }
 }
 
+// Whether a term names a part of a device: 0:1.2. (<regex> would be most of what this file compiles.)
+bool has_sub_device(std::string_view selector) {
+  const auto digit = [&](std::size_t at) { return at < selector.size() && selector[at] >= '0' && selector[at] <= '9'; };
+  for (std::size_t dot = selector.find('.'); dot != std::string_view::npos; dot = selector.find('.', dot + 1)) {
+    std::size_t device = dot;
+    while (device > 0 && digit(device - 1)) --device;
+    if (device < dot && device >= 2 && selector[device - 1] == ':' && digit(device - 2) && digit(dot + 1)) return true;
+  }
+  return false;
+}
+
 std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeration& found, const Given& selector,
                                      std::uint64_t parts, const std::string& parts_from, bool strict, DeviceSet& set) {
-  static const std::regex sub_device("[0-9]+:[0-9]+\\.[0-9]+");
-  const bool names_parts = std::regex_search(selector.value, sub_device);
+  const bool names_parts = has_sub_device(selector.value);
   const std::vector<Device> list = names_parts ? with_cpus_split(backend, found.devices, parts, parts_from) : found.devices;
   const Selector::Result result = Selector::parse(selector.value).apply(list);
   for (const std::string& term : result.unmatched) {

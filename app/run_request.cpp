@@ -287,9 +287,9 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   for (const ExportFile& one : request.exports) check_writable(one.file);
 }
 
-RunRequest read_run_request(const Settings& settings, std::span<const std::string> names, std::span<const SuiteInfo> suites,
-                            Bytes memory) {
-  const std::vector<const SuiteInfo*> chosen = choose_suites("run", names, suites);
+RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites, Bytes memory) {
+  const Settings& settings = invocation.settings;
+  const std::vector<const SuiteInfo*> chosen = choose_suites(invocation.command, invocation.arguments, suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings);
   refuse_foreign_mode(settings, request.session.modes, chosen);

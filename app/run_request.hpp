@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli.hpp"
 #include "app/exports.hpp"
 #include "app/handicaps.hpp"
 #include "app/settings.hpp"
@@ -36,11 +37,10 @@ RunRequest read_measurement(const Settings& settings);
 // The files to write: all different, all writable. Read after the problems, since --output holds the result of one.
 void read_output_files(const Settings& settings, RunRequest& request);
 
-// `names` are the suites asked for, none meaning all. Throws Error(usage), naming the option, its value and what is accepted;
-// Error(input) for a bad --input; Error(output) for a file that will not be writable. `memory`: of the host; larger problems are
-// refused.
-RunRequest read_run_request(const Settings& settings, std::span<const std::string> names, std::span<const SuiteInfo> suites,
-                            Bytes memory);
+// Of run or plan: its arguments are the suites asked for, none meaning all. Throws Error(usage), naming the option, its value and
+// what is accepted; Error(input) for a bad --input; Error(output) for a file that will not be writable. `memory`: of the host;
+// larger problems are refused.
+RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites, Bytes memory);
 
 // The counts to measure on a set of `available` devices. Those above it are dropped with a warning, under --strict refused (usage),
 // as it is when none is left.

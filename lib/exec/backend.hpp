@@ -89,8 +89,8 @@ class Backend {
   // Equal sub-devices of one device (one compute unit each at most). Throws Error(unsupported) when it cannot be split so.
   virtual std::vector<Device> split(const Device& device, unsigned parts) = 0;
   // The device under its handicap: slower, later, with less memory. A stretch of time in which it is held back on purpose is a
-  // compute command "slow-down" (after the kernels of a batch, before its downloads) or "delay" (before those of a slice). Throws
-  // Error(device).
+  // compute command "slow-down" (after the kernels of a batch, before its downloads) or "delay" (before those of a slice). On a GPU
+  // a slow-down too short for a command of its own is owed, and made up by a later one. Throws Error(device).
   virtual std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) = 0;
   std::unique_ptr<OpenDevice> open(const Device& device) { return open(device, Handicap{}); }
   // Pins `memory` in place where that makes transfers of `devices` faster; null where it would not.

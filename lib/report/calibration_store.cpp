@@ -10,6 +10,7 @@
 
 #include "lib/base/fnv.hpp"
 #include "lib/report/capability_json.hpp"
+#include "lib/report/json_file.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/record_json.hpp"
@@ -44,7 +45,7 @@ Json driver(const Device& device) { return device.platform_version + " / " + dev
 Json identities(std::span<const Device> devices) {
   std::vector<Json> all;
   for (const Device& device : devices) all.push_back(identity(device));
-  std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return a.dump() < b.dump(); });
+  std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return flat_json(a) < flat_json(b); });
   return all;
 }
 
@@ -56,11 +57,10 @@ Json drivers(std::span<const Device> devices) {
   return all;
 }
 
-// Names that are no UTF-8 come out of dump() replaced, and out of a file as they were written: compare them as text.
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
+// Names that are no UTF-8 come out of flat_json() replaced, and out of a file as they were written: what is kept is compared as
+// text.
 fs::path file_of(const fs::path& folder, const char* kind, const Json& of) {
-  return folder / (std::string(kind) + "-" + fnv1a_hex(text_of(of)) + ".json");
+  return folder / (std::string(kind) + "-" + fnv1a_hex(flat_json(of)) + ".json");
 }
 
 struct Kept {
@@ -79,14 +79,15 @@ Kept read_kept(const fs::path& file, const Json& of, const Json& by) {
   std::ifstream in(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (text.empty()) throw Error(ErrorKind::input, "it cannot be read, or is empty");
-  Kept kept{Json::parse(text, nullptr, false), true, {}};
+  Kept kept{parse_json(text), true, {}};
   if (kept.document.is_discarded()) throw Error(ErrorKind::input, "it is not JSON, or cut off");
   const JsonReader json(kept.document);
   if (json.at("schema").string() != kCalibrationSchema) json.at("schema").fail("another kind of file");
-  if (json.at("schema_version").integer<int>() != kCalibrationVersion) json.at("schema_version").fail("of another version of the tool");
-  if (text_of(json.at("of").json()) != text_of(of)) throw Error(ErrorKind::input, "it is of another device");
+  if (json.at("schema_version").integer<int>() != kCalibrationVersion)
+    json.at("schema_version").fail("of another version of the tool");
+  if (flat_json(json.at("of").json()) != flat_json(of)) throw Error(ErrorKind::input, "it is of another device");
   for (const auto& [what, value] : by.items()) {
-    if (kept.changed.empty() && text_of(json.at("by").at(what.c_str()).json()) != text_of(value)) kept.changed = what;
+    if (kept.changed.empty() && flat_json(json.at("by").at(what.c_str()).json()) != flat_json(value)) kept.changed = what;
   }
   return kept;
 }

@@ -1,5 +1,4 @@
 // A comparison as JSON of schema "mgpu-bench/compare": lib/report/compare.schema.json.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lib/report/comparison_text.hpp"
@@ -11,10 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json finite(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
-
 Json side(const ComparedSide& s) {
-  return {{"n", s.values.size()}, {"median", s.values.empty() ? Json(nullptr) : finite(s.median)}, {"values", s.values}};
+  return {{"n", s.values.size()}, {"median", s.values.empty() ? Json(nullptr) : number_json(s.median)}, {"values", s.values}};
 }
 
 Json resamples_of(const ComparisonRow& row, const Comparison& all) {
@@ -35,14 +32,14 @@ Json row_json(const ComparisonRow& row, const Comparison& all, bool resamples) {
   const ComparedInfo& metric = info(row.metric);
   Json j = {{"case", row.name},   {"metric", metric.name},  {"unit", metric.unit},   {"higher_is_better", metric.higher_is_better},
             {"floor", row.floor}, {"base", side(row.base)}, {"new", side(row.fresh)}};
-  j["ratio"] = row.ratio ? finite(row.ratio->ratio) : Json(nullptr);
-  j["interval"] = row.ratio ? Json::array({finite(row.ratio->low), finite(row.ratio->high)}) : Json(nullptr);
+  j["ratio"] = row.ratio ? number_json(row.ratio->ratio) : Json(nullptr);
+  j["interval"] = row.ratio ? Json::array({number_json(row.ratio->low), number_json(row.ratio->high)}) : Json(nullptr);
   j["test"] = nullptr;
   if (row.test) {
     j["test"] = {{"method", to_string(row.test->method)},
-                 {"statistic", finite(row.test->statistic)},
-                 {"p", finite(row.test->p)},
-                 {"p_adjusted", finite(*row.p_adjusted)}};
+                 {"statistic", number_json(row.test->statistic)},
+                 {"p", number_json(row.test->p)},
+                 {"p_adjusted", number_json(*row.p_adjusted)}};
   }
   j["verdict"] = to_string(row.change);
   j["reason"] = row.reason.empty() ? Json(nullptr) : Json(row.reason);

@@ -15,6 +15,8 @@ std::string plain_message(const std::string& what) {
 
 }  // namespace
 
+nlohmann::ordered_json parse_json(std::string_view text) { return nlohmann::ordered_json::parse(text, nullptr, false); }
+
 nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const char* kind) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) throw Error(ErrorKind::input, std::string("is a directory, not ") + kind);
@@ -23,7 +25,7 @@ nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const 
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (in.bad()) throw Error(ErrorKind::input, "cannot be read");
   try {
-    return nlohmann::ordered_json::parse(text);
+    return nlohmann::ordered_json::parse(std::string_view(text));
   } catch (const nlohmann::json::exception& e) {
     throw Error(ErrorKind::input, "not JSON, or cut off: " + plain_message(e.what()));
   }

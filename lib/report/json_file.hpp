@@ -1,13 +1,18 @@
-// A JSON file from disk, for readers whose every complaint is one line that begins with the file's name. Internal to lib/report.
+// JSON from text and from disk: the parser, which takes seconds to compile, is instantiated here alone. Files are read for readers
+// whose every complaint is one line that begins with the file's name. Internal to lib/report.
 #pragma once
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "lib/base/error.hpp"
 
 namespace mgpu {
+
+// `is_discarded()` where the text is no JSON.
+nlohmann::ordered_json parse_json(std::string_view text);
 
 // Throws Error(input), without the name: a directory, unreadable, no JSON. `kind` is what it should be: "a result file".
 nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const char* kind);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/base/units.hpp"
@@ -64,13 +65,20 @@ class JsonReader {
     expect(json_->is_number(), "a number");
     return json_->get<double>();
   }
+  std::vector<std::string> strings() const {
+    std::vector<std::string> all;
+    elements([&](const JsonReader& element) { all.push_back(element.string()); });
+    return all;
+  }
   // None for null, else what `read` makes of it.
   template <typename F>
   auto optional(F read) const -> std::optional<decltype(read(*this))> {
     if (json_->is_null()) return std::nullopt;
     return read(*this);
   }
-  [[noreturn]] void fail(const std::string& what) const { throw Error(ErrorKind::input, path_.empty() ? what : path_ + ": " + what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorKind::input, path_.empty() ? what : path_ + ": " + what);
+  }
   void expect(bool ok, const char* what) const {
     if (!ok) fail(std::string(what) + " expected");
   }

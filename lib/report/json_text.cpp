@@ -2,6 +2,7 @@
 #include "lib/report/json_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lib/report/record_json.hpp"
@@ -12,8 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string flat(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 // Small flat objects stay on one line.
 bool short_enough(const std::string& text, std::size_t depth) { return text.size() + 2 * depth <= 120; }
 
@@ -21,12 +20,12 @@ void write(const Json& j, std::size_t depth, std::string& out) {
   const auto new_line = [&](std::size_t d) { out.append("\n").append(2 * d, ' '); };
   const bool nested = j.is_structured() && std::any_of(j.begin(), j.end(), [](const Json& e) { return e.is_structured(); });
   if (j.empty() || !j.is_structured() || (j.is_array() && !nested)) {
-    out += flat(j);
+    out += flat_json(j);
     return;
   }
   const bool object = j.is_object();
   if (object && !nested) {
-    const std::string line = flat(j);
+    const std::string line = flat_json(j);
     if (short_enough(line, depth)) {
       out += line;
       return;
@@ -50,12 +49,20 @@ void write(const Json& j, std::size_t depth, std::string& out) {
 
 }  // namespace
 
+Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json number_json(const std::optional<double>& value) { return value ? number_json(*value) : Json(nullptr); }
+
+std::string indented_json(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+std::string flat_json(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 void append_json_string(std::string& out, std::string_view text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; });
   if (plain)
     out.append(1, '"').append(text).append(1, '"');
   else
-    out += flat(Json(text));
+    out += flat_json(Json(text));
 }
 
 std::string json_text(const nlohmann::ordered_json& json) {

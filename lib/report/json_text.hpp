@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,13 @@ namespace mgpu {
 
 // Invalid UTF-8 is replaced by U+FFFD; non-finite numbers are written as null.
 std::string json_text(const nlohmann::ordered_json& json);
+// Null where there is no number that JSON could hold.
+nlohmann::ordered_json number_json(double value);
+nlohmann::ordered_json number_json(const std::optional<double>& value);
+// nlohmann's own layout, every value on its own line: for documents without tables, printed by commands.
+std::string indented_json(const nlohmann::ordered_json& json);
+// All on one line.
+std::string flat_json(const nlohmann::ordered_json& json);
 // A string with quotes and escapes, appended to `out`.
 void append_json_string(std::string& out, std::string_view text);
 

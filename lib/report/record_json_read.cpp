@@ -26,12 +26,6 @@ Enum read_word(const JsonReader& j, std::initializer_list<Enum> all) {
   return *value;
 }
 
-std::vector<std::string> read_strings(const JsonReader& j) {
-  std::vector<std::string> all;
-  j.elements([&](const JsonReader& e) { all.push_back(e.string()); });
-  return all;
-}
-
 ParamMap read_params(const JsonReader& j) {
   ParamMap map;
   j.members([&](const std::string& name, const JsonReader& value) {
@@ -93,7 +87,7 @@ DeviceRecord read_device(const JsonReader& j) {
   d.host_unified_memory = j.at("host_unified_memory").boolean();
   d.fp64 = j.at("fp64").boolean();
   d.virtualised = j.at("virtualised").boolean();
-  d.extensions = read_strings(j.at("extensions"));
+  d.extensions = j.at("extensions").strings();
   record.capability = read_capability(j.at("capability"));
   record.clock = read_clock(j.at("clock"));
   if (j.has("handicap")) record.handicap = read_handicap(j.at("handicap"));
@@ -136,7 +130,8 @@ PerDevice read_per_device(const JsonReader& j) {
   p.parts.bytes_in = j.at("bytes_in").integer<Bytes>();
   p.parts.bytes_out = j.at("bytes_out").integer<Bytes>();
   for (const PartField& f : kPartFields) p.parts.*f.member = j.at(f.name).nanos();
-  if (j.has("alone_samples_ns")) p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were kept have none
+  if (j.has("alone_samples_ns"))
+    p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were kept have none
   if (j.has("busy_samples_ns")) p.busy_samples = read_times(j.at("busy_samples_ns"));
   return p;
 }
@@ -163,7 +158,7 @@ PlanRecord read_plan(const JsonReader& j) {
   plan.predicted = j.at("predicted_ns").optional(read_nanos);
   if (j.has("chosen")) {
     const JsonReader chosen = j.at("chosen");
-    plan.chosen = {chosen.at("strategy").string(), read_strings(chosen.at("devices")), read_strings(chosen.at("reasons"))};
+    plan.chosen = {chosen.at("strategy").string(), chosen.at("devices").strings(), chosen.at("reasons").strings()};
   }
   if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
   if (!j.has("request")) return plan;
@@ -205,7 +200,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   j.at("faults").elements([&](const JsonReader& e) {
     run.faults.push_back({e.at("device").string(), e.at("what").string(), e.at("items_lost").integer<Items>()});
   });
-  run.warnings = read_strings(j.at("warnings"));
+  run.warnings = j.at("warnings").strings();
   if (j.has("noise_floor")) run.noise_floor = j.at("noise_floor").number();
   const JsonReader timeline = j.at("timeline");
   run.timeline = read_timeline(timeline);
@@ -220,7 +215,7 @@ RunRecord read_run(const JsonReader& j) {
   run.params = read_params(j.at("params"));
   run.strategy = j.at("strategy").string();
   run.strategy_params = read_params(j.at("strategy_params"));
-  run.devices = read_strings(j.at("devices"));
+  run.devices = j.at("devices").strings();
   run.mode = read_word(j.at("mode"), {Mode::resident, Mode::scalars, Mode::end_to_end});
   run.status = read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});
   run.reason = j.at("reason").optional(read_string);
@@ -248,7 +243,7 @@ Report report_from_json(const nlohmann::ordered_json& json) {
   Report report;
   report.complete = j.at("complete").boolean();
   const JsonReader tool = j.at("tool");
-  report.tool = {tool.at("version").string(), tool.at("git").string(), read_strings(tool.at("argv"))};
+  report.tool = {tool.at("version").string(), tool.at("git").string(), tool.at("argv").strings()};
   j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });
   j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
   report.telemetry = read_telemetry(j);

@@ -1,10 +1,10 @@
 // Report -> JSON. Reading is in record_json_read.cpp, the text layout in json_text.cpp, files in file_writer.cpp.
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "lib/report/capability_json.hpp"
 #include "lib/report/json_names.hpp"
+#include "lib/report/json_text.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/telemetry_json.hpp"
 
@@ -17,8 +17,6 @@ using namespace json_names;
 
 Json ns(Nanos t) { return t.count(); }
 Json ns(const std::optional<Nanos>& t) { return t ? Json(t->count()) : Json(nullptr); }
-Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
-Json number(const std::optional<double>& v) { return v ? number(*v) : Json(nullptr); }
 Json text(const std::optional<std::string>& s) { return s ? Json(*s) : Json(nullptr); }
 
 Json params(const ParamMap& map) {
@@ -27,7 +25,7 @@ Json params(const ParamMap& map) {
     j[name] = std::visit(
         [](const auto& v) -> Json {
           if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>)
-            return number(v);
+            return number_json(v);
           else
             return v;
         },
@@ -37,8 +35,8 @@ Json params(const ParamMap& map) {
 }
 
 Json handicap(const Handicap& h) {
-  return {{"slow", number(h.slow)},
-          {"slow_from_fraction", number(h.slow_from_fraction)},
+  return {{"slow", number_json(h.slow)},
+          {"slow_from_fraction", number_json(h.slow_from_fraction)},
           {"slow_from_ns", ns(h.slow_from_time)},
           {"delay_ns", ns(h.delay)},
           {"memory_cap_bytes", h.memory_cap ? Json(*h.memory_cap) : Json(nullptr)}};
@@ -54,7 +52,7 @@ Json device(const DeviceRecord& record) {
             {"platform_vendor", d.platform_vendor},
             {"platform_version", d.platform_version},
             {"type", to_string(d.type)},
-            {"score", number(d.score)},
+            {"score", number_json(d.score)},
             {"uuid", text(d.uuid)},
             {"pci", text(d.pci)},
             {"driver_version", d.driver_version},
@@ -74,7 +72,7 @@ Json device(const DeviceRecord& record) {
             {"capability", capability_json(record.capability)}};
   j["clock"] = {{"method", record.clock.method},
                 {"offset_ns", record.clock.offset_ns()},
-                {"drift_ppb", number(record.clock.drift_ppb)},
+                {"drift_ppb", number_json(record.clock.drift_ppb)},
                 {"uncertainty_ns", ns(record.clock.uncertainty)},
                 {"reference_device_ns", record.clock.reference_device}};
   if (record.handicap.any()) j["handicap"] = handicap(record.handicap);
@@ -98,10 +96,10 @@ Json times(const std::vector<Nanos>& all) {
 }
 
 Json per_device(const PerDevice& p) {
-  Json j = {{"device", p.device},       {"alone_ns", ns(p.alone)},  {"items", p.parts.items},
-            {"share", number(p.share)}, {"slices", p.parts.slices}, {"predicted_ns", ns(p.predicted)}};
+  Json j = {{"device", p.device},       {"alone_ns", ns(p.alone)},        {"items", p.parts.items}, {"share", number_json(p.share)},
+            {"slices", p.parts.slices}, {"predicted_ns", ns(p.predicted)}};
   for (const PartField& f : kPartFields) j[f.name] = ns(p.parts.*f.member);
-  j["utilisation"] = number(p.utilisation);
+  j["utilisation"] = number_json(p.utilisation);
   j["bytes_in"] = p.parts.bytes_in;
   j["bytes_out"] = p.parts.bytes_out;
   j["bytes_resident"] = p.bytes_resident;
@@ -136,7 +134,7 @@ Json results(const RunRecord& run) {
   Json devices = Json::array();
   for (const PerDevice& p : run.per_device) devices.push_back(per_device(p));
   j["per_device"] = std::move(devices);
-  for (const MetricField& f : kMetricFields) j["metrics"][f.name] = number(run.metrics.*f.member);
+  for (const MetricField& f : kMetricFields) j["metrics"][f.name] = number_json(run.metrics.*f.member);
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
   j["verify"] = {{"status", to_string(run.verify.status)}, {"method", run.verify.method}, {"digest", run.verify.digest}};
@@ -144,7 +142,7 @@ Json results(const RunRecord& run) {
   for (const Fault& f : run.faults) faults.push_back({{"device", f.device}, {"what", f.what}, {"items_lost", f.items_lost}});
   j["faults"] = std::move(faults);
   j["warnings"] = run.warnings;
-  if (run.noise_floor) j["noise_floor"] = number(*run.noise_floor);
+  if (run.noise_floor) j["noise_floor"] = number_json(*run.noise_floor);
   j["telemetry"] = figures_json(run.telemetry);
   j["timeline"] = timeline(run.timeline);
   put_points(run.telemetry_points, j["timeline"]);
@@ -152,13 +150,13 @@ Json results(const RunRecord& run) {
 }
 
 Json estimate(const DeviceEstimate& e) {
-  return {{"items_per_s", number(e.items_per_s)},
+  return {{"items_per_s", number_json(e.items_per_s)},
           {"fixed_ns", ns(e.fixed)},
           {"launch_ns", ns(e.launch)},
           {"least_ns", ns(e.least)},
           {"transfer_ns", ns(e.transfer)},
-          {"up", number(e.up)},
-          {"down", number(e.down)},
+          {"up", number_json(e.up)},
+          {"down", number_json(e.down)},
           {"fits", e.fits},
           {"pipeline", e.pipeline},
           {"free_memory", e.free_memory}};
@@ -172,11 +170,11 @@ Json plan(const PlanRecord& p) {
   if (!p.request) return j;
   j["request"] = {{"items", p.request->items},
                   {"granularity", p.request->granularity},
-                  {"in_bytes", number(p.request->in_bytes)},
-                  {"out_bytes", number(p.request->out_bytes)},
+                  {"in_bytes", number_json(p.request->in_bytes)},
+                  {"out_bytes", number_json(p.request->out_bytes)},
                   {"replicated", p.request->replicated},
-                  {"link_up", number(p.request->link_up)},
-                  {"link_down", number(p.request->link_down)},
+                  {"link_up", number_json(p.request->link_up)},
+                  {"link_down", number_json(p.request->link_down)},
                   {"merge_fixed_ns", ns(p.request->merge.fixed)},
                   {"merge_per_slice_ns", ns(p.request->merge.per_slice)}};
   return j;
@@ -196,10 +194,12 @@ Json run_json(const RunRecord& run) {
   j["samples_ns"] = times(run.samples);
   j["sample_index"] = run.sample_index;
   j["time_ns"] = summary(run.time);
-  j["work"] = {
-      {"items", run.work.items}, {"ops", number(run.work.ops)}, {"bytes_in", run.work.bytes_in}, {"bytes_out", run.work.bytes_out}};
+  j["work"] = {{"items", run.work.items},
+               {"ops", number_json(run.work.ops)},
+               {"bytes_in", run.work.bytes_in},
+               {"bytes_out", run.work.bytes_out}};
   if (run.work.ceiling) j["work"]["ceiling"] = *run.work.ceiling;
-  j["rate"] = {{"value", number(run.rate)}, {"unit", run.rate_unit}};
+  j["rate"] = {{"value", number_json(run.rate)}, {"unit", run.rate_unit}};
   j["merge_ns"] = ns(run.merge);
   j["plan"] = plan(run.plan);
   j.update(results(run));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/report/json_reader.hpp"
+#include "lib/report/json_text.hpp"
 
 namespace mgpu {
 
@@ -12,21 +13,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 Json text(const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); }
 std::string read_text(const JsonReader& j) { return j.is_null() ? std::string() : j.string(); }
-
-std::vector<std::string> read_words(const JsonReader& j) {
-  std::vector<std::string> words;
-  j.elements([&](const JsonReader& word) { words.push_back(word.string()); });
-  return words;
-}
 
 TelemetryFigures read_figures_of_one(const JsonReader& j) {
   TelemetryFigures f;
   f.of = j.at("of").string();
   f.readings = j.at("readings").integer<std::size_t>();
-  f.throttle = throttle_bits(read_words(j.at("throttle")));
+  f.throttle = throttle_bits(j.at("throttle").strings());
   f.throttled_samples = j.at("throttled_samples").integer<std::size_t>();
   f.energy_j = j.at("energy_j").optional([](const JsonReader& v) { return v.number(); });
   for (const GaugeInfo& gauge : kGaugeTable) {
@@ -74,10 +68,10 @@ Json figures_json(const std::vector<TelemetryFigures>& figures) {
               {"readings", f.readings},
               {"throttle", throttle_words(f.throttle)},
               {"throttled_samples", f.throttled_samples},
-              {"energy_j", f.energy_j ? number(*f.energy_j) : Json(nullptr)}};
+              {"energy_j", number_json(f.energy_j)}};
     for (const GaugeInfo& gauge : kGaugeTable) {
       const auto& g = f[gauge.gauge];
-      if (g) j[gauge.name] = {{"min", number(g->min)}, {"mean", number(g->mean)}, {"max", number(g->max)}};
+      if (g) j[gauge.name] = {{"min", number_json(g->min)}, {"mean", number_json(g->mean)}, {"max", number_json(g->max)}};
     }
     list.push_back(std::move(j));
   }
@@ -97,7 +91,7 @@ void put_points(const std::vector<TelemetryPoint>& points, Json& timeline) {
   for (const GaugeInfo& gauge : kGaugeTable) columns.push_back(gauge.name);
   for (const TelemetryPoint& point : points) {
     Json row = {point.of, point.reading.at.count()};
-    for (const double value : point.reading.values) row.push_back(number(value));
+    for (const double value : point.reading.values) row.push_back(number_json(value));
     rows.push_back(std::move(row));
   }
   timeline["columns"]["telemetry"] = std::move(columns);
@@ -107,7 +101,7 @@ void put_points(const std::vector<TelemetryPoint>& points, Json& timeline) {
 std::vector<TelemetryPoint> read_points(const JsonReader& timeline) {
   std::vector<TelemetryPoint> points;
   if (!timeline.has("telemetry")) return points;
-  const std::vector<std::string> columns = read_words(timeline.at("columns").at("telemetry"));
+  const std::vector<std::string> columns = timeline.at("columns").at("telemetry").strings();
   timeline.at("telemetry").elements([&](const JsonReader& row) {
     row.expect(row.json().is_array() && row.json().size() >= columns.size(), "a value per column");
     TelemetryPoint& point = points.emplace_back();

@@ -8,13 +8,14 @@
 #include <set>
 #include <tuple>
 
+#include "lib/report/json_file.hpp"
 #include "lib/report/trace_writer.hpp"
 
 namespace mgpu {
 
 namespace {
 
-using TraceJson = nlohmann::json;
+using TraceJson = nlohmann::ordered_json;
 
 // Beyond 2^41 us a double steps by more than half a nanosecond: times were not counted from the beginning.
 constexpr double kLatest = 2199023255552.0;
@@ -215,7 +216,7 @@ class Checker {
 }  // namespace
 
 std::vector<std::string> check_chrome_trace(std::string_view text) {
-  const TraceJson trace = TraceJson::parse(text, nullptr, false);
+  const TraceJson trace = parse_json(text);
   if (trace.is_discarded()) return {"not JSON, or cut off"};
   if (trace.is_array()) return Checker().check(trace);
   if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array())

@@ -4,14 +4,14 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "lib/base/embedded.hpp"
 #include "lib/exec/cl_backend.hpp"
-#include "lib/exec/executor.hpp"
-#include "lib/plan/strategy.hpp"
 #include "suites/matrix/matrix_workload.hpp"
+#include "tests/bench/resident.hpp"
 
 #ifdef MGPU_WITH_OPENBLAS
 #include <cblas.h>
@@ -33,75 +33,27 @@ void set_rate(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(static_cast<double>(state.iterations()) * operations(state)));
 }
 
-class Product {
- public:
-  Product(Backend& backend, const Device& device, std::uint64_t size, const char* precision)
-      : open_(backend.open(device)), executor_(backend, 1), workload_(params(size, precision)) {
-    capacity_ = workload_.capacity(open_->resources().traits(), Mode::resident);
-    program_ = workload_.program(open_->resources(), DeviceIndex{0}, Mode::resident, capacity_);
-    program_->load(open_->stream());
-    finish();
-    estimate_.fits = capacity_.fits;
-    estimate_.pipeline = capacity_.pipeline;
-  }
-
-  Nanos sample() {
-    const Shape& shape = workload_.shape();
-    const PlanRequest plan{shape.items, shape.granularity, Mode::resident, shape.cost, {&estimate_, 1}, 0, 0};
-    const auto source = parse_strategies("single").front().info->make({})->begin(plan, {});
-    SampleRequest request;
-    request.workload = &workload_;
-    request.source = source.get();
-    request.members = {{open_.get(), program_.get()}};
-    const RawSample raw = executor_.run(request);
-    if (raw.failure) throw *raw.failure;
-    return raw.makespan();
-  }
-
-  bool right() {
-    program_->publish(open_->stream());
-    finish();
-    program_->published();
-    return workload_.verify(VerifyLevel::full, 1).status == Verdict::Status::passed;
-  }
-  std::string way() const { return program_->way(); }
-
- private:
-  static SuiteParams params(std::uint64_t size, const char* precision) {
-    SuiteParams params;
-    params.size = size;
-    params.seed = 1;
-    params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-    params.options = {{"precision", precision}, {"axis", "rows"}, {"cols", "same"},    {"inner", "same"},
-                      {"alpha", "1"},           {"beta", "0"},    {"data", "uniform"}, {"kernel", "auto"}};
-    return params;
-  }
-
-  void finish() {
-    const BatchId batch = open_->submit();
-    while (!open_->complete(batch)) std::this_thread::yield();
-    open_->take(batch);
-  }
-
-  std::unique_ptr<OpenDevice> open_;
-  Executor executor_;
-  matrix::MatrixWorkload workload_;
-  Capacity capacity_;
-  std::unique_ptr<DeviceProgram> program_;
-  DeviceEstimate estimate_;
-};
+std::unique_ptr<Workload> product(std::uint64_t size, const char* precision) {
+  SuiteParams params;
+  params.size = size;
+  params.seed = 1;
+  params.host_threads = std::max(1u, std::thread::hardware_concurrency());
+  params.options = {{"precision", precision}, {"axis", "rows"}, {"cols", "same"},    {"inner", "same"},
+                    {"alpha", "1"},           {"beta", "0"},    {"data", "uniform"}, {"kernel", "auto"}};
+  return std::make_unique<matrix::MatrixWorkload>(params);
+}
 
 void BM_matrix(benchmark::State& state, const char* precision) {
   const auto backend = make_cl_backend({embedded_kernels(), {}});
   auto devices = backend->enumerate().devices;
   if (devices.empty()) return state.SkipWithError("no OpenCL device");
   std::stable_partition(devices.begin(), devices.end(), [](const Device& device) { return !device.is_cpu(); });
-  Product product(*backend, devices.front(), static_cast<std::uint64_t>(state.range(0)), precision);
-  product.sample();
-  if (!product.right()) return state.SkipWithError("wrong result");
-  for (auto _ : state) state.SetIterationTime(seconds(product.sample()));
+  bench::Resident resident(*backend, devices.front(), product(static_cast<std::uint64_t>(state.range(0)), precision));
+  resident.sample();
+  if (!resident.right()) return state.SkipWithError("wrong result");
+  for (auto _ : state) state.SetIterationTime(seconds(resident.sample()));
   set_rate(state);
-  state.SetLabel(product.way());
+  state.SetLabel(resident.way());
 }
 
 void sizes(benchmark::internal::Benchmark* bench) {

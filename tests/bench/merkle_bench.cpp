@@ -15,13 +15,12 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/exec/cl_backend.hpp"
-#include "lib/exec/executor.hpp"
-#include "lib/plan/strategy.hpp"
 #include "suites/merkle/leaves.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/merkle/reference.hpp"
 #include "suites/merkle/sha256.hpp"
 #include "tests/bench/failure.hpp"
+#include "tests/bench/resident.hpp"
 
 namespace {
 
@@ -111,57 +110,19 @@ void BM_reference_tree(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * (state.range(0) - 1));
 }
 
-// A resident tree on one device, launches and collecting included.
-class KernelTree {
- public:
-  KernelTree(Backend& backend, const Device& device, std::uint64_t leaves)
-      : open_(backend.open(device)), executor_(backend, 1), workload_(TreeKind::plain, Leaves::random(leaves, 1, 2), 2) {
-    const Capacity capacity = workload_.capacity(open_->resources().traits(), Mode::resident);
-    program_ = workload_.program(open_->resources(), DeviceIndex{0}, Mode::resident, capacity);
-    program_->load(open_->stream());
-    const BatchId batch = open_->submit();
-    while (!open_->complete(batch)) std::this_thread::yield();
-    open_->take(batch);
-    estimate_.fits = capacity.fits;
-    estimate_.pipeline = capacity.pipeline;
-  }
-
-  Nanos sample() {
-    const Shape& shape = workload_.shape();
-    const PlanRequest plan{shape.items, shape.granularity, Mode::resident, shape.cost, {&estimate_, 1}, 0, 0};
-    const auto source = parse_strategies("single").front().info->make({})->begin(plan, {});
-    SampleRequest request;
-    request.workload = &workload_;
-    request.source = source.get();
-    request.members = {{open_.get(), program_.get()}};
-    const RawSample raw = executor_.run(request);
-    if (raw.failure) throw *raw.failure;
-    return raw.makespan();
-  }
-
-  bool right() { return workload_.verify(VerifyLevel::full, 1).status == Verdict::Status::passed; }
-  double nodes() const { return workload_.shape().ops; }
-
- private:
-  std::unique_ptr<OpenDevice> open_;
-  Executor executor_;
-  MerkleWorkload workload_;
-  std::unique_ptr<DeviceProgram> program_;
-  DeviceEstimate estimate_;
-};
-
-// cores 0: the whole first CPU device; 1: a sub-device of one core. Many cores want a large tree: 2^20 leaves are 1 ms of 32 cores,
-// and waking them takes 50 us a launch.
+// A resident tree. cores 0: the whole first CPU device; 1: a sub-device of one core. Many cores want a large tree: 2^20 leaves are
+// 1 ms of 32 cores, and waking them takes 50 us a launch.
 void BM_kernel(benchmark::State& state) {
   const auto backend = make_cl_backend({embedded_kernels(), {}});
   for (const Device& device : backend->enumerate().devices) {
     if (!device.is_cpu()) continue;
-    KernelTree tree(*backend, state.range(0) == 0 ? device : backend->split(device, device.compute_units).front(),
-                    std::uint64_t{1} << state.range(1));
+    bench::Resident tree(
+        *backend, state.range(0) == 0 ? device : backend->split(device, device.compute_units).front(),
+        std::make_unique<MerkleWorkload>(TreeKind::plain, Leaves::random(std::uint64_t{1} << state.range(1), 1, 2), 2));
     tree.sample();
     if (!tree.right()) return mgpu::bench::fail(state, "wrong root");
     for (auto _ : state) state.SetIterationTime(seconds(tree.sample()));
-    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tree.nodes()));
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tree.shape().ops));
     return;
   }
   mgpu::bench::fail(state, "no OpenCL CPU device");

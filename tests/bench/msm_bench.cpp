@@ -2,15 +2,14 @@
 // terms.
 #include <benchmark/benchmark.h>
 
-#include <thread>
+#include <memory>
 
 #include "lib/base/embedded.hpp"
 #include "lib/exec/cl_backend.hpp"
-#include "lib/exec/executor.hpp"
-#include "lib/plan/strategy.hpp"
 #include "suites/msm/msm_workload.hpp"
 #include "suites/msm/point.hpp"
 #include "tests/bench/failure.hpp"
+#include "tests/bench/resident.hpp"
 
 using namespace mgpu;
 using namespace mgpu::msm;
@@ -46,34 +45,13 @@ void BM_kernel_sum(benchmark::State& state) {
   const auto backend = make_cl_backend({embedded_kernels(), {}});
   for (const Device& device : backend->enumerate().devices) {
     if (!device.is_cpu()) continue;
-    const auto open = backend->open(device);
-    Executor executor(*backend, 1);
-    MsmWorkload workload(Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)), Scalars::uniform, 1, 2), {});
-    const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
-    const auto program = workload.program(open->resources(), DeviceIndex{0}, Mode::resident, capacity);
-    program->load(open->stream());
-    const BatchId batch = open->submit();
-    while (!open->complete(batch)) std::this_thread::yield();
-    open->take(batch);
-    DeviceEstimate estimate;
-    estimate.fits = capacity.fits;
-    estimate.pipeline = capacity.pipeline;
-    PlanRequest plan;
-    plan.items = workload.shape().items;
-    plan.devices = {&estimate, 1};
-    const auto sample = [&] {
-      const auto source = parse_strategies("single").front().info->make({})->begin(plan, {});
-      SampleRequest request;
-      request.workload = &workload;
-      request.source = source.get();
-      request.members = {{open.get(), program.get()}};
-      const RawSample raw = executor.run(request);
-      if (raw.failure) throw *raw.failure;
-      return raw.makespan();
-    };
-    sample();
-    if (workload.verify(VerifyLevel::full, 1).status != Verdict::Status::passed) return mgpu::bench::fail(state, "wrong sum");
-    for (auto _ : state) state.SetIterationTime(seconds(sample()));
+    bench::Resident sum(
+        *backend, device,
+        std::make_unique<MsmWorkload>(Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)), Scalars::uniform, 1, 2),
+                                      MsmOptions{}));
+    sum.sample();
+    if (!sum.right()) return mgpu::bench::fail(state, "wrong sum");
+    for (auto _ : state) state.SetIterationTime(seconds(sum.sample()));
     state.SetItemsProcessed(state.iterations() * state.range(0));
     return;
   }

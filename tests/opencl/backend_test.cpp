@@ -9,6 +9,7 @@
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/session/session.hpp"
 #include "tests/support/machine.hpp"
+#include "tests/support/quiet_observer.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -25,14 +26,6 @@ struct Folder {
   Folder() : path(fs::temp_directory_path() / ("mgpu-test-" + std::to_string(::getpid()))) { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   fs::path path;
-};
-
-class Quiet final : public SessionObserver {
- public:
-  void warning(std::string_view text) override { MESSAGE(std::string(text)); }
-  void progress(const Progress&) override {}
-  void recorded(const Report&) override {}
-  bool stop_requested() override { return false; }
 };
 
 }  // namespace
@@ -122,8 +115,9 @@ TEST_CASE("a session on real devices: right under every strategy, in both modes,
   options.devices = test_devices(*backend);
   options.device_counts = {options.devices.size()};
   options.stop.exactly = 3;
-  Quiet observer;
+  QuietObserver observer;
   const Report report = run_session(*backend, options, {}, observer);
+  for (const std::string& warning : observer.warnings) MESSAGE(warning);
   REQUIRE(report.runs.size() == 2 * all_strategies().size());
   for (const RunRecord& run : report.runs) {
     CAPTURE(run.strategy);

@@ -6,6 +6,7 @@
 #include "lib/exec/cl_backend.hpp"
 #include "lib/session/session.hpp"
 #include "tests/support/machine.hpp"
+#include "tests/support/quiet_observer.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -24,14 +25,6 @@ const std::vector<EmbeddedText> kKernels = [] {
   }
   return kernels;
 }();
-
-class Quiet final : public SessionObserver {
- public:
-  void warning(std::string_view text) override { FAIL_CHECK(std::string(text)); }
-  void progress(const Progress&) override {}
-  void recorded(const Report&) override {}
-  bool stop_requested() override { return false; }
-};
 
 Nanos length(const RawCommand& command) { return Nanos{static_cast<std::int64_t>(command.ended - command.started)}; }
 
@@ -152,8 +145,9 @@ TEST_CASE("a session with a device three times as slow is right under every stra
   options.handicaps.back().delay = 100us;
   options.device_counts = {options.devices.size()};
   options.stop.exactly = 3;
-  Quiet observer;
+  QuietObserver observer;
   const Report report = run_session(*backend, options, {}, observer);
+  for (const std::string& warning : observer.warnings) FAIL_CHECK(warning);
   CHECK(report.devices.front().handicap.slow == 3);
   for (const RunRecord& run : report.runs) {
     CAPTURE(run.strategy);

@@ -6,6 +6,7 @@
 #include "lib/session/session.hpp"
 #include "tests/support/fake_calibration.hpp"
 #include "tests/support/golden.hpp"
+#include "tests/support/quiet_observer.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -24,14 +25,6 @@ struct Devices {
 };
 
 std::vector<FakeDevice> pair() { return {calibration_device("0:0"), calibration_device("0:1")}; }
-
-class Silent final : public SessionObserver {
- public:
-  void warning(std::string_view) override {}
-  void progress(const Progress&) override {}
-  void recorded(const Report&) override {}
-  bool stop_requested() override { return false; }
-};
 
 }  // namespace
 
@@ -136,7 +129,7 @@ TEST_CASE("a session's record holds what is known of its devices") {
   options.stop.exactly = 1;
   options.calibration.devices = {std::nullopt, Capability{}};
   options.calibration.devices[1]->fp32_flops = 7;
-  Silent observer;
+  QuietObserver observer;
   const Report report = run_session(backend, options, {}, observer);
   CHECK_FALSE(report.devices[0].capability);
   REQUIRE(report.devices[1].capability);

@@ -9,8 +9,10 @@
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/session/session.hpp"
+#include "tests/support/quiet_observer.hpp"
 
 using namespace mgpu;
+using namespace mgpu::test;
 
 namespace {
 
@@ -92,14 +94,6 @@ Scenario random_scenario(std::uint64_t seed) {
   }
   return scenario;
 }
-
-class Silent final : public SessionObserver {
- public:
-  void warning(std::string_view) override {}
-  void progress(const Progress&) override {}
-  void recorded(const Report&) override {}
-  bool stop_requested() override { return false; }
-};
 
 }  // namespace
 
@@ -205,7 +199,7 @@ TEST_CASE("a session on a scenario tells strategies what is stated, and slow dev
   options.device_counts = {2};
   options.stop.exactly = 1;
   options.stated = StatedPlan{{scenario.devices[0].estimate, scenario.devices[1].estimate}, 0, 0, {}};
-  Silent observer;
+  QuietObserver observer;
   const Report report = run_session(*backend, options, {}, observer);
   REQUIRE(report.runs.size() == 2);
   for (const RunRecord& run : report.runs) {

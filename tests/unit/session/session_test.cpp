@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "tests/support/quiet_observer.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -28,13 +29,10 @@ const SuiteInfo& sum_suite() {
   return info;
 }
 
-class Silent final : public SessionObserver {
+class Stopping final : public QuietObserver {
  public:
-  void warning(std::string_view text) override { warnings.emplace_back(text); }
-  void progress(const Progress&) override {}
   void recorded(const Report& so_far) override { complete.push_back(so_far.complete); }
   bool stop_requested() override { return stop_after > 0 && ++asked > stop_after; }
-  std::vector<std::string> warnings;
   std::vector<bool> complete;
   std::size_t stop_after = 0, asked = 0;
 };
@@ -52,7 +50,7 @@ SessionOptions options_for(std::size_t devices, Items items) {
   return options;
 }
 
-Report run(std::vector<FakeDevice> fakes, SessionOptions options, Silent& observer) {
+Report run(std::vector<FakeDevice> fakes, SessionOptions options, Stopping& observer) {
   FakeBackend backend(fakes, sum_kernels());
   options.devices = backend.enumerate().devices;
   return run_session(backend, options, {}, observer);
@@ -69,7 +67,7 @@ const RunRecord& find(const Report& report, std::string_view strategy, Mode mode
 }  // namespace
 
 TEST_CASE("all strategies in both modes are recorded, verified, and have one digest") {
-  Silent observer;
+  Stopping observer;
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 20), observer);
   CHECK(report.complete);
   CHECK(report.runs.size() == 2 * all_strategies().size());
@@ -89,7 +87,7 @@ TEST_CASE("all strategies in both modes are recorded, verified, and have one dig
 }
 
 TEST_CASE("what was reached is a share of the ceiling of the devices that did the work, where both are calibrated") {
-  Silent observer;
+  Stopping observer;
   SessionOptions options = options_for(2, 1 << 20);
   options.strategies = parse_strategies("single,equal");
   options.modes = {Mode::resident};
@@ -112,7 +110,7 @@ TEST_CASE("what was reached is a share of the ceiling of the devices that did th
 }
 
 TEST_CASE("a mode that the suite does not have is left out") {
-  Silent observer;
+  Stopping observer;
   SessionOptions options = options_for(2, 1 << 18);
   options.modes = {Mode::scalars, Mode::resident};
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, std::move(options), observer);
@@ -122,7 +120,7 @@ TEST_CASE("a mode that the suite does not have is left out") {
 }
 
 TEST_CASE("single is the faster device and says so though it is not the first") {
-  Silent observer;
+  Stopping observer;
   const Report report = run({fake_device("0:0", 1e8), fake_device("0:1", 1e9)}, options_for(2, 1 << 18), observer);
   const RunRecord& single = find(report, "single", Mode::resident);
   CHECK(single.per_device[0].parts.items == 0);
@@ -131,7 +129,7 @@ TEST_CASE("single is the faster device and says so though it is not the first") 
 }
 
 TEST_CASE("device counts are cases of their own, measured against the same single devices") {
-  Silent observer;
+  Stopping observer;
   SessionOptions options = options_for(4, 1 << 20);
   options.device_counts = {1, 2, 4};
   options.strategies = parse_strategies("equal");
@@ -143,7 +141,7 @@ TEST_CASE("device counts are cases of their own, measured against the same singl
 }
 
 TEST_CASE("a wrong result has no numbers and fails verification") {
-  Silent observer;
+  Stopping observer;
   SessionOptions options = options_for(2, 1000);
   g_faults.corrupts = DeviceIndex{1};
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
@@ -157,7 +155,7 @@ TEST_CASE("a wrong result has no numbers and fails verification") {
 TEST_CASE("what does not fit is unsupported resident and runs in pieces end to end") {
   FakeDevice small = fake_device("0:0");
   small.facts.global_memory = small.facts.max_allocation = 1 << 20;
-  Silent observer;
+  Stopping observer;
   const Report report = run({small}, options_for(1, 1 << 20), observer);
   CHECK(find(report, "equal", Mode::resident).status == Status::unsupported);
   CHECK(find(report, "equal", Mode::resident).reason->find("do not fit") != std::string::npos);
@@ -165,7 +163,7 @@ TEST_CASE("what does not fit is unsupported resident and runs in pieces end to e
 }
 
 TEST_CASE("handicaps are put on the devices they are meant for, and recorded with them") {
-  Silent observer;
+  Stopping observer;
   SessionOptions options = options_for(2, 1 << 20);
   options.handicaps.resize(2);
   options.handicaps[1].slow = 3;
@@ -183,7 +181,7 @@ TEST_CASE("handicaps are put on the devices they are meant for, and recorded wit
 }
 
 TEST_CASE("a cap that is too small for the problem makes it unsupported resident") {
-  Silent observer;
+  Stopping observer;
   SessionOptions options = options_for(1, 1 << 20);
   options.handicaps.resize(1);
   options.handicaps[0].memory_cap = 1 << 20;
@@ -198,7 +196,7 @@ TEST_CASE("a device that fails is out for the rest: its case says what it cost, 
   bad.fails_at_launch = 1500;  // after warming up and probing: some 1100
   SessionOptions options = options_for(2, 1 << 16);
   options.stop.exactly = 200;
-  Silent observer;
+  Stopping observer;
   const Report report = run({fake_device("0:0"), bad}, options, observer);
   CHECK_FALSE(observer.warnings.empty());
   std::size_t faulty = 0, skipped = 0;
@@ -212,7 +210,7 @@ TEST_CASE("a device that fails is out for the rest: its case says what it cost, 
 }
 
 TEST_CASE("a session that is stopped keeps what was measured and is not complete") {
-  Silent observer;
+  Stopping observer;
   observer.stop_after = 2 * (all_strategies().size() + 2);  // it is asked before every sample and probe: past every warm-up
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
   CHECK_FALSE(report.complete);

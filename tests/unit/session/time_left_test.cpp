@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "lib/exec/fake_backend.hpp"
+#include "tests/support/quiet_observer.hpp"
 
 using namespace mgpu;
+using namespace mgpu::test;
 using std::chrono::milliseconds;
 
 namespace {
@@ -23,12 +25,9 @@ std::optional<Nanos> left(std::vector<Cell> cells, std::size_t exactly = 0) {
   return sampling_left(cells, stop);
 }
 
-class Noting final : public SessionObserver {
+class Noting final : public QuietObserver {
  public:
-  void warning(std::string_view) override {}
   void progress(const Progress& progress) override { last = progress; }
-  void recorded(const Report&) override {}
-  bool stop_requested() override { return false; }
   Progress last;
 };
 

@@ -8,6 +8,7 @@
 
 #include "lib/session/session.hpp"
 #include "tests/support/golden.hpp"
+#include "tests/support/quiet_observer.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -75,15 +76,6 @@ struct Bench {
   std::vector<std::string> warnings;
 };
 
-class Hearing final : public SessionObserver {
- public:
-  void warning(std::string_view text) override { warnings.emplace_back(text); }
-  void progress(const Progress&) override {}
-  void recorded(const Report&) override {}
-  bool stop_requested() override { return false; }
-  std::vector<std::string> warnings;
-};
-
 }  // namespace
 
 TEST_CASE("the fastest way that verifies is chosen, once for devices alike, and kept") {
@@ -128,7 +120,7 @@ TEST_CASE("a session takes what is kept and records it; without a store, or with
   const CalibrationStore store(folder.path(), kBasis);
   Bench bench({"usual", "quick"});
   bench.tune(store);
-  const auto run = [&](const CalibrationStore& from, Hearing& hearing) {
+  const auto run = [&](const CalibrationStore& from, QuietObserver& hearing) {
     SessionOptions options;
     options.problems = {bench.problem("square")};
     options.modes = {Mode::resident};
@@ -141,7 +133,7 @@ TEST_CASE("a session takes what is kept and records it; without a store, or with
     REQUIRE(report.runs.at(0).status == Status::ok);
     return report.runs.at(0).per_device.at(0).way;
   };
-  Hearing hearing;
+  QuietObserver hearing;
   CHECK(run(store, hearing) == "quick");
   CHECK(run(CalibrationStore({}, kBasis), hearing) == "usual");
   CHECK(hearing.warnings.empty());

@@ -1,0 +1,68 @@
+// A problem, resident on one device: what its kernels take there, launches and collecting included, and whether they are right. On
+// all devices of a machine, as a session has it: suite_setup.hpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "lib/exec/executor.hpp"
+#include "lib/plan/strategy.hpp"
+
+namespace mgpu::bench {
+
+class Resident {
+ public:
+  Resident(Backend& backend, const Device& device, std::unique_ptr<Workload> workload)
+      : open_(backend.open(device)), executor_(backend, 1), workload_(std::move(workload)) {
+    const Capacity capacity = workload_->capacity(open_->resources().traits(), Mode::resident);
+    program_ = workload_->program(open_->resources(), DeviceIndex{0}, Mode::resident, capacity);
+    program_->load(open_->stream());
+    finish();
+    estimate_.fits = capacity.fits;
+    estimate_.pipeline = capacity.pipeline;
+  }
+
+  // Executes the whole problem once. Throws Error when the device fails.
+  Nanos sample() {
+    const Shape& shape = workload_->shape();
+    const PlanRequest plan{shape.items, shape.granularity, Mode::resident, shape.cost, {&estimate_, 1}, 0, 0};
+    const auto source = parse_strategies("single").front().info->make({})->begin(plan, {});
+    SampleRequest request;
+    request.workload = workload_.get();
+    request.source = source.get();
+    request.members = {{open_.get(), program_.get()}};
+    const RawSample raw = executor_.run(request);
+    if (raw.failure) throw *raw.failure;
+    return raw.makespan();
+  }
+
+  // Of the last sample.
+  bool right() {
+    if (workload_->large_result()) {  // it is still on the device
+      program_->publish(open_->stream());
+      finish();
+      program_->published();
+    }
+    return workload_->verify(VerifyLevel::full, 1).status == Verdict::Status::passed;
+  }
+
+  const Shape& shape() const { return workload_->shape(); }
+  std::string way() const { return program_->way(); }
+
+ private:
+  void finish() {  // what was put on the stream
+    const BatchId batch = open_->submit();
+    while (!open_->complete(batch)) std::this_thread::yield();
+    open_->take(batch);
+  }
+
+  std::unique_ptr<OpenDevice> open_;
+  Executor executor_;
+  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<DeviceProgram> program_;
+  DeviceEstimate estimate_;
+};
+
+}  // namespace mgpu::bench
