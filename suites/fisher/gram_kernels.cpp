@@ -148,7 +148,8 @@ GramKernels make_gram_kernels(DeviceResources& device, const Problem& problem) {
     }
   }
   if (made.variant.tile == 0) throw Error(ErrorKind::device, why);
-  const std::string options = define("REAL64", problem.wide) + define("B", made.variant.tile);
+  made.combine_lanes = device.traits().cpu ? 8 : 1;
+  const std::string options = define("REAL64", problem.wide) + define("B", made.variant.tile) + define("LANES", made.combine_lanes);
   made.combine_blocks = device.kernel("fisher_combine.cl", "combine_blocks", options);
   made.combine_nodes = device.kernel("fisher_combine.cl", "combine_nodes", options);
   made.divide = device.kernel("fisher_combine.cl", "divide", options);

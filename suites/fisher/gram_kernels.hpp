@@ -22,6 +22,7 @@ std::vector<GramVariant> gram_variants(const DeviceTraits& device, const Problem
 struct GramKernels {
   GramVariant variant;
   std::unique_ptr<Kernel> gram, combine_blocks, combine_nodes, divide;
+  unsigned combine_lanes = 1;                          // elements that a work-item of combine_blocks takes
   std::unique_ptr<Kernel> probabilities, make_scores;  // of design matrices
 };
 

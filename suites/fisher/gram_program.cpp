@@ -111,7 +111,7 @@ void GramProgram::combine_node(const block_tree::TreeNode& node, std::uint64_t f
   const std::uint64_t groups = (blocks + (std::uint64_t{1} << levels) - 1) >> levels,
                       tiles = tiles_of(problem_.dim, kernels_.variant.tile);
   const std::uint64_t elements = tiles * kernels_.variant.tile * kernels_.variant.tile;
-  stream.launch(*kernels_.combine_blocks, {{round_up(elements, local_), groups, 1}, {local_, 1, 1}},
+  stream.launch(*kernels_.combine_blocks, {{round_up(elements / kernels_.combine_lanes, local_), groups, 1}, {local_, 1, 1}},
                 {partials_.get(), u32(tiles), u32(first_block), u32(blocks), levels, problem_.dim, nodes_.get(), node.begin(),
                  Items{1} << item_level});
   for (std::uint64_t g = 0; g < groups; ++g) forest_.add({item_level, (node.begin() >> item_level) + g});
