@@ -75,21 +75,19 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std
 // kernels/matrix_packed.cl. fp32 on an H200 as above; TFLOP/s at 8192 and 16384, packing included; cuBLAS in the same session (its
 // kernel has 256 x 128 x 8 tiles, 3 stages) 50.9 and 53.7. The main loop of kernels/matrix.cl is 1169 instructions for 1024 fma
 // (the SASS of nvcc 13.0), so issue alone allows 58.6; it gives 49.7 and 49.5 to 50.3.
-// - Guards out of the loop (1118 instructions) and pointers that move on were expected to give 4 % and lost 4 % (47.8): all copies
-// of
-//   a stage then stand together, before the first read. Spread over the first half of the stage's k: 48.5.
+// - Guards out of the loop (1118 instructions) and pointers that move on were expected to give 4 % and lost 4 % (47.8): all
+//   copies of a stage then stand together, before the first read. Spread over the first half of the stage's k: 48.5.
 // - Fma to and fro (FRO), so that one operand is that of the fma before: 2 % each time it was tried (48.5 to 49.4; 51.1 to 52.5);
 //   of 1024, 920 to 950 then find an operand in the reuse cache, 820 before.
-// - A packed, 16 bytes a copy (4 copies a work-item and stage, not 10): alone nothing (47.5), with both of the above 51.6 and 52.9.
-// It
-//   costs 0.17 of 21 ms at 8192.
+// - A packed, 16 bytes a copy (4 copies a work-item and stage, not 10): alone nothing (47.5), with both of the above 51.6 and
+//   52.9. It costs 0.17 of 21 ms at 8192.
 // - The next k read ahead: 52.1 and 53.7; unpacked it spills (47.7). Why the last barrier is before the last k.
-// - 16 k and 2 stages 52.4 and 53.7; 256 x 128 tiles 52.4 and 53.6; 128 x 256 51.4 and 52.6; 8 x 16 sums 50.4 and 52.0; 3 stages of
-// 8 k
-//   52.2 and 53.3. So 0.79 and 0.80 of the arithmetic limit, at 690 W of the device's 700.
+// - 16 k and 2 stages 52.4 and 53.7; 256 x 128 tiles 52.4 and 53.6; 128 x 256 51.4 and 52.6; 8 x 16 sums 50.4 and 52.0; 3 stages
+//   of 8 k 52.2 and 53.3. So 0.79 and 0.80 of the arithmetic limit, at 690 W of the device's 700.
 //
 // fp64 (for --kernel vector: tensor cores are faster), by a CUDA copy of the kernel on an H200, driver 580.159.04, at 8192, TFLOP/s
-// (no file kept): 25.5 with 128 x 128 tiles and 4 stages of 8 k, where kernels/matrix.cl gave 22.3 in the same session.
+// (no file kept): 25.5 with 128 x 128 tiles and 4 stages of 8 k. Expected were 28: more than kernels/matrix.cl's 22.6, and less than what
+// registers allow. This kernel itself, packing included: 24.9 (128 x 64: 24.7), 25.1 at 16384, three quarters of the arithmetic limit.
 // - Local memory was expected to be the limit (16 values of 8 bytes for 64 fma) and is not: its data pipe is 38 to 41 % busy (ncu),
 //   as a read of 16 bytes in which neighbouring work-items share addresses takes two wavefronts, not four. Reads of 8 bytes: 22.8.
 // - Registers are: 8 x 8 outer products from registers alone, no memory at all, reach 27.6 in plain order and 29.4 to and fro, at
