@@ -60,6 +60,15 @@ Demand of_models(const Problem& problem) {
 
 }  // namespace
 
+// Models: instructions of their kernels. Closed forms: numbers read and written, which is what limits most of them.
+double work_of_point(const Problem& problem) {
+  if (problem.regime == Regime::closed) return static_cast<double>(problem.width + problem.triangle());
+  Problem one = problem;
+  one.points = 1;
+  const Demand demand = of_models(one);
+  return demand.fp32 + demand.int32;
+}
+
 // Empirical: a chain of multiply-adds for each element of the half that is kept. The matrix of softmax regression is made of those
 // of its classes' pairs, each of the design's dimension: score vectors of all classes, as the kernels have them, are more work than
 // that.

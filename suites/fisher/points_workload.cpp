@@ -10,6 +10,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/fisher/demand.hpp"
 #include "suites/fisher/points_kernels.hpp"
 #include "suites/fisher/points_program.hpp"
 #include "suites/fisher/points_reference.hpp"
@@ -27,7 +28,7 @@ Shape shape_of(const Problem& problem) {
   shape.rate_unit = "matrices/s";
   shape.bytes_in = problem.input_bytes();
   shape.bytes_out = output_bytes(problem);
-  shape.cost.ops = shape.ops / items;
+  shape.cost.ops = shape.ops * work_of_point(problem) / items;
   shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
   shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
   return shape;

@@ -11,6 +11,7 @@
 #include "suites/fisher/demand.hpp"
 #include "suites/fisher/gram_layout.hpp"
 #include "suites/fisher/gram_reference.hpp"
+#include "suites/fisher/gram_workload.hpp"
 #include "suites/fisher/points_kernels.hpp"
 #include "suites/fisher/points_reference.hpp"
 #include "tests/support/fisher_problem.hpp"
@@ -329,5 +330,29 @@ TEST_CASE("what a problem asks of a device at least is counted for each regime, 
     CHECK((demand.fp32 > 2.0 * 1000 * 64 * 528) == (std::string(model) != "softmax"));
     const Demand on_cpu = asked({{"regime", "models"}, {"model", model}}, cpu);
     CHECK((on_cpu.fp32 == 0 && on_cpu.int32 == 0 && on_cpu.memory_bytes == 0));
+  }
+}
+
+TEST_CASE("rates compare by what kernels do: whole tiles, and what a point of another dimension takes") {
+  const auto cost = [](const std::map<std::string, std::string>& options) {
+    const GramWorkload workload(fisher_params(1000, options));
+    const Shape& shape = workload.shape();
+    return shape.cost.ops * static_cast<double>(shape.items);
+  };
+  CHECK(cost({{"dim", "256"}}) == doctest::Approx(2 * 1000.0 * 3 * 128 * 128));
+  CHECK(cost({{"dim", "200"}}) == cost({{"dim", "256"}}));
+  CHECK(cost({{"dim", "60"}}) == doctest::Approx(2 * 1000.0 * 64 * 64));
+  const auto point = [](const std::map<std::string, std::string>& options) {
+    return work_of_point(problem_of(fisher_params(1000, options)));
+  };
+  CHECK(point({{"regime", "closed"}, {"family", "gamma"}}) == 2 + 3);
+  for (const char* model : {"logistic", "gaussian"}) {
+    const std::map<std::string, std::string> of_32{{"regime", "models"}, {"model", model}};
+    auto of_64 = of_32, half = of_32;
+    of_64["dim"] = "64";
+    half["scores"] = "128";
+    CHECK(point(of_64) > 2 * point(of_32));
+    CHECK(point(of_64) < 4 * point(of_32));
+    CHECK(point(half) == doctest::Approx(point(of_32) / 2));
   }
 }
