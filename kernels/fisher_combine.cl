@@ -49,7 +49,7 @@ __kernel void combine_blocks(__global const real* restrict partials, const uint 
   if (e >= size || i >= j + LANES || j >= columns) return;
   __global const real* from = partials + (first_block + first) * size + e;
   doubles v[16];
-  UNROLL for (uint k = 0; k < 16; ++k) if (k < count) v[k] = TAKE(from + k * size);
+  UNROLL for (uint k = 0; k < 16; ++k) v[k] = k < count ? TAKE(from + k * size) : (doubles)(0.0);
   ADD_UP(v, count)
   const ulong triangle = columns * (columns + 1) / 2;
   __global double* to = nodes + (first_slot + get_global_id(1) * slots) * triangle + i * columns - i * (i + 1) / 2 + j;
