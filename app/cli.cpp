@@ -14,6 +14,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/report/record_json.hpp"
 
 namespace mgpu {
 namespace {
@@ -128,7 +129,7 @@ class Tree {
     if (!spec.group.empty()) option->group(spec.group);
   }
 
-  void add_arguments(CLI::App* sub, const char* name, const char* help, bool required) {
+  void add_arguments(CLI::App* sub, const char* name, const std::string& help, bool required) {
     CLI::Option* option = sub->add_option(name, values_.emplace_back(), help)->option_text(" ");
     if (required) option->required()->expected(1);
   }
@@ -137,7 +138,7 @@ class Tree {
     CLI::App* sub = command("devices", "List the OpenCL devices, best first",
                             "Examples:\n  mgpu-bench devices\n  mgpu-bench devices -d gpu --json | jq -r '.devices[].uuid'\n");
     for (const OptionSpec& spec : device_specs_) add(sub, spec);
-    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print everything known about them as JSON", ""});
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print everything known about them as JSON (mgpu-bench schema devices)", ""});
     add(sub, color_option());
   }
 
@@ -149,7 +150,7 @@ class Tree {
                             "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
     add_arguments(sub, "SUITE", "Suites whose rates are measured (default: all)", false);
     for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);
-    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON", ""});
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema calibrate)", ""});
     add(sub, color_option());
   }
 
@@ -157,7 +158,7 @@ class Tree {
     CLI::App* sub = command("list", "List what there is: suites, strategies or metrics",
                             "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n");
     add_arguments(sub, "WHAT", "suites, strategies or metrics", true);
-    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON", ""});
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema list)", ""});
   }
 
   void add_run() {
@@ -208,8 +209,9 @@ class Tree {
   }
 
   void add_schema() {
-    CLI::App* sub = command("schema", "Print the JSON Schema of a file format", "Example:\n  mgpu-bench schema result\n");
-    add_arguments(sub, "NAME", "compare, result, scenario or trace", true);
+    CLI::App* sub = command("schema", "Print the JSON Schema of a file, or of what a command prints as JSON",
+                            "Example:\n  mgpu-bench schema result\n");
+    add_arguments(sub, "NAME", wrapped(fmt::format("One of {}", fmt::join(schema_names(), ", "))), true);
   }
 
   void add_completion() {

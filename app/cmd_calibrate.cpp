@@ -118,7 +118,10 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
   Json floors = Json::array();
   for (const NoiseCalibration& row : noise)
     floors.push_back({{"work", row.work}, {"noise", row.share ? Json(*row.share) : Json(nullptr)}, {"from", word(row.origin)}});
-  const Json json{{"devices", list},
+  // Not mgpu-bench/calibration: that is what the files in the cache are, which look otherwise and are the tool's own.
+  const Json json{{"schema", "mgpu-bench/calibrate"},
+                  {"schema_version", 1},
+                  {"devices", list},
                   {"link", link},
                   {"suites", rates},
                   {"noise", floors},

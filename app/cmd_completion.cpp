@@ -8,10 +8,10 @@
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
 #include "app/texts.hpp"
-#include "lib/base/embedded.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/exports.hpp"
+#include "lib/report/record_json.hpp"
 
 namespace mgpu {
 namespace {
@@ -57,11 +57,7 @@ std::string argument_of(const CommandText& command) {
   if (command.argument == "WHAT") return "words suites strategies metrics";
   if (command.argument == "SHELL") return "words bash zsh fish";
   if (command.argument != "NAME") return "file";
-  std::string names = "words";
-  for (const EmbeddedText& schema : embedded_schemas()) {
-    names += fmt::format(" {}", schema.file.substr(0, schema.file.find('.')));
-  }
-  return names;
+  return fmt::format("words {}", fmt::join(schema_names(), " "));
 }
 
 std::string export_words() { return fmt::format("{}", fmt::join(export_kinds(), " ")); }

@@ -67,7 +67,8 @@ ExitCode cmd_devices(const Context& context) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < set.devices.size(); ++rank)
     list.push_back(to_json(set.devices[rank], rank, kept.calibration.devices[rank]));
-  const nlohmann::ordered_json json{{"devices", list}, {"warnings", warnings}};
+  const nlohmann::ordered_json json{
+      {"schema", "mgpu-bench/devices"}, {"schema_version", 1}, {"devices", list}, {"warnings", warnings}};
   print(indented_json(json));
   return ExitCode::ok;
 }

@@ -68,7 +68,7 @@ std::string as_json(const SessionOptions& session, std::span<const PlannedCase> 
                     {"reasons", planned.choice.reasons},
                     {"considered", considered}});
   }
-  return indented_json({{"plans", list}});
+  return indented_json({{"schema", "mgpu-bench/plan"}, {"schema_version", 1}, {"plans", list}});
 }
 
 }  // namespace

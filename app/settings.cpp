@@ -120,6 +120,9 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
                                           "mode",    "seed",        "input",       "json",   "no-cache"};
   std::vector<OptionSpec> options = run_options(suites);
   std::erase_if(options, [](const OptionSpec& o) { return o.group != "Options of suites" && !kept.contains(o.name); });
+  for (OptionSpec& option : options) {
+    if (option.name == "json") option.help = "Print as JSON (mgpu-bench schema plan), on standard output";
+  }
   return options;
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 #include "lib/report/record.hpp"
 
@@ -25,7 +25,9 @@ void write_file_atomically(const std::filesystem::path& file, std::string_view t
 // Can `file` be written later? Creates missing parents and tries; leaves no file behind that was not there. Throws Error(output).
 void check_writable(const std::filesystem::path& file);
 
-// The published JSON Schema documents, as text: "result", "trace". Throws Error(usage) for another name.
+// The published JSON Schema documents, lib/report/*.schema.json: "result", "trace", ... in alphabetical order.
+std::vector<std::string_view> schema_names();
+// As text. Throws Error(usage) for another name.
 std::string_view schema_text(std::string_view name);
 
 }  // namespace mgpu

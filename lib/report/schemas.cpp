@@ -7,13 +7,23 @@
 
 namespace mgpu {
 
+namespace {
+
+std::string_view name_of(const EmbeddedText& schema) { return schema.file.substr(0, schema.file.find('.')); }
+
+}  // namespace
+
+std::vector<std::string_view> schema_names() {
+  std::vector<std::string_view> names;
+  for (const EmbeddedText& schema : embedded_schemas()) names.push_back(name_of(schema));
+  return names;
+}
+
 std::string_view schema_text(std::string_view name) {
   std::string known;
-  constexpr std::string_view suffix = ".schema.json";
   for (const EmbeddedText& schema : embedded_schemas()) {
-    const std::string_view stem = schema.file.substr(0, schema.file.size() - suffix.size());
-    if (stem == name) return schema.text;
-    known += (known.empty() ? "" : ", ") + std::string(stem);
+    if (name_of(schema) == name) return schema.text;
+    known += (known.empty() ? "" : ", ") + std::string(name_of(schema));
   }
   throw Error(ErrorKind::usage, "no schema \"" + std::string(name) + "\": there are " + known);
 }

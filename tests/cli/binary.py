@@ -1,6 +1,7 @@
 """What all tests of the binary share: running it as a user does, and looking at exit code, standard output, standard error and files.
 They use whatever OpenCL devices there are; small sizes only, and no time is ever asserted on."""
 
+import functools
 import json
 import os
 import subprocess
@@ -39,6 +40,7 @@ def mgpu(*arguments, env=None, cwd=None):
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+@functools.cache
 def python_with_jsonschema():
     for python in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import jsonschema"], capture_output=True).returncode == 0:
@@ -73,12 +75,19 @@ class Case(unittest.TestCase):
         self.good("run", "merkle", *DEVICES, "-n", 1, "--warmup", 0, "-o", file, *defaults(arguments), **named)
         return json.loads(file.read_text())
 
-    def assert_schema(self, file, name):
+    def assert_schema(self, file, name, *arguments):
         schema = self.folder / f"{name}.schema.json"
         schema.write_text(self.good("schema", name).out)
-        done = subprocess.run([python_with_jsonschema(), str(HERE / "validate_schema.py"), str(file), str(schema)], capture_output=True,
-                              text=True)
+        done = subprocess.run([python_with_jsonschema(), str(HERE / "validate_schema.py"), str(file), str(schema), *arguments],
+                              capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def assert_exact_schema(self, document, name):
+        """What a command printed says that it is `name`, obeys that schema, and would not if any object lost a key or had another."""
+        self.assertEqual(list(document.items())[:2], [("schema", f"mgpu-bench/{name}"), ("schema_version", 1)])
+        file = self.folder / f"{name}.json"
+        file.write_text(json.dumps(document))
+        self.assert_schema(file, name, "--exact")
 
 
 def defaults(arguments):

@@ -43,6 +43,8 @@ class Calibrates(Case):
     def test_it_measures_keeps_and_uses_what_it_kept(self):
         first, err = self.calibrate()
         self.assertEqual(err, "")
+        self.assert_exact_schema(first, "calibrate")
+        self.assert_exact_schema(json.loads(self.good("devices", *binary.DEVICES, "--json").out), "devices")  # with capabilities
         self.assertEqual(len(first["devices"]), binary.DEVICE_COUNT)
         for device in first["devices"]:
             for rate in RATES:
@@ -89,6 +91,7 @@ class Calibrates(Case):
     def test_the_noise_it_finds_goes_with_results_and_is_the_floor_of_their_comparison(self):
         self.assertNotIn("noise_floor", self.small()["runs"][0])
         calibrated = json.loads(self.good("calibrate", "merkle", *binary.DEVICES, "--json").out)
+        self.assert_exact_schema(calibrated, "calibrate")
         (noise,) = calibrated["noise"]
         self.assertEqual(noise["from"], "measured")
         self.assertGreater(noise["noise"], 0)

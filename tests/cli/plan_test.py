@@ -17,10 +17,13 @@ class Plans(Case):
             raise RuntimeError(f"calibrate: {done}")
         cls.devices = [device["id"] for device in json.loads(mgpu("devices", *binary.DEVICES, "--json").out)["devices"]]
 
-    def plans(self, *arguments):
+    def document(self, *arguments):
         out = self.good("plan", "merkle", *binary.DEVICES, "--size", "2^16", "--json", "-", *arguments)
         self.assertEqual(out.err, "")
-        return json.loads(out.out)["plans"]
+        return json.loads(out.out)
+
+    def plans(self, *arguments):
+        return self.document(*arguments)["plans"]
 
     def test_it_names_a_strategy_its_devices_and_the_reasons_in_words(self):
         result = self.good("plan", "merkle", *binary.DEVICES, "--size", "2^16")
@@ -35,7 +38,9 @@ class Plans(Case):
         self.assertIn("is predicted to take", result.out)
 
     def test_its_json_holds_all_that_was_considered_best_first_and_is_the_same_each_time(self):
-        plans = self.plans()
+        document = self.document()
+        self.assert_exact_schema(document, "plan")
+        plans = document["plans"]
         self.assertEqual([plan["mode"] for plan in plans], ["resident", "end_to_end"])
         for plan in plans:
             self.assertEqual(set(plan), {"suite", "leaves", "mode", "strategy", "devices", "predicted_ns", "reasons", "considered"})

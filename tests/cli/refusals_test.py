@@ -166,7 +166,9 @@ class FindsDevices(Case):
         self.assertEqual([p["id"] for p in one], [f"{whole}.1"])
 
     def test_devices_json_tells_everything(self):
-        for device in json.loads(self.good("devices", "--json").out)["devices"]:
+        document = json.loads(self.good("devices", "--json").out)
+        self.assert_exact_schema(document, "devices")
+        for device in document["devices"]:
             for key in ("rank", "id", "name", "vendor", "type", "score", "platform", "driver_version", "global_memory_bytes",
                         "max_allocation_bytes", "compute_units", "clock_mhz", "local_memory_bytes", "extensions", "pci", "uuid",
                         "host_unified_memory"):

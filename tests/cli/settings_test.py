@@ -2,6 +2,7 @@
 """Flags, environment, config file; and what is told without a device. Usage: settings_test.py BINARY [unittest arguments]."""
 
 import json
+import re
 
 import binary
 from binary import Case, defaults
@@ -64,14 +65,21 @@ class ToldWithoutDevices(Case):
         for what, some in (("suites", "merkle"), ("strategies", "proportional"), ("metrics", "imbalance_derose_percent")):
             with self.subTest(what=what):
                 text = self.good("list", what).out
-                names = [entry["name"] for entry in json.loads(self.good("list", what, "--json").out)[what]]
+                listed = json.loads(self.good("list", what, "--json").out)
+                self.assert_exact_schema(listed, "list")
+                names = [entry["name"] for entry in listed[what]]
                 self.assertIn(some, names)
                 for name in names:
                     self.assertIn(name, text)
 
-    def test_schemas_are_json(self):
-        for name in ("compare", "result", "scenario", "trace"):
-            self.assertIn("$schema", json.loads(self.good("schema", name).out))
+    def test_schemas_are_json_and_help_names_them_all(self):
+        listed = re.search(r"One of ([a-z,\s]+?)\s*\n\s*\n", self.good("schema", "--help").out)[1]
+        names = re.split(r",\s+", listed)
+        self.assertEqual(names, ["calibrate", "compare", "devices", "list", "plan", "result", "scenario", "trace"])
+        for name in names:
+            schema = json.loads(self.good("schema", name).out)
+            self.assertIn("$schema", schema)
+            self.assertIn(f"/{name}-1.json", schema["$id"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Validate a JSON file against a JSON Schema file: exit 0 and silence, or exit 1 and one line per violation.
 
-usage: validate_schema.py FILE SCHEMA_FILE
+usage: validate_schema.py FILE SCHEMA_FILE [--exact]
+
+--exact: the schema must refuse the file with any key of any object taken away, or with one added that it does not know.
 
 Needs python3-jsonschema (4.10 of Debian 12 is enough). The schema is held to draft-07 and to 2020-12 alike: it promises to use only
 what means the same in both.
@@ -16,8 +18,36 @@ def refuse_constant(name):
     raise ValueError(f"{name} is not JSON")
 
 
+def objects(value, place="$"):
+    """All objects inside, with where they are; elements of a list are in one place."""
+    if isinstance(value, dict):
+        yield place, value
+    for key, inner in value.items() if isinstance(value, dict) else [("*", v) for v in value] if isinstance(value, list) else []:
+        yield from objects(inner, f"{place}.{key}")
+
+
+def let_through(document, validator):
+    """What the schema would not notice, one line each. One object stands for all that have its place and keys: lists are long."""
+    seen = set()
+    for place, value in objects(document):
+        kind = (place, *value)
+        if kind in seen:
+            continue
+        seen.add(kind)
+        before = dict(value)
+        for key in before:
+            del value[key]
+            if validator.is_valid(document):
+                yield f"{place}: nobody would miss {key!r}"
+            value[key] = before[key]
+        value["no such key"] = "x"
+        if validator.is_valid(document):
+            yield f"{place}: an unknown key is accepted"
+        del value["no such key"]
+
+
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["--exact"]):
         print(__doc__, file=sys.stderr)
         return 2
     try:
@@ -34,6 +64,9 @@ def main():
         for error in validator(schema).iter_errors(document):
             bad = True
             print(f"{validator.__name__}: {error.json_path}: {error.message[:200]}")
+        for line in let_through(document, validator(schema)) if sys.argv[3:] and not bad else []:
+            bad = True
+            print(f"{validator.__name__}: {line}")
     return 1 if bad else 0
 
 

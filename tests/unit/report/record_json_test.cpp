@@ -258,6 +258,6 @@ TEST_CASE("the published schemas are JSON and found by name") {
     FAIL("a schema of no such name was found");
   } catch (const Error& e) {
     CHECK(e.kind() == ErrorKind::usage);
-    CHECK(std::string(e.what()) == "no schema \"nothing\": there are compare, result, scenario, trace");
+    CHECK(std::string(e.what()) == "no schema \"nothing\": there are calibrate, compare, devices, list, plan, result, scenario, trace");
   }
 }
