@@ -54,7 +54,8 @@ def round_values(report):
 
 
 def slim(report):
-    """Without what is replaced or not read: events and samples."""
+    """Without what is replaced or not read, events and samples, nor the folders this machine keeps things in."""
+    report["tool"]["argv"] = [Path(word).name if Path(word).is_absolute() else word for word in report["tool"]["argv"]]
     for run in report["runs"]:
         run["timeline"].update(commands=[], spans=[], slices=[])
         run["sample_index"] = 0
