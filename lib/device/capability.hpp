@@ -26,6 +26,11 @@ struct SuiteRate {
   Nanos slice{};         // what one slice more costs
   Nanos fixed{};         // what a sample costs besides
   std::string unit{};    // of an operation per second: nodes/s
+  // Of CPUs, which are measured in every run; not kept.
+  double ops = 0;          // of the problem that was measured
+  Nanos whole{};           // its kernels
+  double crowded = 1;      // times as long they take beside all other CPUs of the set
+  double fixed_grows = 0;  // exponent: of a problem of x times the operations, `fixed` is x^fixed_grows times as long
 };
 
 // Of several devices at once: what they carry together.

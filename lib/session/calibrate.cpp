@@ -135,17 +135,17 @@ namespace {
 // Measures one suite on the devices of a kind that nothing is kept of.
 void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices, std::span<SuiteCalibration> rows,
                    const Problem& problem, bool cpus, const CalibrationStore& store, std::vector<std::string>& warnings) {
-  std::unique_ptr<Workload> workload;
+  UsualWork work;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (rows[i].rate || devices[i].is_cpu() != cpus) continue;
     std::unique_ptr<OpenDevice> open;
     try {
-      if (!workload) workload = problem.suite->make(problem.params);
+      if (work.empty()) work = usual_work(problem, cpus);
       open = backend.open(devices[i]);
-      take_ways(*workload, kept_ways(problem, devices.subspan(i, 1), store, warnings), open->resources().traits(), warnings);
-      rows[i].rate = measure_suite_rate(backend, executor, *workload, *open, std::chrono::seconds(60));
+      const auto ways = kept_ways(problem, devices.subspan(i, 1), store, warnings);
+      for (const auto& workload : work) take_ways(*workload, ways, open->resources().traits(), warnings);
+      rows[i].rate = measure_usual_rate(backend, executor, work, *open, std::chrono::seconds(60));
       if (!rows[i].rate) continue;
-      rows[i].rate->unit = workload->shape().rate_unit;
       rows[i].origin = CalibrationOrigin::measured;
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
     } catch (const Error& error) {

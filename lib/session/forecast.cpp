@@ -20,9 +20,10 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
   const ItemCost cost = workload.cost(mode);
   for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
     const Prepared& mine = prepared[i];
-    const bool cpu = devices[i].facts.is_cpu();
-    const DeviceEstimate alone = estimate_of(mine.probe, 0, cost, mode, cpu, mine.capacity.pipeline);
-    DeviceEstimate estimate = estimate_of(together, i - cell.first, cost, mode, cpu, mine.capacity.pipeline);
+    const Share share{devices[i].facts.is_cpu() ? devices[i].facts.compute_units : 0, workload.shape().items / cell.count,
+                      mine.capacity.pipeline};
+    const DeviceEstimate alone = estimate_of(mine.probe, 0, cost, mode, share);
+    DeviceEstimate estimate = estimate_of(together, i - cell.first, cost, mode, share);
     cell.link_up += estimate.up;
     cell.link_down += estimate.down;
     estimate.up = alone.up;

@@ -2,6 +2,7 @@
 #include "lib/session/group.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -14,6 +15,7 @@
 namespace mgpu {
 namespace {
 
+constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
 constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
 
 class Group {
@@ -55,7 +57,7 @@ class Group {
   void warm_up(bool alone);
   void probe();
   Probe probe_together(std::size_t first, std::size_t count);
-  void add_known_costs(std::size_t index, ProbeSize& size);
+  KnownCosts known_costs(std::size_t index, std::size_t count) const;
   void estimate(Cell& cell, const Probe& together);
   void predict();
   void sample_in_turn();
@@ -195,21 +197,33 @@ void Group::probe() {
   for (Cell& cell : result_.cells) estimate(cell, cell.count == 1 ? result_.prepared[cell.first].probe : together[cell.count]);
 }
 
-// What an item costs a GPU that is busy enough, from what is kept of it. CPUs are so at any size: where a probe can tell that, it
-// is believed.
-void Group::add_known_costs(std::size_t index, ProbeSize& size) {
+// Of a device beside `count` - 1 others.
+KnownCosts Group::known_costs(std::size_t index, std::size_t count) const {
   const SessionDevice& device = devices_[index];
-  const ItemCost cost = workload_.cost(mode_);
-  const bool believed = device.facts.is_cpu() && !needs_full_rate(workload_.shape(), {});
-  size.full_is_least |= device.facts.is_cpu() && workload_.shape().parts_cost_less;
-  const auto full = believed ? rates_.end() : rates_.find({work_of(problem_), device.facts.id});
-  const auto& known = options_.calibration.devices;
-  const bool calibrated = !device.facts.is_cpu() && index < known.size() && known[index];
-  const auto per_item = [](double amount, double rate) { return rate > 0 ? amount / rate : 0; };
-  const double compute = full == rates_.end() ? 0 : per_item(cost.ops, full->second.ops_per_s);
-  size.full_per_item_s.push_back(device.handicap.slows_always() ? compute * device.handicap.slow : compute);
-  size.up_per_byte_s.push_back(calibrated ? per_item(1, known[index]->pinned_up) : 0);
-  size.down_per_byte_s.push_back(calibrated ? per_item(1, known[index]->pinned_down) : 0);
+  const Shape& shape = workload_.shape();
+  const double ops = workload_.cost(mode_).ops;  // of an item
+  const bool cpu = device.facts.is_cpu();
+  KnownCosts costs;
+  const auto& links = options_.calibration.devices;
+  if (!cpu && index < links.size() && links[index]) {
+    const auto per_byte = [](double rate) { return rate > 0 ? 1 / rate : 0; };
+    costs.up_per_byte_s = per_byte(links[index]->pinned_up);
+    costs.down_per_byte_s = per_byte(links[index]->pinned_down);
+  }
+  if (cpu) costs.believed = shape.parts_cost_less ? Nanos::max() : kLongProbe;
+  const auto found = rates_.find({work_of(problem_), device.facts.id});
+  if (found == rates_.end() || !(found->second.ops_per_s > 0)) return costs;
+  const SuiteRate& rate = found->second;
+  costs.full_per_item_s = ops / rate.ops_per_s;
+  if (device.handicap.slows_always()) costs.full_per_item_s *= device.handicap.slow;
+  if (!cpu) return costs;
+  if (count > 1)  // so many of the CPUs are at work
+    costs.full_per_item_s *= 1 + (rate.crowded - 1) * static_cast<double>(count - 1) / static_cast<double>(devices_.size() - 1);
+  if (!shape.parts_cost_less || !(rate.ops > 0)) return costs;
+  const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);
+  costs.least_slice = rate.slice;
+  costs.least_rest = from_seconds(seconds(rate.fixed) * std::pow(share / rate.ops, rate.fixed_grows));
+  return costs;
 }
 
 Probe Group::probe_together(std::size_t first, std::size_t count) {
@@ -220,8 +234,9 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
     if (devices_[i].lost || !result_.prepared[i].program) return {};
     members.push_back({devices_[i].open.get(), result_.prepared[i].program.get()});
     size.most = std::min(size.most, result_.prepared[i].capacity.pipeline);
-    add_known_costs(i, size);
   }
+  workload_.expect(count);  // which decides what an item costs
+  for (std::size_t i = first; i < first + count; ++i) size.known.push_back(known_costs(i, count));
   if (stopped()) return {};
   Probe probe = run_probe(backend_, executor_, workload_, members, size, options_.case_timeout);
   for (const DeviceFault& fault : probe.faults) lose(first + fault.device.value, fault.what, fault.hung);

@@ -47,6 +47,7 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const Device& device : options.devices) open.push_back(backend.open(device));
   std::vector<PlannedCase> planned;
+  workload->expect(open.size());
   for (const Mode mode : options.modes) {
     PlannedCase& one = planned.emplace_back();
     one.mode = mode;

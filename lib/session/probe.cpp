@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <thread>
 
@@ -26,7 +28,9 @@ Sizes sizes_of(const Shape& shape, const ProbeSize& size) {
   const Items granule = std::max<Items>(shape.granularity, 1);
   const auto whole = [&](double items) { return std::max(granule, static_cast<Items>(items) / granule * granule); };
   const Items most = size.most > 0 ? size.most : std::numeric_limits<Items>::max();
-  const Items large = std::min({whole(static_cast<double>(shape.items) * size.share), most, shape.items});
+  Items large = std::min({whole(static_cast<double>(shape.items) * size.share), most, shape.items});
+  // Partial results are then one tree, as those of large slices nearly are; of three blocks, fisher makes two.
+  if (size.share < 1 && large > granule) large = std::bit_floor(large / granule) * granule;
   return {std::min(large, whole(static_cast<double>(large) / 4)), large};
 }
 
@@ -149,6 +153,16 @@ SmallSlices small_slices(std::size_t device, Items small, const std::vector<Exec
   return slices;
 }
 
+// What is seen of an item's copies where the cores that compute do them. One core does one thing after the other. Several start an
+// upload when the running kernel has no work-groups left: as two slices are in flight, it runs beside kernels every other time.
+// Downloads do so but for the last one. What is not seen takes one of the cores.
+double seen_of_copies(double up_s, double down_s, const Share& share) {
+  if (share.cores <= 1) return up_s + down_s;
+  const double pieces = share.piece > 0 ? std::max(1.0, std::ceil(static_cast<double>(share.items) / static_cast<double>(share.piece))) : 1;
+  const double seen = up_s * (0.5 + 0.5 / pieces) + down_s / pieces;
+  return seen + (up_s + down_s - seen) / share.cores;
+}
+
 // Of a slice of `piece` items: on the line between the two sizes, and as long as the larger beyond.
 Nanos least_of(const SmallSlices& slices, Items piece) {
   if (piece == 0 || piece >= slices.large || slices.small == slices.large) return slices.at_large;
@@ -193,9 +207,9 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
   return {Nanos{}, longer / static_cast<double>(large)};
 }
 
-bool one_size_only(const Shape& shape, const ProbeSize& size) {
-  const Sizes sizes = sizes_of(shape, size);
-  return sizes.small == sizes.large;
+StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s, Nanos believed) {
+  if (full_per_item_s > 0 && at_large - at_small < believed) return fit_stage(large, at_large, large, at_large, items, full_per_item_s);
+  return fit_stage(small, at_small, large, at_large, items, 0);
 }
 
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
@@ -221,6 +235,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
       seen[which].push_back(read(sample, members.size()));
     }
   }
+  probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
   const auto& of_small = seen[at_small].empty() ? seen[at_large] : seen[at_small];
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto time_of = [&](const std::vector<Execution>& executions, CommandKind kind) {
@@ -234,12 +249,15 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
         return fit_stage(fewer, time_of(of_small, kind), more, longer, more / large * shape.items, 0);
       return fit_stage(more, longer, more, longer, more, full_per_byte_s);
     };
-    const auto known = [&](const std::vector<double>& figures) { return i < figures.size() ? figures[i] : 0; };
-    StageCost compute = fit_stage(small, time_of(of_small, CommandKind::compute), large,
-                                  time_of(seen[at_large], CommandKind::compute), shape.items, known(size.full_per_item_s));
-    if (size.full_is_least) compute.per_item_s = std::max(compute.per_item_s, known(size.full_per_item_s));
-    probe.devices.push_back({copy(CommandKind::upload, known(size.up_per_byte_s)), compute,
-                             copy(CommandKind::download, known(size.down_per_byte_s)),
+    const KnownCosts known = i < size.known.size() ? size.known[i] : KnownCosts{};
+    const Nanos shorter = time_of(of_small, CommandKind::compute), longer = time_of(seen[at_large], CommandKind::compute);
+    StageCost compute =
+        known.believed ? fit_compute(small, shorter, large, longer, shape.items, known.full_per_item_s, *known.believed)
+                       : fit_stage(small, shorter, large, longer, shape.items, known.full_per_item_s);
+    compute.fixed = std::max(compute.fixed, known.least_slice);
+    probe.fixed = std::max(probe.fixed, known.least_rest);
+    probe.devices.push_back({copy(CommandKind::upload, known.up_per_byte_s), compute,
+                             copy(CommandKind::download, known.down_per_byte_s),
                              small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
   const auto makespan = [](const Execution& execution) { return execution.makespan; };
@@ -247,21 +265,20 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     const Nanos more = median_of(seen[in_pieces], makespan) - median_of(seen[at_large], makespan);
     probe.next_slice = std::max(Nanos{}, more / static_cast<std::int64_t>((large + small - 1) / small - 1));
   }
-  probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
   probe.replicated = median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
   return probe;
 }
 
-DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, bool copies_with_cores,
-                           Items piece) {
+DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, const Share& share) {
   DeviceEstimate estimate;
   if (index >= probe.devices.size()) return estimate;
   const ProbedDevice& device = probe.devices[index];
   estimate.fixed = probe.fixed;
   double per_item = device.compute.per_item_s;
+  const bool copies_with_cores = share.cores > 0;
   if (mode == Mode::resident || copies_with_cores) {
-    // Nothing overlaps, so the samples themselves say what a further slice costs; what its queues cost besides is paid once.
-    per_item += device.upload.per_item_s * cost.in_bytes + device.download.per_item_s * cost.out_bytes;
+    // The samples themselves say what a further slice costs, the host's part of it included. The first is as long as it was.
+    per_item += seen_of_copies(device.upload.per_item_s * cost.in_bytes, device.download.per_item_s * cost.out_bytes, share);
     estimate.launch = probe.next_slice;
     const bool one_size = device.kernels.small == device.kernels.large;  // says nothing of a launch
     if (one_size && copies_with_cores) {
@@ -270,14 +287,14 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
       estimate.least = device.kernels.at_large;
     }
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
-    estimate.fixed += std::max(Nanos{}, device.upload.fixed + compute + device.download.fixed - probe.next_slice);
+    estimate.fixed = std::max(Nanos{}, probe.fixed + device.upload.fixed + compute + device.download.fixed - probe.next_slice);
   } else {
     const auto bytes_per_s = [](const StageCost& copy) { return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0; };
     estimate.fixed = std::max(Nanos{}, probe.fixed - probe.replicated);  // whoever predicts counts that by its bytes
     const SmallSlices& small = device.kernels;
     const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
     estimate.launch = small.crowding + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
-    estimate.least = small.crowding + least_of(small, piece);
+    estimate.least = small.crowding + least_of(small, share.piece);
     estimate.up = bytes_per_s(device.upload);
     estimate.down = bytes_per_s(device.download);
     estimate.transfer = std::max(device.upload.fixed, device.download.fixed);

@@ -40,20 +40,19 @@ struct Probe {
   std::vector<DeviceFault> faults;
 };
 
-struct ProbeSize {
-  double share = 0.05;                                           // of the items
-  Items most = 0;                                                // items
-  std::vector<double> full_per_item_s = {};                      // per member: see fit_stage; empty: not known
-  bool full_is_least = false;                                    // no item costs less than that, whatever slices show
-  std::vector<double> up_per_byte_s = {}, down_per_byte_s = {};  // likewise, of its own link as calibrated
+// Of a device, from elsewhere. 0: not known.
+struct KnownCosts {
+  double full_per_item_s = 0;                   // of a full device
+  std::optional<Nanos> believed = {};           // see fit_compute; none: fit_stage
+  Nanos least_slice{}, least_rest{};            // a slice's kernels, and a sample besides, take no less than that
+  double up_per_byte_s = 0, down_per_byte_s = 0;  // of its own link as calibrated
 };
 
-// Do probes of the problem say too little of it? The share may be so small beside a granule that a small slice and a large one are
-// the same, and no cost of a slice is seen; or a part may cost less than its share.
-bool one_size_only(const Shape& shape, const ProbeSize& size);
-inline bool needs_full_rate(const Shape& shape, const ProbeSize& size) {
-  return shape.parts_cost_less || one_size_only(shape, size);
-}
+struct ProbeSize {
+  double share = 0.05;                 // of the items
+  Items most = 0;                      // items
+  std::vector<KnownCosts> known = {};  // per member; empty: nothing of any
+};
 
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
 // small ones; in turn, at least three times and until 60 ms are spent, medians of each. k is what `size` says, but at least one
@@ -70,10 +69,19 @@ Nanos kernels_of(const RawBatch& batch);
 // a device, or flat. Noise can make a line fall: without such a figure all `items` are then taken to cost as much once more.
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s);
 
-// What a strategy is told about member `index` of a probe. `copies_with_cores`: the device copies with the cores that compute
-// (CPUs), so that nothing overlaps. `piece`: items of the slices it will be given, as far as that is known; 0: it is not.
-DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, bool copies_with_cores,
-                           Items piece);
+// Of kernels, where a line is believed whose larger slice takes at least `believed` longer than the smaller: shorter ones are noise,
+// and how evenly so few work-groups fill the cores of a CPU. `full_per_item_s` then, as far as the larger slice allows it.
+StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s, Nanos believed);
+
+// What a strategy is told of a device's share.
+struct Share {
+  unsigned cores = 0;  // that copy as well as compute: a CPU's; 0: copies are no work of the device
+  Items items = 0;     // as many as it may be given; 0: not known
+  Items piece = 0;     // of its slices, at most; 0: not known
+};
+
+// Of member `index` of a probe.
+DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, const Share& share);
 
 // Polls to the end of a batch and forgets its commands. Throws Error(timeout).
 void settle(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout);

@@ -2,6 +2,7 @@
 #include "lib/session/suite_rates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "lib/session/group.hpp"
@@ -9,6 +10,12 @@
 #include "lib/session/tune.hpp"
 
 namespace mgpu {
+namespace {
+
+constexpr std::uint64_t kSmaller = 4;
+constexpr double kSteeper = 1.3;  // than the average of the larger: noise beyond that
+
+}  // namespace
 
 std::string work_of(const Problem& problem) {
   std::string work = problem.suite->name;
@@ -22,7 +29,8 @@ std::string work_of(const Problem& problem) {
 
 Problem usual_problem(const Problem& like, bool cpu) {
   const SuiteInfo& suite = *like.suite;
-  return problem_of_size(like, cpu ? suite.quick_size : suite.full_size > 0 ? suite.full_size : suite.default_size);
+  if (cpu) return problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
+  return problem_of_size(like, suite.full_size > 0 ? suite.full_size : suite.default_size);
 }
 
 Problem problem_of_size(const Problem& like, std::uint64_t size) {
@@ -52,20 +60,84 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   const Probe probe = run_probe(backend, executor, workload, {&member, 1}, all, timeout);
   if (probe.devices.empty()) return std::nullopt;
   if (look) look(*program);
-  const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, false, 0);
+  const double ops = workload.cost(Mode::resident).ops;  // of one device: the executor has told
+  const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, {});
   if (!(estimate.items_per_s > 0)) return std::nullopt;
   const Nanos whole = probe.devices.front().kernels.at_large;
-  if (device.resources().traits().cpu && workload.shape().parts_cost_less && whole > Nanos{}) {
-    // A line through a part and the whole is steeper than the whole: msm of 2^12 terms was predicted to take half as long again.
-    return SuiteRate{workload.shape().cost.ops * static_cast<double>(probe.items) / seconds(whole), estimate.launch,
-                     estimate.fixed};
+  if (device.resources().traits().cpu && whole > Nanos{}) {
+    // The whole as it is. A line through it and a part of it says something else: parts leave cores of a CPU idle, which makes it
+    // flatter; fewer terms of msm share a bucket, which makes it steeper.
+    const double done = ops * static_cast<double>(probe.items);
+    return SuiteRate{done / seconds(whole), estimate.launch, probe.fixed, {}, done, whole};
   }
-  return SuiteRate{workload.shape().cost.ops * estimate.items_per_s, estimate.launch, estimate.fixed};
+  return SuiteRate{ops * estimate.items_per_s, estimate.launch, estimate.fixed};
+}
+
+SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
+  const double longer = seconds(larger.whole), shorter = seconds(smaller.whole), more = larger.ops - smaller.ops;
+  if (!(more > 0) || !(longer > shorter)) return larger;  // noise
+  const double rate = std::min(more / (longer - shorter), kSteeper * larger.ops_per_s);
+  larger.slice = from_seconds(std::max(0.0, longer - larger.ops / rate));
+  larger.ops_per_s = std::max(rate, larger.ops_per_s);
+  if (smaller.fixed > Nanos{} && larger.fixed > smaller.fixed)
+    larger.fixed_grows = std::min(1.0, std::log(seconds(larger.fixed) / seconds(smaller.fixed)) / std::log(larger.ops / smaller.ops));
+  return larger;
+}
+
+UsualWork usual_work(const Problem& like, bool cpu) {
+  const Problem usual = usual_problem(like, cpu);
+  UsualWork work;
+  work.push_back(usual.suite->make(usual.params));
+  if (!cpu || !work.front()->shape().parts_cost_less) return work;
+  const Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, usual.params.size / kSmaller));
+  work.push_back(smaller.suite->make(smaller.params));
+  return work;
+}
+
+std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device,
+                                            std::optional<Nanos> timeout) {
+  std::optional<SuiteRate> rate = measure_suite_rate(backend, executor, *work.front(), device, timeout);
+  if (!rate) return rate;
+  const Shape& shape = work.front()->shape();
+  rate->unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
+  if (work.size() == 1) return rate;
+  if (const auto smaller = measure_suite_rate(backend, executor, *work.back(), device, timeout)) rate = line_through(*smaller, *rate);
+  return rate;
 }
 
 namespace {
 
-// Of the devices that have none, on one usual problem each.
+constexpr double kMostCrowded = 2;  // more is not the others' doing
+
+// CPUs share memory, and some of them power: each executes the whole, all at once.
+void measure_crowding(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
+                      std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates) {
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<Member> members;
+  std::vector<SuiteRate*> alone;
+  Items most = workload.shape().items;
+  for (SessionDevice& device : devices) {
+    const auto rate = rates.find({work, device.facts.id});
+    if (device.lost || !device.facts.is_cpu() || rate == rates.end()) continue;
+    const Capacity capacity = workload.capacity(device.open->resources().traits(), Mode::resident);
+    if (capacity.fits < workload.shape().items) continue;
+    const DeviceIndex index{static_cast<std::uint32_t>(members.size())};
+    programs.push_back(workload.program(device.open->resources(), index, Mode::resident, capacity));
+    programs.back()->load(device.open->stream());
+    settle(backend, *device.open, device.open->submit(), timeout);
+    members.push_back({device.open.get(), programs.back().get()});
+    alone.push_back(&rate->second);
+    most = std::min(most, capacity.fits);
+  }
+  if (members.size() < 2) return;
+  const Probe probe = run_probe(backend, executor, workload, members, {1, most, {}}, timeout);
+  for (std::size_t i = 0; i < probe.devices.size(); ++i) {
+    if (alone[i]->whole <= Nanos{}) continue;
+    alone[i]->crowded = std::clamp(seconds(probe.devices[i].kernels.at_large) / seconds(alone[i]->whole), 1.0, kMostCrowded);
+  }
+}
+
+// Of the devices that have none.
 void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& ways,
                    std::span<SessionDevice> devices, bool cpus, std::optional<Nanos> timeout, SuiteRates& rates) {
   const std::string work = work_of(problem);
@@ -74,16 +146,17 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
   try {
-    const std::unique_ptr<Workload> workload = problem.suite->make(usual_problem(problem, cpus).params);
+    const UsualWork usual = usual_work(problem, cpus);
     for (SessionDevice& device : devices) {
       if (!missing(device)) continue;
       std::vector<std::string> told;  // the session has said it already
-      take_ways(*workload, ways, device.open->resources().traits(), told);
-      auto rate = measure_suite_rate(backend, executor, *workload, *device.open, timeout);
+      for (const auto& workload : usual) take_ways(*workload, ways, device.open->resources().traits(), told);
+      auto rate = measure_usual_rate(backend, executor, usual, *device.open, timeout);
       if (!rate) continue;
       if (device.handicap.slows_always()) rate->ops_per_s *= device.handicap.slow;  // rates are those of devices as they are
       rates[{work, device.facts.id}] = *rate;
     }
+    if (cpus) measure_crowding(backend, executor, *usual.front(), work, devices, timeout, rates);
   } catch (const Error&) {
     // Not at this size, or a device fails: predictions do without, and the cases will say what is wrong.
   }
@@ -91,11 +164,10 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
 
 }  // namespace
 
-void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, const Shape& shape,
+void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices,
                            std::optional<Nanos> timeout, SuiteRates& rates) {
-  measure_rates(backend, executor, problem, ways, devices, false, timeout, rates);
-  if (needs_full_rate(shape, {})) measure_rates(backend, executor, problem, ways, devices, true, timeout, rates);
+  for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, ways, devices, cpus, timeout, rates);
 }
 
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ namespace mgpu {
 // and data do not change the rate of a full device.
 std::string work_of(const Problem& problem);
 
-// The same work in a size that fills the device: a GPU, or a CPU, which any size fills.
+// The same work in a size that fills the device: a GPU or a CPU.
 Problem usual_problem(const Problem& like, bool cpu);
 Problem problem_of_size(const Problem& like, std::uint64_t size);
 
@@ -29,12 +30,23 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
                                             std::optional<Nanos> timeout,
                                             const std::function<void(DeviceProgram&)>& look = {});
 
+// Of one device and two problems, each executed whole: what operations cost beyond what a slice does whatever its size, and how the
+// rest of a sample grows. `larger` as it is, or nearly, where noise hides that.
+SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger);
+
+// The usual problem, and a smaller one for CPUs where parts of a problem cost less than their share. As it is, for all devices of
+// a kind.
+using UsualWork = std::vector<std::unique_ptr<Workload>>;
+UsualWork usual_work(const Problem& like, bool cpu);
+
+// Of that work, with its unit. Likewise.
+std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device,
+                                            std::optional<Nanos> timeout);
+
 struct SessionDevice;
 
-// Adds to `rates` what is missing for the GPUs, and for CPUs where probes of a problem of this shape say too little. Else CPUs do
-// without: they are full at any size. Devices that fail are left without a rate.
-// They compute in `ways`, by device id.
-void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem, const Shape& shape,
+// Adds to `rates` what is missing for the devices, which compute in `ways`, by device id. Those that fail are left without a rate.
+void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices,
                            std::optional<Nanos> timeout, SuiteRates& rates);
 

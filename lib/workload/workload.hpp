@@ -24,6 +24,7 @@ struct Shape {
   bool parts_cost_less = false;       // per item than the whole: what a short probe sees of an item is too little
   double ops = 0;                     // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
   std::string rate_unit;              // "nodes/s"
+  std::string work_unit;              // of `cost.ops` per second; empty: rate_unit
   Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result
 };
 
@@ -140,7 +141,8 @@ struct SuiteInfo {
   std::string name, summary;
   std::string size_name;  // what --size counts: "leaves"
   std::uint64_t default_size = 0, quick_size = 0;
-  std::uint64_t full_size = 0;  // fills any GPU, so that its rate there is the device's
+  std::uint64_t full_size = 0;      // fills any GPU, so that its rate there is the device's; 0: default_size
+  std::uint64_t full_size_cpu = 0;  // likewise, of CPUs; 0: quick_size
   std::vector<SuiteOption> options;
   std::vector<Mode> modes;  // it can do; others asked for are left out. Empty: any
   std::size_t inputs = 1;   // how many files --input takes at most

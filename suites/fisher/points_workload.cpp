@@ -29,6 +29,7 @@ Shape shape_of(const Problem& problem) {
   shape.bytes_in = problem.input_bytes();
   shape.bytes_out = output_bytes(problem);
   shape.cost.ops = shape.ops * work_of_point(problem) / items;
+  shape.work_unit = problem.regime == Regime::closed ? "entries/s" : "operations/s";
   shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
   shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
   return shape;

@@ -44,6 +44,7 @@ SuiteInfo merkle_suite() {
   info.default_size = std::uint64_t{1} << 22;
   info.quick_size = std::uint64_t{1} << 20;
   info.full_size = std::uint64_t{1} << 24;
+  info.full_size_cpu = std::uint64_t{1} << 18;
   info.options = {
       {"tree",
        "plain: node = SHA-256(left || right) over 32-byte leaves; rfc6962: leaves and nodes hashed with their prefixes; "

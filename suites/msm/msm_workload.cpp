@@ -25,6 +25,10 @@ Problem problem_of(const Terms& terms, const MsmOptions& options, bool fold) {
   return problem;
 }
 
+double digits_of_item(const Problem& problem, const Windows& windows) {
+  return problem.axis == Axis::points ? windows.count : static_cast<double>(problem.points);
+}
+
 Shape shape_of(const Problem& problem) {
   Shape shape;
   const auto points = static_cast<double>(problem.points), each = static_cast<double>(affine_bytes(problem.curve) + sizeof(Scalar));
@@ -34,7 +38,9 @@ Shape shape_of(const Problem& problem) {
   shape.rate_unit = "terms/s";
   shape.bytes_in = bytes_of_terms(problem.curve, problem.points);
   shape.bytes_out = affine_bytes(problem.curve);
-  shape.cost.ops = points / static_cast<double>(shape.items);
+  // A digit of a scalar is an addition, at least; how many digits there are depends on the windows.
+  shape.cost.ops = digits_of_item(problem, problem.windows.front());
+  shape.work_unit = "digits/s";
   if (problem.axis == Axis::points) {
     shape.cost.in_bytes = each;
     shape.parts_cost_less = true;  // few terms share a bucket, and the first of each is not added
@@ -63,6 +69,7 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
 
 ItemCost MsmWorkload::cost(Mode mode) const {
   ItemCost cost = shape_.cost;
+  cost.ops = digits_of_item(problem_, windows_);
   if (mode != Mode::scalars) return cost;
   if (problem_.axis == Axis::points) {
     cost.in_bytes = sizeof(Scalar);

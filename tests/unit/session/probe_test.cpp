@@ -50,27 +50,30 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   ItemCost cost;
   cost.in_bytes = 1000;
   cost.out_bytes = 100;
-  const DeviceEstimate gpu = estimate_of(probe, 0, cost, Mode::end_to_end, false, 0);
+  const DeviceEstimate gpu = estimate_of(probe, 0, cost, Mode::end_to_end, {});
   CHECK(gpu.items_per_s == doctest::Approx(1e6));
   CHECK(gpu.up == doctest::Approx(5e8));
   CHECK(gpu.down == doctest::Approx(2e8));
   CHECK(gpu.launch == microseconds(17));  // what does not grow, and crowding
   CHECK(gpu.least == microseconds(62));
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 20).least == microseconds(42));  // on the line between the sizes
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 5).least == microseconds(32));
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 400).least == microseconds(62));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 20}).least == microseconds(42));  // on the line between the sizes
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 5}).least == microseconds(32));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 400}).least == microseconds(62));
   CHECK(gpu.transfer == microseconds(10));
   CHECK(gpu.fixed == microseconds(5));                      // without the replicated inputs, whose bytes are counted
   probe.devices.front().kernels.grows_per_item_s = 0.4e-6;  // those that grow are not what an item costs a full device
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, false, 0).launch == microseconds(2));
-  const DeviceEstimate cpu = estimate_of(probe, 0, cost, Mode::end_to_end, true, 0);
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {}).launch == microseconds(2));
+  const DeviceEstimate cpu = estimate_of(probe, 0, cost, Mode::end_to_end, {1, 0, 0});
   CHECK(cpu.items_per_s == doctest::Approx(1 / 3.5e-6));
   CHECK(cpu.up == 0);
   CHECK(cpu.launch == microseconds(3));
   CHECK(cpu.fixed == microseconds(7 + 35 - 3));
-  const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, false, 0);
+  // Of 1000 items in pieces of 100, eight cores are seen to upload for 0.55 of 2 us and to download for 0.1 of 0.5, the rest on one.
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {8, 1000, 100}).items_per_s == doctest::Approx(1 / (2.15e-6 + 1.35e-6 / 8)));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {8, 100, 100}).items_per_s == doctest::Approx(1 / 3.5e-6));  // one piece
+  const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, {});
   CHECK(resident.launch == microseconds(3));
-  CHECK(estimate_of({}, 0, cost, Mode::resident, false, 0).items_per_s == 0);
+  CHECK(estimate_of({}, 0, cost, Mode::resident, {}).items_per_s == 0);
 }
 
 TEST_CASE("what kernels wait for their own uploads is no work of theirs, other gaps are") {
@@ -90,23 +93,47 @@ TEST_CASE("what kernels wait for their own uploads is no work of theirs, other g
   CHECK(kernels_of({}) == Nanos{});
 }
 
-TEST_CASE("a share of the items that is hardly a granule cannot show what a slice costs") {
-  Shape shape;
-  shape.items = 1000;
-  shape.granularity = 20;
-  CHECK_FALSE(one_size_only(shape, {0.05}));  // 50 items: slices of one granule and of two
-  shape.granularity = 26;
-  CHECK(one_size_only(shape, {0.05}));
-  shape.granularity = 2000;
-  CHECK(one_size_only(shape, {0.05}));
+TEST_CASE("short slices of a CPU are not believed, long ones are") {
+  const StageCost known = fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 5e-6, microseconds(1000));
+  CHECK(known.per_item_s == doctest::Approx(5e-6));
+  CHECK(known.fixed == microseconds(500));
+  CHECK(fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 5e-6, microseconds(600)).per_item_s == doctest::Approx(20e-6));
+  CHECK(fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 0, microseconds(1000)).per_item_s == doctest::Approx(20e-6));
+  // As far as the slice allows: it took no longer than that.
+  CHECK(fit_compute(10, microseconds(100), 40, microseconds(120), 1000, 5e-6, microseconds(1000)).per_item_s == doctest::Approx(3e-6));
+}
+
+TEST_CASE("a probe takes a power of two of granules, and no more than its share") {
+  FakeDevice device;
+  device.facts.id = "0:0";
+  device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
+  device.ops_per_s = 1e6;
+  FakeBackend backend({device}, test::sum_kernels());
+  Executor executor(backend, 1);
+  for (const auto& [items, most] : {std::pair<Items, Items>{1000, 32}, {1280, 64}, {1279, 32}, {60, 2}, {30, 1}, {3, 1}}) {
+    CAPTURE(items);
+    test::SumWorkload workload(items);
+    const auto open = backend.open(backend.enumerate().devices.front());
+    const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
+    const auto program = workload.program(open->resources(), DeviceIndex{0}, Mode::resident, capacity);
+    program->load(open->stream());
+    settle(backend, *open, open->submit(), {});
+    const Member member{open.get(), program.get()};
+    const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}, {});
+    CHECK(probe.items == most);
+    REQUIRE(probe.devices.size() == 1);
+    if (most >= 4) CHECK(probe.devices[0].compute.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
+    // Where all is asked for, all is executed.
+    CHECK(run_probe(backend, executor, workload, {&member, 1}, {1, capacity.fits, {}}, {}).items == items);
+  }
 }
 
 TEST_CASE("with slices of one size, a CPU repeats what a full device would not need, a GPU is idle meanwhile") {
   Probe probe;
   probe.devices.push_back(
       {{}, fit_stage(10, microseconds(100), 10, microseconds(100), 100, 4e-6), {}, {10, 10, microseconds(100), microseconds(100)}});
-  const DeviceEstimate cpu = estimate_of(probe, 0, {}, Mode::resident, true, 0),
-                       gpu = estimate_of(probe, 0, {}, Mode::resident, false, 0);
+  const DeviceEstimate cpu = estimate_of(probe, 0, {}, Mode::resident, {1, 0, 0}),
+                       gpu = estimate_of(probe, 0, {}, Mode::resident, {});
   CHECK(cpu.items_per_s == doctest::Approx(250e3));
   CHECK(cpu.launch == microseconds(60));
   CHECK(cpu.least == Nanos{});

@@ -109,6 +109,17 @@ TEST_CASE("more points want wider windows, and a split over windows as many as t
   }
 }
 
+TEST_CASE("a term costs as many digits as the windows for its device's share have") {
+  MsmOptions options;
+  options.devices = 8;
+  MsmWorkload workload(Terms(Curve::bn254, 1 << 12), options);
+  for (const std::size_t devices : {1, 8}) {
+    workload.expect(devices);
+    CHECK(workload.cost(Mode::resident).ops == best_windows(Curve::bn254, true, (1 << 12) / devices).count);
+  }
+  CHECK(best_windows(Curve::bn254, true, 1 << 12).count < best_windows(Curve::bn254, true, 1 << 9).count);
+}
+
 TEST_CASE("a layout holds what every pass of its slices can write") {
   const DeviceTraits device = gpu(Bytes{140} << 30);
   for (const unsigned bits : {2u, 8u, 15u, 20u}) {

@@ -1,0 +1,90 @@
+// Rates of usual problems: of the fake backend's devices, and the line through two of them.
+#include "lib/session/suite_rates.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/session/group.hpp"
+#include "lib/session/probe.hpp"
+#include "tests/support/sum_workload.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+using std::chrono::microseconds;
+
+namespace {
+
+SuiteRate whole(double ops, Nanos kernels, Nanos rest) {
+  SuiteRate rate;
+  rate.ops = ops;
+  rate.whole = kernels;
+  rate.ops_per_s = ops / seconds(kernels);
+  rate.fixed = rest;
+  return rate;
+}
+
+SuiteInfo sum_suite(bool has_cpu_size) {
+  SuiteInfo made;
+  made.name = "sum";
+  made.size_name = "items";
+  made.default_size = made.quick_size = 1 << 12;
+  if (has_cpu_size) made.full_size_cpu = 1 << 10;
+  made.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> { return std::make_unique<SumWorkload>(params.size); };
+  return made;
+}
+
+FakeDevice device(const std::string& id, DeviceType type) {
+  FakeDevice made;
+  made.facts.id = id;
+  made.facts.type = type;
+  made.facts.global_memory = made.facts.max_allocation = Bytes{1} << 30;
+  made.ops_per_s = 1e6;
+  made.launch = microseconds(24);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("two problems tell a slice from its operations, and how the rest grows") {
+  const SuiteRate line = line_through(whole(1000, microseconds(150), microseconds(10)), whole(4000, microseconds(450), microseconds(20)));
+  CHECK(line.ops_per_s == doctest::Approx(1e7));
+  CHECK(line.slice == microseconds(50));
+  CHECK(line.fixed == microseconds(20));
+  CHECK(line.fixed_grows == doctest::Approx(0.5));
+}
+
+TEST_CASE("where noise hides that, the larger problem stands") {
+  const SuiteRate larger = whole(4000, microseconds(400), microseconds(20));
+  // The smaller took longer.
+  CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).ops_per_s == doctest::Approx(1e7));
+  CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).slice == Nanos{});
+  // It was faster for each operation: nothing is left for a slice.
+  const SuiteRate flat = line_through(whole(1000, microseconds(50), microseconds(30)), larger);
+  CHECK(flat.ops_per_s == doctest::Approx(1e7));
+  CHECK(flat.slice == Nanos{});
+  CHECK(flat.fixed_grows == 0);
+  // Nearly all of it would be the slice: the rate is not believed beyond a third more than the average.
+  CHECK(line_through(whole(1000, microseconds(390), microseconds(5)), larger).ops_per_s == doctest::Approx(1.3e7));
+}
+
+TEST_CASE("CPUs have a size of their own; their rate is the average of the whole") {
+  const SuiteInfo with = sum_suite(true), without = sum_suite(false);
+  CHECK(usual_problem({&with, {}}, true).params.size == 1 << 10);
+  CHECK(usual_problem({&without, {}}, true).params.size == 1 << 12);
+  CHECK(usual_problem({&with, {}}, false).params.size == 1 << 12);
+  FakeBackend backend({device("0:0", DeviceType::cpu), device("0:1", DeviceType::gpu)}, sum_kernels());
+  Executor executor(backend, 1);
+  for (const Device& facts : backend.enumerate().devices) {
+    const auto open = backend.open(facts);
+    const bool cpu = facts.is_cpu();
+    const auto rate = measure_usual_rate(backend, executor, usual_work({&with, {}}, cpu), *open, {});
+    REQUIRE(rate);
+    CHECK(rate->unit == "items/s");
+    if (cpu) {
+      CHECK(rate->ops == 1 << 10);
+      CHECK(seconds(rate->whole) == doctest::Approx(1024e-6 + 24e-6).epsilon(1e-3));
+      CHECK(rate->ops_per_s == doctest::Approx(1024 / (1024e-6 + 24e-6)).epsilon(1e-3));
+    } else {
+      CHECK(rate->ops_per_s == doctest::Approx(1e6).epsilon(1e-3));
+    }
+  }
+}
