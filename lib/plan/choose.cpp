@@ -16,7 +16,8 @@
 namespace mgpu {
 namespace {
 
-constexpr double kSame = 0.01;            // predictions closer than this are taken as equal
+constexpr double kSame = 0.03;            // predictions closer than this are taken as equal: about as good as they are
+constexpr double kNoDifference = 0.01;    // worth no words
 constexpr std::size_t kManyDevices = 64;  // more of them, and a source that answers slice by slice takes seconds to simulate
 
 StrategyParams defaults(const StrategyInfo& info) {
@@ -123,7 +124,7 @@ class Chooser {
 
   std::string against(const Candidate& other, const Candidate& chosen) const {
     const double more = seconds(other.predicted) / seconds(chosen.predicted) - 1;
-    if (std::abs(more) <= kSame) return "no different";
+    if (std::abs(more) <= kNoDifference) return "no different";
     return fmt::format("{:.{}f} % {}", std::abs(more) * 100, std::abs(more) < 0.1 ? 1 : 0, more > 0 ? "longer" : "less");
   }
 
