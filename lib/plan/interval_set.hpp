@@ -25,7 +25,7 @@ class IntervalSet {
   std::optional<Slice> last() const;   // the last range
   Items total() const { return total_; }
   bool empty() const { return ranges_.empty(); }
-  std::size_t ranges() const { return ranges_.size(); }  // none touches another
+  std::span<const Slice> ranges() const { return ranges_; }  // in order; none touches another
 
  private:
   using Ranges = std::vector<Slice>;

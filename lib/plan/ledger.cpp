@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/tree_cuts.hpp"
 
 namespace mgpu {
 
@@ -22,7 +23,8 @@ std::vector<bool> taking_part(const PlanRequest& request) {
   return takes_part;
 }
 
-Ledger::Ledger(const PlanRequest& request) : items_(request.items), granularity_(request.granularity) {
+Ledger::Ledger(const PlanRequest& request)
+    : items_(request.items), granularity_(request.granularity), tree_(request.merge.tree) {
   if (granularity_ == 0 || request.devices.empty()) {
     throw Error(ErrorKind::internal, "a plan needs a granularity above 0 and at least one device");
   }
@@ -74,7 +76,8 @@ Items Ledger::move_tail(DeviceIndex from, DeviceIndex to, Items at_most) {
   IntervalSet &source = account(from).own, &target = account(to).own;
   const std::optional<Slice> range = source.last();
   if (!range) return 0;
-  const Items begin = range->size() <= at_most ? range->begin : round_up(range->end - at_most, granularity_);
+  Items begin = range->size() <= at_most ? range->begin : round_up(range->end - at_most, granularity_);
+  if (tree_ && begin > range->begin) begin = even_cut(begin, begin, range->end - (at_most - at_most / 3), granularity_);
   if (begin >= range->end) return 0;
   const Slice tail{begin, range->end};
   source.remove(tail);
@@ -89,7 +92,12 @@ std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items 
   if (!first) return std::nullopt;
   // A range that fits goes whole: the odd items at the end of everything must not become a slice of their own.
   const Items most = std::min(at_most, to.limit);
-  const Items size = first->size() <= most ? first->size() : std::max(round_down(most, granularity_), granularity_);
+  Items size = first->size() <= most ? first->size() : std::max(round_down(most, granularity_), granularity_);
+  if (tree_ && size < first->size()) {
+    const bool much_is_left = from.total() / 2 / std::max<std::size_t>(able(), 1) > size;
+    const Items largest = std::min({much_is_left ? size + size / 3 : size, to.limit, first->size()});
+    size = even_end(first->begin, size, largest, granularity_) - first->begin;
+  }
   const std::optional<Slice> slice = from.take_first(size);
   to.flights.push_back({*slice, &from == &to.own});
   ++flights_;

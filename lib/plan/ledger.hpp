@@ -36,7 +36,8 @@ class Ledger {
   // time. How many were moved.
   Items move_tail(DeviceIndex from, DeviceIndex to, Items at_most);
   // Puts the front of the device's own work, or of the shared work, into flight: at most `at_most` items rounded down to granules,
-  // but never above what the device takes at once. Nothing when there is none, or the device takes none.
+  // but never above what the device takes at once. Where results are combined along a tree, pieces are up to a third smaller, or
+  // larger while much is left, to end evenly (lib/plan/tree_cuts.hpp). Nothing when there is none, or the device takes none.
   std::optional<Slice> issue_own(DeviceIndex device, Items at_most);
   std::optional<Slice> issue_shared(DeviceIndex device, Items at_most);
 
@@ -92,6 +93,7 @@ class Ledger {
   Flight take_flight(Account& account, const Slice& slice);
 
   Items items_, granularity_;
+  bool tree_;
   IntervalSet shared_;
   std::vector<Account> accounts_;
   Items finished_ = 0;

@@ -8,6 +8,7 @@
 #include "lib/plan/apportion.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/shared_piece.hpp"
+#include "lib/plan/tree_cuts.hpp"
 
 namespace mgpu {
 namespace {
@@ -48,6 +49,33 @@ class StaticSource final : public SliceSource {
   Ledger ledger_;
 };
 
+// Moves cuts between shares where that saves more of the merge than a share becomes longer: by the estimates, where rates are known.
+void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
+  if (!request.merge.tree) return;
+  constexpr Items kPart = 16;  // of the smaller share at most
+  Items cut = 0;
+  for (std::size_t i = 0, next = 1; next < shares.size(); ++next) {
+    if (shares[next] == 0) continue;
+    const Items begin = cut;
+    cut += shares[i];
+    const Items most = round_down(std::min(shares[i], shares[next]) / kPart, request.granularity), end = cut + shares[next];
+    const Items better = shares[i] == 0 ? cut : even_cut(cut - most, cut, cut + most, request.granularity);
+    const auto nodes = [&](Items at) {
+      return nodes_that_cover({begin, at}, request.items) + nodes_that_cover({at, end}, request.items);
+    };
+    const std::size_t now = nodes(cut), then = nodes(better);
+    const std::size_t longer = better > cut ? i : next;
+    const double rate = request.devices[longer].items_per_s, moved = static_cast<double>(better > cut ? better - cut : cut - better);
+    const bool pays = rate > 0 && then < now && static_cast<double>(now - then) * seconds(request.merge.per_slice) > moved / rate;
+    if (pays) {
+      shares[i] = better - begin;
+      shares[next] = end - better;
+      cut = better;
+    }
+    i = next;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<SliceSource> make_static_source(const PlanRequest& request, std::span<const Items> shares) {
@@ -64,7 +92,9 @@ std::vector<Items> shares_by_weight(const PlanRequest& request, std::vector<doub
   if (!any) weights.assign(takes_part.begin(), takes_part.end());
   // With no device able, the ledger says so; with nothing to do, nobody has to be.
   if (std::find(takes_part.begin(), takes_part.end(), true) == takes_part.end()) return std::vector<Items>(weights.size(), 0);
-  return apportion(request.items, request.granularity, weights);
+  std::vector<Items> shares = apportion(request.items, request.granularity, weights);
+  even_cuts(request, shares);
+  return shares;
 }
 
 std::unique_ptr<SliceSource> make_static_source_by_weight(const PlanRequest& request, std::vector<double> weights) {

@@ -12,7 +12,8 @@ namespace mgpu {
 // One share per device, in the order of the range; their sum is request.items. A device that can take nothing must have none.
 std::unique_ptr<SliceSource> make_static_source(const PlanRequest& request, std::span<const Items> shares);
 
-// Shares in proportion to the weights, each within one granule of the ideal. Devices that take no part (lib/plan/ledger.hpp,
+// Shares in proportion to the weights, each within one granule of the ideal; where results are combined along a tree, also beyond
+// that as far as it saves more of the merge (lib/plan/tree_cuts.hpp) than it costs. Devices that take no part (lib/plan/ledger.hpp,
 // taking_part) count as weight 0, as do weights that are negative or no number; when that leaves no weight at all, those that take
 // part share equally. All 0 when there is no such device: the ledger of a source then says why nothing can be planned.
 std::vector<Items> shares_by_weight(const PlanRequest& request, std::vector<double> weights);

@@ -168,6 +168,7 @@ PlanRecord read_plan(const JsonReader& j) {
                         r.at("in_bytes").number(),           r.at("out_bytes").number(),
                         r.at("replicated").integer<Bytes>(), r.at("link_up").number(),
                         r.at("link_down").number(),          {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
+  if (r.has("merge_tree")) plan.request->merge.tree = r.at("merge_tree").boolean();
   return plan;
 }
 

@@ -176,7 +176,8 @@ Json plan(const PlanRecord& p) {
                   {"link_up", number_json(p.request->link_up)},
                   {"link_down", number_json(p.request->link_down)},
                   {"merge_fixed_ns", ns(p.request->merge.fixed)},
-                  {"merge_per_slice_ns", ns(p.request->merge.per_slice)}};
+                  {"merge_per_slice_ns", ns(p.request->merge.per_slice)},
+                  {"merge_tree", p.request->merge.tree}};
   return j;
 }
 

@@ -102,7 +102,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
 
 ScenarioWork read_work(const JsonReader& json) {
   const Object object(json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated", "pipeline",
-                             "merge_fixed_ns", "merge_per_slice_ns"});
+                             "merge_fixed_ns", "merge_per_slice_ns", "merge_tree"});
   ScenarioWork work;
   work.name = object.text("name", work.name);
   work.rate_unit = object.text("unit", work.rate_unit);
@@ -114,6 +114,7 @@ ScenarioWork read_work(const JsonReader& json) {
   work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostItems, Bytes{0});
   work.pipeline = object.whole<Items>("pipeline", 1, kMostItems, Items{0});
   work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns")};
+  if (object.has("merge_tree")) work.merge.tree = object.at("merge_tree").boolean();
   return work;
 }
 

@@ -154,11 +154,11 @@ void GramWorkload::merge() {
   result_ = merged_;
 }
 
-// Each slice leaves at least one more partial to add: about 4 GB/s of it on one core, 30 on many.
+// Each node that a device leaves is one more partial to add: about 4 GB/s of it on one core, 30 on many.
 MergeEstimate GramWorkload::merge_estimate() const {
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
   const double rate = 4e9 * std::clamp(bytes / 2e6, 1.0, static_cast<double>(std::min(host_threads_, 8u)));
-  return {std::chrono::microseconds(10), from_seconds(bytes / rate)};
+  return {std::chrono::microseconds(10), from_seconds(bytes / rate), true};
 }
 
 // All of F. NaN and zero in one form each: which one a sum has depends on who adds.
