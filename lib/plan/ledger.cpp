@@ -23,8 +23,7 @@ std::vector<bool> taking_part(const PlanRequest& request) {
   return takes_part;
 }
 
-Ledger::Ledger(const PlanRequest& request)
-    : items_(request.items), granularity_(request.granularity), tree_(request.merge.tree) {
+Ledger::Ledger(const PlanRequest& request) : items_(request.items), granularity_(request.granularity), tree_(request.merge.tree) {
   if (granularity_ == 0 || request.devices.empty()) {
     throw Error(ErrorKind::internal, "a plan needs a granularity above 0 and at least one device");
   }

@@ -49,7 +49,8 @@ class StaticSource final : public SliceSource {
   Ledger ledger_;
 };
 
-// Moves cuts between shares where that saves more of the merge than a share becomes longer: by the estimates, where rates are known.
+// Moves cuts between shares where that saves more of the merge than a share becomes longer: by the estimates, where rates are
+// known.
 void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
   if (!request.merge.tree) return;
   constexpr Items kPart = 16;  // of the smaller share at most
@@ -65,8 +66,9 @@ void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
     };
     const std::size_t now = nodes(cut), then = nodes(better);
     const std::size_t longer = better > cut ? i : next;
-    const double rate = request.devices[longer].items_per_s, moved = static_cast<double>(better > cut ? better - cut : cut - better);
-    const bool pays = rate > 0 && then < now && static_cast<double>(now - then) * seconds(request.merge.per_slice) > moved / rate;
+    const double rate = request.devices[longer].items_per_s,
+                 moved = static_cast<double>(better > cut ? better - cut : cut - better);
+    const bool pays = rate > 0 && then<now&& static_cast<double>(now - then) * seconds(request.merge.per_slice)> moved / rate;
     if (pays) {
       shares[i] = better - begin;
       shares[next] = end - better;

@@ -69,8 +69,8 @@ class Object {
 constexpr double kMostStatedRate = 1e18;
 
 void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
-  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "fixed_ns", "transfer_ns", "up", "down", "memory",
-                             "free_memory", "fits", "pipeline", "score", "slow", "reserve"});
+  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "fixed_ns", "transfer_ns", "up",
+                             "down", "memory", "free_memory", "fits", "pipeline", "score", "slow", "reserve"});
   ScenarioDevice device;
   device.name = object.text("name", "device");
   const std::string type = object.text("type", "gpu");

@@ -2,10 +2,16 @@
 #include "lib/session/forecast.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/base/error.hpp"
 
 namespace mgpu {
+namespace {
+
+constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
+
+}  // namespace
 
 const StrategyChoice& strategy_of(const Cell& cell) {
   static const StrategyChoice alone = parse_strategies("single").front();
@@ -43,6 +49,30 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
 PlanRequest request_of(const Cell& cell, const Workload& workload, Mode mode) {
   const Shape& shape = workload.shape();
   return {shape.items, shape.granularity, mode, workload.cost(mode), cell.estimates, cell.link_up, cell.link_down, cell.merge};
+}
+
+KnownCosts known_costs(const SessionDevice& device, const Capability* capability, const SuiteRate* rate, const Workload& workload,
+                       Mode mode, std::size_t count, std::size_t all) {
+  const Shape& shape = workload.shape();
+  const double ops = workload.cost(mode).ops;  // of an item
+  const bool cpu = device.facts.is_cpu();
+  KnownCosts costs;
+  if (!cpu && capability != nullptr) {
+    const auto per_byte = [](double bytes_per_s) { return bytes_per_s > 0 ? 1 / bytes_per_s : 0; };
+    costs.up_per_byte_s = per_byte(capability->pinned_up);
+    costs.down_per_byte_s = per_byte(capability->pinned_down);
+  }
+  if (cpu) costs.believed = shape.parts_cost_less ? Nanos::max() : kLongProbe;
+  if (rate == nullptr || !(rate->ops_per_s > 0)) return costs;
+  costs.full_per_item_s = ops / rate->ops_per_s;
+  if (device.handicap.slows_always()) costs.full_per_item_s *= device.handicap.slow;
+  if (!cpu) return costs;
+  if (all > 1) costs.full_per_item_s *= 1 + (rate->crowded - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
+  if (!shape.parts_cost_less || !(rate->ops > 0)) return costs;
+  const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);
+  costs.least_slice = rate->slice;
+  costs.least_rest = from_seconds(seconds(rate->fixed) * std::pow(share / rate->ops, rate->fixed_grows));
+  return costs;
 }
 
 void predict_cell(Cell& cell, const Workload& workload, Mode mode) {

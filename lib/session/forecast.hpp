@@ -10,6 +10,11 @@ namespace mgpu {
 // Of a device alone: `single`.
 const StrategyChoice& strategy_of(const Cell& cell);
 
+// What is known, before probes, of a device that is one of `count` at work in a set of `all`, for a workload that expects so many.
+// `capability` as calibrated, `rate` of the usual problem; null: not known.
+KnownCosts known_costs(const SessionDevice& device, const Capability* capability, const SuiteRate* rate, const Workload& workload,
+                       Mode mode, std::size_t count, std::size_t all);
+
 // Fills the cell's estimates. Rates are as `together`, the probe of the cell's devices at work at once, saw them; a device's own
 // link is as it is alone. `stated` (null: nothing is) wins over what was probed.
 void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,

@@ -2,7 +2,6 @@
 #include "lib/session/group.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -15,7 +14,6 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
 constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
 
 class Group {
@@ -57,7 +55,6 @@ class Group {
   void warm_up(bool alone);
   void probe();
   Probe probe_together(std::size_t first, std::size_t count);
-  KnownCosts known_costs(std::size_t index, std::size_t count) const;
   void estimate(Cell& cell, const Probe& together);
   void predict();
   void sample_in_turn();
@@ -197,35 +194,6 @@ void Group::probe() {
   for (Cell& cell : result_.cells) estimate(cell, cell.count == 1 ? result_.prepared[cell.first].probe : together[cell.count]);
 }
 
-// Of a device beside `count` - 1 others.
-KnownCosts Group::known_costs(std::size_t index, std::size_t count) const {
-  const SessionDevice& device = devices_[index];
-  const Shape& shape = workload_.shape();
-  const double ops = workload_.cost(mode_).ops;  // of an item
-  const bool cpu = device.facts.is_cpu();
-  KnownCosts costs;
-  const auto& links = options_.calibration.devices;
-  if (!cpu && index < links.size() && links[index]) {
-    const auto per_byte = [](double rate) { return rate > 0 ? 1 / rate : 0; };
-    costs.up_per_byte_s = per_byte(links[index]->pinned_up);
-    costs.down_per_byte_s = per_byte(links[index]->pinned_down);
-  }
-  if (cpu) costs.believed = shape.parts_cost_less ? Nanos::max() : kLongProbe;
-  const auto found = rates_.find({work_of(problem_), device.facts.id});
-  if (found == rates_.end() || !(found->second.ops_per_s > 0)) return costs;
-  const SuiteRate& rate = found->second;
-  costs.full_per_item_s = ops / rate.ops_per_s;
-  if (device.handicap.slows_always()) costs.full_per_item_s *= device.handicap.slow;
-  if (!cpu) return costs;
-  if (count > 1)  // so many of the CPUs are at work
-    costs.full_per_item_s *= 1 + (rate.crowded - 1) * static_cast<double>(count - 1) / static_cast<double>(devices_.size() - 1);
-  if (!shape.parts_cost_less || !(rate.ops > 0)) return costs;
-  const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);
-  costs.least_slice = rate.slice;
-  costs.least_rest = from_seconds(seconds(rate.fixed) * std::pow(share / rate.ops, rate.fixed_grows));
-  return costs;
-}
-
 Probe Group::probe_together(std::size_t first, std::size_t count) {
   std::vector<Member> members;
   ProbeSize size;
@@ -236,7 +204,12 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
     size.most = std::min(size.most, result_.prepared[i].capacity.pipeline);
   }
   workload_.expect(count);  // which decides what an item costs
-  for (std::size_t i = first; i < first + count; ++i) size.known.push_back(known_costs(i, count));
+  const auto& known = options_.calibration.devices;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const auto rate = rates_.find({work_of(problem_), devices_[i].facts.id});
+    size.known.push_back(known_costs(devices_[i], i < known.size() && known[i] ? &*known[i] : nullptr,
+                                     rate == rates_.end() ? nullptr : &rate->second, workload_, mode_, count, devices_.size()));
+  }
   if (stopped()) return {};
   Probe probe = run_probe(backend_, executor_, workload_, members, size, options_.case_timeout);
   for (const DeviceFault& fault : probe.faults) lose(first + fault.device.value, fault.what, fault.hung);

@@ -167,7 +167,8 @@ SmallSlices small_slices(std::size_t device, Items small, const std::vector<Exec
 // Downloads do so but for the last one. What is not seen takes one of the cores.
 double seen_of_copies(double up_s, double down_s, const Share& share) {
   if (share.cores <= 1) return up_s + down_s;
-  const double pieces = share.piece > 0 ? std::max(1.0, std::ceil(static_cast<double>(share.items) / static_cast<double>(share.piece))) : 1;
+  const double pieces =
+      share.piece > 0 ? std::max(1.0, std::ceil(static_cast<double>(share.items) / static_cast<double>(share.piece))) : 1;
   const double seen = up_s * (0.5 + 0.5 / pieces) + down_s / pieces;
   return seen + (up_s + down_s - seen) / share.cores;
 }
@@ -216,8 +217,10 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
   return {Nanos{}, longer / static_cast<double>(large)};
 }
 
-StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s, Nanos believed) {
-  if (full_per_item_s > 0 && at_large - at_small < believed) return fit_stage(large, at_large, large, at_large, items, full_per_item_s);
+StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s,
+                      Nanos believed) {
+  if (full_per_item_s > 0 && at_large - at_small < believed)
+    return fit_stage(large, at_large, large, at_large, items, full_per_item_s);
   return fit_stage(small, at_small, large, at_large, items, 0);
 }
 
@@ -260,9 +263,9 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     };
     const KnownCosts known = i < size.known.size() ? size.known[i] : KnownCosts{};
     const Nanos shorter = time_of(of_small, CommandKind::compute), longer = time_of(seen[at_large], CommandKind::compute);
-    StageCost compute =
-        known.believed ? fit_compute(small, shorter, large, longer, shape.items, known.full_per_item_s, *known.believed)
-                       : fit_stage(small, shorter, large, longer, shape.items, known.full_per_item_s);
+    StageCost compute = known.believed
+                            ? fit_compute(small, shorter, large, longer, shape.items, known.full_per_item_s, *known.believed)
+                            : fit_stage(small, shorter, large, longer, shape.items, known.full_per_item_s);
     compute.fixed = std::max(compute.fixed, known.least_slice);
     probe.fixed = std::max(probe.fixed, known.least_rest);
     probe.devices.push_back({copy(CommandKind::upload, known.up_per_byte_s), compute,

@@ -42,9 +42,9 @@ struct Probe {
 
 // Of a device, from elsewhere. 0: not known.
 struct KnownCosts {
-  double full_per_item_s = 0;                   // of a full device
-  std::optional<Nanos> believed = {};           // see fit_compute; none: fit_stage
-  Nanos least_slice{}, least_rest{};            // a slice's kernels, and a sample besides, take no less than that
+  double full_per_item_s = 0;                     // of a full device
+  std::optional<Nanos> believed = {};             // see fit_compute; none: fit_stage
+  Nanos least_slice{}, least_rest{};              // a slice's kernels, and a sample besides, take no less than that
   double up_per_byte_s = 0, down_per_byte_s = 0;  // of its own link as calibrated
 };
 
@@ -69,9 +69,10 @@ Nanos kernels_of(const RawBatch& batch);
 // a device, or flat. Noise can make a line fall: without such a figure all `items` are then taken to cost as much once more.
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s);
 
-// Of kernels, where a line is believed whose larger slice takes at least `believed` longer than the smaller: shorter ones are noise,
-// and how evenly so few work-groups fill the cores of a CPU. `full_per_item_s` then, as far as the larger slice allows it.
-StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s, Nanos believed);
+// Of kernels, where a line is believed whose larger slice takes at least `believed` longer than the smaller: shorter ones are
+// noise, and how evenly so few work-groups fill the cores of a CPU. `full_per_item_s` then, as far as the larger slice allows it.
+StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s,
+                      Nanos believed);
 
 // What a strategy is told of a device's share.
 struct Share {

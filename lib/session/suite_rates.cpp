@@ -80,7 +80,8 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
   larger.slice = from_seconds(std::max(0.0, longer - larger.ops / rate));
   larger.ops_per_s = std::max(rate, larger.ops_per_s);
   if (smaller.fixed > Nanos{} && larger.fixed > smaller.fixed)
-    larger.fixed_grows = std::min(1.0, std::log(seconds(larger.fixed) / seconds(smaller.fixed)) / std::log(larger.ops / smaller.ops));
+    larger.fixed_grows =
+        std::min(1.0, std::log(seconds(larger.fixed) / seconds(smaller.fixed)) / std::log(larger.ops / smaller.ops));
   return larger;
 }
 
@@ -101,7 +102,8 @@ std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor
   const Shape& shape = work.front()->shape();
   rate->unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
   if (work.size() == 1) return rate;
-  if (const auto smaller = measure_suite_rate(backend, executor, *work.back(), device, timeout)) rate = line_through(*smaller, *rate);
+  if (const auto smaller = measure_suite_rate(backend, executor, *work.back(), device, timeout))
+    rate = line_through(*smaller, *rate);
   return rate;
 }
 

@@ -27,8 +27,7 @@ Problem problem_of_size(const Problem& like, std::uint64_t size);
 // None where the device cannot do it. `look`, if given, is shown the program when it has computed everything. Throws Error(device),
 // Error(timeout). Blocks, for a second at most.
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
-                                            std::optional<Nanos> timeout,
-                                            const std::function<void(DeviceProgram&)>& look = {});
+                                            std::optional<Nanos> timeout, const std::function<void(DeviceProgram&)>& look = {});
 
 // Of one device and two problems, each executed whole: what operations cost beyond what a slice does whatever its size, and how the
 // rest of a sample grows. `larger` as it is, or nearly, where noise hides that.

@@ -144,9 +144,9 @@ struct SuiteInfo {
   std::uint64_t full_size = 0;      // fills any GPU, so that its rate there is the device's; 0: default_size
   std::uint64_t full_size_cpu = 0;  // likewise, of CPUs; 0: quick_size
   std::vector<SuiteOption> options;
-  std::vector<Mode> modes;  // it can do; others asked for are left out. Empty: any
-  std::size_t inputs = 1;   // how many files --input takes at most
-  bool has_ways = false;    // its workloads have ways to compute that `calibrate --tune` chooses among
+  std::vector<Mode> modes;                 // it can do; others asked for are left out. Empty: any
+  std::size_t inputs = 1;                  // how many files --input takes at most
+  bool has_ways = false;                   // its workloads have ways to compute that `calibrate --tune` chooses among
   std::vector<std::string> tuned_options;  // each value of these is tuned for itself; other options do not change what is best
   // Host memory one problem of this size takes, for a check before anything is allocated.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;

@@ -76,9 +76,9 @@ TEST_CASE("the evenest cut is a multiple of the largest power of two, and of the
   CHECK(even_cut(8, 13, 24, 1) == 16);
   CHECK(even_cut(9, 10, 11, 1) == 10);
   CHECK(even_cut(65, 65, 65, 1) == 65);
-  CHECK(even_cut(4, 11, 13, 3) == 12);    // 12 = 4 * 3
-  CHECK(even_cut(10, 16, 22, 6) == 12);   // 12 and 18 are multiples of 6, 12 of 4 too
-  CHECK(even_cut(7, 8, 8, 5) == 8);       // no multiple there
+  CHECK(even_cut(4, 11, 13, 3) == 12);   // 12 = 4 * 3
+  CHECK(even_cut(10, 16, 22, 6) == 12);  // 12 and 18 are multiples of 6, 12 of 4 too
+  CHECK(even_cut(7, 8, 8, 5) == 8);      // no multiple there
   CHECK(even_end(0, 6, 8, 1) == 8);
   CHECK(even_end(0, 6, 6, 1) == 4);
   CHECK(even_end(16, 1, 1, 1) == 17);

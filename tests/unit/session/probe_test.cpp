@@ -68,7 +68,8 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(cpu.up == 0);
   CHECK(cpu.launch == microseconds(3));
   CHECK(cpu.fixed == microseconds(7 + 35 - 3));
-  // Of 1000 items in pieces of 100, eight cores are seen to upload for 0.55 of 2 us and to download for 0.1 of 0.5, the rest on one.
+  // Of 1000 items in pieces of 100, eight cores are seen to upload for 0.55 of 2 us and to download for 0.1 of 0.5, the rest on
+  // one.
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {8, 1000, 100}).items_per_s == doctest::Approx(1 / (2.15e-6 + 1.35e-6 / 8)));
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {8, 100, 100}).items_per_s == doctest::Approx(1 / 3.5e-6));  // one piece
   const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, {});
@@ -97,10 +98,13 @@ TEST_CASE("short slices of a CPU are not believed, long ones are") {
   const StageCost known = fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 5e-6, microseconds(1000));
   CHECK(known.per_item_s == doctest::Approx(5e-6));
   CHECK(known.fixed == microseconds(500));
-  CHECK(fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 5e-6, microseconds(600)).per_item_s == doctest::Approx(20e-6));
-  CHECK(fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 0, microseconds(1000)).per_item_s == doctest::Approx(20e-6));
+  CHECK(fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 5e-6, microseconds(600)).per_item_s ==
+        doctest::Approx(20e-6));
+  CHECK(fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 0, microseconds(1000)).per_item_s ==
+        doctest::Approx(20e-6));
   // As far as the slice allows: it took no longer than that.
-  CHECK(fit_compute(10, microseconds(100), 40, microseconds(120), 1000, 5e-6, microseconds(1000)).per_item_s == doctest::Approx(3e-6));
+  CHECK(fit_compute(10, microseconds(100), 40, microseconds(120), 1000, 5e-6, microseconds(1000)).per_item_s ==
+        doctest::Approx(3e-6));
 }
 
 TEST_CASE("a probe takes a power of two of granules, and no more than its share") {

@@ -45,7 +45,8 @@ FakeDevice device(const std::string& id, DeviceType type) {
 }  // namespace
 
 TEST_CASE("two problems tell a slice from its operations, and how the rest grows") {
-  const SuiteRate line = line_through(whole(1000, microseconds(150), microseconds(10)), whole(4000, microseconds(450), microseconds(20)));
+  const SuiteRate line =
+      line_through(whole(1000, microseconds(150), microseconds(10)), whole(4000, microseconds(450), microseconds(20)));
   CHECK(line.ops_per_s == doctest::Approx(1e7));
   CHECK(line.slice == microseconds(50));
   CHECK(line.fixed == microseconds(20));
