@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "lib/base/embedded.hpp"
 #include "lib/base/error.hpp"
@@ -43,9 +45,11 @@ inline FakeKernels sum_kernels() {
 }
 
 struct SumFaults {
-  std::optional<DeviceIndex> corrupts;  // this device's partial sums come out wrong
-  Items too_many = ~Items{0};           // enqueue of a larger slice runs out of memory
-  bool merge_fails = false;             // the device that merges fails
+  std::optional<DeviceIndex> corrupts;    // this device's partial sums come out wrong
+  Items too_many = ~Items{0};             // enqueue of a larger slice runs out of memory
+  bool merge_fails = false;               // the device that merges fails
+  std::chrono::milliseconds verifying{};  // how long that takes
+  std::size_t* samples = nullptr;         // counts them
 };
 
 class SumWorkload final : public Workload {
@@ -84,7 +88,10 @@ class SumWorkload final : public Workload {
   }
 
   std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
-  void begin_sample() override { sum_ = 0, merged_ = false; }
+  void begin_sample() override {
+    sum_ = 0, merged_ = false;
+    if (faults_.samples != nullptr) ++*faults_.samples;
+  }
   bool merge_on_device(const DeviceTraits&) const override { return faults_.merge_fails; }
   void merge() override { merged_ = true; }
   std::string digest() const override { return merged_ ? std::to_string(sum_) : std::string(); }
@@ -96,6 +103,7 @@ class SumWorkload final : public Workload {
   }
 
   Verdict verify(VerifyLevel, std::uint64_t) override {
+    std::this_thread::sleep_for(faults_.verifying);
     if (digest() == std::to_string(reference())) return {Verdict::Status::passed, "a loop", {}};
     return {Verdict::Status::failed, "a loop", "sum " + digest() + " instead of " + std::to_string(reference())};
   }
@@ -106,7 +114,10 @@ class SumWorkload final : public Workload {
   class Program final : public DeviceProgram {
    public:
     Program(SumWorkload& workload, DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity)
-        : workload_(workload), index_(index), mode_(mode), way_(workload.ways_.empty() ? "" : workload.entry_),
+        : workload_(workload),
+          index_(index),
+          mode_(mode),
+          way_(workload.ways_.empty() ? "" : workload.entry_),
           kernel_(device.kernel("sum.cl", workload.entry_, "")) {
       const Items held = mode == Mode::resident ? workload.shape_.items : capacity.fits;
       for (auto& buffer : in_) {

@@ -180,6 +180,28 @@ TEST_CASE("handicaps are put on the devices they are meant for, and recorded wit
   CHECK(*find(report, "dynamic", Mode::resident).metrics.efficiency > 0.9);
 }
 
+TEST_CASE("after a long verification, devices warm up again before what is counted") {
+  const auto samples_of = [](std::chrono::milliseconds verifying) {
+    Stopping observer;
+    SessionOptions options = options_for(1, 1 << 12);
+    options.strategies = parse_strategies("equal,dynamic");
+    options.modes = {Mode::resident};
+    std::size_t samples = 0;
+    g_faults.samples = &samples;
+    g_faults.verifying = verifying;
+    FakeBackend backend({fake_device("0:0")}, sum_kernels(), FakeTime::is_real);
+    options.devices = backend.enumerate().devices;
+    DeviceEstimate estimate;
+    estimate.items_per_s = 1e9;
+    options.stated = StatedPlan{{estimate}, 0, 0, {}};  // no probes, which would be as many as fit their time
+    const Report report = run_session(backend, options, {}, observer);
+    for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
+    return samples;
+  };
+  // Three cases. One sample more after they were verified first, and one after the last of each case but the last.
+  CHECK(samples_of(std::chrono::milliseconds(60)) == samples_of({}) + 3);
+}
+
 TEST_CASE("a cap that is too small for the problem makes it unsupported resident") {
   Stopping observer;
   SessionOptions options = options_for(1, 1 << 20);
