@@ -150,7 +150,10 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
     } catch (const Error& error) {
       warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " + error.what());
-      if (error.kind() == ErrorKind::timeout) keep_for_ever(std::move(open));
+      if (error.kind() != ErrorKind::timeout) continue;
+      keep_for_ever(std::move(open));
+      for (auto& workload : work) keep_for_ever(std::move(workload));
+      work.clear();
     }
   }
 }

@@ -147,7 +147,7 @@ void Group::lose(std::size_t index, const std::string& why, bool hung) {
   device.lost = true;
   device.hung = hung;
   device.lost_why = why;
-  observer_.warning("device " + device.facts.id + " " + device.facts.name + " is out: " + why);
+  say_lost(device, observer_);
   if (!hung) return;
   // Releasing handles of a device that hangs can block for ever: they are leaked, and the process leaves by _Exit.
   keep_for_ever(std::move(device.open));
@@ -379,6 +379,10 @@ void Group::finish() {
 }
 
 }  // namespace
+
+void say_lost(const SessionDevice& device, SessionObserver& observer) {
+  observer.warning("device " + device.facts.id + " " + device.facts.name + " is out: " + device.lost_why);
+}
 
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
                       Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, std::string& digest,

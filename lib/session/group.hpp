@@ -26,6 +26,8 @@ struct SessionDevice {
   std::string lost_why;
 };
 
+void say_lost(const SessionDevice& device, SessionObserver& observer);
+
 // One case: a strategy on the first `count` devices, or one device alone (what every speed-up is measured against).
 struct Cell {
   const StrategyChoice* choice = nullptr;  // none: alone

@@ -118,7 +118,10 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
-    if (!options.stated) measure_missing_rates(backend, executor, problem, ways, devices, options.case_timeout, rates);
+    if (!options.stated) {
+      const auto lost = [&](const SessionDevice& device) { say_lost(device, observer); };
+      measure_missing_rates(backend, executor, problem, ways, devices, options.case_timeout, rates, lost);
+    }
     std::string digest;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
       if (!can_do(*problem.suite, mode)) continue;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "lib/session/group.hpp"
+#include "lib/session/keep.hpp"
 #include "lib/session/probe.hpp"
 #include "lib/session/tune.hpp"
 
@@ -13,7 +14,35 @@ namespace mgpu {
 namespace {
 
 constexpr std::uint64_t kSmaller = 4;
-constexpr double kSteeper = 1.3;  // than the average of the larger: noise beyond that
+constexpr double kMostCrowded = 2;  // more is not the others' doing
+constexpr double kSteeper = 1.3;    // than the average of the larger: noise beyond that
+
+// Programs of devices that may hang: what such a device was given is never freed.
+struct Programs {
+  std::vector<std::unique_ptr<DeviceProgram>> all;
+  void add(Workload& workload, OpenDevice& device, const Capacity& capacity) {
+    const DeviceIndex index{static_cast<std::uint32_t>(all.size())};
+    all.push_back(workload.program(device.resources(), index, Mode::resident, capacity));
+  }
+  template <class Run>
+  void guard(const Run& run) {
+    try {
+      run();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::timeout) {
+        for (auto& program : all) keep_for_ever(std::move(program));
+      }
+      throw;
+    }
+  }
+};
+
+Probe refuse_hung(Probe probe) {
+  for (const DeviceFault& fault : probe.faults) {
+    if (fault.hung) throw Error(ErrorKind::timeout, fault.what);
+  }
+  return probe;
+}
 
 }  // namespace
 
@@ -51,13 +80,18 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
                                             std::optional<Nanos> timeout, const std::function<void(DeviceProgram&)>& look) {
   const Capacity capacity = workload.capacity(device.resources().traits(), Mode::resident);
   if (capacity.fits < workload.shape().items) return std::nullopt;
-  const auto program = workload.program(device.resources(), DeviceIndex{0}, Mode::resident, capacity);
-  program->load(device.stream());
-  settle(backend, device, device.submit(), timeout);
+  Programs programs;
+  programs.add(workload, device, capacity);
+  const auto& program = programs.all.front();
   const Member member{&device, program.get()};
-  const ProbeSize all{1, capacity.fits, {}};
-  run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}, timeout);  // warms up
-  const Probe probe = run_probe(backend, executor, workload, {&member, 1}, all, timeout);
+  const ProbeSize whole_problem{1, capacity.fits, {}};
+  Probe probe;
+  programs.guard([&] {
+    program->load(device.stream());
+    settle(backend, device, device.submit(), timeout);
+    refuse_hung(run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}, timeout));  // warms up
+    probe = refuse_hung(run_probe(backend, executor, workload, {&member, 1}, whole_problem, timeout));
+  });
   if (probe.devices.empty()) return std::nullopt;
   if (look) look(*program);
   const double ops = workload.cost(Mode::resident).ops;  // of one device: the executor has told
@@ -109,30 +143,36 @@ std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor
 
 namespace {
 
-constexpr double kMostCrowded = 2;  // more is not the others' doing
+void hangs(SessionDevice& device, const std::string& why) {
+  device.lost = device.hung = true;
+  device.lost_why = why;
+  keep_for_ever(std::move(device.open));
+}
 
-// CPUs share memory, and some of them power: each executes the whole, all at once.
+// CPUs share memory, and some of them power: each executes the whole, all at once. Throws Error(timeout) when one of them hangs.
 void measure_crowding(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
                       std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates) {
-  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  Programs programs;
   std::vector<Member> members;
   std::vector<SuiteRate*> alone;
-  Items most = workload.shape().items;
   for (SessionDevice& device : devices) {
     const auto rate = rates.find({work, device.facts.id});
     if (device.lost || !device.facts.is_cpu() || rate == rates.end()) continue;
     const Capacity capacity = workload.capacity(device.open->resources().traits(), Mode::resident);
     if (capacity.fits < workload.shape().items) continue;
-    const DeviceIndex index{static_cast<std::uint32_t>(members.size())};
-    programs.push_back(workload.program(device.open->resources(), index, Mode::resident, capacity));
-    programs.back()->load(device.open->stream());
-    settle(backend, *device.open, device.open->submit(), timeout);
-    members.push_back({device.open.get(), programs.back().get()});
+    programs.add(workload, *device.open, capacity);
+    members.push_back({device.open.get(), programs.all.back().get()});
     alone.push_back(&rate->second);
-    most = std::min(most, capacity.fits);
   }
   if (members.size() < 2) return;
-  const Probe probe = run_probe(backend, executor, workload, members, {1, most, {}}, timeout);
+  Probe probe;
+  programs.guard([&] {
+    for (const Member& member : members) {
+      member.program->load(member.device->stream());
+      settle(backend, *member.device, member.device->submit(), timeout);
+    }
+    probe = refuse_hung(run_probe(backend, executor, workload, members, {1, workload.shape().items, {}}, timeout));
+  });
   for (std::size_t i = 0; i < probe.devices.size(); ++i) {
     if (alone[i]->whole <= Nanos{}) continue;
     alone[i]->crowded = std::clamp(seconds(probe.devices[i].kernels.at_large) / seconds(alone[i]->whole), 1.0, kMostCrowded);
@@ -141,35 +181,58 @@ void measure_crowding(Backend& backend, Executor& executor, Workload& workload, 
 
 // Of the devices that have none.
 void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& ways,
-                   std::span<SessionDevice> devices, bool cpus, std::optional<Nanos> timeout, SuiteRates& rates) {
+                   std::span<SessionDevice> devices, bool cpus, std::optional<Nanos> timeout, SuiteRates& rates,
+                   const std::function<void(const SessionDevice&)>& lost) {
   const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
     return !device.lost && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
-  try {
-    const UsualWork usual = usual_work(problem, cpus);
-    for (SessionDevice& device : devices) {
-      if (!missing(device)) continue;
+  UsualWork usual;
+  // Not at this size, or a device fails: predictions do without, and the cases will say what is wrong. One that hangs is lost.
+  const auto attempt = [&](const auto& run, const auto& lose) {
+    try {
+      run();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::timeout) return;
+      lose(error.what());
+      for (auto& workload : usual) keep_for_ever(std::move(workload));
+      usual.clear();
+    }
+  };
+  for (SessionDevice& device : devices) {
+    if (!missing(device)) continue;
+    const auto measure = [&] {
+      if (usual.empty()) usual = usual_work(problem, cpus);
       std::vector<std::string> told;  // the session has said it already
       for (const auto& workload : usual) take_ways(*workload, ways, device.open->resources().traits(), told);
       auto rate = measure_usual_rate(backend, executor, usual, *device.open, timeout);
-      if (!rate) continue;
+      if (!rate) return;
       if (device.handicap.slows_always()) rate->ops_per_s *= device.handicap.slow;  // rates are those of devices as they are
       rates[{work, device.facts.id}] = *rate;
-    }
-    if (cpus) measure_crowding(backend, executor, *usual.front(), work, devices, timeout, rates);
-  } catch (const Error&) {
-    // Not at this size, or a device fails: predictions do without, and the cases will say what is wrong.
+    };
+    attempt(measure, [&](const std::string& why) {
+      hangs(device, why);
+      lost(device);
+    });
   }
+  if (!cpus || usual.empty()) return;
+  attempt([&] { measure_crowding(backend, executor, *usual.front(), work, devices, timeout, rates); },
+          [&](const std::string& why) {  // which one did not answer is not known; none of them is asked again
+            for (SessionDevice& device : devices) {
+              if (device.lost || !device.facts.is_cpu()) continue;
+              hangs(device, why);
+              lost(device);
+            }
+          });
 }
 
 }  // namespace
 
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices,
-                           std::optional<Nanos> timeout, SuiteRates& rates) {
-  for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, ways, devices, cpus, timeout, rates);
+                           std::optional<Nanos> timeout, SuiteRates& rates, const std::function<void(const SessionDevice&)>& lost) {
+  for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, ways, devices, cpus, timeout, rates, lost);
 }
 
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {

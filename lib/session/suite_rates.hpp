@@ -44,10 +44,11 @@ std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor
 
 struct SessionDevice;
 
-// Adds to `rates` what is missing for the devices, which compute in `ways`, by device id. Those that fail are left without a rate.
+// Adds to `rates` what is missing for the devices, which compute in `ways`, by device id. Those that fail are left without a rate;
+// those that hang are lost, and `lost` is told.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices,
-                           std::optional<Nanos> timeout, SuiteRates& rates);
+                           std::optional<Nanos> timeout, SuiteRates& rates, const std::function<void(const SessionDevice&)>& lost);
 
 // As others use CPUs too, an old figure would be worse than none.
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates);

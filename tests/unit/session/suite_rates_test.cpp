@@ -89,3 +89,27 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
     }
   }
 }
+
+TEST_CASE("a device that hangs while it is measured is lost, and the others are measured") {
+  const SuiteInfo suite = sum_suite(true);
+  FakeDevice hanging = device("0:0", DeviceType::cpu);
+  hanging.failure = FakeDevice::Failure::hang;
+  FakeBackend backend({hanging, device("0:1", DeviceType::cpu), device("0:2", DeviceType::cpu)}, sum_kernels());
+  Executor executor(backend, 3);
+  std::vector<SessionDevice> devices;
+  for (const Device& facts : backend.enumerate().devices) {
+    SessionDevice& made = devices.emplace_back();
+    made.facts = facts;
+    made.open = backend.open(facts);
+  }
+  SuiteRates rates;
+  std::vector<std::string> lost;
+  const Problem problem{&suite, {}};
+  measure_missing_rates(backend, executor, problem, {}, devices, std::chrono::milliseconds(100), rates,
+                        [&](const SessionDevice& device) { lost.push_back(device.facts.id); });
+  CHECK(lost == std::vector<std::string>{"0:0"});
+  CHECK(devices[0].hung);
+  CHECK_FALSE(devices[1].lost);
+  REQUIRE(rates.size() == 2);
+  for (const auto& [key, rate] : rates) CHECK(rate.crowded == doctest::Approx(1));  // they share nothing
+}
