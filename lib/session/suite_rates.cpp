@@ -59,7 +59,10 @@ std::string work_of(const Problem& problem) {
 Problem usual_problem(const Problem& like, bool cpu) {
   const SuiteInfo& suite = *like.suite;
   if (cpu) return problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
-  return problem_of_size(like, suite.full_size > 0 ? suite.full_size : suite.default_size);
+  Problem usual = problem_of_size(like, suite.full_size > 0 ? suite.full_size : suite.default_size);
+  while (usual.params.size > 0 && suite.host_bytes != nullptr && suite.host_bytes(usual.params) < suite.full_bytes)
+    usual = problem_of_size(like, 2 * usual.params.size);
+  return usual;
 }
 
 Problem problem_of_size(const Problem& like, std::uint64_t size) {

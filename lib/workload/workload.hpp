@@ -142,6 +142,7 @@ struct SuiteInfo {
   std::string size_name;  // what --size counts: "leaves"
   std::uint64_t default_size = 0, quick_size = 0;
   std::uint64_t full_size = 0;      // fills any GPU, so that its rate there is the device's; 0: default_size
+  Bytes full_bytes = 0;             // and that takes this much at least: rates beyond a GPU's caches. Needs `host_bytes`
   std::uint64_t full_size_cpu = 0;  // likewise, of CPUs; 0: quick_size
   std::vector<SuiteOption> options;
   std::vector<Mode> modes;                 // it can do; others asked for are left out. Empty: any

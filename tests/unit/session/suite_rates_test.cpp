@@ -72,6 +72,11 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   CHECK(usual_problem({&with, {}}, true).params.size == 1 << 10);
   CHECK(usual_problem({&without, {}}, true).params.size == 1 << 12);
   CHECK(usual_problem({&with, {}}, false).params.size == 1 << 12);
+  SuiteInfo large = with;
+  large.host_bytes = [](const SuiteParams& params) { return params.size * 8; };
+  large.full_bytes = 100'000;
+  CHECK(usual_problem({&large, {}}, false).params.size == 1 << 14);
+  CHECK(usual_problem({&large, {}}, true).params.size == 1 << 10);
   FakeBackend backend({device("0:0", DeviceType::cpu), device("0:1", DeviceType::gpu)}, sum_kernels());
   Executor executor(backend, 1);
   for (const Device& facts : backend.enumerate().devices) {
