@@ -64,12 +64,10 @@ void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
     const auto nodes = [&](Items at) {
       return nodes_that_cover({begin, at}, request.items) + nodes_that_cover({at, end}, request.items);
     };
-    const std::size_t now = nodes(cut), then = nodes(better);
-    const std::size_t longer = better > cut ? i : next;
-    const double rate = request.devices[longer].items_per_s,
-                 moved = static_cast<double>(better > cut ? better - cut : cut - better);
-    const bool pays = rate > 0 && then<now&& static_cast<double>(now - then) * seconds(request.merge.per_slice)> moved / rate;
-    if (pays) {
+    const double saved = seconds(request.merge.per_slice) * (static_cast<double>(nodes(cut)) - static_cast<double>(nodes(better)));
+    const double rate = request.devices[better > cut ? i : next].items_per_s;  // of the one whose share becomes longer
+    const auto moved = static_cast<double>(better > cut ? better - cut : cut - better);
+    if (rate > 0 && saved > moved / rate) {
       shares[i] = better - begin;
       shares[next] = end - better;
       cut = better;
