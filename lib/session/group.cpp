@@ -234,7 +234,9 @@ void Group::predict() {
 void Group::sample_in_turn() {
   std::vector<std::size_t> order(result_.cells.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  for (bool open = true; open; std::reverse(order.begin(), order.end())) {
+  constexpr std::size_t kEveryRound = 64, kThenOneIn = 16;  // progress is worked out of all samples so far
+  std::size_t round = 0;
+  for (bool open = true; open; std::reverse(order.begin(), order.end()), ++round) {
     open = false;
     for (const std::size_t index : order) {
       Cell& cell = result_.cells[index];
@@ -249,7 +251,7 @@ void Group::sample_in_turn() {
       }
       open = true;
     }
-    tell();
+    if (round < kEveryRound || round % kThenOneIn == 0) tell();
   }
 }
 

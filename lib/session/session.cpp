@@ -82,7 +82,7 @@ bool StopRule::satisfied(std::span<const Nanos> samples) const {
   Nanos spent{};
   for (const Nanos sample : samples) spent += sample;
   if (samples.size() < kFewest) return false;
-  if (spent >= most_time) return true;
+  if (spent >= most_time || samples.size() >= most) return true;
   if (samples.size() < least || spent < least_time) return false;
   const Summary summary = summarise(samples);
   const double half = seconds(summary.ci95_high - summary.ci95_low) / 2;

@@ -247,6 +247,8 @@ TEST_CASE("the stop rule wants enough samples, enough time and a narrow interval
   CHECK_FALSE(rule.satisfied(times(20, std::chrono::milliseconds(1))));   // too short
   CHECK(rule.satisfied(times(10, std::chrono::milliseconds(100))));
   CHECK(rule.satisfied(times(3, std::chrono::seconds(2))));  // long: three will do
+  CHECK_FALSE(rule.satisfied(times(4999, std::chrono::microseconds(5))));
+  CHECK(rule.satisfied(times(5000, std::chrono::microseconds(5))));  // short: enough of them
   CHECK_FALSE(rule.satisfied(times(2, std::chrono::seconds(9))));
   std::vector<Nanos> wide;
   for (int i = 0; i < 40; ++i) wide.push_back(std::chrono::milliseconds(i % 2 ? 10 : 20));
