@@ -66,15 +66,14 @@ std::string digest_of(const Sums& s) { return fmt::format("{:016x}{:016x}{:016x}
 Bytes bytes_of(double per_item, Items items) { return static_cast<Bytes>(std::llround(per_item * static_cast<double>(items))); }
 
 // Of slices that follow one another. Also of those that a faulty program computes twice: IntervalSet refuses them.
-std::size_t parts_of(std::vector<Slice>& slices, const ScenarioWork& work) {
+std::vector<Slice> joined(std::vector<Slice> slices) {
   std::sort(slices.begin(), slices.end());
-  std::size_t parts = 0;
-  for (std::size_t i = 0; i < slices.size();) {
-    Slice range = slices[i];
-    while (++i < slices.size() && slices[i].begin == range.end) range.end = slices[i].end;
-    parts += work.merge.tree ? nodes_that_cover(range, work.items) : 1;
+  std::vector<Slice> ranges;
+  for (const Slice& slice : slices) {
+    if (ranges.empty() || slice.begin != ranges.back().end) ranges.push_back(slice);
+    ranges.back().end = slice.end;
   }
-  return parts;
+  return ranges;
 }
 
 // "sum" adds the sums over a slice to what the device holds; "collect" takes as long as its argument says.
@@ -145,7 +144,7 @@ class ScenarioWorkload final : public Workload {
   bool merge_on_device(const DeviceTraits&) const override { return false; }
   void merge() override {
     std::size_t parts = 0;
-    for (std::vector<Slice>& taken : taken_) parts += parts_of(taken, scenario_.work);
+    for (const std::vector<Slice>& taken : taken_) parts += parts_of(joined(taken), shape_.items, scenario_.work.merge);
     backend_.spend(scenario_.work.merge.of(parts));
   }
   std::string digest() const override { return digest_of(sums_); }

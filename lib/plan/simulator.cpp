@@ -245,19 +245,12 @@ class Simulator {
     return false;
   }
 
-  std::size_t parts_of(std::span<const Slice> ranges) const {
-    if (!request_.merge.tree) return ranges.size();
-    std::size_t nodes = 0;
-    for (const Slice& range : ranges) nodes += nodes_that_cover(range, request_.items);
-    return nodes;
-  }
-
   Simulation summary() {
     std::size_t parts = 0;
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       SimulatedDevice& device = result_.devices[i];
       device.busy = model_.busy({i});
-      parts += parts_of(units_[i].taken.ranges());
+      parts += parts_of(units_[i].taken.ranges(), request_.items, request_.merge);
       result_.makespan = std::max(result_.makespan, device.finish);
     }
     result_.merge = request_.merge.of(parts);

@@ -19,6 +19,13 @@ std::size_t nodes_that_cover(const Slice& range, Items items) {
   return nodes;
 }
 
+std::size_t parts_of(std::span<const Slice> ranges, Items items, const MergeEstimate& merge) {
+  if (!merge.tree) return ranges.size();
+  std::size_t nodes = 0;
+  for (const Slice& range : ranges) nodes += nodes_that_cover(range, items);
+  return nodes;
+}
+
 Items even_cut(Items low, Items near, Items high, Items granularity) {
   if (low > high || high == 0) return near;
   const Items odd = granularity >> std::countr_zero(granularity);

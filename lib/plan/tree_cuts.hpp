@@ -10,6 +10,9 @@ namespace mgpu {
 // end of the items.
 std::size_t nodes_that_cover(const Slice& range, Items items);
 
+// What ranges, none of which touches another, leave to merge.
+std::size_t parts_of(std::span<const Slice> ranges, Items items, const MergeEstimate& merge);
+
 // The multiple of `granularity` from `low` to `high` that the largest power of two divides; of several the one nearest to `near`,
 // then the lower. `near` itself where there is none.
 Items even_cut(Items low, Items near, Items high, Items granularity);

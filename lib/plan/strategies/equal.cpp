@@ -8,7 +8,9 @@ namespace {
 class Equal final : public Strategy {
  public:
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
-    return make_static_source_by_weight(request, std::vector<double>(request.devices.size(), 1));
+    PlanRequest alike = request;
+    alike.merge.tree = false;  // shares stay equal, whatever uneven cuts cost the merge
+    return make_static_source(request, shares_by_weight(alike, std::vector<double>(request.devices.size(), 1)));
   }
 };
 
