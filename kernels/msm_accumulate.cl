@@ -51,25 +51,11 @@ __kernel void combine(__global const uint4* longs, __global const uint* plan, __
         const uint i = round * size + me;
         if (i < task.z) other = load_sum(partials, (ulong)task.y + i);
       } else {
-        __local uint* mine = (__local uint*)(shared + me * SUM_QUADS);
         barrier(CLK_LOCAL_MEM_FENCE);
-        UNROLL for (int k = 0; k < LIMBS; ++k) {
-          mine[k] = sum.x.v[k];
-          mine[LIMBS + k] = sum.y.v[k];
-          mine[2 * LIMBS + k] = sum.zz.v[k];
-          mine[3 * LIMBS + k] = sum.zzz.v[k];
-        }
+        store_local(shared, me, sum);
         barrier(CLK_LOCAL_MEM_FENCE);
         half_size /= 2;
-        if (me < half_size) {
-          __local const uint* theirs = (__local const uint*)(shared + (me + half_size) * SUM_QUADS);
-          UNROLL for (int k = 0; k < LIMBS; ++k) {
-            other.x.v[k] = theirs[k];
-            other.y.v[k] = theirs[LIMBS + k];
-            other.zz.v[k] = theirs[2 * LIMBS + k];
-            other.zzz.v[k] = theirs[3 * LIMBS + k];
-          }
-        }
+        if (me < half_size) other = load_local(shared, me + half_size);
       }
       sum = add(sum, other);
     }

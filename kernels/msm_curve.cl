@@ -45,6 +45,28 @@ PART void store_sum(__global uint4* sums, ulong i, Sum a) {
   fp_store(at + 3 * FP_QUADS, a.zzz);
 }
 
+PART void store_local(__local uint4* sums, uint i, Sum a) {
+  __local uint* at = (__local uint*)(sums + i * SUM_QUADS);
+  UNROLL for (int k = 0; k < LIMBS; ++k) {
+    at[k] = a.x.v[k];
+    at[LIMBS + k] = a.y.v[k];
+    at[2 * LIMBS + k] = a.zz.v[k];
+    at[3 * LIMBS + k] = a.zzz.v[k];
+  }
+}
+
+PART Sum load_local(__local const uint4* sums, uint i) {
+  __local const uint* at = (__local const uint*)(sums + i * SUM_QUADS);
+  Sum r;
+  UNROLL for (int k = 0; k < LIMBS; ++k) {
+    r.x.v[k] = at[k];
+    r.y.v[k] = at[LIMBS + k];
+    r.zz.v[k] = at[2 * LIMBS + k];
+    r.zzz.v[k] = at[3 * LIMBS + k];
+  }
+  return r;
+}
+
 PART Affine load_affine(__global const uint4* points, ulong i) {
   __global const uint4* at = points + i * AFFINE_QUADS;
   Affine r;

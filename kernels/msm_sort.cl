@@ -1,8 +1,9 @@
 // Which points go into which bucket: signed digits of the scalars, a counting sort of the points by bucket, and the list of tasks
 // for msm_accumulate.cl, longest first. Integers only. OpenCL C 1.2.
 //
-// A scalar s is cut into windows of c bits from below; a digit above 2^(c-1) becomes negative and carries one up, so that a window has
-// 2^(c-1) buckets: bucket k holds the points whose digit is k + 1, or -(k + 1) and then negated.
+// A scalar s is cut into windows of c bits from below, then of c - 1; a digit above 2^(c-1) becomes negative and carries one up, so
+// that a window has 2^(c-1) buckets, of which narrow ones use half: bucket k holds the points whose digit is k + 1, or -(k + 1) and
+// then negated.
 //
 // -D options: MSM_ROLLED as in msm_field.cl; FOLD: r - s and the opposite point for s > r / 2, which saves a bit; only where r times the point is infinity;
 // R0..R7: the group order r.
@@ -28,8 +29,9 @@ __kernel void clear_words(__global uint* words, uint count, __global uint* more,
   if (i < more_count) more[i] = 0;
 }
 
-// Digits of scalars first .. first + count - 1 in windows window .. end_window - 1, window after window: |digit|, and NEGATE.
-__kernel void digits(__global const uint4* scalars, ulong first, uint count, uint c, uint window, uint end_window,
+// Digits of scalars first .. first + count - 1 in windows window .. end_window - 1, window after window: |digit|, and NEGATE. The
+// lowest `wide` windows have c bits, the others one less.
+__kernel void digits(__global const uint4* scalars, ulong first, uint count, uint c, uint wide, uint window, uint end_window,
                      __global uint* codes) {
   const uint i = (uint)get_global_id(0);
   if (i >= count) return;
@@ -51,12 +53,12 @@ __kernel void digits(__global const uint4* scalars, ulong first, uint count, uin
   flip = (uint)borrow;
   UNROLL for (int k = 0; k < 8; ++k) s[k] = flip ? t[k] : s[k];
 #endif
-  const uint buckets = 1u << (c - 1), mask = 2 * buckets - 1;
   uint carry = 0;
   for (uint w = 0; w < end_window; ++w) {
+    const uint bits = w < wide ? c : c - 1, buckets = 1u << (bits - 1), mask = 2 * buckets - 1;
     uint digit = (s[0] & mask) + carry;
-    UNROLL for (int k = 0; k < 7; ++k) s[k] = s[k] >> c | s[k + 1] << (32 - c);
-    s[7] >>= c;
+    UNROLL for (int k = 0; k < 7; ++k) s[k] = s[k] >> bits | s[k + 1] << (32 - bits);
+    s[7] >>= bits;
     carry = digit > buckets;
     if (carry) digit = 2 * buckets - digit;
     if (w >= window) codes[(ulong)(w - window) * count + i] = digit != 0 && (flip ^ carry) ? digit | NEGATE : digit;
@@ -75,14 +77,15 @@ __kernel void count_digits(__global const uint* codes, uint count, uint buckets,
 }
 
 // Work-item (i, w, part): point i to its place among the entries, which are sorted by bucket, if its bucket is in that part of the
-// window's buckets: parts so large that the entries of one fit a cache too.
-__kernel void place(__global const uint* codes, uint count, uint buckets, uint part_buckets, __global const uint* offsets, __global const uint* bases,
-                    __global const uint* ranks, __global uint* entries) {
+// window's buckets: parts so large that the entries of one fit a cache too. From window `wide` on a part has half as many buckets.
+__kernel void place(__global const uint* codes, uint count, uint buckets, uint part_buckets, uint wide, __global const uint* offsets,
+                    __global const uint* bases, __global const uint* ranks, __global uint* entries) {
   const uint i = (uint)get_global_id(0), w = (uint)get_global_id(1);
   if (i >= count) return;
   const ulong slot = (ulong)w * count + i;
   const uint code = codes[slot];
-  if ((code & ~NEGATE) == 0 || ((code & ~NEGATE) - 1) / part_buckets != get_global_id(2)) return;
+  const uint in_a_part = w < wide ? part_buckets : part_buckets / 2;
+  if ((code & ~NEGATE) == 0 || ((code & ~NEGATE) - 1) / in_a_part != get_global_id(2)) return;
   const uint bucket = w * buckets + (code & ~NEGATE) - 1;
   entries[offsets[bucket] + bases[bucket >> BLOCK_LOG] + ranks[slot]] = i | (code & NEGATE);
 }

@@ -62,9 +62,7 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
     open[i].open = backend.open(devices[i]);
     open[i].free_memory = open[i].open->free_memory();
   }
-  SuiteParams params = problem.params;
-  params.devices = devices.size();
-  std::unique_ptr<Workload> workload = problem.suite->make(params);
+  std::unique_ptr<Workload> workload = make_workload(problem, devices);
   const Mode mode = problem.suite->modes.empty() ? Mode::resident : problem.suite->modes.front();
   Executor executor(backend, devices.size());
   LossObserver observer;

@@ -43,7 +43,7 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     const bool known = i < options.calibration.devices.size() && options.calibration.devices[i];
     if (!known || !options.suite_rates.contains({work, options.devices[i].id})) not_calibrated(options.devices[i], work);
   }
-  const std::unique_ptr<Workload> workload = problem.suite->make(problem.params);
+  const std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const Device& device : options.devices) open.push_back(backend.open(device));
   std::vector<PlannedCase> planned;

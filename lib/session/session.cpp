@@ -68,6 +68,13 @@ std::size_t count_groups(const SessionOptions& options) {
 
 }  // namespace
 
+std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices) {
+  SuiteParams params = problem.params;
+  params.devices = devices.size();
+  params.cpus = std::all_of(devices.begin(), devices.end(), [](const Device& device) { return device.is_cpu(); });
+  return problem.suite->make(params);
+}
+
 StopRule StopRule::quick() {
   StopRule rule;
   rule.least = 3;
@@ -105,9 +112,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   forget_cpus(devices, rates);
   for (std::size_t index = 0; index < options.problems.size(); ++index) {
     const Problem& problem = options.problems[index];
-    SuiteParams params = problem.params;
-    params.devices = devices.size();
-    std::unique_ptr<Workload> workload = problem.suite->make(params);
+    std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
     const auto ways = index < options.ways.size() ? options.ways[index] : std::map<std::string, std::string>();
     take_kept_ways(*workload, ways, devices, observer);
     std::vector<OpenDevice*> open;

@@ -36,6 +36,8 @@ struct Problem {
   const SuiteInfo* suite = nullptr;
   SuiteParams params;
 };
+// To be solved by these devices.
+std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
 // What strategies are told where it need not be measured. `fits` and `pipeline` are what the workload says, at most these; 0: as it
 // says.

@@ -135,6 +135,7 @@ struct SuiteParams {
   std::shared_ptr<InputData> input_data;           // left by size_of_input for `make`, where finding the size takes reading it all
   unsigned host_threads = 1;
   std::size_t devices = 1;  // of the set: most that will share the problem
+  bool cpus = false;        // all of them
 };
 
 struct SuiteInfo {

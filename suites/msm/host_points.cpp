@@ -78,18 +78,18 @@ class CurvePoints final : public HostPoints {
 
   PlainPoint plain(std::span<const std::byte> affine) const override { return text(load_affine(affine)); }
 
-  SumBytes weighted(std::span<const std::byte> sums, const Windows& windows, unsigned first) const override {
-    const std::size_t of_a_window = windows.bits * sum_size;
-    const auto at = [&](std::size_t window, unsigned i) { return load(sums.subspan(window * of_a_window + i * sum_size)); };
+  SumBytes weighted(std::span<const std::byte> sums, const Windows& windows, unsigned first, unsigned each) const override {
+    const auto at = [&](unsigned window, unsigned i) { return load(sums.subspan((std::size_t{window} * each + i) * sum_size)); };
     Sum<C> sum;
-    for (std::size_t w = sums.size() / of_a_window; w-- > 0;) {
-      for (unsigned bit = windows.bits; bit-- > 0;) {
+    for (auto w = static_cast<unsigned>(sums.size() / (each * sum_size)); w-- > 0;) {
+      const unsigned bits = windows.bits_of(first + w);
+      for (unsigned bit = bits; bit-- > 0;) {
         sum = sum.doubled();
-        if (bit + 1 < windows.bits) sum = sum + at(w, bit + 1);
+        if (bit + 1 < std::min(bits, each)) sum = sum + at(w, bit + 1);
         if (bit == 0) sum = sum + at(w, 0);
       }
     }
-    for (unsigned i = 0; i < first * windows.bits; ++i) sum = sum.doubled();
+    for (unsigned i = 0; i < windows.first_bit(first); ++i) sum = sum.doubled();
     return store(sum);
   }
 

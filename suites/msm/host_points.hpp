@@ -31,9 +31,9 @@ class HostPoints {
   virtual std::optional<std::string> parse(std::string_view x, std::string_view y, std::span<std::byte> point) const = 0;
   virtual PlainPoint plain(std::span<const std::byte> affine) const = 0;
 
-  // What halving leaves of the windows `first`, ...: `windows.bits` sums each, A, O_0, O_1, ... (kernels/msm_reduce.cl). Their sum,
-  // weighted with 2^(bits * window).
-  virtual SumBytes weighted(std::span<const std::byte> sums, const Windows& windows, unsigned first) const = 0;
+  // What kernels/msm_reduce.cl leaves of the windows `first`, ...: `each` sums a window, either `windows.bits` (A, O_0, O_1, ...)
+  // or one, their sum weighted with the bits they stand for. The sum of all, weighted with 2^(first bit of the window).
+  virtual SumBytes weighted(std::span<const std::byte> sums, const Windows& windows, unsigned first, unsigned each) const = 0;
   virtual SumBytes infinity() const = 0;
   virtual SumBytes add(const SumBytes& a, const SumBytes& b) const = 0;
   virtual PlainPoint affine(const SumBytes& sum) const = 0;

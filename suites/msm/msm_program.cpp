@@ -11,6 +11,9 @@ namespace {
 
 constexpr char sort_file[] = "msm_sort.cl", accumulate_file[] = "msm_accumulate.cl", reduce_file[] = "msm_reduce.cl";
 
+constexpr std::size_t weighing_items = 32;  // one for each bit of the largest window
+static_assert(weighing_items >= largest_window);
+
 std::size_t power_of_two_at_most(std::size_t limit, std::size_t wanted) {
   while (wanted > limit) wanted /= 2;
   return wanted;
@@ -70,6 +73,8 @@ void MsmProgram::make_kernels(DeviceResources& device, bool ptx) {
   accumulate_ = device.kernel(accumulate_file, "accumulate", options);
   combine_ = device.kernel(accumulate_file, "combine", options);
   halve_ = device.kernel(reduce_file, "halve", options);
+  // A CPU's cores do that faster with the host's limbs.
+  if (!traits_.cpu && traits_.max_work_group >= weighing_items) weigh_ = device.kernel(reduce_file, "weigh", options);
   if (made_on_device(traits_, workload_.problem(), mode_)) {
     maker_ = std::make_unique<BaseMaker>(workload_.bases(), device, options, heavy_);
   }
@@ -139,7 +144,7 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const bool by_points = workload_.problem().axis == Axis::points;
   const unsigned first_window = by_points ? 0 : static_cast<unsigned>(slice.begin);
   const unsigned windows = by_points ? windows_.count : static_cast<unsigned>(slice.size());
-  const Pass pass = pass_of(traits_, by_points ? slice.size() : all, windows, windows_.buckets());
+  const Pass pass = pass_of(traits_, by_points ? slice.size() : all, windows, windows_);
   const std::uint64_t first_bucket = std::uint64_t{first_window} * windows_.buckets();
 
   if (!open_) clear_buckets(stream);
@@ -161,21 +166,24 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
 
 void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_window, Stream& stream) {
   const std::uint32_t points = narrow(pass.points), buckets = narrow(pass.buckets), limit = pass.limit;
-  const std::uint32_t bits = windows_.bits, each = windows_.buckets(), end_window = first_window + pass.windows;
+  const std::uint32_t bits = windows_.bits, wide = windows_.wide, each = windows_.buckets(),
+                      end_window = first_window + pass.windows;
+  const std::uint32_t wide_here = wide - std::min(wide, first_window);
   const std::uint32_t blocks = buckets / scan_block + 1, plan_words = plan_lengths + limit + 1;
   const LocalBytes scan{group_ * 4}, lengths{(limit + 1) * Bytes{4}};
   launch(*clear_words_, std::max(buckets, plan_words), light_, {counts_.get(), buckets, plan_.get(), plan_words}, stream);
-  launch(*digits_, points, light_, {from.scalars, from.first_scalar, points, bits, first_window, end_window, codes_.get()}, stream);
+  launch(*digits_, points, light_, {from.scalars, from.first_scalar, points, bits, wide, first_window, end_window, codes_.get()},
+         stream);
   launch(*count_digits_, points, light_, {codes_.get(), points, each, counts_.get(), ranks_.get()}, stream, pass.windows);
   launch(*scan_blocks_, blocks * group_, group_, {counts_.get(), buckets, limit, bases_.get(), plan_.get(), scan, lengths}, stream);
   launch(*scan_sums_, group_, group_, {bases_.get(), blocks, limit, plan_.get(), scan}, stream);
   launch(*make_tasks_, buckets, group_,
          {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(), lengths}, stream);
   std::uint32_t parts = 1;
-  while (!traits_.cpu && parts < each && pass.points / parts > workload_.options().cached_entries) parts *= 2;
+  while (!traits_.cpu && parts < each / 2 && pass.points / parts > workload_.options().cached_entries) parts *= 2;
   const std::uint32_t part_buckets = each / parts;
   launch(*place_, points, light_,
-         {codes_.get(), points, each, part_buckets, counts_.get(), bases_.get(), ranks_.get(), entries_.get()}, stream,
+         {codes_.get(), points, each, part_buckets, wide_here, counts_.get(), bases_.get(), ranks_.get(), entries_.get()}, stream,
          pass.windows, parts);
 }
 
@@ -197,13 +205,19 @@ void MsmProgram::collect(Stream& stream) {
     std::swap(in, out);
     first = 0;
   }
-  sums_.resize(windows * windows_.bits * sum_bytes(workload_.terms().curve()));
+  const Bytes sum = sum_bytes(workload_.terms().curve());
+  sums_each_ = weigh_ ? 1 : windows_.bits;
+  if (weigh_) {
+    launch(*weigh_, windows * weighing_items, weighing_items, {in, windows_.bits, out, LocalBytes{weighing_items * sum}}, stream);
+    std::swap(in, out);
+  }
+  sums_.resize(windows * sums_each_ * sum);
   stream.download(*in, 0, sums_);
 }
 
 void MsmProgram::collected() {
   if (sums_.empty()) return;
-  workload_.add_partial(host_points(workload_.terms().curve()).weighted(sums_, windows_, collected_first_));
+  workload_.add_partial(host_points(workload_.terms().curve()).weighted(sums_, windows_, collected_first_, sums_each_));
 }
 
 }  // namespace mgpu::msm

@@ -43,15 +43,15 @@ class MsmProgram : public DeviceProgram {
   const Mode mode_;
   const std::size_t light_, heavy_, group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
   std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_, scan_sums_, make_tasks_,
-      accumulate_, combine_, halve_;
+      accumulate_, combine_, halve_, weigh_;  // weigh_: null where the host does that
   std::unique_ptr<Buffer> points_[2], scalars_[2], codes_, ranks_, entries_, counts_, bases_, plan_, tasks_, longs_, partials_,
       buckets_, scratch_;
 
   Windows windows_;                               // of the sample under way
   bool open_ = false;                             // buckets hold something
   unsigned touched_begin_ = 0, touched_end_ = 0;  // windows with something in them
-  unsigned collected_first_ = 0;
-  std::vector<std::byte> sums_;  // host memory of the download under way
+  unsigned collected_first_ = 0, sums_each_ = 1;  // of a window
+  std::vector<std::byte> sums_;                   // host memory of the download under way
 };
 
 }  // namespace mgpu::msm

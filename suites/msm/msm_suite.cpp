@@ -57,6 +57,7 @@ std::unique_ptr<Workload> make(const SuiteParams& params) {
   const std::string& window = params.options.at("window");
   options.window_bits = window == "auto" ? 0 : static_cast<unsigned>(std::stoul(window));
   options.devices = params.devices;
+  options.limit = params.cpus ? Limit::throughput : Limit::latency;
   options.host_threads = params.host_threads;
   return std::make_unique<MsmWorkload>(terms_of(params), options);
 }
@@ -83,7 +84,7 @@ SuiteInfo msm_suite() {
       {"scalars",
        "uniform below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; equal: all the same",
        {scalar_names.begin(), scalar_names.end()}},
-      {"window", "bits of a window; auto: the cheapest for the points of a device", window_values()}};
+      {"window", "bits of a window at most; auto: the cheapest for the points of a device", window_values()}};
   info.modes = {Mode::resident, Mode::scalars, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = terms_of_input;

@@ -16,10 +16,10 @@ Problem problem_of(const Terms& terms, const MsmOptions& options, bool fold) {
   if (options.window_bits != 0) {
     problem.windows = {windows_of(terms.curve(), fold, options.window_bits)};
   } else if (options.axis == Axis::windows) {
-    problem.windows = {best_split_windows(terms.curve(), fold, terms.count(), options.devices)};
+    problem.windows = {best_split_windows(terms.curve(), fold, options.limit, terms.count(), options.devices)};
   } else {
     for (std::size_t devices = 1; devices <= options.devices; ++devices) {
-      problem.windows.push_back(best_windows(terms.curve(), fold, terms.count() / devices));
+      problem.windows.push_back(best_windows(terms.curve(), fold, options.limit, terms.count() / devices));
     }
   }
   return problem;

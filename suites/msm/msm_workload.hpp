@@ -13,6 +13,7 @@ namespace mgpu::msm {
 struct MsmOptions {
   Axis axis = Axis::points;
   unsigned window_bits = 0;  // 0: the cheapest
+  Limit limit = Limit::latency;
   std::size_t devices = 1;
   unsigned host_threads = 1;
   // Entries of a window that stay in a GPU's second-level cache (50 MB on an H200) while they are written in no order.

@@ -14,23 +14,41 @@ namespace mgpu::msm {
 
 enum class Axis { points, windows };
 
-// Windows of `bits` bits from below; a signed digit has 2^(bits - 1) buckets. See kernels/msm_sort.cl.
+// `count` windows from below: `wide` of `bits` bits, then those of a bit less, so that together they have the bits needed and none
+// more. (Were all as wide, the top one would be left with a few bits, and all points in few buckets.) A signed digit has
+// 2^(bits - 1) buckets; a narrow window leaves the upper half of its own empty. See kernels/msm_sort.cl.
 struct Windows {
-  unsigned bits = 0, count = 0;
+  unsigned bits = 0, count = 0, wide = 0;
   constexpr std::uint32_t buckets() const { return std::uint32_t{1} << (bits - 1); }
+  constexpr std::uint32_t fewest_buckets() const { return wide < count ? buckets() / 2 : buckets(); }
   constexpr std::uint64_t all_buckets() const { return std::uint64_t{count} * buckets(); }
+  // Buckets that can be filled.
+  constexpr std::uint64_t used_buckets() const {
+    return std::uint64_t{wide} * buckets() + std::uint64_t{count - wide} * fewest_buckets();
+  }
+  constexpr unsigned bits_of(unsigned window) const { return window < wide ? bits : bits - 1; }
+  constexpr unsigned first_bit(unsigned window) const { return window * bits - (window > wide ? window - wide : 0); }
+  // Windows that the lowest `length` bits reach into.
+  constexpr unsigned reached(unsigned length) const {
+    const unsigned wide_bits = wide * bits;
+    return length <= wide_bits ? (length + bits - 1) / bits : wide + (length - wide_bits + bits - 2) / (bits - 1);
+  }
   bool operator==(const Windows&) const = default;
 };
 constexpr unsigned least_window = 2, largest_window = 22;
 
-// Of `bits` bits each. `fold`: scalars above r / 2 are folded, which takes a bit off; the sign of the digits takes one.
+// As many as of `bits` bits each, and even. `fold`: scalars above r / 2 are folded, which takes a bit off; the sign of the digits
+// takes one.
 Windows windows_of(Curve curve, bool fold, unsigned bits);
 
-// The cheapest for `points` points on one device. Counts multiplications: a mixed addition for every digit and two full ones for
-// every bucket, at the sizes measured (see the .cpp).
-Windows best_windows(Curve curve, bool fold, std::uint64_t points);
+// What time goes with. throughput (CPUs): a mixed addition for every digit and two full ones for every bucket. latency too (GPUs):
+// however few they are, the digits of the longest bucket are added one after the other, and the levels of halving follow one
+// another.
+enum class Limit { throughput, latency };
+// The cheapest for `points` points on one device, as measured (see the .cpp).
+Windows best_windows(Curve curve, bool fold, Limit limit, std::uint64_t points);
 // The cheapest when the windows are split over `devices`: the slowest device has ceil(count / devices) of them.
-Windows best_split_windows(Curve curve, bool fold, std::uint64_t points, std::size_t devices);
+Windows best_split_windows(Curve curve, bool fold, Limit limit, std::uint64_t points, std::size_t devices);
 
 // How many scalars have how many bits, after folding.
 using BitLengths = std::array<std::uint64_t, 257>;
@@ -47,7 +65,8 @@ struct Pass {
   std::uint64_t entries() const { return points * windows; }
   std::uint64_t tasks() const;  // at most
 };
-Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned windows, std::uint32_t buckets_each);
+// Over `count` of these windows.
+Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned count, const Windows& windows);
 
 constexpr std::uint32_t scan_block = 2048;                       // BLOCK_LOG of kernels/msm_sort.cl
 constexpr std::uint32_t plan_lengths = 4;                        // PLAN_LENGTHS of it
