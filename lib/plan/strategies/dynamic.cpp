@@ -66,7 +66,8 @@ class DynamicSource final : public SliceSource {
  private:
   struct Speed {
     double estimate = 0, items = 0, busy = 0;
-    double rate() const { return items > 0 && busy > 0 ? items / busy : estimate; }  // items/s; 0: not known
+    bool seen() const { return items > 0 && busy > 0; }
+    double rate() const { return seen() ? items / busy : estimate; }  // items/s; 0: not known
   };
 
   // What is left in chunks all alike, so that the last is no crumb: whole granules nearest to left / number of chunks. The nearest
@@ -78,20 +79,23 @@ class DynamicSource final : public SliceSource {
     return std::min(granules * ledger_.granularity(), ledger_.piece(device));
   }
 
-  // Near the end, where speeds are known: a second slice would end after all devices together could have finished everything that
-  // is left, so others had better take it. holds_back() counts chunks; this knows that a device ten times slower should stop
-  // sooner.
+  // Near the end, where speeds are known, others had better take it: a second slice that would end after all devices together could
+  // have finished everything that is left, or a first one when the fastest that is at work could have, all alone. holds_back()
+  // counts chunks; this knows that a device ten times slower should stop sooner. Whoever waits here is asked again when another
+  // device finishes a slice, and the fastest never waits.
   bool would_finish_late(DeviceIndex device, Items piece) const {
-    const Items held = ledger_.in_flight(device);
-    if (held == 0) return false;
-    double all = 0;
+    double all = 0, fastest_at_work = 0;
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
       if (!ledger_.is_able({i})) continue;
-      if (!(speeds_[i].rate() > 0)) return false;
-      all += speeds_[i].rate();
+      const double rate = speeds_[i].rate();
+      if (!(rate > 0)) return false;
+      all += rate;
+      if (i != device.value && speeds_[i].seen() && ledger_.flights({i}) > 0) fastest_at_work = std::max(fastest_at_work, rate);
     }
-    const double mine = speeds_[device.value].rate();
-    return static_cast<double>(held + piece) / mine > static_cast<double>(ledger_.unfinished()) / all * (1 + 1e-9);
+    const Items held = ledger_.in_flight(device);
+    if (held == 0 && !speeds_[device.value].seen()) return false;  // no device stands still because of an estimate
+    const double left = static_cast<double>(ledger_.unfinished()) * (1 + 1e-9);
+    return static_cast<double>(held + piece) / speeds_[device.value].rate() > left / (held > 0 ? all : fastest_at_work);
   }
 
   Ledger ledger_;

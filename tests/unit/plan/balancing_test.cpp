@@ -116,6 +116,18 @@ TEST_CASE("dynamic takes a number of chunks that is asked for as it is, and fewe
   CHECK(slices_of(problem.run("dynamic")) == 32);
 }
 
+TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done with it sooner") {
+  // 14 chunks, 14 and 46 ms long. The slow one is free at 138 ms, when the fast one is about to end its tenth: 184 ms instead of 154.
+  Problem problem(1400, {100 / 14e-3, 100 / 46e-3});
+  const Driven result = problem.run("dynamic", {{"chunks", 7}});
+  CHECK(result.slices[1].size() == 3);
+  CHECK(result.makespan == doctest::Approx(0.154));
+  // Nobody waits for a device that only is thought to be fast.
+  problem.real[0].slow = 100;
+  problem.real[0].slow_at = 0;
+  CHECK(problem.run("dynamic", {{"chunks", 7}}).slices[1].size() >= 12);
+}
+
 TEST_CASE("an idle device steals from the queue that would end last, a share in proportion to rates") {
   Problem problem(1600, {3, 1, 1});
   for (DeviceEstimate& e : problem.devices) e.items_per_s = 1;  // thought alike: 533 each
