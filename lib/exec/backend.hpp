@@ -62,6 +62,8 @@ class OpenDevice {
   virtual BatchId submit() = 0;  // closes the batch and flushes the queues
   // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the device is then lost.
   virtual bool complete(BatchId batch) = 0;
+  // When a handicap's hold shall end, as far as that is known: complete() must be asked then, or the device is held for longer.
+  virtual std::optional<Nanos> due() const { return {}; }
   virtual DeviceSpan span(BatchId batch) = 0;               // of a complete batch, before it is taken; cheaper than all its times
   virtual std::vector<RawCommand> take(BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
   virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;  // blocks for about 10 us each

@@ -34,6 +34,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void begin_slice() override { in_slice_ = true; }
   BatchId submit() override;
   bool complete(BatchId batch) override;
+  std::optional<Nanos> due() const override { return holds_.due(); }
   DeviceSpan span(BatchId batch) override;
   std::vector<RawCommand> take(BatchId batch) override;
   std::vector<ClockProbe> probe_clock(unsigned count) override;

@@ -40,6 +40,8 @@ class ClHolds {
   // Releases a hold that is due; true if it did. To be called whenever the device is asked for anything: nobody else does. Throws
   // cl::Error.
   bool poll(const Pace& pace);
+  // When the first hold shall be released, as far as that is known.
+  std::optional<Nanos> due() const { return holds_.empty() ? std::nullopt : holds_.front().release_at; }
   bool release_all() noexcept;  // true: something was held, and goes on now
 
  private:

@@ -2,6 +2,7 @@
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "lib/base/quantity.hpp"
@@ -106,9 +107,18 @@ bool DeviceWorker::advance() {
 
 Nanos DeviceWorker::patience() {
   if (!member().device->resources().traits().cpu) return Nanos{};
-  constexpr Nanos least = std::chrono::microseconds(10), most = std::chrono::microseconds(100);
-  if (in_flight_.empty()) return most;
-  return std::clamp((run_.backend.now() - std::max(in_flight_.front().enqueued, last_sign_)) / 32, least, most);
+  constexpr Nanos least = std::chrono::microseconds(10), usual = std::chrono::microseconds(100),
+                  most = std::chrono::milliseconds(1);
+  if (in_flight_.empty()) return usual;
+  const Nanos now = run_.backend.now(), waited = now - std::max(in_flight_.front().enqueued, last_sign_);
+  // To wake and look takes 6 us of a core of the device, where all are at work. With n cores and a nap of x these are 6 us / (n x)
+  // of the time, and half a nap is lost at the end: together least at this x.
+  constexpr double look = 6e-6;
+  const double cores = std::max(1u, member().device->resources().traits().compute_units);
+  const Nanos cheapest = from_seconds(std::sqrt(2 * look * seconds(waited) / cores));
+  Nanos nap = std::min(waited / 32, std::max(usual, cheapest));
+  if (const auto due = member().device->due()) nap = std::min(nap, *due - now);
+  return std::clamp(nap, least, most);
 }
 
 std::optional<Nanos> DeviceWorker::gives_up_at() const {

@@ -45,7 +45,7 @@ class DeviceWorker {
 
   void start();  // the sample has begun
   // How long the thread that drives it should sleep between two polls: not at all for a GPU, where 4-10 us a launch are worth a
-  // core; a CPU device needs its cores for kernels, so a share of the time since the last completion, at most 100 us.
+  // core; a CPU device needs its cores for kernels, so a share of the time since the last completion, at most 1 ms.
   Nanos patience();
   // Does what can be done now. False: nothing until a device completes something or another worker acts.
   bool step();
