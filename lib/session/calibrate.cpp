@@ -136,11 +136,15 @@ namespace {
 void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices, std::span<SuiteCalibration> rows,
                    const Problem& problem, bool cpus, const CalibrationStore& store, std::vector<std::string>& warnings) {
   UsualWork work;
+  Bytes room = ~Bytes{0};
+  for (const Device& device : devices) {
+    if (device.is_cpu() == cpus) room = std::min(room, room_on(device));
+  }
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (rows[i].rate || devices[i].is_cpu() != cpus) continue;
     std::unique_ptr<OpenDevice> open;
     try {
-      if (work.empty()) work = usual_work(problem, cpus);
+      if (work.empty()) work = usual_work(problem, cpus, room);
       open = backend.open(devices[i]);
       const auto ways = kept_ways(problem, devices.subspan(i, 1), store, warnings);
       for (const auto& workload : work) take_ways(*workload, ways, open->resources().traits(), warnings);

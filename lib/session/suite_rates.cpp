@@ -56,14 +56,24 @@ std::string work_of(const Problem& problem) {
   return work;
 }
 
-Problem usual_problem(const Problem& like, bool cpu) {
+Problem usual_problem(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
-  if (cpu) return problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
+  if (cpu) {
+    Problem usual = problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
+    usual.params.cpus = true;
+    return usual;
+  }
   Problem usual = problem_of_size(like, suite.full_size > 0 ? suite.full_size : suite.default_size);
-  while (usual.params.size > 0 && suite.host_bytes != nullptr && suite.host_bytes(usual.params) < suite.full_bytes)
-    usual = problem_of_size(like, 2 * usual.params.size);
+  if (suite.host_bytes == nullptr || usual.params.size == 0) return usual;
+  while (suite.host_bytes(usual.params) < suite.full_bytes) {
+    Problem larger = problem_of_size(like, 2 * usual.params.size);
+    if (suite.host_bytes(larger.params) > most) break;
+    usual = std::move(larger);
+  }
   return usual;
 }
+
+Bytes room_on(const Device& device) { return std::min(device.max_allocation, device.global_memory / 4); }
 
 Problem problem_of_size(const Problem& like, std::uint64_t size) {
   const SuiteInfo& suite = *like.suite;
@@ -122,12 +132,13 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
   return larger;
 }
 
-UsualWork usual_work(const Problem& like, bool cpu) {
-  const Problem usual = usual_problem(like, cpu);
+UsualWork usual_work(const Problem& like, bool cpu, Bytes most) {
+  const Problem usual = usual_problem(like, cpu, most);
   UsualWork work;
   work.push_back(usual.suite->make(usual.params));
   if (!cpu || !work.front()->shape().parts_cost_less) return work;
-  const Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, usual.params.size / kSmaller));
+  Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, usual.params.size / kSmaller));
+  smaller.params.cpus = true;
   work.push_back(smaller.suite->make(smaller.params));
   return work;
 }
@@ -192,6 +203,10 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
   UsualWork usual;
+  Bytes room = ~Bytes{0};
+  for (const SessionDevice& device : devices) {
+    if (missing(device)) room = std::min(room, room_on(device.facts));
+  }
   // Not at this size, or a device fails: predictions do without, and the cases will say what is wrong. One that hangs is lost.
   const auto attempt = [&](const auto& run, const auto& lose) {
     try {
@@ -206,7 +221,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
   for (SessionDevice& device : devices) {
     if (!missing(device)) continue;
     const auto measure = [&] {
-      if (usual.empty()) usual = usual_work(problem, cpus);
+      if (usual.empty()) usual = usual_work(problem, cpus, room);
       std::vector<std::string> told;  // the session has said it already
       for (const auto& workload : usual) take_ways(*workload, ways, device.open->resources().traits(), told);
       auto rate = measure_usual_rate(backend, executor, usual, *device.open, timeout);

@@ -20,8 +20,11 @@ namespace mgpu {
 // and data do not change the rate of a full device.
 std::string work_of(const Problem& problem);
 
-// The same work in a size that fills the device: a GPU or a CPU.
-Problem usual_problem(const Problem& like, bool cpu);
+// The same work in a size that fills the device: a GPU, on which it takes `most` at most if it is enlarged for the caches' sake, or
+// a CPU.
+Problem usual_problem(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
+// Bytes that a problem may be enlarged to on a GPU: a quarter of its memory, in one piece.
+Bytes room_on(const Device& device);
 Problem problem_of_size(const Problem& like, std::uint64_t size);
 
 // None where the device cannot do it. `look`, if given, is shown the program when it has computed everything. Throws Error(device),
@@ -36,7 +39,7 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger);
 // The usual problem, and a smaller one for CPUs where parts of a problem cost less than their share. As it is, for all devices of
 // a kind.
 using UsualWork = std::vector<std::unique_ptr<Workload>>;
-UsualWork usual_work(const Problem& like, bool cpu);
+UsualWork usual_work(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
 
 // Of that work, with its unit. Likewise.
 std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device,

@@ -17,11 +17,11 @@
 namespace mgpu::fisher {
 namespace {
 
-// Partial matrices there is pinned room for: what static strategies leave to 8 devices, and what slices of an eighth of the input's
-// size leave to others.
+// Partial matrices there is pinned room for: what static strategies leave to 8 devices, and what others leave, as far as it is no
+// more than a quarter of the input (two devices that took turns left 16 nodes of eight blocks and a few smaller ones).
 std::size_t pinned_landings(const Problem& problem) {
   const Bytes partial = problem.triangle() * sizeof(double);
-  return static_cast<std::size_t>(std::clamp<Bytes>(problem.input_bytes() / 8 / partial, 16, Blocks::of(problem).items + 16));
+  return static_cast<std::size_t>(std::clamp<Bytes>(problem.input_bytes() / 4 / partial, 16, Blocks::of(problem).items + 16));
 }
 constexpr std::uint64_t merged_at_once = 4096;  // elements: a few levels of the tree of them stay in the first cache
 
@@ -79,8 +79,7 @@ std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, De
 void GramWorkload::begin_sample() {
   const std::scoped_lock lock(mutex_);
   partials_.clear();
-  landings_used_ = 0;
-  more_landings_.clear();
+  landings_used_ = more_used_ = 0;
   result_ = {};
 }
 
@@ -91,7 +90,9 @@ GramWorkload::Landing GramWorkload::landing(const block_tree::TreeNode& node) {
     auto* const all = reinterpret_cast<double*>(data_.result().data());
     return {node, {all + landings_used_++ * triangle, triangle}};
   }
-  return {node, more_landings_.emplace_back(triangle)};
+  // They stay: of memory just taken, 4 MiB are a thousand page faults.
+  if (more_used_ == more_landings_.size()) more_landings_.emplace_back(triangle);
+  return {node, more_landings_[more_used_++]};
 }
 
 void GramWorkload::add_partials(std::span<const Landing> partials) {

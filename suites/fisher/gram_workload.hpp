@@ -2,7 +2,7 @@
 // and verification. What runs on a device is in gram_program.hpp.
 #pragma once
 
-#include <list>
+#include <deque>
 #include <mutex>
 
 #include "suites/common/block_tree.hpp"
@@ -55,10 +55,10 @@ class GramWorkload : public Workload {
   HostData data_;
   Shape shape_;
   GramReference reference_;
-  std::mutex mutex_;  // over partials_, landings_used_ and more_landings_
+  std::mutex mutex_;  // over partials_ and landings
   Tree partials_;
-  std::size_t landings_used_ = 0;
-  std::list<std::vector<double>> more_landings_;  // beyond those of data_: not pinned
+  std::size_t landings_used_ = 0, more_used_ = 0;  // of this sample
+  std::deque<std::vector<double>> more_landings_;  // beyond those of data_: not pinned
   std::vector<double> merged_;
   std::span<const double> result_;  // merged_, or the one partial that is all
 };

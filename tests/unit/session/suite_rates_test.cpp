@@ -76,6 +76,8 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   large.host_bytes = [](const SuiteParams& params) { return params.size * 8; };
   large.full_bytes = 100'000;
   CHECK(usual_problem({&large, {}}, false).params.size == 1 << 14);
+  CHECK(usual_problem({&large, {}}, false, 70'000).params.size == 1 << 13);
+  CHECK(usual_problem({&large, {}}, false, 100).params.size == 1 << 12);  // enlarged no further, and no smaller than full
   CHECK(usual_problem({&large, {}}, true).params.size == 1 << 10);
   FakeBackend backend({device("0:0", DeviceType::cpu), device("0:1", DeviceType::gpu)}, sum_kernels());
   Executor executor(backend, 1);
