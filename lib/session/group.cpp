@@ -221,7 +221,8 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
 }
 
 void Group::estimate(Cell& cell, const Probe& together) {
-  estimate_cell(cell, together, workload_, mode_, devices_, result_.prepared, options_.stated ? &*options_.stated : nullptr);
+  estimate_cell(cell, together, workload_, mode_, devices_, result_.prepared, options_.calibration,
+                options_.stated ? &*options_.stated : nullptr);
 }
 
 void Group::predict() {

@@ -78,7 +78,7 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
   cell_.count = open.size();
   probe(0, open.size());  // warms up
   for (std::size_t i = 0; i < open.size(); ++i) prepared_[i].probe = probe(i, 1);
-  estimate_cell(cell_, probe(0, open.size()), *workload_, mode, machine.devices(), prepared_, nullptr);
+  estimate_cell(cell_, probe(0, open.size()), *workload_, mode, machine.devices(), prepared_, {}, nullptr);
 }
 
 void SuiteSetup::settle_device(std::size_t index) {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/exec/fake_backend.hpp"
+#include "lib/session/forecast.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -143,4 +144,12 @@ TEST_CASE("with slices of one size, a CPU repeats what a full device would not n
   CHECK(cpu.least == Nanos{});
   CHECK(gpu.launch == Nanos{});
   CHECK(gpu.least == microseconds(100));
+}
+
+TEST_CASE("devices that send as they were calibrated to are believed to do so together, others what a probe saw") {
+  const std::vector<OwnLink> both{{55e9, 54e9}, {50e9, 54e9}}, paged{{55e9, 54e9}, {5e9, 54e9}}, unknown{{55e9, 54e9}, {55e9, 0}};
+  CHECK(shared_link(86e9, both, 105e9) == 105e9);
+  CHECK(shared_link(110e9, both, 105e9) == 110e9);
+  CHECK(shared_link(40e9, paged, 105e9) == 40e9);
+  CHECK(shared_link(86e9, unknown, 105e9) == 86e9);
 }
