@@ -26,6 +26,7 @@ struct Model {  // of a device; seconds, bytes/s
   double rate = 0;                          // items/s, pipelined, on its own link
   double pipeline = kInfinite;              // items a slice
   double fills = 0;                         // items; a smaller slice takes no less time
+  double even = 0;                          // seconds for an even share, all that is fixed included
 };
 
 // What a device does in a set: seconds a slice and seconds an item of its stages.
@@ -77,8 +78,8 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
   }
   // Best first: those that would do an even share soonest, which weighs what is fixed as well.
   const double share = static_cast<double>(request.items) / static_cast<double>(std::max<std::size_t>(models_.size(), 1));
-  const auto alone = [&](const Model& m) { return m.fixed + m.launch + m.transfer_up + m.transfer_down + share / m.rate; };
-  std::stable_sort(models_.begin(), models_.end(), [&](const Model& a, const Model& b) { return alone(a) < alone(b); });
+  for (Model& m : models_) m.even = m.fixed + m.launch + m.transfer_up + m.transfer_down + share / m.rate;
+  std::stable_sort(models_.begin(), models_.end(), [](const Model& a, const Model& b) { return a.even < b.even; });
   for (const Model& model : models_) rates_.push_back(model.rate + (rates_.empty() ? 0 : rates_.back()));
 }
 

@@ -9,8 +9,8 @@ namespace {
 enum class Part : char { open, late, full };
 
 // The common end of those that are open, after dropping all that would start later: each drop lowers it, so none comes back. The
-// earliest stays in any case: work too small to move a double would drop everybody.
-double settle(double work, std::span<const WaterTerm> terms, std::vector<Part>& parts) {
+// earliest stays in any case: work too small to move a double would drop everybody. `speeds`: items/s of each.
+double settle(double work, std::span<const WaterTerm> terms, std::span<const double> speeds, std::vector<Part>& parts) {
   std::size_t earliest = terms.size();
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (parts[i] == Part::full) continue;
@@ -21,8 +21,8 @@ double settle(double work, std::span<const WaterTerm> terms, std::vector<Part>& 
     double owed = work, speed = 0;
     for (std::size_t i = 0; i < terms.size(); ++i) {
       if (parts[i] != Part::open) continue;
-      owed += terms[i].start / terms[i].per_item;
-      speed += 1 / terms[i].per_item;
+      owed += terms[i].start * speeds[i];
+      speed += speeds[i];
     }
     const double end = owed / speed;
     bool dropped = false;
@@ -40,10 +40,12 @@ double settle(double work, std::span<const WaterTerm> terms, std::vector<Part>& 
 WaterLevel water_fill(double work, std::span<const WaterTerm> terms) {
   WaterLevel level{0, std::vector<double>(terms.size(), 0)};
   std::vector<Part> parts(terms.size(), Part::open);
+  std::vector<double> speeds(terms.size());  // a division a term, not one a round
+  std::transform(terms.begin(), terms.end(), speeds.begin(), [](const WaterTerm& term) { return 1 / term.per_item; });
   const auto is_full = [](Part part) { return part == Part::full; };
   for (bool again = true; again && work > 0 && !std::all_of(parts.begin(), parts.end(), is_full);) {
     again = false;
-    const double end = settle(work, terms, parts);
+    const double end = settle(work, terms, speeds, parts);
     for (std::size_t i = 0; i < terms.size(); ++i) {
       if (parts[i] == Part::full) continue;
       const double amount = parts[i] == Part::open ? std::max(0.0, (end - terms[i].start) / terms[i].per_item) : 0;
