@@ -14,8 +14,9 @@ namespace mgpu {
 namespace {
 
 constexpr std::size_t kFewest = 3, kMost = 60;
-// On CPUs samples of the same work lie 10 % apart, and three of them say little of how fast one is beside another.
-constexpr Nanos kEnough = std::chrono::milliseconds(60), kEnoughOnCpus = std::chrono::milliseconds(240);
+// On CPUs samples of the same work lie 10 % apart, and three of them say little of how fast one is beside another: several at once
+// are probed for longer. One alone is not, or eight sub-devices would take seconds before their first sample.
+constexpr Nanos kEnough = std::chrono::milliseconds(60), kEnoughOfCpus = std::chrono::milliseconds(240);
 constexpr double kHardlyLonger = 0.2;    // four times the work in that much more time: latency, not work
 constexpr double kSlowerThanKept = 1.5;  // a steeper line than this is no peculiarity of small slices (msm: up to 1.31)
 constexpr double kExplained = 0.5;  // of what an item costs a full device, by kernels that grow: the others then stay as they are
@@ -236,7 +237,8 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   constexpr std::size_t at_small = 0, at_large = 1, in_pieces = 2;
   std::array<std::vector<Execution>, 3> seen;
   const auto is_cpu = [](const Member& member) { return member.device->resources().traits().cpu; };
-  const Nanos enough = std::any_of(members.begin(), members.end(), is_cpu) ? kEnoughOnCpus : kEnough;
+  const bool shared_by_cpus = members.size() > 1 && std::any_of(members.begin(), members.end(), is_cpu);
+  const Nanos enough = shared_by_cpus ? kEnoughOfCpus : kEnough;
   const Nanos begin = backend.now();
   for (std::size_t round = 0; round < kMost && (round < kFewest || backend.now() - begin < enough); ++round) {
     for (const std::size_t which : {at_small, at_large, in_pieces}) {

@@ -31,7 +31,7 @@ std::vector<Problem> problems_of(const SuiteInfo& suite, bool cpu) {
     }
     all = std::move(more);
   }
-  for (Problem& problem : all) problem = usual_problem(problem, cpu, 0);
+  for (Problem& problem : all) problem = usual_problem(problem, cpu);
   return all;
 }
 
