@@ -86,7 +86,8 @@ struct Execution {
   std::vector<Nanos> crowded;                // kernels of the second slice, in all: others are copied meanwhile
   Nanos replicated{};                        // uploads before it, on the device that took longest
   Nanos rest{};                              // of the sample, beyond the longest first slice
-  Nanos makespan{};
+  std::vector<Nanos> finished;               // its last slice, as the host saw it
+  Nanos afterwards{};                        // what the sample took once all slices had finished
 };
 
 Execution read(const RawSample& sample, std::size_t devices) {
@@ -95,6 +96,7 @@ Execution read(const RawSample& sample, std::size_t devices) {
   execution.bytes.resize(devices);
   execution.kernels.resize(devices);
   execution.crowded.resize(devices);
+  execution.finished.resize(devices);
   Nanos longest{};
   for (const RawBatch& batch : sample.batches) {
     if (batch.slice == kPrepare)
@@ -115,7 +117,11 @@ Execution read(const RawSample& sample, std::size_t devices) {
     }
     longest = std::max(longest, all.length());
   }
-  execution.makespan = sample.makespan();
+  for (const SliceRecord& slice : sample.slices) {
+    Nanos& finished = execution.finished[slice.device.value];
+    finished = std::max(finished, slice.finished - sample.begin);
+  }
+  execution.afterwards = sample.makespan() - *std::max_element(execution.finished.begin(), execution.finished.end());
   execution.rest = std::max(Nanos{}, sample.makespan() - longest);
   return execution;
 }
@@ -277,10 +283,16 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
                              copy(CommandKind::download, known.down_per_byte_s),
                              small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
-  const auto makespan = [](const Execution& execution) { return execution.makespan; };
   if (!seen[in_pieces].empty()) {
-    const Nanos more = lower_quartile(seen[in_pieces], makespan) - lower_quartile(seen[at_large], makespan);
-    probe.next_slice = std::max(Nanos{}, more / static_cast<std::int64_t>((large + small - 1) / small - 1));
+    const auto more = [&](const std::function<Nanos(const Execution&)>& what) {
+      return lower_quartile(seen[in_pieces], what) - lower_quartile(seen[at_large], what);
+    };
+    const Nanos afterwards = more([](const Execution& execution) { return execution.afterwards; });
+    const auto slices_more = static_cast<std::int64_t>((large + small - 1) / small - 1);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const Nanos until_then = more([&](const Execution& execution) { return execution.finished[i]; });
+      probe.devices[i].next_slice = std::max(Nanos{}, (until_then + afterwards) / slices_more);
+    }
   }
   probe.replicated = median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
   return probe;
@@ -296,7 +308,7 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   if (mode == Mode::resident || copies_with_cores) {
     // The samples themselves say what a further slice costs, the host's part of it included. The first is as long as it was.
     per_item += seen_of_copies(device.upload.per_item_s * cost.in_bytes, device.download.per_item_s * cost.out_bytes, share);
-    estimate.launch = probe.next_slice;
+    estimate.launch = device.next_slice;
     const bool one_size = device.kernels.small == device.kernels.large;  // says nothing of a launch
     if (one_size && copies_with_cores) {
       estimate.launch = std::max(estimate.launch, device.compute.fixed);  // a CPU leaves no core idle: it is work that each repeats
@@ -304,7 +316,7 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
       estimate.least = device.kernels.at_large;
     }
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
-    estimate.fixed = std::max(Nanos{}, probe.fixed + device.upload.fixed + compute + device.download.fixed - probe.next_slice);
+    estimate.fixed = std::max(Nanos{}, probe.fixed + device.upload.fixed + compute + device.download.fixed - device.next_slice);
   } else {
     const auto bytes_per_s = [](const StageCost& copy) { return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0; };
     estimate.fixed = std::max(Nanos{}, probe.fixed - probe.replicated);  // whoever predicts counts that by its bytes

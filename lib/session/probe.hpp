@@ -28,12 +28,12 @@ struct ProbedDevice {
   // Copies per byte: of an item they are not the same everywhere, as slices of some problems share inputs (tiles of a product).
   StageCost upload, compute, download;
   SmallSlices kernels = {};
+  Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work: host time included; 0: not
+                       // known
 };
 
 struct Probe {
   std::vector<ProbedDevice> devices;  // in the order of the members; empty when a device failed
-  Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work: host time included; 0: not
-                       // known
   Nanos fixed{};       // of a sample, beyond the queues of its one slice: waking up, first submit, replicated inputs, collect
   Nanos replicated{};  // of that: uploads before the first slice, on the device that took longest
   Items items = 0;     // that each device was given at most

@@ -44,10 +44,9 @@ TEST_CASE("a line that falls is taken for latency") {
 TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its copies into the computing") {
   Probe probe;
   probe.fixed = microseconds(7);
-  probe.next_slice = microseconds(3);
   probe.replicated = microseconds(2);
   const SmallSlices slices{10, 40, microseconds(30), microseconds(60), microseconds(15), 0.6e-6, microseconds(2)};
-  probe.devices.push_back({{microseconds(10), 2e-9}, {microseconds(20), 1e-6}, {microseconds(5), 5e-9}, slices});
+  probe.devices.push_back({{microseconds(10), 2e-9}, {microseconds(20), 1e-6}, {microseconds(5), 5e-9}, slices, microseconds(3)});
   ItemCost cost;
   cost.in_bytes = 1000;
   cost.out_bytes = 100;
@@ -152,4 +151,34 @@ TEST_CASE("devices that send as they were calibrated to are believed to do so to
   CHECK(shared_link(110e9, both, 105e9) == 110e9);
   CHECK(shared_link(40e9, paged, 105e9) == 40e9);
   CHECK(shared_link(86e9, unknown, 105e9) == 86e9);
+}
+
+TEST_CASE("each device is told what a slice more costs itself") {
+  FakeDevice quick, slow;
+  quick.facts.id = "0:0";
+  slow.facts.id = "0:1";
+  quick.facts.global_memory = quick.facts.max_allocation = slow.facts.global_memory = slow.facts.max_allocation = Bytes{1} << 30;
+  quick.ops_per_s = 1e6;
+  quick.launch = microseconds(10);
+  slow.ops_per_s = 0.5e6;
+  slow.launch = microseconds(400);
+  FakeBackend backend({quick, slow}, test::sum_kernels());
+  Executor executor(backend, 2);
+  test::SumWorkload workload(1280);
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<Member> members;
+  for (const Device& device : backend.enumerate().devices) {
+    open.push_back(backend.open(device));
+    const DeviceIndex index{static_cast<std::uint32_t>(programs.size())};
+    const Capacity capacity = workload.capacity(open.back()->resources().traits(), Mode::resident);
+    programs.push_back(workload.program(open.back()->resources(), index, Mode::resident, capacity));
+    programs.back()->load(open.back()->stream());
+    settle(backend, *open.back(), open.back()->submit(), {});
+    members.push_back({open.back().get(), programs.back().get()});
+  }
+  const Probe probe = run_probe(backend, executor, workload, members, {0.05, 1280, {}}, {});
+  REQUIRE(probe.devices.size() == 2);
+  CHECK(seconds(probe.devices[0].next_slice) == doctest::Approx(10e-6).epsilon(0.05));
+  CHECK(seconds(probe.devices[1].next_slice) == doctest::Approx(400e-6).epsilon(0.05));
 }
