@@ -16,6 +16,7 @@ namespace {
 // On one device in eight that has 6.25 ms of work and 100 us a launch, this makes two chunks.
 constexpr double kOverheadShare = 0.02;
 constexpr double kMostPieces = 4096;
+constexpr double kNearlyWhole = 0.98;
 
 struct GuidedOptions {
   ChunkRule rule = ChunkRule::hguided;
@@ -34,7 +35,9 @@ std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions&
   for (std::size_t i = 0; i < least.size(); ++i) {
     const double items = speeds.rates[i] * time, most = pieces_that_fill(request.devices[i], items, kMostPieces);
     const double pieces = pieces_worth(seconds(slice_overhead(request, request.devices[i])), time, kOverheadShare, most);
-    least[i] = std::max<Items>(static_cast<Items>(std::ceil(items / pieces / static_cast<double>(request.granularity))), 1);
+    // 8.01 granules are 8: estimates are no better than that, and 9 would cost products a wave of tiles more.
+    const double granules = items / pieces / static_cast<double>(request.granularity);
+    least[i] = std::max<Items>(static_cast<Items>(std::ceil(kNearlyWhole * granules)), 1);
   }
   return least;
 }

@@ -106,6 +106,12 @@ TEST_CASE("guided hands out the published chunks where launches are not known, o
         Shares{250, 188, 141, 106, 79, 59, 45, 33, 25, 19, 14, 11, 10, 10, 10});
 }
 
+TEST_CASE("guided's least chunk is no granule more because one device is a thousandth faster") {
+  Problem problem(32, {12300, 12320});
+  for (DeviceEstimate& device : problem.devices) device.least = 588us;  // as long as 7.2 items take
+  CHECK(sizes_in_order(problem.run("guided")) == Shares{8, 8, 8, 8});
+}
+
 TEST_CASE("dynamic takes a number of chunks that is asked for as it is, and fewer by itself where launches are dear") {
   Problem problem(1'600'000, {32e6, 32e6});
   problem.launch(100us);  // 25 ms each: 2 % are five launches
@@ -117,7 +123,8 @@ TEST_CASE("dynamic takes a number of chunks that is asked for as it is, and fewe
 }
 
 TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done with it sooner") {
-  // 14 chunks, 14 and 46 ms long. The slow one is free at 138 ms, when the fast one is about to end its tenth: 184 ms instead of 154.
+  // 14 chunks, 14 and 46 ms long. The slow one is free at 138 ms, when the fast one is about to end its tenth: 184 ms instead of
+  // 154.
   Problem problem(1400, {100 / 14e-3, 100 / 46e-3});
   const Driven result = problem.run("dynamic", {{"chunks", 7}});
   CHECK(result.slices[1].size() == 3);
