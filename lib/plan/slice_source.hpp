@@ -51,8 +51,12 @@ struct DeviceEstimate {
 // a single part is all, nothing is left to combine.
 struct MergeEstimate {
   Nanos fixed{}, per_slice{};  // per_slice: of a part
-  bool tree = false;           // parts are nodes of the binary tree over the items: a range leaves the fewest that cover it
-  Nanos of(std::size_t parts) const { return fixed + per_slice * static_cast<std::int64_t>(parts > 1 ? parts : 0); }
+  // Parts are nodes of the binary tree over the items: a range leaves the fewest that cover it, and the root is merged already.
+  bool tree = false;
+  Nanos of(std::size_t parts) const {
+    if (parts <= 1) return tree ? Nanos{} : fixed;
+    return fixed + per_slice * static_cast<std::int64_t>(parts);
+  }
 };
 
 struct PlanRequest {

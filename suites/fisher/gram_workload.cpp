@@ -25,6 +25,13 @@ std::size_t pinned_landings(const Problem& problem) {
 }
 constexpr std::uint64_t merged_at_once = 4096;  // elements: a few levels of the tree of them stay in the first cache
 
+std::uint64_t merged_chunks(std::uint64_t triangle) { return (triangle + merged_at_once - 1) / merged_at_once; }
+
+// One for each 64 chunks, 2 MB of two partials: starting a thread takes as long as adding those.
+unsigned merge_threads(std::uint64_t triangle, unsigned host_threads) {
+  return static_cast<unsigned>(std::min<std::uint64_t>(host_threads, 1 + merged_chunks(triangle) / 64));
+}
+
 Bytes landing_bytes(const Problem& problem) { return pinned_landings(problem) * problem.triangle() * sizeof(double); }
 
 // Elements that kernels compute, those of tiles across the diagonal included: what time goes with. A rate measured at 256, half as
@@ -143,10 +150,7 @@ void GramWorkload::merge() {
   }
   const block_tree::TreeNode root{partials_.root_level(), 0};
   const auto points = static_cast<double>(blocks_.rows);
-  const std::uint64_t chunks = (triangle + merged_at_once - 1) / merged_at_once;
-  // A thread for each 64 chunks, 2 MB of two partials: starting one takes as long as adding those.
-  const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(host_threads_, 1 + chunks / 64));
-  parallel_for(chunks, threads, [&](std::uint64_t chunk) {
+  parallel_for(merged_chunks(triangle), merge_threads(triangle, host_threads_), [&](std::uint64_t chunk) {
     const std::uint64_t first = chunk * merged_at_once;
     const std::span<double> out = std::span(merged_).subspan(first, std::min(merged_at_once, triangle - first));
     combine(root, first, out);
@@ -155,11 +159,15 @@ void GramWorkload::merge() {
   result_ = merged_;
 }
 
-// Each node that a device leaves is one more partial to add: about 5.5 GB/s of it on one core, up to eight times that on many.
+// Each node that a device leaves is one more partial to read, and the sum is written. Read off results/: 256 parameters, one
+// thread, 2 to 17 partials 0.10 to 0.65 ms (predicted 0.11 to 0.60); 1024, three threads, 2, 4 and 20: 0.75, 1.1 and 3.6 (0.74, 1.1
+// and 3.9); 4096, 32 threads, 2: 2.5 (2.7).
 MergeEstimate GramWorkload::merge_estimate() const {
+  const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
-  const double rate = 5.5e9 * std::clamp(bytes / 2e6, 1.0, static_cast<double>(std::min(host_threads_, 8u)));
-  return {std::chrono::microseconds(10), from_seconds(bytes / rate), true};
+  const Nanos once = from_seconds(bytes / (8e9 * std::min(threads, 10u)));
+  const Nanos start = threads > 1 ? std::chrono::microseconds(210) : std::chrono::microseconds(10);
+  return {start + once, once, true};
 }
 
 // All of F. NaN and zero in one form each: which one a sum has depends on who adds.

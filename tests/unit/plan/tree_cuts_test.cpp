@@ -132,3 +132,10 @@ TEST_CASE("what is simulated merges the nodes") {
     CHECK(simulate(problem.request, *source).merge == (tree ? 7 : 2) * microseconds(100));  // 32 + 1; 1 + 2 + 4 + 8 + 16
   }
 }
+
+TEST_CASE("merging the root of a tree costs nothing, a single part of anything else what is fixed") {
+  using std::chrono::microseconds;
+  CHECK(MergeEstimate{microseconds(10), microseconds(5), true}.of(1) == Nanos{});
+  CHECK(MergeEstimate{microseconds(10), microseconds(5), false}.of(1) == microseconds(10));
+  CHECK(MergeEstimate{microseconds(10), microseconds(5), true}.of(3) == microseconds(25));
+}
