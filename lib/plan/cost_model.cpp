@@ -70,6 +70,26 @@ double pieces_that_fill(const DeviceEstimate& device, double items, double most)
   return fills > 0 ? std::clamp(std::floor(items / fills), 1.0, most) : most;
 }
 
+double launch_share(std::span<const double> rates, double per_difference) {
+  double slowest = std::numeric_limits<double>::infinity(), fastest = 0;
+  for (const double rate : rates) {
+    if (!(rate > 0)) continue;
+    slowest = std::min(slowest, rate);
+    fastest = std::max(fastest, rate);
+  }
+  return fastest > 0 ? std::clamp((fastest / slowest - 1) * per_difference, 0.02, 0.05) : 0.02;
+}
+
+double average_rate(std::span<const double> rates) {
+  double all = 0, count = 0;
+  for (const double rate : rates) {
+    if (!(rate > 0)) continue;
+    all += rate;
+    ++count;
+  }
+  return count > 0 ? all / count : 0;
+}
+
 double pieces_worth(double overhead, double time, double share, double most) {
   if (!(overhead > 0)) return most;
   return std::clamp(1 + std::floor(share * time / overhead * (1 + 1e-9)), 1.0, most);

@@ -2,6 +2,7 @@
 // them is lib/plan/simulator.hpp's matter, and what a run shows is lib/plan/pace.hpp's.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "lib/plan/slice_source.hpp"
@@ -29,9 +30,17 @@ Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device);
 // The largest slice that takes the device no longer than a smaller one: it leaves part of it idle. 0 or less: none is known.
 double items_that_fill(const DeviceEstimate& device);
 
-// Of pieces of `items` items in all, how many at most (1 to `most`) are large enough to keep the device busy: smaller ones take no less
-// time. `most` when that is not known.
+// Of pieces of `items` items in all, how many at most (1 to `most`) are large enough to keep the device busy: smaller ones take no
+// less time. `most` when that is not known.
 double pieces_that_fill(const DeviceEstimate& device, double items, double most);
+
+// What launches may cost a run, as a part of its time: 2 % on devices all alike, where pieces gain nothing, and `per_difference`
+// for each time that the fastest is faster than the slowest, up to 5 %: there the last piece costs more than launches do. Rates of
+// 0 are left out.
+double launch_share(std::span<const double> rates, double per_difference);
+
+// Of those above 0; 0 when there is none. A launch costs the run rate / average of what it costs the device.
+double average_rate(std::span<const double> rates);
 
 // How many pieces the work of a device should come in, at most `most`: as many as cost no more than `share` of `time` (seconds, the
 // whole run) in overhead beyond that of one, which there always is. `most` when the overhead is not known.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "lib/base/error.hpp"
 #include "lib/plan/cost_model.hpp"
@@ -11,8 +12,8 @@
 namespace mgpu {
 namespace {
 
-constexpr double kOverheadShare = 0.02;  // of the run that launches of further pieces may cost
-constexpr double kShrink = 8;            // a piece is this part of what is left of the queue, while that is not too little
+constexpr double kPerDifference = 0.025;  // of launches: 5 % where one is three times as fast
+constexpr double kShrink = 8;             // a piece is this part of what is left of the queue, while that is not too little
 
 }  // namespace
 
@@ -32,13 +33,16 @@ QueueSource::QueueSource(const PlanRequest& request, std::span<const Items> shar
 }
 
 void QueueSource::set_least_pieces() {
-  double rates = 0;
-  for (std::uint32_t i = 0; i < ledger_.size(); ++i) rates += ledger_.is_able({i}) ? pace_.rate({i}) : 0;
-  const double time = rates > 0 ? items_ / rates : 0;  // of a perfect split
+  std::vector<double> rates;
+  for (std::uint32_t i = 0; i < ledger_.size(); ++i) rates.push_back(ledger_.is_able({i}) ? pace_.rate({i}) : 0);
+  const double all = std::accumulate(rates.begin(), rates.end(), 0.0), average = average_rate(rates);
+  const double share = launch_share(rates, kPerDifference);
+  const double time = all > 0 ? items_ / all : 0;  // of a perfect split
   least_.resize(ledger_.size());
   for (std::uint32_t i = 0; i < least_.size(); ++i) {
     const double most = i < most_.size() ? most_[i] : most_pieces_;
-    const double pieces = pace_.timed() ? pieces_worth(pace_.overhead({i}), time, kOverheadShare, most) : most;
+    const double overhead = average > 0 ? pace_.overhead({i}) * rates[i] / average : 0;
+    const double pieces = pace_.timed() ? pieces_worth(overhead, time, share, most) : most;
     least_[i] = pace_.rate({i}) * time / pieces;
   }
 }

@@ -15,7 +15,8 @@ namespace mgpu {
 class QueueSource : public SliceSource {
  public:
   // One share per device, as for make_static_source. A piece is an eighth of what is left of a queue, but at least 1/most_pieces of
-  // a fair share, and more where launches would cost over 2 % of the run; pieces of that least size are all alike.
+  // a fair share, and more where launches would cost over 2 % of the run, or 5 % where one device is three times as fast; pieces of
+  // that least size are all alike.
   QueueSource(const PlanRequest& request, std::span<const Items> shares, double most_pieces);
 
   Answer next(DeviceIndex device) override;

@@ -1,7 +1,6 @@
 // dynamic: one queue of equal chunks; whoever is free takes the next. Chunks that shrink are another strategy's matter.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "lib/base/error.hpp"
 #include "lib/plan/cost_model.hpp"
@@ -11,29 +10,26 @@
 namespace mgpu {
 namespace {
 
-constexpr double kMostChunks = 16;  // per device, when nobody asks for another number
+constexpr double kMostChunks = 16;      // per device, when nobody asks for another number
+constexpr double kPerDifference = 0.5;  // 5 % where one is a tenth faster: chunks are all alike, so somebody ends late
 
-// Chunks per device that are worth their launches. They may cost 2 % of the time on devices all alike, where chunks gain nothing,
-// and up to 5 % the more the devices differ: there the last chunk costs more than the launches do.
+// Chunks per device that are worth their launches.
 double worthwhile_chunks(const PlanRequest& request) {
   const Speeds speeds = estimated_speeds(request);
   if (!speeds.timed) return kMostChunks;
-  double all = 0, most = kMostChunks, overhead = 0, slowest = std::numeric_limits<double>::infinity(), fastest = 0;
+  double all = 0, most = kMostChunks, overhead = 0;
   for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
     const double rate = speeds.rates[i];
     if (!(rate > 0)) continue;
     all += rate;
     overhead += rate * seconds(slice_overhead(request, request.devices[i]));
-    slowest = std::min(slowest, rate);
-    fastest = std::max(fastest, rate);
   }
   if (!(all > 0)) return kMostChunks;
   const double time = static_cast<double>(request.items) / all;  // of a perfect split
   for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
     if (speeds.rates[i] > 0) most = std::min(most, pieces_that_fill(request.devices[i], speeds.rates[i] * time, kMostChunks));
   }
-  const double share = std::clamp((fastest / slowest - 1) / 2, 0.02, 0.05);
-  return pieces_worth(overhead / all, time, share, most);
+  return pieces_worth(overhead / all, time, launch_share(speeds.rates, kPerDifference), most);
 }
 
 class DynamicSource final : public SliceSource {

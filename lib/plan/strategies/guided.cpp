@@ -2,6 +2,7 @@
 // added to them: no chunk so small that launches cost more than they gain, and no device given what it would finish last.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "lib/plan/cost_model.hpp"
@@ -13,8 +14,7 @@
 namespace mgpu {
 namespace {
 
-// On one device in eight that has 6.25 ms of work and 100 us a launch, this makes two chunks.
-constexpr double kOverheadShare = 0.02;
+constexpr double kPerDifference = 0.025;  // of launches: 5 % where one is three times as fast
 constexpr double kMostPieces = 4096;
 constexpr double kNearlyWhole = 0.98;
 
@@ -29,12 +29,12 @@ std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions&
   std::vector<Items> least(request.devices.size(), std::max<Items>(options.least, 1));
   const Speeds speeds = estimated_speeds(request);
   if (options.least > 0 || !speeds.timed) return least;
-  double all = 0;
-  for (const double rate : speeds.rates) all += rate;
-  const double time = static_cast<double>(request.items) / all;
+  const double all = std::accumulate(speeds.rates.begin(), speeds.rates.end(), 0.0), average = average_rate(speeds.rates);
+  const double time = static_cast<double>(request.items) / all, share = launch_share(speeds.rates, kPerDifference);
   for (std::size_t i = 0; i < least.size(); ++i) {
     const double items = speeds.rates[i] * time, most = pieces_that_fill(request.devices[i], items, kMostPieces);
-    const double pieces = pieces_worth(seconds(slice_overhead(request, request.devices[i])), time, kOverheadShare, most);
+    const double overhead = seconds(slice_overhead(request, request.devices[i])) * speeds.rates[i] / average;
+    const double pieces = pieces_worth(overhead, time, share, most);
     // 8.01 granules are 8: estimates are no better than that, and 9 would cost products a wave of tiles more.
     const double granules = items / pieces / static_cast<double>(request.granularity);
     least[i] = std::max<Items>(static_cast<Items>(std::ceil(kNearlyWhole * granules)), 1);
@@ -171,7 +171,7 @@ StrategyInfo guided_strategy() {
           {named_param("variant", {"hguided", "factoring", "trapezoid", "weighted-factoring"}, "the rule for the next chunk"),
            // 2: what all rules were published with; a round over all devices hands out about half of what is left.
            {"K", 2, 1, 4096, "a round over all devices hands out 1/K of what is left; the papers on HGuided write k n"},
-           {"min", 0, 0, 1e9, "least granules in a chunk; 0: as many as keep launches under 2 % of the time", true}},
+           {"min", 0, 0, 1e9, "least granules in a chunk; 0: as many as keep launches under 2 to 5 % of the time", true}},
           make_guided};
 }
 

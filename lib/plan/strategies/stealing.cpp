@@ -34,7 +34,7 @@ StrategyInfo stealing_strategy() {
   return {
       "stealing",
       "a queue per device; idle devices take from the one that would end last",
-      {{"pieces", 16, 1, 4096, "a piece is at least 1/pieces of a share; more where launches would cost over 2 %", true}},
+      {{"pieces", 16, 1, 4096, "a piece is at least 1/pieces of a share; more where launches would cost over 2 to 5 %", true}},
       [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Stealing>(params.at("pieces")); }};
 }
 

@@ -83,6 +83,22 @@ TEST_CASE("with one device of a pair three times slower, and known to be, they r
   CHECK(problem.ideal() / problem.run("equal").makespan == doctest::Approx(0.5).epsilon(0.01));
 }
 
+TEST_CASE("a launch on a slow device costs the run little: it is given pieces small enough that it need not end late") {
+  for (const double slow : {0.85, 0.92, 1.0, 1.08, 1.15}) {  // than was thought
+    Problem problem(4096, {31000, 11000});
+    problem.launch(50us);
+    problem.devices[1].launch = 500us;
+    problem.real[1].launch = 500e-6;
+    problem.real[1].slow = slow;
+    problem.real[1].slow_at = 0;
+    for (const std::string strategy : kGoing) {
+      CAPTURE(strategy);
+      CAPTURE(slow);
+      CHECK(problem.ideal() / problem.run(strategy).makespan >= 0.93);
+    }
+  }
+}
+
 TEST_CASE("a device that turns out three times slower than was thought costs the going strategies little") {
   for (const char* strategy : kGoing) {
     CAPTURE(strategy);

@@ -73,6 +73,15 @@ TEST_CASE("launches decide how many pieces are worth it") {
   CHECK(pieces_worth(1e-9, 1, 0.02, 16) == 16);
 }
 
+TEST_CASE("the more devices differ, the more launches are worth") {
+  CHECK(launch_share(std::vector<double>{5, 0, 5}, 0.025) == doctest::Approx(0.02));
+  CHECK(launch_share(std::vector<double>{1, 2.6}, 0.025) == doctest::Approx(0.04));
+  CHECK(launch_share(std::vector<double>{1, 100}, 0.025) == doctest::Approx(0.05));
+  CHECK(launch_share({}, 0.025) == doctest::Approx(0.02));
+  CHECK(average_rate(std::vector<double>{6, 0, 2}) == doctest::Approx(4));
+  CHECK(average_rate({}) == 0);
+}
+
 TEST_CASE("a slice costs its launch where compute decides, and its transfer where that does") {
   Plan plan({device(100)});
   DeviceEstimate& d = plan.devices[0];
