@@ -14,9 +14,10 @@ namespace mgpu {
 namespace {
 
 constexpr std::size_t kFewest = 3, kMost = 60;
-// On CPUs samples of the same work lie 10 % apart, and three of them say little of how fast one is beside another: several at once
+constexpr Nanos kEnough = std::chrono::milliseconds(60);
+// On CPUs samples of the same work lie 10 % apart, and a few of them say little of how fast one is beside another: several at once
 // are probed for longer. One alone is not, or eight sub-devices would take seconds before their first sample.
-constexpr Nanos kEnough = std::chrono::milliseconds(60), kEnoughOfCpus = std::chrono::milliseconds(240);
+constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240), kMostOfCpus = std::chrono::seconds(1);
 constexpr double kHardlyLonger = 0.2;    // four times the work in that much more time: latency, not work
 constexpr double kSlowerThanKept = 1.5;  // a steeper line than this is no peculiarity of small slices (msm: up to 1.31)
 constexpr double kExplained = 0.5;  // of what an item costs a full device, by kernels that grow: the others then stay as they are
@@ -244,9 +245,15 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   std::array<std::vector<Execution>, 3> seen;
   const auto is_cpu = [](const Member& member) { return member.device->resources().traits().cpu; };
   const bool shared_by_cpus = members.size() > 1 && std::any_of(members.begin(), members.end(), is_cpu);
-  const Nanos enough = shared_by_cpus ? kEnoughOfCpus : kEnough;
   const Nanos begin = backend.now();
-  for (std::size_t round = 0; round < kMost && (round < kFewest || backend.now() - begin < enough); ++round) {
+  const auto is_enough = [&](std::size_t rounds) {
+    const Nanos spent = backend.now() - begin;
+    if (rounds == kMost) return true;
+    if (rounds < kFewest) return false;
+    if (!shared_by_cpus) return spent >= kEnough;
+    return spent >= (rounds < size.turns ? kMostOfCpus : kEnoughOfCpus);
+  };
+  for (std::size_t round = 0; !is_enough(round); ++round) {
     for (const std::size_t which : {at_small, at_large, in_pieces}) {
       if (which != at_large && small == large) continue;
       ProbeSource source(which == at_small ? small : large, which == at_large ? large : small, members.size());

@@ -52,6 +52,7 @@ struct ProbeSize {
   double share = 0.05;                 // of the items
   Items most = 0;                      // items
   std::vector<KnownCosts> known = {};  // per member; empty: nothing of any
+  std::size_t turns = 0;               // of several with a CPU, unless they take more than a second
 };
 
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
