@@ -5,12 +5,10 @@
 #include <cmath>
 
 namespace mgpu {
-namespace {
-
-// Without the crumbs of binary fractions: 0.3 * 10 must not become 4.
-double ceil_of(double x) { return std::ceil(x * (1 - 1e-12)); }
-
-}  // namespace
+double ceil_of(double x) {
+  const double below = std::floor(x);
+  return x - below <= std::min(0.1, 0.005 * x) ? below : std::ceil(x);
+}
 
 ChunkSizes::ChunkSizes(ChunkRule rule, double k, Items left, std::size_t devices, Items least) : rule_(rule), k_(k), last_(least) {
   restart(left, devices);

@@ -1,6 +1,6 @@
 // The published rules of self-scheduling: how large the next chunk is. In granules, and in the order of the requests; who asks,
 // what fits a device and what is in flight are the matter of a source. As implemented in DLS4LB (DLS.c) and, HGuided, in the OpenCL
-// and SYCL runtimes of the EngineCL family (work.hpp); the rounding is theirs.
+// and SYCL runtimes of the EngineCL family (work.hpp); the rounding is theirs, but for a hair.
 #pragma once
 
 #include "lib/base/units.hpp"
@@ -18,6 +18,10 @@ enum class ChunkRule {
   // From f = ceil(N / K p) in even steps down to the minimum (Tzen and Ni, 1993: K = 2, minimum 1).
   trapezoid,
 };
+
+// Rounded up, unless it is less than half a percent and a tenth above a whole number: shares are measured, and where one GPU was a
+// thousandth faster, nine granules instead of 8.004 cost products a wave of tiles more.
+double ceil_of(double x);
 
 class ChunkSizes {
  public:

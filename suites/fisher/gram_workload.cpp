@@ -159,15 +159,14 @@ void GramWorkload::merge() {
   result_ = merged_;
 }
 
-// Each node that a device leaves is one more partial to read, and the sum is written. Read off results/: 256 parameters, one
-// thread, 2 to 17 partials 0.10 to 0.65 ms (predicted 0.11 to 0.60); 1024, three threads, 2, 4 and 20: 0.75, 1.1 and 3.6 (0.74, 1.1
-// and 3.9); 4096, 32 threads, 2: 2.5 (2.7).
+// Each node that a device leaves is one more partial to read, after it was brought here at about 50 GB/s, for two devices at once;
+// and the sum is written.
 MergeEstimate GramWorkload::merge_estimate() const {
   const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
-  const Nanos once = from_seconds(bytes / (8e9 * std::min(threads, 10u)));
-  const Nanos start = threads > 1 ? std::chrono::microseconds(210) : std::chrono::microseconds(10);
-  return {start + once, once, true};
+  const Nanos once = from_seconds(bytes / (7.5e9 * std::min(threads, 10u)));
+  const Nanos start = std::chrono::microseconds(threads > 1 ? 150 : 10);
+  return {start + once, once + from_seconds(bytes / 100e9), true};
 }
 
 // All of F. NaN and zero in one form each: which one a sum has depends on who adds.

@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kPerDifference = 0.025;  // of launches: 5 % where one is three times as fast
 constexpr double kMostPieces = 4096;
-constexpr double kNearlyWhole = 0.98;
 
 struct GuidedOptions {
   ChunkRule rule = ChunkRule::hguided;
@@ -35,9 +34,7 @@ std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions&
     const double items = speeds.rates[i] * time, most = pieces_that_fill(request.devices[i], items, kMostPieces);
     const double overhead = seconds(slice_overhead(request, request.devices[i])) * speeds.rates[i] / average;
     const double pieces = pieces_worth(overhead, time, share, most);
-    // 8.01 granules are 8: estimates are no better than that, and 9 would cost products a wave of tiles more.
-    const double granules = items / pieces / static_cast<double>(request.granularity);
-    least[i] = std::max<Items>(static_cast<Items>(std::ceil(kNearlyWhole * granules)), 1);
+    least[i] = std::max<Items>(static_cast<Items>(ceil_of(items / pieces / static_cast<double>(request.granularity))), 1);
   }
   return least;
 }
