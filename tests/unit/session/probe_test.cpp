@@ -61,7 +61,7 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 400}).least == microseconds(62));
   CHECK(gpu.transfer == microseconds(10));
   CHECK(gpu.fixed == microseconds(5));                      // without the replicated inputs, whose bytes are counted
-  probe.devices.front().kernels.grows_per_item_s = 0.4e-6;  // those that grow are not what an item costs a full device
+  probe.devices.front().kernels.grows_per_item_s = 0.2e-6;  // those that grow are not what an item costs a full device
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {}).launch == microseconds(2));
   const DeviceEstimate cpu = estimate_of(probe, 0, cost, Mode::end_to_end, {1, 0, 0});
   CHECK(cpu.items_per_s == doctest::Approx(1 / 3.5e-6));
