@@ -10,7 +10,8 @@ namespace mgpu {
 namespace {
 
 constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
-constexpr double kAsCalibrated = 0.9;
+
+double no_more_than(double probed, double calibrated) { return calibrated > 0 ? std::min(probed, calibrated) : probed; }
 
 }  // namespace
 
@@ -19,34 +20,23 @@ const StrategyChoice& strategy_of(const Cell& cell) {
   return cell.alone() ? alone : *cell.choice;
 }
 
-double shared_link(double probed, std::span<const OwnLink> own, double calibrated) {
-  const auto as_calibrated = [](const OwnLink& link) {
-    return link.calibrated > 0 && link.alone >= kAsCalibrated * link.calibrated;
-  };
-  return std::all_of(own.begin(), own.end(), as_calibrated) ? std::max(probed, calibrated) : probed;
-}
-
 void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
                    std::span<const Prepared> prepared, const Calibration& calibration, const StatedPlan* stated) {
   cell.estimates.clear();
   cell.link_up = cell.link_down = 0;
   cell.merge = stated ? stated->merge : workload.merge_estimate();
   const ItemCost cost = workload.cost(mode);
-  std::vector<OwnLink> own_up, own_down;
   for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
     const Prepared& mine = prepared[i];
     const Share share{devices[i].facts.is_cpu() ? devices[i].facts.compute_units : 0, workload.shape().items / cell.count,
                       mine.capacity.pipeline};
     const DeviceEstimate alone = estimate_of(mine.probe, 0, cost, mode, share);
     DeviceEstimate estimate = estimate_of(together, i - cell.first, cost, mode, share);
-    cell.link_up += estimate.up;
-    cell.link_down += estimate.down;
+    const ProbedDevice beside = i - cell.first < together.devices.size() ? together.devices[i - cell.first] : ProbedDevice{};
+    cell.link_up += beside.up > 0 && estimate.up > 0 ? beside.up : estimate.up;
+    cell.link_down += beside.down > 0 && estimate.down > 0 ? beside.down : estimate.down;
     estimate.up = alone.up;
     estimate.down = alone.down;
-    if (i < calibration.devices.size() && calibration.devices[i]) {
-      own_up.push_back({alone.up, calibration.devices[i]->pinned_up});
-      own_down.push_back({alone.down, calibration.devices[i]->pinned_down});
-    }
     estimate.score = devices[i].facts.score;
     estimate.free_memory = devices[i].free_memory;
     if (stated) estimate = stated->estimates.at(i);
@@ -54,9 +44,9 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
     estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
     cell.estimates.push_back(estimate);
   }
-  if (calibration.link && calibration.link->devices.size() == cell.count && own_up.size() == cell.count) {
-    cell.link_up = shared_link(cell.link_up, own_up, calibration.link->up);
-    cell.link_down = shared_link(cell.link_down, own_down, calibration.link->down);
+  if (calibration.link && calibration.link->devices.size() == cell.count) {
+    cell.link_up = no_more_than(cell.link_up, calibration.link->up);
+    cell.link_down = no_more_than(cell.link_down, calibration.link->down);
   }
   if (!stated) return;
   cell.link_up = stated->link_up;

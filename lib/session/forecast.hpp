@@ -15,16 +15,9 @@ const StrategyChoice& strategy_of(const Cell& cell);
 KnownCosts known_costs(const SessionDevice& device, const Capability* capability, const SuiteRate* rate, const Workload& workload,
                        Mode mode, std::size_t count, std::size_t all);
 
-// One direction of a device's own link, bytes/s: of this work's copies, alone, and as calibrated; 0: not known.
-struct OwnLink {
-  double alone = 0, calibrated = 0;
-};
-// What devices can send together, bytes/s: as a probe saw it, whose short copies come from the same memory (86 GB/s to two H200
-// that then took 105), or as calibrated if that is more, where each alone sends as it was calibrated to.
-double shared_link(double probed, std::span<const OwnLink> own, double calibrated);
-
 // Fills the cell's estimates. Rates are as `together`, the probe of the cell's devices at work at once, saw them; a device's own
-// link is as it is alone. `stated` (null: nothing is) wins over what was probed.
+// link is as it is alone. What they share is as probed, which depends on where this memory lies, and no more than calibrated.
+// `stated` (null: nothing is) wins over what was probed.
 void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
                    std::span<const Prepared> prepared, const Calibration& calibration, const StatedPlan* stated);
 

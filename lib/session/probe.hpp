@@ -28,8 +28,9 @@ struct ProbedDevice {
   // Copies per byte: of an item they are not the same everywhere, as slices of some problems share inputs (tiles of a product).
   StageCost upload, compute, download;
   SmallSlices kernels = {};
-  Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work: host time included; 0: not
+  Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work, host time included; 0: not
                        // known
+  double up = 0, down = 0;  // bytes/s while the others copy something else; 0: copies were too short to tell
 };
 
 struct Probe {

@@ -145,24 +145,10 @@ TEST_CASE("with slices of one size, a CPU repeats what a full device would not n
   CHECK(gpu.least == microseconds(100));
 }
 
-TEST_CASE("devices that send as they were calibrated to are believed to do so together, others what a probe saw") {
-  const std::vector<OwnLink> both{{55e9, 54e9}, {50e9, 54e9}}, paged{{55e9, 54e9}, {5e9, 54e9}}, unknown{{55e9, 54e9}, {55e9, 0}};
-  CHECK(shared_link(86e9, both, 105e9) == 105e9);
-  CHECK(shared_link(110e9, both, 105e9) == 110e9);
-  CHECK(shared_link(40e9, paged, 105e9) == 40e9);
-  CHECK(shared_link(86e9, unknown, 105e9) == 86e9);
-}
+namespace {
 
-TEST_CASE("each device is told what a slice more costs itself") {
-  FakeDevice quick, slow;
-  quick.facts.id = "0:0";
-  slow.facts.id = "0:1";
-  quick.facts.global_memory = quick.facts.max_allocation = slow.facts.global_memory = slow.facts.max_allocation = Bytes{1} << 30;
-  quick.ops_per_s = 1e6;
-  quick.launch = microseconds(10);
-  slow.ops_per_s = 0.5e6;
-  slow.launch = microseconds(400);
-  FakeBackend backend({quick, slow}, test::sum_kernels());
+// A probe of both devices at once, of 64 of 1280 items.
+Probe probe_of(FakeBackend& backend, Mode mode) {
   Executor executor(backend, 2);
   test::SumWorkload workload(1280);
   std::vector<std::unique_ptr<OpenDevice>> open;
@@ -171,14 +157,46 @@ TEST_CASE("each device is told what a slice more costs itself") {
   for (const Device& device : backend.enumerate().devices) {
     open.push_back(backend.open(device));
     const DeviceIndex index{static_cast<std::uint32_t>(programs.size())};
-    const Capacity capacity = workload.capacity(open.back()->resources().traits(), Mode::resident);
-    programs.push_back(workload.program(open.back()->resources(), index, Mode::resident, capacity));
-    programs.back()->load(open.back()->stream());
+    const Capacity capacity = workload.capacity(open.back()->resources().traits(), mode);
+    programs.push_back(workload.program(open.back()->resources(), index, mode, capacity));
+    if (mode == Mode::resident) programs.back()->load(open.back()->stream());
     settle(backend, *open.back(), open.back()->submit(), {});
     members.push_back({open.back().get(), programs.back().get()});
   }
-  const Probe probe = run_probe(backend, executor, workload, members, {0.05, 1280, {}}, {});
+  return run_probe(backend, executor, workload, members, {0.05, 1280, {}}, {});
+}
+
+std::vector<FakeDevice> two_devices() {
+  std::vector<FakeDevice> devices(2);
+  for (FakeDevice& device : devices) device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
+  devices[0].facts.id = "0:0";
+  devices[1].facts.id = "0:1";
+  return devices;
+}
+
+}  // namespace
+
+TEST_CASE("each device is told what a slice more costs itself") {
+  std::vector<FakeDevice> devices = two_devices();
+  devices[0].ops_per_s = 1e6;
+  devices[0].launch = microseconds(10);
+  devices[1].ops_per_s = 0.5e6;
+  devices[1].launch = microseconds(400);
+  FakeBackend backend(devices, test::sum_kernels());
+  const Probe probe = probe_of(backend, Mode::resident);
   REQUIRE(probe.devices.size() == 2);
   CHECK(seconds(probe.devices[0].next_slice) == doctest::Approx(10e-6).epsilon(0.05));
   CHECK(seconds(probe.devices[1].next_slice) == doctest::Approx(400e-6).epsilon(0.05));
+}
+
+TEST_CASE("devices that share a link are seen to") {
+  std::vector<FakeDevice> devices = two_devices();
+  for (FakeDevice& device : devices) device.up = 1e6;
+  FakeBackend backend(devices, test::sum_kernels(), FakeTime::is_virtual, {1.5e6, 0});
+  const Probe probe = probe_of(backend, Mode::end_to_end);
+  REQUIRE(probe.devices.size() == 2);
+  for (const ProbedDevice& device : probe.devices) {
+    CHECK(device.up == doctest::Approx(0.75e6).epsilon(0.05));
+    CHECK(device.down == 0);  // of a few bytes nothing is known
+  }
 }
