@@ -184,6 +184,7 @@ bool DeviceWorker::top_up() {
     if (const auto* slice = std::get_if<Slice>(&*answer)) {
       last_ = false;
       enqueue(*slice);
+      if (run_.backend.is_virtual()) return true;  // threads would ask meanwhile
       continue;
     }
     done_ = std::holds_alternative<Done>(*answer);

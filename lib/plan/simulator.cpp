@@ -155,16 +155,17 @@ class Simulator {
     return progress;
   }
 
+  // One question a round: workers start together, and while one enqueues what it got, the others ask.
   bool top_up(std::uint32_t i) {
     Unit& unit = units_[i];
     bool progress = false;
-    while (unit.in_flight.size() < kDepth && unit.asked_at != version_) {
-      const Answer answer = source_.next({i});
+    if (unit.in_flight.size() < kDepth && unit.asked_at != version_) {
       progress = true;
+      const Answer answer = source_.next({i});
       if (const auto* slice = std::get_if<Slice>(&answer)) {
         unit.last = false;
         enqueue(i, *slice);
-        continue;
+        return true;
       }
       unit.asked_at = version_;
       const auto* wait = std::get_if<Wait>(&answer);

@@ -164,7 +164,7 @@ void GramWorkload::merge() {
 MergeEstimate GramWorkload::merge_estimate() const {
   const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
-  const Nanos once = from_seconds(bytes / (7.5e9 * std::min(threads, 10u)));
+  const Nanos once = from_seconds(bytes / (6.6e9 * std::min(threads, 10u)));
   const Nanos start = std::chrono::microseconds(threads > 1 ? 150 : 10);
   return {start + once, once + from_seconds(bytes / 100e9), true};
 }

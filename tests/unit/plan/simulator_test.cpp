@@ -301,3 +301,17 @@ TEST_CASE("a source that never ends, or gives out too much, is an error and not 
   });
   CHECK(failure(set.request, silent) == ErrorKind::internal);
 }
+
+TEST_CASE("devices ask in turn, as threads that start together do") {
+  Set set(3, 600, 600);
+  set.request.devices = set.estimates;
+  std::vector<std::uint32_t> asked;
+  Items given = 0;
+  Scripted source([&](DeviceIndex device) -> Answer {
+    if (given == 600) return Done{};
+    asked.push_back(device.value);
+    return Slice{given, given += 100};
+  });
+  simulate(set.request, source);
+  CHECK(asked == std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2});
+}
