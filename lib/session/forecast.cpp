@@ -32,9 +32,10 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
                       mine.capacity.pipeline};
     const DeviceEstimate alone = estimate_of(mine.probe, 0, cost, mode, share);
     DeviceEstimate estimate = estimate_of(together, i - cell.first, cost, mode, share);
-    const ProbedDevice beside = i - cell.first < together.devices.size() ? together.devices[i - cell.first] : ProbedDevice{};
-    cell.link_up += beside.up > 0 && estimate.up > 0 ? beside.up : estimate.up;
-    cell.link_down += beside.down > 0 && estimate.down > 0 ? beside.down : estimate.down;
+    const bool beside = cell.count > 1 && i - cell.first < together.devices.size();
+    const ProbedDevice probed = beside ? together.devices[i - cell.first] : ProbedDevice{};
+    cell.link_up += probed.up > 0 && estimate.up > 0 ? probed.up : estimate.up;
+    cell.link_down += probed.down > 0 && estimate.down > 0 ? probed.down : estimate.down;
     estimate.up = alone.up;
     estimate.down = alone.down;
     estimate.score = devices[i].facts.score;

@@ -319,14 +319,15 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   }
   const auto& apart = seen[in_pieces].empty() ? seen[at_large] : seen[in_pieces];
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto rate = [&](CommandKind kind) {
+    const auto rate = [&](CommandKind kind, Nanos fixed) {
       const auto at = static_cast<std::size_t>(kind);
       const Nanos time = median_of(apart, [&](const Execution& e) { return e.copying[i][at]; });
-      const bool tells = time > kShortCopy * static_cast<std::int64_t>(pieces);
-      return tells ? static_cast<double>(apart.front().copied[i][at]) / seconds(time) : 0.0;
+      const auto count = static_cast<std::int64_t>(pieces);
+      if (time <= kShortCopy * count) return 0.0;
+      return static_cast<double>(apart.front().copied[i][at]) / seconds(time - std::min(fixed * count, time / 10));
     };
-    probe.devices[i].up = rate(CommandKind::upload);
-    probe.devices[i].down = rate(CommandKind::download);
+    probe.devices[i].up = rate(CommandKind::upload, probe.devices[i].upload.fixed);
+    probe.devices[i].down = rate(CommandKind::download, probe.devices[i].download.fixed);
   }
   probe.replicated = median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
   return probe;
