@@ -119,19 +119,18 @@ Execution read(const RawSample& sample, std::size_t devices) {
       execution.copied[batch.device.value][kind] += command.bytes;
     }
     if (batch.slice != 0) continue;
-    Extent all;
+    Nanos all{};
     for (const CommandKind kind : {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
-      const Extent stage = extent_of(batch, kind);
-      execution.stages[batch.device.value][static_cast<std::size_t>(kind)] =
-          kind == CommandKind::compute ? kernels_of(batch) : stage.length();
-      if (stage.end > 0) all = {std::min(all.begin, stage.begin), std::max(all.end, stage.end)};
+      Nanos& stage = execution.stages[batch.device.value][static_cast<std::size_t>(kind)];
+      stage = kind == CommandKind::compute ? kernels_of(batch) : extent_of(batch, kind).length();
+      all += stage;
     }
     for (const RawCommand& command : batch.commands) {
       execution.bytes[batch.device.value][static_cast<std::size_t>(command.kind)] += command.bytes;
       if (command.kind == CommandKind::compute)
         execution.kernels[batch.device.value].push_back(Nanos{static_cast<std::int64_t>(command.ended - command.started)});
     }
-    longest = std::max(longest, all.length());
+    longest = std::max(longest, all);
   }
   for (const SliceRecord& slice : sample.slices) {
     Nanos& finished = execution.finished[slice.device.value];
