@@ -5,6 +5,7 @@
 #include <cmath>
 
 namespace mgpu {
+
 double ceil_of(double x) {
   const double below = std::floor(x);
   return x - below <= std::min(0.1, 0.005 * x) ? below : std::ceil(x);
