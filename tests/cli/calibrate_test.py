@@ -115,6 +115,33 @@ class Calibrates(Case):
         report = self.small("--recalibrate")
         self.assertEqual([device["capability"] for device in report["devices"]], self.capabilities()[0])
 
+    def test_tuning_says_what_it_tried_keeps_the_fastest_and_runs_take_it(self):
+        tune = lambda: json.loads(self.good("calibrate", "matrix", *binary.DEVICES, "--no-noise", "--tune", "--json").out)
+        report = tune()
+        self.assert_exact_schema(report, "calibrate")
+        works = {way["work"] for way in report["ways"]}
+        self.assertIn("matrix precision=fp32", works)
+        self.assertEqual(len(report["ways"]), len(works) * binary.DEVICE_COUNT)
+        for work in works:
+            first, *alike = [way for way in report["ways"] if way["work"] == work]
+            rates = {tried["way"]: tried["ops_per_s"] or 0 for tried in first["tried"]}
+            usual, fastest = first["tried"][0]["way"], max(rates, key=rates.get)
+            self.assertGreater(len(rates), 1)
+            self.assertIn(first["way"], (usual, fastest))
+            self.assertGreater(rates[first["way"]], 0)
+            self.assertEqual({(way["way"], way["from"]) for way in [first, *alike]}, {(first["way"], "measured")})
+        chosen = {(way["work"], way["device"]): way["way"] for way in report["ways"]}
+
+        again = tune()["ways"]
+        self.assertEqual({(way["from"], len(way["tried"])) for way in again}, {("kept", 0)})
+        self.assertEqual({(way["work"], way["device"]): way["way"] for way in again}, chosen)
+
+        file = self.folder / "product.json"
+        self.good("run", "matrix", *binary.DEVICES, "--size", 256, "--mode", "resident", "-s", "equal", "-n", 1, "--warmup", 0, "-o", file)
+        run = [run for run in json.loads(file.read_text())["runs"] if run["strategy"] == "equal"][-1]
+        taken = {("matrix precision=fp32", device["device"]): device["way"] for device in run["per_device"]}
+        self.assertEqual(taken, {key: chosen[key] for key in taken})
+
     def test_without_a_cache_nothing_is_read_and_nothing_kept(self):
         report, err = self.calibrate("--no-cache")
         self.assertEqual((self.origins(report), err), ({"measured"}, ""))
