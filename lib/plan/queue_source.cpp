@@ -12,8 +12,7 @@
 namespace mgpu {
 namespace {
 
-constexpr double kPerDifference = 0.025;  // of launches: 5 % where one is three times as fast
-constexpr double kShrink = 8;             // a piece is this part of what is left of the queue, while that is not too little
+constexpr double kShrink = 8;  // a piece is this part of what is left of the queue, while that is not too little
 
 }  // namespace
 
@@ -36,7 +35,7 @@ void QueueSource::set_least_pieces() {
   std::vector<double> rates;
   for (std::uint32_t i = 0; i < ledger_.size(); ++i) rates.push_back(ledger_.is_able({i}) ? pace_.rate({i}) : 0);
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0), average = average_rate(rates);
-  const double share = launch_share(rates, kPerDifference);
+  const double share = launch_share(rates);
   const double time = all > 0 ? items_ / all : 0;  // of a perfect split
   least_.resize(ledger_.size());
   for (std::uint32_t i = 0; i < least_.size(); ++i) {

@@ -93,9 +93,9 @@ struct Execution {
   std::vector<std::vector<Nanos>> kernels;    // of the first slice, one by one
   std::vector<Nanos> crowded;                 // kernels of the second slice, in all: others are copied meanwhile
   Nanos replicated{};                         // uploads before it, on the device that took longest
-  Nanos rest{};                               // of the sample, beyond the longest first slice
-  std::vector<Nanos> finished;                // its last slice, as the host saw it
-  Nanos afterwards{};                         // what the sample took once all slices had finished
+  Nanos rest{};                 // of the sample, beyond the stages of the longest first slice: waits between them, too
+  std::vector<Nanos> finished;  // its last slice, as the host saw it
+  Nanos afterwards{};           // what the sample took once all slices had finished
 };
 
 Execution read(const RawSample& sample, std::size_t devices) {

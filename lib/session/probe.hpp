@@ -57,8 +57,8 @@ struct ProbeSize {
 };
 
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
-// small ones; in turn, at least three times and until 60 ms are spent (240 for several with a CPU), medians of each. k is what
-// `size` says, but at least one granule. Blocks.
+// small ones, of which each begins with another; where k is one granule, each has its own. In turn, at least three times and until
+// 60 ms are spent (240 for several with a CPU), medians of each. k is what `size` says, but at least one granule. Blocks.
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
                 std::optional<Nanos> timeout);
 

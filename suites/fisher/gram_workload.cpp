@@ -161,7 +161,7 @@ void GramWorkload::merge() {
 
 // Each node that a device leaves is one more partial to read, after it was brought here at about 50 GB/s, for two devices at once;
 // and the sum is written. A thread reads 6.6 GB/s, more than ten no more, and starting others takes 0.14 ms: amid what hosts of
-// H200 showed, where 20 partials of 1024 parameters took 3.4 to 5.9 ms.
+// H200 showed, where 20 partials of 1024 parameters took 3.4 ms and more.
 MergeEstimate GramWorkload::merge_estimate() const {
   const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));

@@ -50,6 +50,7 @@ struct SumFaults {
   bool merge_fails = false;               // the device that merges fails
   std::chrono::milliseconds verifying{};  // how long that takes
   std::size_t* samples = nullptr;         // counts them
+  std::vector<Slice>* given = nullptr;    // notes what is enqueued, on a virtual clock
 };
 
 class SumWorkload final : public Workload {
@@ -133,6 +134,7 @@ class SumWorkload final : public Workload {
 
     void enqueue(const Slice& slice, unsigned slot, Stream& stream) override {
       if (slice.size() > workload_.faults_.too_many) throw Error(ErrorKind::out_of_memory, "too many at once");
+      if (workload_.faults_.given != nullptr) workload_.faults_.given->push_back(slice);
       Buffer* in = in_[0].get();
       Items first = slice.begin;
       if (mode_ == Mode::end_to_end) {

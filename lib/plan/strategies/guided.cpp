@@ -14,7 +14,6 @@
 namespace mgpu {
 namespace {
 
-constexpr double kPerDifference = 0.025;  // of launches: 5 % where one is three times as fast
 constexpr double kMostPieces = 4096;
 
 struct GuidedOptions {
@@ -29,7 +28,7 @@ std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions&
   const Speeds speeds = estimated_speeds(request);
   if (options.least > 0 || !speeds.timed) return least;
   const double all = std::accumulate(speeds.rates.begin(), speeds.rates.end(), 0.0), average = average_rate(speeds.rates);
-  const double time = static_cast<double>(request.items) / all, share = launch_share(speeds.rates, kPerDifference);
+  const double time = static_cast<double>(request.items) / all, share = launch_share(speeds.rates);
   for (std::size_t i = 0; i < least.size(); ++i) {
     const double items = speeds.rates[i] * time, most = pieces_that_fill(request.devices[i], items, kMostPieces);
     const double overhead = seconds(slice_overhead(request, request.devices[i])) * speeds.rates[i] / average;

@@ -147,10 +147,12 @@ TEST_CASE("with slices of one size, a CPU repeats what a full device would not n
 
 namespace {
 
-// A probe of both devices at once, of 64 of 1280 items.
-Probe probe_of(FakeBackend& backend, Mode mode) {
+// A probe of both devices at once, of 5 % of the items.
+Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280, std::vector<Slice>* given = nullptr) {
   Executor executor(backend, 2);
-  test::SumWorkload workload(1280);
+  test::SumFaults notes;
+  notes.given = given;
+  test::SumWorkload workload(items, notes);
   std::vector<std::unique_ptr<OpenDevice>> open;
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<Member> members;
@@ -163,7 +165,7 @@ Probe probe_of(FakeBackend& backend, Mode mode) {
     settle(backend, *open.back(), open.back()->submit(), {});
     members.push_back({open.back().get(), programs.back().get()});
   }
-  return run_probe(backend, executor, workload, members, {0.05, 1280, {}}, {});
+  return run_probe(backend, executor, workload, members, {0.05, items, {}}, {});
 }
 
 std::vector<FakeDevice> two_devices() {
@@ -199,4 +201,16 @@ TEST_CASE("devices that share a link are seen to") {
     CHECK(device.up == doctest::Approx(0.75e6).epsilon(0.05));
     CHECK(device.down == 0);  // of a few bytes nothing is known
   }
+}
+
+TEST_CASE("no two devices send the same piece at once") {
+  FakeBackend backend(two_devices(), test::sum_kernels());
+  std::vector<Slice> given;
+  probe_of(backend, Mode::end_to_end, 1280, &given);  // a small one, a large one and four pieces each
+  REQUIRE(given.size() >= 12);
+  CHECK(std::vector(given.begin(), given.begin() + 4) == std::vector<Slice>{{0, 16}, {0, 16}, {0, 64}, {0, 64}});
+  for (std::size_t n = 4; n < 12; n += 2) CHECK(given[n] != given[n + 1]);
+  given.clear();
+  probe_of(backend, Mode::end_to_end, 30, &given);  // a single granule each
+  CHECK(std::vector(given.begin(), given.begin() + 2) == std::vector<Slice>{{0, 1}, {1, 2}});
 }
