@@ -181,7 +181,7 @@ TEST_CASE("handicaps are put on the devices they are meant for, and recorded wit
 }
 
 TEST_CASE("after a long verification, devices warm up again before what is counted") {
-  const auto samples_of = [](std::chrono::milliseconds verifying) {
+  const auto samples_of = [](FakeTime time, std::chrono::milliseconds verifying) {
     Stopping observer;
     SessionOptions options = options_for(1, 1 << 12);
     options.strategies = parse_strategies("equal,dynamic");
@@ -189,7 +189,7 @@ TEST_CASE("after a long verification, devices warm up again before what is count
     std::size_t samples = 0;
     g_faults.samples = &samples;
     g_faults.verifying = verifying;
-    FakeBackend backend({fake_device("0:0")}, sum_kernels(), FakeTime::is_real);
+    FakeBackend backend({fake_device("0:0")}, sum_kernels(), time);
     options.devices = backend.enumerate().devices;
     DeviceEstimate estimate;
     estimate.items_per_s = 1e9;
@@ -198,8 +198,32 @@ TEST_CASE("after a long verification, devices warm up again before what is count
     for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
     return samples;
   };
-  // Three cases. One sample more after they were verified first, and one after the last of each case but the last.
-  CHECK(samples_of(std::chrono::milliseconds(60)) == samples_of({}) + 3);
+  // Three cases. One sample more after they were verified first, and one after the last of each case but the last. Virtual devices
+  // never sleep.
+  CHECK(samples_of(FakeTime::is_real, std::chrono::milliseconds(60)) >= samples_of(FakeTime::is_virtual, {}) + 3);
+}
+
+TEST_CASE("a device that had nothing to do while another worked warms up before what is counted") {
+  const auto samples_of = [](FakeTime time) {
+    Stopping observer;
+    SessionOptions options = options_for(2, 1 << 12);
+    options.strategies = parse_strategies("equal");
+    options.modes = {Mode::resident};
+    std::size_t samples = 0;
+    g_faults.samples = &samples;
+    std::vector<FakeDevice> fakes = {fake_device("0:0"), fake_device("0:1")};
+    for (FakeDevice& fake : fakes) fake.ops_per_s = (1 << 12) / 0.005;
+    FakeBackend backend(fakes, sum_kernels(), time);
+    options.devices = backend.enumerate().devices;
+    DeviceEstimate estimate;
+    estimate.items_per_s = 1e9;
+    options.stated = StatedPlan{{estimate, estimate}, 0, 0, {}};
+    const Report report = run_session(backend, options, {}, observer);
+    for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
+    return samples;
+  };
+  // In each of four rounds the second device, or the first, stood still for the 5 ms of the other.
+  CHECK(samples_of(FakeTime::is_real) >= samples_of(FakeTime::is_virtual) + 4);
 }
 
 TEST_CASE("a cap that is too small for the problem makes it unsupported resident") {
