@@ -45,8 +45,13 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
   std::string text = calibration_table(rows, style);
   const auto& link = result.calibration.link;
   if (link && devices.size() > 1) {
-    text += fmt::format("all {} at once: {}B/s up, {}B/s down ({})\n", devices.size(), format_si(link->up), format_si(link->down),
-                        word(result.link_origin));
+    const std::size_t known = std::max(link->up.by_count().size(), link->down.by_count().size());
+    for (std::size_t count = 2; count < known; ++count) {
+      text += fmt::format("{} at once: {}B/s up, {}B/s down ({})\n", count, format_si(link->up.of(count)),
+                          format_si(link->down.of(count)), word(result.link_origin));
+    }
+    text += fmt::format("all {} at once: {}B/s up, {}B/s down ({})\n", devices.size(), format_si(link->up.all()),
+                        format_si(link->down.all()), word(result.link_origin));
   }
   for (const SuiteCalibration& suite : suites) {
     if (!suite.rate) continue;
@@ -109,8 +114,10 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
   Json link = nullptr;
   if (result.calibration.link) {
     link = {{"devices", result.calibration.link->devices},
-            {"up_bytes_per_s", result.calibration.link->up},
-            {"down_bytes_per_s", result.calibration.link->down},
+            {"up_bytes_per_s", result.calibration.link->up.all()},
+            {"down_bytes_per_s", result.calibration.link->down.all()},
+            {"up_by_count", result.calibration.link->up.by_count()},
+            {"down_by_count", result.calibration.link->down.by_count()},
             {"from", word(result.link_origin)}};
   }
   Json rates = Json::array();

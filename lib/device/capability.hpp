@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/base/units.hpp"
+#include "lib/device/link_rate.hpp"
 
 namespace mgpu {
 
@@ -36,7 +37,9 @@ struct SuiteRate {
 // Of several devices at once: what they carry together.
 struct LinkCapability {
   std::vector<std::string> devices;  // ids, in the order of the set
-  double up = 0, down = 0;           // bytes/s in all, pinned
+  LinkRate up, down;                 // in all, pinned, of the first one, two and so on where that was measured
+  // What the first `count` of them carry.
+  bool knows(std::size_t count) const { return count == devices.size() || up.by_count().size() >= count; }
 };
 
 // What is known of the devices of a set.

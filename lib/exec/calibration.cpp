@@ -277,8 +277,8 @@ class LinkCalibration {
     for (OpenDevice* device : devices_) buffers_.push_back(&holdings_.add(device->resources().allocate(piece_)));
     memory_ = &holdings_.add(std::make_unique<HostMemory>(backend_, piece_ * devices_.size(), devices_, true));
     try {
-      const double up = rate(true);
-      return {{}, up, rate(false)};
+      LinkRate up = by_count(true);
+      return {{}, std::move(up), by_count(false)};
     } catch (const Error& error) {
       holdings_.keep_if(error);
       throw;
@@ -292,13 +292,37 @@ class LinkCalibration {
     std::exception_ptr failure;
   };
 
-  double rate(bool up) {
-    together(up);  // first uses allocate and map
-    const bool cpu = std::any_of(devices_.begin(), devices_.end(), [](OpenDevice* d) { return d->resources().traits().cpu; });
-    const Nanos begin = backend_.now(), enough = cpu ? 2 * kSampledCpu : kSampled;  // several cores are disturbed more often
-    Nanos least = together(up);
-    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries) least = std::min(least, together(up));
-    return static_cast<double>(piece_ * kPieces * devices_.size()) / std::max(seconds(least), 1e-9);
+  bool any_cpu() const {
+    return std::any_of(devices_.begin(), devices_.end(), [](OpenDevice* d) { return d->resources().traits().cpu; });
+  }
+
+  // Of the first two, three, four, six, eight, twelve and so on, and all of them; what is between lies on lines. One alone is
+  // limited by its own link. CPUs copy with their cores, so that only all of them at once say something.
+  LinkRate by_count(bool up) {
+    const std::size_t all = devices_.size();
+    if (any_cpu() || all < 3) return rate(up, all);
+    std::vector<double> rates(all);
+    std::size_t before = 1;
+    for (std::size_t count = 2; before < all; count = std::min(all, next_count(count))) {
+      rates[count - 1] = rate(up, count);
+      if (count == 2) rates[0] = rates[1];
+      const double step = (rates[count - 1] - rates[before - 1]) / static_cast<double>(count - before);
+      for (std::size_t between = before + 1; between < count; ++between) rates[between - 1] = rates[between - 2] + step;
+      before = count;
+    }
+    return LinkRate(std::move(rates));
+  }
+  static std::size_t next_count(std::size_t count) {
+    return std::has_single_bit(count) ? count + std::max<std::size_t>(count / 2, 1) : std::bit_ceil(count);
+  }
+
+  double rate(bool up, std::size_t count) {
+    together(up, count);                                                                  // first uses allocate and map
+    const Nanos begin = backend_.now(), enough = any_cpu() ? 2 * kSampledCpu : kSampled;  // cores are disturbed more often
+    Nanos least = together(up, count);
+    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries)
+      least = std::min(least, together(up, count));
+    return static_cast<double>(piece_ * kPieces * count) / std::max(seconds(least), 1e-9);
   }
 
   BatchId enqueue(std::size_t index, bool up) {
@@ -313,9 +337,9 @@ class LinkCalibration {
     return devices_[index]->submit();
   }
 
-  // From the first begin to the last end of all devices' copies.
-  Nanos together(bool up) {
-    std::vector<Span> spans(devices_.size());
+  // From the first begin to the last end of the copies of the first `count` devices.
+  Nanos together(bool up, std::size_t count) {
+    std::vector<Span> spans(count);
     if (backend_.is_virtual())
       on_one_thread(up, spans);
     else
@@ -331,11 +355,11 @@ class LinkCalibration {
 
   void on_one_thread(bool up, std::vector<Span>& spans) {
     std::vector<BatchId> batches;
-    for (std::size_t i = 0; i < devices_.size(); ++i) {
+    for (std::size_t i = 0; i < spans.size(); ++i) {
       spans[i].begin = backend_.now();
       batches.push_back(enqueue(i, up));
     }
-    for (std::size_t i = 0; i < devices_.size(); ++i) {
+    for (std::size_t i = 0; i < spans.size(); ++i) {
       wait_for(backend_, *devices_[i], batches[i], false);
       spans[i].end = backend_.now();
       devices_[i]->take(batches[i]);
@@ -343,9 +367,9 @@ class LinkCalibration {
   }
 
   void on_threads(bool up, std::vector<Span>& spans) {
-    std::barrier start(static_cast<std::ptrdiff_t>(devices_.size()));
+    std::barrier start(static_cast<std::ptrdiff_t>(spans.size()));
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < devices_.size(); ++i) {
+    for (std::size_t i = 0; i < spans.size(); ++i) {
       threads.emplace_back([&, i] {
         Span& mine = spans[i];
         start.arrive_and_wait();

@@ -22,8 +22,8 @@ inline constexpr unsigned kCalibrationMultiplyAdds = 384;
 // be leaked.
 Capability measure_capability(Backend& backend, OpenDevice& device);
 
-// All of them copying pieces of 64 MiB (32 where one is a CPU) at the same time, a thread each: first everything up, then
-// everything down; the best of several tries. `devices` of the result is left empty: ids are the caller's. Throws as above.
+// All of them, and without CPUs also fewer, copying pieces of 64 MiB (32 where one is a CPU) at the same time, a thread each: first
+// everything up, then everything down; the best of several tries. `devices` of the result is left empty: ids are the caller's. Throws as above.
 LinkCapability measure_link(Backend& backend, std::span<OpenDevice* const> devices);
 
 }  // namespace mgpu

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/device/link_rate.hpp"
 #include "lib/exec/backend.hpp"
 
 namespace mgpu {
@@ -40,9 +41,9 @@ struct FakeDevice {
   std::uint64_t fails_at_launch = 0;  // the launch, counted from 0 over the device's life, that fails
 };
 
-// What all devices together carry, bytes/s, shared fairly at every moment; 0: no limit.
+// What all devices together carry, shared fairly at every moment.
 struct FakeLink {
-  double up = 0, down = 0;
+  LinkRate up{}, down{};
 };
 
 enum class FakeTime { is_virtual, is_real };  // real: a command takes as long as it would

@@ -76,9 +76,10 @@ std::vector<Slice> joined(std::vector<Slice> slices) {
   return ranges;
 }
 
-// "sum" adds the sums over a slice to what the device holds; "collect" takes as long as its argument says.
+// "sum" adds the sums over a slice to what the device holds; "first sum" likewise, and like "collect" it takes as long as its last
+// argument says.
 FakeKernels scenario_kernels() {
-  FakeKernelCode sum, collect;
+  FakeKernelCode sum, first_sum, collect;
   sum.run = [](const Grid&, std::span<const FakeArg> args) {
     const auto held = std::get<std::span<std::byte>>(args[0]);
     Sums sums, below = sums_below(std::get<std::uint64_t>(args[1])), upto = sums_below(std::get<std::uint64_t>(args[2]));
@@ -89,9 +90,13 @@ FakeKernels scenario_kernels() {
   sum.ops = [](const Grid&, std::span<const FakeArg> args) {
     return static_cast<double>(std::get<std::uint64_t>(args[2]) - std::get<std::uint64_t>(args[1]));
   };
+  const auto as_told = [](std::span<const FakeArg> args) {
+    return Nanos{static_cast<std::int64_t>(std::get<std::uint64_t>(args.back()))};
+  };
+  first_sum = {sum.run, sum.ops, as_told};
   collect.run = [](const Grid&, std::span<const FakeArg>) {};
-  collect.time = [](std::span<const FakeArg> args) { return Nanos{static_cast<std::int64_t>(std::get<std::uint64_t>(args[0]))}; };
-  return {{"sum", sum}, {"collect", collect}};
+  collect.time = as_told;
+  return {{"sum", sum}, {"first sum", first_sum}, {"collect", collect}};
 }
 
 class ScenarioWorkload final : public Workload {
@@ -164,9 +169,10 @@ class ScenarioWorkload final : public Workload {
     Program(ScenarioWorkload& workload, DeviceResources& device, DeviceIndex index, Mode mode)
         : workload_(workload),
           index_(index),
-          fixed_(workload.scenario_.devices.at(index.value).estimate.fixed),
+          stated_(workload.scenario_.devices.at(index.value)),
           end_to_end_(mode == Mode::end_to_end),
           sum_(device.kernel("", "sum", "")),
+          first_sum_(device.kernel("", "first sum", "")),
           collect_(device.kernel("", "collect", "")),
           held_(device.allocate(sizeof(Sums))) {}
 
@@ -174,16 +180,23 @@ class ScenarioWorkload final : public Workload {
     void prepare(Stream& stream) override {
       hold({});
       uncollected_ = {};
+      any_yet_ = false;
       if (end_to_end_ && cost().replicated > 0) fake_transfer(stream, CommandKind::upload, cost().replicated);
     }
     void enqueue(const Slice& slice, unsigned, Stream& stream) override {
       transfer(stream, CommandKind::upload, bytes_of(cost().in_bytes, slice.size()));
-      stream.launch(*sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}});
+      if (!std::exchange(any_yet_, true) && stated_.estimate.spared > Nanos{}) {
+        const auto time = static_cast<std::uint64_t>(time_of_first(slice.size()).count());
+        stream.launch(*first_sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}, time});
+      } else {
+        stream.launch(*sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}});
+      }
       transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
       uncollected_.push_back(slice);
     }
     void collect(Stream& stream) override {
-      if (fixed_ > Nanos{}) stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed_.count())});
+      const Nanos fixed = stated_.estimate.fixed;
+      if (fixed > Nanos{}) stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed.count())});
     }
     void collected() override {
       Sums sums;
@@ -201,6 +214,11 @@ class ScenarioWorkload final : public Workload {
     void merged() override {}
 
    private:
+    Nanos time_of_first(Items items) const {
+      const DeviceEstimate& e = stated_.estimate;
+      const Nanos time = std::max(e.least, e.launch - e.spared + from_seconds(static_cast<double>(items) / e.items_per_s));
+      return from_seconds(seconds(time) * stated_.slow);
+    }
     const ItemCost& cost() const { return workload_.shape_.cost; }
     void hold(const Sums& sums) { std::memcpy(fake_data(*held_).data(), &sums, sizeof sums); }
     void transfer(Stream& stream, CommandKind kind, Bytes bytes) {
@@ -209,9 +227,10 @@ class ScenarioWorkload final : public Workload {
 
     ScenarioWorkload& workload_;
     DeviceIndex index_;
-    Nanos fixed_;
+    const ScenarioDevice& stated_;
+    bool any_yet_ = false;  // slices, in this sample
     bool end_to_end_;
-    std::unique_ptr<Kernel> sum_, collect_;
+    std::unique_ptr<Kernel> sum_, first_sum_, collect_;
     std::unique_ptr<Buffer> held_;
     std::vector<Slice> uncollected_;
   };

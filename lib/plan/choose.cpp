@@ -163,12 +163,13 @@ class Chooser {
 
   // When all bytes over the shared link take most of the predicted time, that is what decides.
   std::string link_words() const {
-    if (request_.mode == Mode::resident || !(request_.link_up > 0)) return "";
+    if (request_.mode == Mode::resident || !request_.link_up.limited()) return "";
     const double bytes = request_.cost.in_bytes * static_cast<double>(request_.items);
-    const double time = bytes / request_.link_up;
+    const double rate = request_.link_up.of(considered_.front().devices);
+    const double time = bytes / rate;
     if (time < 0.5 * seconds(considered_.front().predicted)) return "";
     return fmt::format("the host link is what limits: {} at {}/s take at least {}", format_bytes(bytes),
-                       format_bytes(request_.link_up), format_duration(from_seconds(time)));
+                       format_bytes(rate), format_duration(from_seconds(time)));
   }
 
   const PlanRequest& request_;

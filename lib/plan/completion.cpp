@@ -20,7 +20,7 @@ constexpr double kMostPieces = 4096;  // of a device
 
 struct Model {  // of a device; seconds, bytes/s
   std::size_t index = 0;
-  double fixed = 0, launch = 0, transfer_up = 0, transfer_down = 0;
+  double fixed = 0, launch = 0, spared = 0, transfer_up = 0, transfer_down = 0;
   double compute = 0;                       // per item
   double up = kInfinite, down = kInfinite;  // its own link
   double rate = 0;                          // items/s, pipelined, on its own link
@@ -45,7 +45,7 @@ class Completion {
   Stages stages(const Model& model, double burst_up, double burst_down, double steady_up, double steady_down) const;
   double pieces(const Model& model, const Stages& stages, double items, double slice_cost) const;
   template <typename Demand>
-  double level(double link, std::size_t count, Demand demand) const;
+  double level(const LinkRate& rate, std::size_t count, Demand demand) const;
   bool more_may_hurt() const;
   double bound(std::size_t count) const;
 
@@ -66,6 +66,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     model.index = i;
     model.fixed = seconds(device.fixed);
     model.launch = seconds(device.launch);
+    model.spared = seconds(device.spared);
     if (in_ > 0) model.transfer_up = seconds(device.transfer);
     if (out_ > 0) model.transfer_down = seconds(device.transfer);
     model.compute = 1 / (device.items_per_s > 0 ? device.items_per_s : rates[i]);
@@ -78,7 +79,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
   }
   // Best first: those that would do an even share soonest, which weighs what is fixed as well.
   const double share = static_cast<double>(request.items) / static_cast<double>(std::max<std::size_t>(models_.size(), 1));
-  for (Model& m : models_) m.even = m.fixed + m.launch + m.transfer_up + m.transfer_down + share / m.rate;
+  for (Model& m : models_) m.even = m.fixed + m.launch - m.spared + m.transfer_up + m.transfer_down + share / m.rate;
   std::stable_sort(models_.begin(), models_.end(), [](const Model& a, const Model& b) { return a.even < b.even; });
   for (const Model& model : models_) rates_.push_back(model.rate + (rates_.empty() ? 0 : rates_.back()));
 }
@@ -86,7 +87,8 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
 // The fair part of a link that nobody gets more of while `count` devices ask for `demand(model)` bytes/s each; infinite while it
 // feeds all of them.
 template <typename Demand>
-double Completion::level(double link, std::size_t count, Demand demand) const {
+double Completion::level(const LinkRate& rate, std::size_t count, Demand demand) const {
+  const double link = rate.of(count);
   if (!(link > 0)) return kInfinite;
   double fair = 0;
   std::size_t fed = 0;
@@ -110,7 +112,7 @@ Stages Completion::stages(const Model& m, double burst_up, double burst_down, do
   const double up = in_ / std::min(m.up, steady_up), down = out_ / std::min(m.down, steady_down);
   Stages s;
   s.first = in_ / std::min(m.up, burst_up) + m.compute + out_ / std::min(m.down, burst_down);
-  s.once = m.fixed + m.transfer_up + m.launch + m.transfer_down;
+  s.once = m.fixed + m.transfer_up + m.launch - m.spared + m.transfer_down;
   if (in_ > 0) s.once += static_cast<double>(request_.cost.replicated) / std::min(m.up, burst_up);
   const double half = (up + m.compute + down) / 2;
   s.per_slice = std::max({up, m.compute, down, half});
@@ -173,7 +175,8 @@ CompletionPlan Completion::with(std::size_t count) const {
 
 // Without a link to share and without a merge that grows, water-filling itself leaves out whoever would come too late.
 bool Completion::more_may_hurt() const {
-  return request_.merge.per_slice > Nanos{} || (in_ > 0 && request_.link_up > 0) || (out_ > 0 && request_.link_down > 0);
+  return request_.merge.per_slice > Nanos{} || (in_ > 0 && request_.link_up.limited()) ||
+         (out_ > 0 && request_.link_down.limited());
 }
 
 // No plan for the first `count` devices ends sooner: each at its own rate all the time.

@@ -5,7 +5,7 @@
 
 namespace mgpu {
 
-QueueModel::QueueModel(double link_up, double link_down) : up_(link_up), down_(link_down) {}
+QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down) : up_(link_up), down_(link_down) {}
 
 DeviceIndex QueueModel::add_device(double up, double down) {
   Unit& unit = devices_.emplace_back();

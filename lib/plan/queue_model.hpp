@@ -24,8 +24,8 @@ class QueueModel {
     Nanos started{}, ended{};
   };
 
-  // bytes/s of all uploads, of all downloads; 0: no limit.
-  QueueModel(double link_up, double link_down);
+  // Of all uploads, of all downloads.
+  QueueModel(const LinkRate& link_up, const LinkRate& link_down);
 
   // bytes/s of the device's own link; 0: no limit.
   DeviceIndex add_device(double up, double down);

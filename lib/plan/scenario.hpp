@@ -29,7 +29,7 @@ struct ScenarioWork {
 
 struct Scenario {
   std::vector<ScenarioDevice> devices;
-  double link_up = 0, link_down = 0;  // bytes/s of the host link all share; 0: no limit
+  LinkRate link_up, link_down;  // of the host link all share
   ScenarioWork work;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace mgpu {
 namespace {
@@ -12,7 +13,7 @@ double per_ns(double bytes_per_s) { return bytes_per_s > 0 ? bytes_per_s * 1e-9 
 
 }  // namespace
 
-SharedLink::SharedLink(double capacity) : capacity_(per_ns(capacity)) {}
+SharedLink::SharedLink(LinkRate capacity) : capacity_(std::move(capacity)) {}
 
 std::size_t SharedLink::class_for(double own) {
   const double limit = per_ns(own);
@@ -24,9 +25,7 @@ std::size_t SharedLink::class_for(double own) {
   return classes_.size() - 1;
 }
 
-bool SharedLink::is_limited(std::size_t flow_class) const {
-  return std::isfinite(capacity_) || std::isfinite(classes_[flow_class].own);
-}
+bool SharedLink::is_limited(std::size_t flow_class) const { return capacity_.limited() || std::isfinite(classes_[flow_class].own); }
 
 // Rates have not changed since the last time.
 void SharedLink::settle() {
@@ -57,7 +56,7 @@ void SharedLink::refresh() {
   std::size_t flows = active_;
   next_ = Nanos::max();
   if (flows == 0) return;
-  double left = capacity_;
+  double left = per_ns(capacity_.of(active_));
   for (const std::size_t index : by_own_) {
     Class& each = classes_[index];
     if (each.flows.empty()) continue;

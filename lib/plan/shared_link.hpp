@@ -1,19 +1,20 @@
 // SharedLink: bytes that several devices move over one link at the same time. Max-min fair at every moment, by progressive filling
 // (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2): nobody gets more than its own link carries, and what that leaves is
-// shared alike by the others. Whose bytes these are, and what they wait for, is lib/plan/queue_model.hpp's matter.
+// shared alike by the others. How much there is depends on how many move something. Whose bytes these are, and what they wait for,
+// is lib/plan/queue_model.hpp's matter.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "lib/base/units.hpp"
+#include "lib/device/link_rate.hpp"
 
 namespace mgpu {
 
 class SharedLink {
  public:
-  // bytes/s in all; 0: no limit.
-  explicit SharedLink(double capacity);
+  explicit SharedLink(LinkRate capacity);
 
   // Flows of one class have the same limit of their own, hence the same rate at every moment. So it is enough to know what a class
   // has carried: each flow has an amount at which it ends, and all flows of a class move on together at the cost of one. bytes/s;
@@ -45,7 +46,7 @@ class SharedLink {
   void settle();
   void refresh();
 
-  double capacity_;  // bytes/ns
+  LinkRate capacity_;
   Nanos now_{};
   Nanos settled_{};  // `carried` is as of then: only when a flow starts or ends does it matter
   Nanos next_{};

@@ -186,7 +186,8 @@ class Simulator {
     given_ += slice.size();
     Unit& unit = units_[i];
     const DeviceEstimate& device = request_.devices[i];
-    if (!unit.prepared) {
+    const bool first = !unit.prepared;
+    if (first) {
       unit.prepared = true;
       if (transfers() && request_.cost.replicated > 0) {
         transfer(i, begin_batch(i, Kind::prepare, {}), QueueModel::upload, static_cast<double>(request_.cost.replicated));
@@ -195,7 +196,8 @@ class Simulator {
     const auto items = static_cast<double>(slice.size());
     const std::uint64_t tag = begin_batch(i, Kind::slice, slice);
     if (transfers()) transfer(i, tag, QueueModel::upload, items * request_.cost.in_bytes);
-    compute(i, tag, std::max(device.least, device.launch + from_seconds(items / device.items_per_s)));
+    const Nanos launch = first ? device.launch - device.spared : device.launch;
+    compute(i, tag, std::max(device.least, launch + from_seconds(items / device.items_per_s)));
     if (transfers()) transfer(i, tag, QueueModel::download, items * request_.cost.out_bytes);
     unit.uncollected = true;
     result_.devices[i].items += slice.size();

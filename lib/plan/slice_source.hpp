@@ -9,6 +9,7 @@
 
 #include "lib/base/ids.hpp"
 #include "lib/base/units.hpp"
+#include "lib/device/link_rate.hpp"
 
 namespace mgpu {
 
@@ -31,15 +32,17 @@ struct ItemCost {
 };
 
 // What a strategy is told about one device. A slice of k items takes transfer + k * in_bytes / up in its upload queue, launch + k /
-// items_per_s but at least `least` in its compute queue, and transfer + k * out_bytes / down in its download queue; resident
-// samples only compute. Rates are those of the device at work beside the others of the set. 0: not known.
+// items_per_s but at least `least` in its compute queue, `spared` less where it is the first of a sample, and transfer + k *
+// out_bytes / down in its download queue; resident samples only compute. Rates are those of the device at work beside the others of
+// the set. 0: not known.
 struct DeviceEstimate {
-  double items_per_s = 0;   // what one item more adds: kernels alone, transfers not counted
-  double score = 0;         // the static score, 0-100
-  Nanos fixed{};            // per sample it takes part in: first submit, collect
-  Nanos launch{};           // per slice: what does not shrink with it
-  Nanos least{};            // of a slice: it leaves part of the device idle
-  Nanos transfer{};         // per slice and direction, likewise
+  double items_per_s = 0;  // what one item more adds: kernels alone, transfers not counted
+  double score = 0;        // the static score, 0-100
+  Nanos fixed{};           // per sample it takes part in: first submit, collect
+  Nanos launch{};          // per slice: what does not shrink with it
+  Nanos least{};           // of a slice: it leaves part of the device idle
+  Nanos spared{};    // of a sample's first slice: what `launch` counts of slices that meet (a wave that is not full); <= launch
+  Nanos transfer{};  // per slice and direction, likewise
   double up = 0, down = 0;  // bytes/s of its own link
   Items fits = 0;           // the largest slice it can take at once; a source never offers more
   Items pipeline = 0;       // the piece a static share is handed out in, so that transfers overlap compute; <= fits
@@ -65,7 +68,7 @@ struct PlanRequest {
   Mode mode = Mode::resident;
   ItemCost cost;
   std::span<const DeviceEstimate> devices;  // at least one
-  double link_up = 0, link_down = 0;        // bytes/s of the host link all devices share; 0 when not known
+  LinkRate link_up{}, link_down{};          // of the host link all devices share; no limit when not known
   MergeEstimate merge{};
 };
 

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCalibrationSchema = "mgpu-bench/calibration";
-constexpr int kCalibrationVersion = 1;
+constexpr int kCalibrationVersion = 2;  // 2: what fewer devices than all carry together
 
 // ".1" of the sub-device 0:0.1, else nothing.
 std::string part_of(const Device& device) {
@@ -105,6 +105,12 @@ std::string outdated(const std::string& whose, const std::string& changed) {
   return "a kept calibration of " + whose + " is not used: it was made with another " + changed;
 }
 
+LinkRate carried(const JsonReader& json) {
+  LinkRate rate = read_link_rate(json, 1e18);
+  json.expect(rate.limited(), "a number above zero");
+  return rate;
+}
+
 void write(const fs::path& file, const Json& document, std::vector<std::string>& warnings) {
   try {
     write_file_atomically(file, json_text(document));
@@ -146,7 +152,7 @@ std::optional<LinkCapability> CalibrationStore::load_link(std::span<const Device
     if (!kept.changed.empty()) warnings.push_back(outdated("all devices together", kept.changed));
     if (!kept.found || !kept.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(kept.document).at("link");
-    LinkCapability link{{}, read_rate(json.at("up_bytes_per_s")), read_rate(json.at("down_bytes_per_s"))};
+    LinkCapability link{{}, carried(json.at("up_bytes_per_s")), carried(json.at("down_bytes_per_s"))};
     for (const Device& device : devices) link.devices.push_back(device.id);
     return link;
   } catch (const Error& error) {
@@ -254,7 +260,7 @@ void CalibrationStore::save_link(std::span<const Device> devices, const LinkCapa
   if (folder_.empty()) return;
   const Json of = identities(devices);
   Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
-  json["link"] = {{"up_bytes_per_s", link.up}, {"down_bytes_per_s", link.down}};
+  json["link"] = {{"up_bytes_per_s", link_rate_json(link.up)}, {"down_bytes_per_s", link_rate_json(link.down)}};
   write(file_of(folder_, "link", of), json, warnings);
 }
 

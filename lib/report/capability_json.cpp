@@ -1,12 +1,16 @@
 // See the header. One table of names serves writing, reading and the check for completeness.
 #include "lib/report/capability_json.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/quote.hpp"
 #include "lib/report/json_reader.hpp"
+#include "lib/report/json_text.hpp"
 
 namespace mgpu {
 
@@ -78,6 +82,25 @@ std::optional<Capability> read_capability(const JsonReader& json) {
     value.expect(capability.*field.member > Nanos{} && capability.*field.member <= kMostTime, "a time above zero, up to a minute,");
   }
   return capability;
+}
+
+Json link_rate_json(const LinkRate& rate) {
+  if (rate.by_count().size() > 1) return rate.by_count();
+  return number_json(rate.all());
+}
+
+LinkRate read_link_rate(const JsonReader& json, double most) {
+  const auto rate = [&](const JsonReader& one, bool zero) {
+    const double read = one.json().is_number() ? one.json().get<double>() : std::nan("");
+    if (read >= 0 && read <= most && (zero || read > 0)) return read;
+    one.fail(fmt::format("{} is not accepted: a number {} 0, at most {:g}", in_quotes(flat_json(one.json())),
+                         zero ? "from" : "above", most));
+  };
+  if (!json.json().is_array()) return rate(json, true);
+  std::vector<double> by_count;
+  json.elements([&](const JsonReader& one) { by_count.push_back(rate(one, false)); });
+  json.expect(!by_count.empty(), "at least one number");
+  return LinkRate(std::move(by_count));
 }
 
 bool is_complete(const Capability& capability) {

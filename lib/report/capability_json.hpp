@@ -19,6 +19,11 @@ std::optional<Capability> read_capability(const JsonReader& json);
 // Of operations or bytes per second. Throws Error(input) likewise.
 double read_rate(const JsonReader& json);
 
+// A number where it does not depend on how many devices copy (0: no limit), else a list.
+nlohmann::ordered_json link_rate_json(const LinkRate& rate);
+// Throws Error(input) naming the figure that is none from 0 to `most`, in a list above 0.
+LinkRate read_link_rate(const JsonReader& json, double most);
+
 // Is everything measured but fp64, which not every device has?
 bool is_complete(const Capability& capability);
 

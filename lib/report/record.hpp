@@ -73,7 +73,7 @@ struct PlanRequestRecord {            // of the PlanRequest, what is not elsewhe
   Items items = 0, granularity = 1;
   double in_bytes = 0, out_bytes = 0; // per item
   Bytes replicated = 0;
-  double link_up = 0, link_down = 0;
+  LinkRate link_up, link_down;
   MergeEstimate merge;
 };
 

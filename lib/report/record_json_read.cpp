@@ -141,7 +141,8 @@ DeviceEstimate read_estimate(const JsonReader& j) {
   estimate.items_per_s = j.at("items_per_s").number();
   estimate.fixed = j.at("fixed_ns").nanos();
   estimate.launch = j.at("launch_ns").nanos();
-  if (j.has("least_ns")) estimate.least = j.at("least_ns").nanos();  // files of the first versions lack it
+  if (j.has("least_ns")) estimate.least = j.at("least_ns").nanos();     // files of the first versions lack it
+  if (j.has("spared_ns")) estimate.spared = j.at("spared_ns").nanos();  // likewise
   estimate.transfer = j.at("transfer_ns").nanos();
   estimate.up = j.at("up").number();
   estimate.down = j.at("down").number();
@@ -163,11 +164,14 @@ PlanRecord read_plan(const JsonReader& j) {
   if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
   if (!j.has("request")) return plan;
   const JsonReader r = j.at("request");
-  plan.request =
-      PlanRequestRecord{r.at("items").integer<Items>(),      r.at("granularity").integer<Items>(),
-                        r.at("in_bytes").number(),           r.at("out_bytes").number(),
-                        r.at("replicated").integer<Bytes>(), r.at("link_up").number(),
-                        r.at("link_down").number(),          {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
+  plan.request = PlanRequestRecord{r.at("items").integer<Items>(),
+                                   r.at("granularity").integer<Items>(),
+                                   r.at("in_bytes").number(),
+                                   r.at("out_bytes").number(),
+                                   r.at("replicated").integer<Bytes>(),
+                                   read_link_rate(r.at("link_up"), 1e18),
+                                   read_link_rate(r.at("link_down"), 1e18),
+                                   {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
   if (r.has("merge_tree")) plan.request->merge.tree = r.at("merge_tree").boolean();
   return plan;
 }

@@ -154,6 +154,7 @@ Json estimate(const DeviceEstimate& e) {
           {"fixed_ns", ns(e.fixed)},
           {"launch_ns", ns(e.launch)},
           {"least_ns", ns(e.least)},
+          {"spared_ns", ns(e.spared)},
           {"transfer_ns", ns(e.transfer)},
           {"up", number_json(e.up)},
           {"down", number_json(e.down)},
@@ -173,8 +174,8 @@ Json plan(const PlanRecord& p) {
                   {"in_bytes", number_json(p.request->in_bytes)},
                   {"out_bytes", number_json(p.request->out_bytes)},
                   {"replicated", p.request->replicated},
-                  {"link_up", number_json(p.request->link_up)},
-                  {"link_down", number_json(p.request->link_down)},
+                  {"link_up", link_rate_json(p.request->link_up)},
+                  {"link_down", link_rate_json(p.request->link_down)},
                   {"merge_fixed_ns", ns(p.request->merge.fixed)},
                   {"merge_per_slice_ns", ns(p.request->merge.per_slice)},
                   {"merge_tree", p.request->merge.tree}};

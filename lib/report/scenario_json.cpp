@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/quote.hpp"
+#include "lib/report/capability_json.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
@@ -69,8 +70,8 @@ class Object {
 constexpr double kMostStatedRate = 1e18;
 
 void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
-  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "fixed_ns", "transfer_ns", "up",
-                             "down", "memory", "free_memory", "fits", "pipeline", "score", "slow", "reserve"});
+  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "spared_ns", "fixed_ns",
+                             "transfer_ns", "up", "down", "memory", "free_memory", "fits", "pipeline", "score", "slow", "reserve"});
   ScenarioDevice device;
   device.name = object.text("name", "device");
   const std::string type = object.text("type", "gpu");
@@ -85,6 +86,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   estimate.fixed = object.nanos("fixed_ns");
   estimate.launch = object.nanos("launch_ns");
   estimate.least = object.nanos("least_ns");
+  estimate.spared = Nanos{object.whole<std::int64_t>("spared_ns", 0, estimate.launch.count(), 0)};
   estimate.transfer = object.nanos("transfer_ns");
   estimate.up = object.number("up", 0, kMostStatedRate, 0.0);
   estimate.down = object.number("down", 0, kMostStatedRate, 0.0);
@@ -129,8 +131,8 @@ void check_extent(const Scenario& scenario) {
     const auto takes = [](double bytes, double own, double link) {
       return std::max(own > 0 ? bytes / own : 0, link > 0 ? bytes / link : 0);
     };
-    const double alone = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up) +
-                         takes(out, estimate.down, scenario.link_down);
+    const double alone = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up.of(1)) +
+                         takes(out, estimate.down, scenario.link_down.of(1));
     if (!(alone <= kMostSeconds)) {
       throw Error(ErrorKind::input, fmt::format("device {} ({}) alone would take {:.3g} s for the work; accepted: up to {:g} s", i,
                                                 in_quotes(device.name), alone, kMostSeconds));
@@ -153,8 +155,8 @@ Scenario scenario_from_json(const nlohmann::ordered_json& json) {
   if (scenario.devices.empty()) object.at("devices").fail("at least one device expected");
   if (object.has("link")) {
     const Object link(object.at("link"), {"up", "down"});
-    scenario.link_up = link.number("up", 0, kMostStatedRate, 0.0);
-    scenario.link_down = link.number("down", 0, kMostStatedRate, 0.0);
+    if (link.has("up")) scenario.link_up = read_link_rate(link.at("up"), kMostStatedRate);
+    if (link.has("down")) scenario.link_down = read_link_rate(link.at("down"), kMostStatedRate);
   }
   scenario.work = read_work(object.at("work"));
   check_extent(scenario);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 #include "lib/base/error.hpp"
 
@@ -11,9 +14,29 @@ namespace {
 
 constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
 
-double no_more_than(double probed, double calibrated) { return calibrated > 0 ? std::min(probed, calibrated) : probed; }
-
 }  // namespace
+
+LinkRate link_of(double together, std::vector<double> own, const LinkRate& calibrated) {
+  const std::size_t count = own.size();
+  const double most = calibrated.of(count);
+  if (most > 0) together = std::min(together, most);
+  if (!(together > 0) || count < 3) return together;
+  std::vector<double> by_count(count);
+  if (calibrated.by_count().size() >= count) {
+    for (std::size_t k = 1; k <= count; ++k) by_count[k - 1] = calibrated.of(k) * (together / most);
+    return LinkRate(std::move(by_count));
+  }
+  const double all = std::accumulate(own.begin(), own.end(), 0.0);
+  if (together >= all) return together;
+  std::sort(own.begin(), own.end(), std::greater<>());
+  double fastest = 0;
+  for (std::size_t k = 1; k <= count; ++k) {
+    fastest += own[k - 1];
+    const double shrunk = 1 - (1 - together / all) * static_cast<double>(k - 1) / static_cast<double>(count - 1);
+    by_count[k - 1] = std::min(together, fastest * shrunk);
+  }
+  return LinkRate(std::move(by_count));
+}
 
 const StrategyChoice& strategy_of(const Cell& cell) {
   static const StrategyChoice alone = parse_strategies("single").front();
@@ -23,7 +46,8 @@ const StrategyChoice& strategy_of(const Cell& cell) {
 void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
                    std::span<const Prepared> prepared, const Calibration& calibration, const StatedPlan* stated) {
   cell.estimates.clear();
-  cell.link_up = cell.link_down = 0;
+  double together_up = 0, together_down = 0;
+  std::vector<double> own_up, own_down;
   cell.merge = stated ? stated->merge : workload.merge_estimate();
   const ItemCost cost = workload.cost(mode);
   for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
@@ -34,10 +58,10 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
     DeviceEstimate estimate = estimate_of(together, i - cell.first, cost, mode, share);
     const bool beside = cell.count > 1 && i - cell.first < together.devices.size();
     const ProbedDevice probed = beside ? together.devices[i - cell.first] : ProbedDevice{};
-    cell.link_up += probed.up > 0 && estimate.up > 0 ? probed.up : estimate.up;
-    cell.link_down += probed.down > 0 && estimate.down > 0 ? probed.down : estimate.down;
-    estimate.up = alone.up;
-    estimate.down = alone.down;
+    together_up += probed.up > 0 && estimate.up > 0 ? probed.up : estimate.up;
+    together_down += probed.down > 0 && estimate.down > 0 ? probed.down : estimate.down;
+    own_up.push_back(estimate.up = alone.up);
+    own_down.push_back(estimate.down = alone.down);
     estimate.score = devices[i].facts.score;
     estimate.free_memory = devices[i].free_memory;
     if (stated) estimate = stated->estimates.at(i);
@@ -45,10 +69,9 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
     estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
     cell.estimates.push_back(estimate);
   }
-  if (calibration.link && calibration.link->devices.size() == cell.count) {
-    cell.link_up = no_more_than(cell.link_up, calibration.link->up);
-    cell.link_down = no_more_than(cell.link_down, calibration.link->down);
-  }
+  const bool known = calibration.link && cell.first == 0 && calibration.link->knows(cell.count);
+  cell.link_up = link_of(together_up, std::move(own_up), known ? calibration.link->up : LinkRate{});
+  cell.link_down = link_of(together_down, std::move(own_down), known ? calibration.link->down : LinkRate{});
   if (!stated) return;
   cell.link_up = stated->link_up;
   cell.link_down = stated->link_down;

@@ -21,6 +21,11 @@ KnownCosts known_costs(const SessionDevice& device, const Capability* capability
 void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
                    std::span<const Prepared> prepared, const Calibration& calibration, const StatedPlan* stated);
 
+// What devices, and fewer of them, carry over the link they share, where all at once were seen to carry `together` and each alone
+// `own`, bytes/s (0: no limit); no more than calibrated. How it grows with their number is as calibrated; where that is not known,
+// what each gets of its own shrinks in a straight line, and no fewer carry more than all.
+LinkRate link_of(double together, std::vector<double> own, const LinkRate& calibrated);
+
 // Views of the cell's estimates: the cell must live as long.
 PlanRequest request_of(const Cell& cell, const Workload& workload, Mode mode);
 

@@ -40,7 +40,7 @@ struct Cell {
   std::vector<Nanos> decisions;  // begin and every next, of `samples`
   History history;
   std::vector<DeviceEstimate> estimates;  // of its devices, from probes; rates are 0 where those failed
-  double link_up = 0, link_down = 0;
+  LinkRate link_up, link_down;
   MergeEstimate merge;
   std::optional<Simulation> predicted;  // before its first sample; none when a rate is not known
   std::optional<PlanChoice> chosen;     // of `auto`

@@ -155,9 +155,9 @@ class Recorder {
       link.down += known.devices[i]->pinned_down;
       cpu |= devices_[i].facts.is_cpu();
     }
-    if (known.link && cell.count == devices_.size()) {  // of fewer devices it is not known what they carry together
-      link.up = std::min(link.up, known.link->up);
-      link.down = std::min(link.down, known.link->down);
+    if (known.link && known.link->knows(cell.count)) {
+      link.up = std::min(link.up, known.link->up.of(cell.count));
+      link.down = std::min(link.down, known.link->down.of(cell.count));
     }
     if (mode_ != Mode::resident && !cpu) {
       const ItemCost cost = workload_.cost(mode_);

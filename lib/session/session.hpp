@@ -43,7 +43,7 @@ std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const 
 // says.
 struct StatedPlan {
   std::vector<DeviceEstimate> estimates;  // of each device of the session
-  double link_up = 0, link_down = 0;
+  LinkRate link_up, link_down;
   MergeEstimate merge;
 };
 

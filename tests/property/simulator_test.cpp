@@ -25,8 +25,8 @@ struct Case {
     request.granularity = one_in(2) ? 1 : between(1, 64);
     request.mode = one_in(3) ? Mode::resident : Mode::end_to_end;
     request.cost = {one_in(4) ? 0 : decades(-1, 2), one_in(2) ? 0 : decades(-1, 2), 1, one_in(4) ? between(0, 100'000) : 0};
-    request.link_up = one_in(3) ? 0 : decades(8, 11);
-    request.link_down = one_in(3) ? 0 : decades(8, 11);
+    request.link_up = link();
+    request.link_down = link();
     request.merge = {nanos(5000), nanos(100)};
     const bool alike = one_in(4);
     for (std::size_t i = 0; i < n; ++i) estimates.push_back(i > 0 && alike ? estimates.front() : device());
@@ -41,12 +41,18 @@ struct Case {
     e.score = static_cast<double>(between(1, 100));
     e.fixed = one_in(3) ? Nanos{} : nanos(20'000);
     e.launch = one_in(3) ? Nanos{} : nanos(10'000);
+    e.spared = one_in(2) ? Nanos{} : e.launch / 2;
     e.transfer = one_in(2) ? Nanos{} : nanos(10'000);
     e.up = one_in(4) ? 0 : decades(8, 11);
     e.down = one_in(4) ? 0 : decades(8, 11);
     e.fits = std::max<Items>(request.items, request.granularity);
     e.pipeline = between(1, e.fits);
     return e;
+  }
+  LinkRate link() {
+    if (one_in(3)) return {};
+    const double one = decades(8, 11);
+    return one_in(2) ? LinkRate(one) : LinkRate({one, 1.8 * one, 2.2 * one});
   }
   std::uint64_t between(std::uint64_t low, std::uint64_t high) {
     return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
@@ -73,8 +79,8 @@ double serial(const PlanRequest& request, const DeviceEstimate& device, const Si
   double ns = slices * static_cast<double>((device.launch + device.fixed).count() + 4) + items / device.items_per_s * 1e9;
   if (request.mode == Mode::resident) return ns;
   ns += (2 * slices + 1) * static_cast<double>(device.transfer.count());
-  ns += alone(items * request.cost.in_bytes + slices + static_cast<double>(request.cost.replicated), device.up, request.link_up);
-  return ns + alone(items * request.cost.out_bytes + slices, device.down, request.link_down);
+  ns += alone(items * request.cost.in_bytes + slices + static_cast<double>(request.cost.replicated), device.up, request.link_up.of(1));
+  return ns + alone(items * request.cost.out_bytes + slices, device.down, request.link_down.of(1));
 }
 
 }  // namespace
@@ -115,8 +121,8 @@ TEST_CASE("every simulation does all the work, no faster than the rates and the 
       CHECK(took <= most + rounding);
       if (request.mode == Mode::resident) continue;
       const double sent = all * request.cost.in_bytes + used * static_cast<double>(request.cost.replicated) - rounding;
-      CHECK(took >= alone(sent, 0, request.link_up) - rounding);
-      CHECK(took >= alone(all * request.cost.out_bytes - rounding, 0, request.link_down) - rounding);
+      CHECK(took >= alone(sent, 0, request.link_up.all()) - rounding);
+      CHECK(took >= alone(all * request.cost.out_bytes - rounding, 0, request.link_down.all()) - rounding);
     }
   }
 }

@@ -93,8 +93,36 @@ TEST_CASE("devices together: all bytes, over the time of the slowest") {
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const FakeDevice& spec : specs) open.push_back(backend.open(spec.facts));
   const LinkCapability link = measure_link(backend, pointers(open));
-  CHECK(link.up == about(3 * 1e10));
-  CHECK(link.down == about(3 * 0.25e10));
+  CHECK(link.up.all() == about(3 * 1e10));
+  CHECK(link.down.all() == about(3 * 0.25e10));
+}
+
+TEST_CASE("what fewer devices carry together is measured for two, three, four, six and so on; the others are between") {
+  std::vector<FakeDevice> specs;
+  for (const char* id : {"0:0", "0:1", "0:2", "0:3", "0:4", "0:5", "0:6"}) specs.push_back(calibration_device(id));
+  const LinkRate up({2e10, 3.9e10, 5e10, 5.5e10, 9e10, 6e10, 5.8e10});  // 9: not looked at
+  FakeBackend backend(specs, calibration_kernels(), FakeTime::is_virtual, {up, 1.5e10});
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  for (const FakeDevice& spec : specs) open.push_back(backend.open(spec.facts));
+  const LinkCapability link = measure_link(backend, pointers(open));
+  REQUIRE(link.up.by_count().size() == 7);
+  CHECK(link.up.of(1) == link.up.of(2));  // one is limited by its own link only
+  CHECK(link.up.of(2) == about(3.9e10));
+  CHECK(link.up.of(3) == about(5e10));
+  CHECK(link.up.of(4) == about(5.5e10));
+  CHECK(link.up.of(5) == about(5.75e10));
+  CHECK(link.up.of(6) == about(6e10));
+  CHECK(link.up.of(7) == about(5.8e10));
+  for (std::size_t count = 2; count <= 7; ++count) CHECK(link.down.of(count) == about(1.5e10));
+}
+
+TEST_CASE("of CPUs only what all carry together is measured") {
+  std::vector<FakeDevice> specs;
+  for (const char* id : {"0:0", "0:1", "0:2"}) specs.push_back(calibration_device(id, DeviceType::cpu));
+  FakeBackend backend(specs, calibration_kernels());
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  for (const FakeDevice& spec : specs) open.push_back(backend.open(spec.facts));
+  CHECK(measure_link(backend, pointers(open)).up.by_count().size() == 1);
 }
 
 TEST_CASE("devices together on threads of their own: never more than there is") {
@@ -104,8 +132,8 @@ TEST_CASE("devices together on threads of their own: never more than there is") 
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const FakeDevice& spec : specs) open.push_back(backend.open(spec.facts));
   const LinkCapability link = measure_link(backend, pointers(open));
-  CHECK(link.up > 0);
-  CHECK(link.up <= 1.001 * 4e10);
-  CHECK(link.down > 0);
-  CHECK(link.down <= 1.001 * 2e10);
+  CHECK(link.up.all() > 0);
+  CHECK(link.up.all() <= 1.001 * 4e10);
+  CHECK(link.down.all() > 0);
+  CHECK(link.down.all() <= 1.001 * 2e10);
 }

@@ -110,6 +110,16 @@ TEST_CASE("devices on one link share it alike, and who is alone has all of it") 
   CHECK(at.at(2) == Span{0, 130});
 }
 
+TEST_CASE("a link that carries more for more devices, but not in proportion") {
+  QueueModel model(LinkRate({5 * kByteAnNs, 8 * kByteAnNs, 9 * kByteAnNs}), 0);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    model.enqueue(model.add_device(0, 0), QueueModel::upload, Nanos{0}, 300.0 * static_cast<double>(i + 1), i);
+  const auto at = times(model);
+  CHECK(at.at(0).second == 100);            // three: 3 each
+  CHECK(at.at(1).second == 100 + 75);       // 300 left at 4
+  CHECK(at.at(2).second == 100 + 75 + 60);  // 300 left at 5
+}
+
 TEST_CASE("what a slow device leaves of the link goes to the others, and no device exceeds its own") {
   // 1 + 3 + 6 of 10; the first to end gives its byte to the third, the second has its limit already.
   QueueModel model(10 * kByteAnNs, 0);

@@ -156,6 +156,15 @@ TEST_CASE("collecting waits for the last kernel, not for the last download") {
   CHECK(set.shares({100}).makespan == Nanos{240});
 }
 
+TEST_CASE("a sample's first slice is spared what slices that meet cost") {
+  Set set(1, 300, 100, Mode::resident);
+  set.estimates[0].launch = Nanos{50};
+  set.estimates[0].spared = Nanos{40};
+  CHECK(set.shares({300}).makespan == Nanos{300 + 10 + 50 + 50});
+  set.estimates[0].least = Nanos{120};
+  CHECK(set.shares({300}).makespan == Nanos{120 + 150 + 150});
+}
+
 TEST_CASE("devices on one link take turns: twice as many uploads take twice as long") {
   Set set(4, 4000, 1000, Mode::end_to_end);
   set.request.cost = {1, 0, 1, 0};

@@ -147,6 +147,21 @@ TEST_CASE("latency uses as many devices as the host link feeds") {
   CHECK(std::count(resident.items.begin(), resident.items.end(), 0.0) == 0);
 }
 
+TEST_CASE("latency leaves no device out where fewer carry less") {
+  Problem problem = eight_on_one_link();
+  problem.devices.resize(4);
+  problem.request.link_up = 155e9;
+  const auto used = [&] {
+    const CompletionPlan plan = completion(problem);
+    return std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
+  };
+  CHECK(used() == 3);  // as if three of them could have all of it
+  problem.request.link_up = LinkRate({102e9, 102e9, 132e9, 155e9});
+  CHECK(used() == 4);
+  problem.request.link_up = LinkRate({100e9, 100e9, 100e9, 99e9});
+  CHECK(used() == 2);
+}
+
 TEST_CASE("latency gives a device on a slow link of its own less, and prefers the others") {
   Problem problem = eight_on_one_link();
   problem.request.link_up = 0;

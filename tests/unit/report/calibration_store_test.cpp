@@ -187,7 +187,7 @@ TEST_CASE("figures that cannot be are refused by name") {
   bad["of"]["name"] = "Other GPU";
   CHECK(has(refusal(store, file, bad.dump()), "another device"));
   bad = good;
-  bad["schema_version"] = 2;
+  bad["schema_version"] = 1;
   CHECK(has(refusal(store, file, bad.dump()), "another version"));
 }
 
@@ -197,10 +197,11 @@ TEST_CASE("what devices do together belongs to the set, not to its order") {
   const std::vector<Device> set = {device("0:0"), device("0:1"), device("0:2")};
   const std::vector<Device> turned = {device("0:2"), device("0:0"), device("0:1")}, fewer = {device("0:0"), device("0:1")};
   Warned warned;
-  store.save_link(set, {{}, 170e9, 98e9}, warned);
+  const LinkRate up({55e9, 110e9, 170e9});
+  store.save_link(set, {{}, up, 98e9}, warned);
   const auto back = store.load_link(turned, warned);
   REQUIRE(back);
-  CHECK(back->up == 170e9);
+  CHECK(back->up == up);
   CHECK(back->down == 98e9);
   CHECK(back->devices == std::vector<std::string>{"0:2", "0:0", "0:1"});
   CHECK_FALSE(store.load_link(fewer, warned));
@@ -213,6 +214,12 @@ TEST_CASE("what devices do together belongs to the set, not to its order") {
   CHECK_FALSE(store.load_link(set, warned));
   REQUIRE(warned.lines.size() == 1);
   CHECK(has(warned.lines[0], "link.down_bytes_per_s"));
+  bad["link"]["down_bytes_per_s"] = 98e9;
+  bad["link"]["up_bytes_per_s"][1] = 0;
+  std::ofstream(file) << bad.dump();
+  CHECK_FALSE(store.load_link(set, warned));
+  REQUIRE(warned.lines.size() == 2);
+  CHECK(has(warned.lines[1], "link.up_bytes_per_s[1]"));
 }
 
 TEST_CASE("a folder that cannot be written is a warning; an empty one keeps nothing") {

@@ -64,6 +64,7 @@ Report estimated_report() {
     estimate.items_per_s = 5e8 * static_cast<double>(i);
     estimate.fixed = Nanos{1000};
     estimate.launch = Nanos{2000};
+    estimate.spared = Nanos{500};
     estimate.transfer = Nanos{3000};
     estimate.up = 5e10;
     estimate.down = 4e10;
@@ -71,7 +72,7 @@ Report estimated_report() {
     estimate.pipeline = 12'500;
     estimate.free_memory = Bytes{1} << 37;
     report.runs[i].plan.estimates = {estimate, estimate};
-    report.runs[i].plan.request = PlanRequestRecord{100'000, 8, 32, 0.5, 4096, 1e11, 9e10, {Nanos{70}, Nanos{7}}};
+    report.runs[i].plan.request = PlanRequestRecord{100'000, 8, 32, 0.5, 4096, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}}};
   }
   return report;
 }
@@ -110,6 +111,7 @@ TEST_CASE("a scenario is read with its counts, and what is left out has its defa
   CHECK(last.estimate.score == 100);
   CHECK(scenario.link_up == 3e10);
   CHECK(scenario.link_down == 0);
+  CHECK_FALSE(scenario.link_down.limited());
   CHECK(scenario.work.items == 4096);
   CHECK(scenario.work.granularity == 16);
   CHECK(scenario.work.cost.ops == 2);
@@ -193,6 +195,29 @@ TEST_CASE("what would take for ever is refused before it begins") {
   has(refusal_of_scenario(json.dump()), {"device 0", "pieces of 2 items"});
 }
 
+TEST_CASE("a link may carry more for more devices; what is spared of a launch is no more than it") {
+  Json json = small();
+  json["link"]["up"] = {5e10, 1e11, 1.3e11};
+  json["devices"][0]["launch_ns"] = 7;
+  json["devices"][0]["spared_ns"] = 7;
+  const Scenario scenario = read(json.dump());
+  CHECK(scenario.link_up == LinkRate({5e10, 1e11, 1.3e11}));
+  CHECK(scenario.link_up.of(2) == 1e11);
+  CHECK(scenario.link_up.of(9) == 1.3e11);
+  CHECK(scenario.devices[0].estimate.spared == Nanos{7});
+  json["link"]["up"] = {5e10, 0};
+  has(refusal_of_scenario(json.dump()), {"link.up[1]", "\"0\"", "a number above 0"});
+  json["link"]["up"] = {5e10, "1"};
+  has(refusal_of_scenario(json.dump()), {"link.up[1]", "a number above 0"});
+  json["link"]["up"] = -5;
+  has(refusal_of_scenario(json.dump()), {"link.up", "\"-5\"", "a number from 0"});
+  json["link"]["up"] = Json::array();
+  has(refusal_of_scenario(json.dump()), {"link.up", "at least one"});
+  json = small();
+  json["devices"][0]["spared_ns"] = 1;
+  has(refusal_of_scenario(json.dump()), {"devices[0].spared_ns", "from 0 to 0"});
+}
+
 TEST_CASE("what is no scenario at all is refused") {
   has(refusal_of_scenario(""), {"not JSON"});
   has(refusal_of_scenario("{"), {"not JSON"});
@@ -217,6 +242,7 @@ TEST_CASE("estimates and request of a plan come back from JSON, and are absent w
   CHECK(plan.estimates[1].items_per_s == 1e9);
   CHECK(plan.estimates[1].fixed == Nanos{1000});
   CHECK(plan.estimates[1].launch == Nanos{2000});
+  CHECK(plan.estimates[1].spared == Nanos{500});
   CHECK(plan.estimates[1].transfer == Nanos{3000});
   CHECK(plan.estimates[1].up == 5e10);
   CHECK(plan.estimates[1].down == 4e10);
@@ -229,7 +255,7 @@ TEST_CASE("estimates and request of a plan come back from JSON, and are absent w
   CHECK(plan.request->in_bytes == 32);
   CHECK(plan.request->out_bytes == 0.5);
   CHECK(plan.request->replicated == 4096);
-  CHECK(plan.request->link_up == 1e11);
+  CHECK(plan.request->link_up == LinkRate({5e10, 1e11}));
   CHECK(plan.request->link_down == 9e10);
   CHECK(plan.request->merge.fixed == Nanos{70});
   CHECK(plan.request->merge.per_slice == Nanos{7});

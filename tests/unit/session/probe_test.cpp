@@ -74,6 +74,12 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {8, 100, 100}).items_per_s == doctest::Approx(1 / 3.5e-6));  // one piece
   const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, {});
   CHECK(resident.launch == microseconds(3));
+  CHECK(resident.spared == Nanos{});
+  probe.devices.front().next_slice = microseconds(50);  // more than the only one took besides its items: 42 us
+  const DeviceEstimate meeting = estimate_of(probe, 0, cost, Mode::resident, {});
+  CHECK(meeting.launch == microseconds(50));
+  CHECK(meeting.spared == microseconds(8));
+  CHECK(meeting.fixed == Nanos{});
   CHECK(estimate_of({}, 0, cost, Mode::resident, {}).items_per_s == 0);
 }
 
@@ -193,12 +199,12 @@ TEST_CASE("each device is told what a slice more costs itself") {
 
 TEST_CASE("devices that share a link are seen to") {
   std::vector<FakeDevice> devices = two_devices();
-  for (FakeDevice& device : devices) device.up = 1e6;
-  FakeBackend backend(devices, test::sum_kernels(), FakeTime::is_virtual, {1.5e6, 0});
+  for (FakeDevice& device : devices) device.up = 0.5e6;  // pieces of 256 us
+  FakeBackend backend(devices, test::sum_kernels(), FakeTime::is_virtual, {0.75e6, 0});
   const Probe probe = probe_of(backend, Mode::end_to_end);
   REQUIRE(probe.devices.size() == 2);
   for (const ProbedDevice& device : probe.devices) {
-    CHECK(device.up == doctest::Approx(0.75e6).epsilon(0.05));
+    CHECK(device.up == doctest::Approx(0.375e6).epsilon(0.05));
     CHECK(device.down == 0);  // of a few bytes nothing is known
   }
 }

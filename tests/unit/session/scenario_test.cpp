@@ -83,9 +83,11 @@ Scenario random_scenario(std::uint64_t seed) {
   scenario.work.merge = {Nanos{20'000}, Nanos{100}};
   scenario.link_up = static_cast<double>(between(0, 3)) * 1e10;
   scenario.link_down = static_cast<double>(between(0, 3)) * 1e10;
+  if (between(0, 1) == 1) scenario.link_up = LinkRate({1e10, 1.5e10, 1.9e10, 1.8e10});
   for (ScenarioDevice& device : scenario.devices) {
     device.estimate.items_per_s = static_cast<double>(between(1, 9)) * 3e8;
     device.estimate.launch = Nanos{static_cast<std::int64_t>(between(0, 9000))};
+    device.estimate.spared = device.estimate.launch / static_cast<std::int64_t>(between(1, 3));
     device.estimate.least = Nanos{static_cast<std::int64_t>(between(0, 1) * between(0, 40'000))};
     device.estimate.transfer = Nanos{static_cast<std::int64_t>(between(0, 9000))};
     device.estimate.fixed = Nanos{static_cast<std::int64_t>(between(0, 30'000))};
