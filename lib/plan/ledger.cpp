@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/cost_model.hpp"
 #include "lib/plan/tree_cuts.hpp"
 
 namespace mgpu {
@@ -23,7 +24,11 @@ std::vector<bool> taking_part(const PlanRequest& request) {
   return takes_part;
 }
 
-Ledger::Ledger(const PlanRequest& request) : items_(request.items), granularity_(request.granularity), tree_(request.merge.tree) {
+Ledger::Ledger(const PlanRequest& request)
+    : items_(request.items),
+      granularity_(request.granularity),
+      tree_(request.merge.tree),
+      merge_per_node_(seconds(request.merge.per_slice)) {
   if (granularity_ == 0 || request.devices.empty()) {
     throw Error(ErrorKind::internal, "a plan needs a granularity above 0 and at least one device");
   }
@@ -37,6 +42,7 @@ Ledger::Ledger(const PlanRequest& request) : items_(request.items), granularity_
     account.first_limit = slice_limit(request, estimate.fits);
     account.pipeline = estimate.pipeline;
     account.reserve = estimate.reserve;
+    account.rate = pipelined_rate(request, estimate);
     update(account, true, account.first_limit);
   }
   if (items_ > 0 && able() == 0) {
@@ -93,14 +99,37 @@ std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items 
   const Items most = std::min(at_most, to.limit);
   Items size = first->size() <= most ? first->size() : std::max(round_down(most, granularity_), granularity_);
   if (tree_ && size < first->size()) {
+    const Items largest = std::min({size + size / 3, to.limit, first->size()});
     const bool much_is_left = from.total() / 2 / std::max<std::size_t>(able(), 1) > size;
-    const Items largest = std::min({much_is_left ? size + size / 3 : size, to.limit, first->size()});
-    size = even_end(first->begin, size, largest, granularity_) - first->begin;
+    size = much_is_left ? even_end(first->begin, size, largest, granularity_) - first->begin
+                        : size_worth_its_merge(to, *first, size, largest);
   }
   const std::optional<Slice> slice = from.take_first(size);
   to.flights.push_back({*slice, &from == &to.own});
   ++flights_;
   return slice;
+}
+
+// Near the end what a piece is longer, or leaves to others, is time lost: by no more than that saves of the merge.
+Items Ledger::size_worth_its_merge(const Account& to, const Slice& range, Items size, Items largest) const {
+  const Items near = range.begin + size;
+  if (!(to.rate > 0)) return even_end(range.begin, size, size, granularity_) - range.begin;
+  const auto nodes = [&](Items cut) {
+    return static_cast<double>(nodes_that_cover({range.begin, cut}, items_) +
+                               nodes_that_cover({cut, std::min(cut + size, range.end)}, items_));
+  };
+  Items best = near;
+  double most = 0;
+  for (Items slack = size / 3; slack > 0; slack /= 2) {
+    const Items cut = even_cut(near - slack, near, std::min(near + slack, range.begin + largest), granularity_);
+    const auto moved = static_cast<double>(cut > near ? cut - near : near - cut);
+    const double gain = merge_per_node_ * (nodes(near) - nodes(cut)) - moved / to.rate;
+    if (gain > most) {
+      most = gain;
+      best = cut;
+    }
+  }
+  return best - range.begin;
 }
 
 std::optional<Slice> Ledger::issue_own(DeviceIndex device, Items at_most) { return issue(device, account(device).own, at_most); }

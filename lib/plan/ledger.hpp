@@ -36,8 +36,8 @@ class Ledger {
   // time. How many were moved.
   Items move_tail(DeviceIndex from, DeviceIndex to, Items at_most);
   // Puts the front of the device's own work, or of the shared work, into flight: at most `at_most` items rounded down to granules,
-  // but never above what the device takes at once. Where results are combined along a tree, pieces are up to a third smaller, or
-  // larger while much is left, to end evenly (lib/plan/tree_cuts.hpp). Nothing when there is none, or the device takes none.
+  // but never above what the device takes at once. Where results are combined along a tree, pieces are up to a third smaller or
+  // larger to end evenly (lib/plan/tree_cuts.hpp), once little is left only as far as that saves more than it costs. Nothing when there is none, or the device takes none.
   std::optional<Slice> issue_own(DeviceIndex device, Items at_most);
   std::optional<Slice> issue_shared(DeviceIndex device, Items at_most);
 
@@ -80,6 +80,7 @@ class Ledger {
     Items limit = 0;        // now
     Items first_limit = 0;  // as estimated
     Items pipeline = 0;
+    double rate = 0;  // items/s as estimated; 0: not known
     IntervalSet own, finished;
     std::vector<Flight> flights;
     bool can() const { return present && limit > 0; }
@@ -88,12 +89,14 @@ class Ledger {
   Account& account(DeviceIndex device);
   const Account& account(DeviceIndex device) const;
   std::optional<Slice> issue(DeviceIndex device, IntervalSet& from, Items at_most);
+  Items size_worth_its_merge(const Account& to, const Slice& range, Items size, Items largest) const;
   bool may_work(const Account& account) const { return account.can() && (!account.reserve || awake_[false] == 0); }
   void update(Account& account, bool present, Items limit);
   Flight take_flight(Account& account, const Slice& slice);
 
   Items items_, granularity_;
   bool tree_;
+  double merge_per_node_;  // seconds
   IntervalSet shared_;
   std::vector<Account> accounts_;
   Items finished_ = 0;

@@ -25,7 +25,8 @@ QueueSource::QueueSource(const PlanRequest& request, std::span<const Items> shar
     begin += shares[i];
     const DeviceEstimate& device = request.devices[i];
     const Nanos transfers = request.mode == Mode::resident ? Nanos{} : 2 * device.transfer;
-    move_costs_.push_back(std::max(0.0, seconds(device.launch + transfers)));
+    const Nanos kernels = std::max(device.launch, device.least), merge = request.merge.per_slice * (request.merge.tree ? 2 : 1);
+    move_costs_.push_back(std::max(0.0, seconds(kernels + transfers + merge)));
     most_.push_back(pieces_that_fill(device, static_cast<double>(shares[i]), most_pieces_));
   }
   set_least_pieces();

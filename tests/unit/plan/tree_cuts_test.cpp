@@ -91,7 +91,7 @@ TEST_CASE("chunks end evenly where results are combined along a tree, and every 
       CAPTURE(items);
       std::size_t nodes[2] = {0, 0};
       for (const bool tree : {false, true}) {
-        const Problem problem(items, {100, 100, 90}, microseconds(1), tree);
+        const Problem problem(items, {100, 100, 90}, std::chrono::milliseconds(20), tree);  // two items' time
         std::vector<Slice> slices = slices_of(problem.request, strategy);
         for (const Slice& slice : slices) nodes[tree] += nodes_that_cover(slice, items);
         std::sort(slices.begin(), slices.end());
@@ -104,6 +104,12 @@ TEST_CASE("chunks end evenly where results are combined along a tree, and every 
       }
       CHECK(nodes[true] < nodes[false]);
     }
+  }
+  // Where a merge costs next to nothing, the last of two chunks are as they would be without a tree.
+  for (const auto& [part, cut] :
+       {std::pair{std::chrono::milliseconds(100), Items{64}}, {std::chrono::milliseconds(1), Items{61}}}) {
+    const Problem two(128, {61, 67}, part, true);
+    CHECK(slices_of(two.request, "guided:min=61").front() == Slice{0, cut});
   }
   // Chunks of six of 128 items are some of eight, each a node, but for the last.
   const Problem problem(128, {1, 1}, microseconds(1), true);
