@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -145,6 +146,7 @@ class ScenarioWorkload final : public Workload {
   void begin_sample() override {
     sums_ = {};
     taken_.assign(scenario_.devices.size(), {});
+    taking_part_ = 0;
   }
   bool merge_on_device(const DeviceTraits&) const override { return false; }
   void merge() override {
@@ -185,7 +187,9 @@ class ScenarioWorkload final : public Workload {
     }
     void enqueue(const Slice& slice, unsigned, Stream& stream) override {
       transfer(stream, CommandKind::upload, bytes_of(cost().in_bytes, slice.size()));
-      if (!std::exchange(any_yet_, true) && stated_.estimate.spared > Nanos{}) {
+      const bool first = !std::exchange(any_yet_, true);
+      if (first) ++workload_.taking_part_;
+      if (first && stated_.estimate.spared > Nanos{}) {
         const auto time = static_cast<std::uint64_t>(time_of_first(slice.size()).count());
         stream.launch(*first_sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}, time});
       } else {
@@ -195,7 +199,7 @@ class ScenarioWorkload final : public Workload {
       uncollected_.push_back(slice);
     }
     void collect(Stream& stream) override {
-      const Nanos fixed = stated_.estimate.fixed;
+      const Nanos fixed = fixed_of(stated_.estimate, workload_.taking_part_, workload_.scenario_.devices.size());
       if (fixed > Nanos{}) stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed.count())});
     }
     void collected() override {
@@ -240,7 +244,8 @@ class ScenarioWorkload final : public Workload {
   Shape shape_;
   std::mutex mutex_;
   Sums sums_;
-  std::vector<std::vector<Slice>> taken_;  // by each device
+  std::atomic<std::size_t> taking_part_ = 0;  // devices, in this sample
+  std::vector<std::vector<Slice>> taken_;     // by each device
 };
 
 Device facts_of(const ScenarioDevice& device, std::size_t index) {

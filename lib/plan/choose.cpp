@@ -168,8 +168,8 @@ class Chooser {
     const double rate = request_.link_up.of(considered_.front().devices);
     const double time = bytes / rate;
     if (time < 0.5 * seconds(considered_.front().predicted)) return "";
-    return fmt::format("the host link is what limits: {} at {}/s take at least {}", format_bytes(bytes),
-                       format_bytes(rate), format_duration(from_seconds(time)));
+    return fmt::format("the host link is what limits: {} at {}/s take at least {}", format_bytes(bytes), format_bytes(rate),
+                       format_duration(from_seconds(time)));
   }
 
   const PlanRequest& request_;

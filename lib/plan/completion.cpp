@@ -20,7 +20,7 @@ constexpr double kMostPieces = 4096;  // of a device
 
 struct Model {  // of a device; seconds, bytes/s
   std::size_t index = 0;
-  double fixed = 0, launch = 0, spared = 0, transfer_up = 0, transfer_down = 0;
+  double fixed = 0, crowd = 0, launch = 0, spared = 0, transfer_up = 0, transfer_down = 0;
   double compute = 0;                       // per item
   double up = kInfinite, down = kInfinite;  // its own link
   double rate = 0;                          // items/s, pipelined, on its own link
@@ -65,6 +65,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     Model model;
     model.index = i;
     model.fixed = seconds(device.fixed);
+    model.crowd = seconds(device.crowd);
     model.launch = seconds(device.launch);
     model.spared = seconds(device.spared);
     if (in_ > 0) model.transfer_up = seconds(device.transfer);
@@ -142,6 +143,8 @@ CompletionPlan Completion::with(std::size_t count) const {
   double rates = 0;
   for (std::size_t i = 0; i < count; ++i) {
     costs.push_back(stages(models_[i], burst_up, burst_down, steady_up, steady_down));
+    const auto others = static_cast<double>(request_.devices.size() - count);
+    costs.back().once -= std::min(models_[i].fixed, models_[i].crowd * others);
     rates += 1 / costs[i].per_slice;
   }
   WaterLevel water;

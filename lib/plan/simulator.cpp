@@ -189,6 +189,7 @@ class Simulator {
     const bool first = !unit.prepared;
     if (first) {
       unit.prepared = true;
+      ++taking_part_;
       if (transfers() && request_.cost.replicated > 0) {
         transfer(i, begin_batch(i, Kind::prepare, {}), QueueModel::upload, static_cast<double>(request_.cost.replicated));
       }
@@ -207,7 +208,7 @@ class Simulator {
 
   void start_collect(std::uint32_t i) {
     units_[i].collecting = true;
-    compute(i, begin_batch(i, Kind::collect, {}), request_.devices[i].fixed);
+    compute(i, begin_batch(i, Kind::collect, {}), fixed_of(request_.devices[i], taking_part_, units_.size()));
   }
 
   std::uint64_t begin_batch(std::uint32_t i, Kind kind, const Slice& slice) {
@@ -270,6 +271,7 @@ class Simulator {
   bool slice_ended_ = false;           // since the last act()
   std::uint64_t version_ = 1;          // counts finished slices: after each, those who wait ask again
   Items given_ = 0, finished_ = 0;
+  std::size_t taking_part_ = 0;  // devices that were given something
   std::vector<QueueModel::Ended> ended_;
   Simulation result_;
 };

@@ -2,6 +2,7 @@
 // same SliceSource. Pure: no clock, no thread, no device handle.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <span>
 #include <variant>
@@ -36,13 +37,14 @@ struct ItemCost {
 // out_bytes / down in its download queue; resident samples only compute. Rates are those of the device at work beside the others of
 // the set. 0: not known.
 struct DeviceEstimate {
-  double items_per_s = 0;  // what one item more adds: kernels alone, transfers not counted
-  double score = 0;        // the static score, 0-100
-  Nanos fixed{};           // per sample it takes part in: first submit, collect
-  Nanos launch{};          // per slice: what does not shrink with it
-  Nanos least{};           // of a slice: it leaves part of the device idle
-  Nanos spared{};    // of a sample's first slice: what `launch` counts of slices that meet (a wave that is not full); <= launch
-  Nanos transfer{};  // per slice and direction, likewise
+  double items_per_s = 0;   // what one item more adds: kernels alone, transfers not counted
+  double score = 0;         // the static score, 0-100
+  Nanos fixed{};            // per sample in which all take part: first submit, collect
+  Nanos crowd{};            // of that, for each other device: host threads wait for each other
+  Nanos launch{};           // per slice: what does not shrink with it
+  Nanos least{};            // of a slice: it leaves part of the device idle
+  Nanos spared{};           // of `launch`, in a sample's first slice: what slices that meet cost (a wave that is not full)
+  Nanos transfer{};         // per slice and direction, likewise
   double up = 0, down = 0;  // bytes/s of its own link
   Items fits = 0;           // the largest slice it can take at once; a source never offers more
   Items pipeline = 0;       // the piece a static share is handed out in, so that transfers overlap compute; <= fits
@@ -61,6 +63,11 @@ struct MergeEstimate {
     return fixed + per_slice * static_cast<std::int64_t>(parts);
   }
 };
+
+// Of a device's `fixed`, where only some of the devices take part.
+constexpr Nanos fixed_of(const DeviceEstimate& device, std::size_t taking_part, std::size_t all) {
+  return std::max(Nanos{}, device.fixed - device.crowd * static_cast<std::int64_t>(all - taking_part));
+}
 
 struct PlanRequest {
   Items items = 0;

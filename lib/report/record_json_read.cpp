@@ -143,6 +143,7 @@ DeviceEstimate read_estimate(const JsonReader& j) {
   estimate.launch = j.at("launch_ns").nanos();
   if (j.has("least_ns")) estimate.least = j.at("least_ns").nanos();     // files of the first versions lack it
   if (j.has("spared_ns")) estimate.spared = j.at("spared_ns").nanos();  // likewise
+  if (j.has("crowd_ns")) estimate.crowd = j.at("crowd_ns").nanos();
   estimate.transfer = j.at("transfer_ns").nanos();
   estimate.up = j.at("up").number();
   estimate.down = j.at("down").number();

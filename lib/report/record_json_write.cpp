@@ -152,6 +152,7 @@ Json results(const RunRecord& run) {
 Json estimate(const DeviceEstimate& e) {
   return {{"items_per_s", number_json(e.items_per_s)},
           {"fixed_ns", ns(e.fixed)},
+          {"crowd_ns", ns(e.crowd)},
           {"launch_ns", ns(e.launch)},
           {"least_ns", ns(e.least)},
           {"spared_ns", ns(e.spared)},

@@ -70,7 +70,7 @@ class Object {
 constexpr double kMostStatedRate = 1e18;
 
 void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
-  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "spared_ns", "fixed_ns",
+  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "spared_ns", "fixed_ns", "crowd_ns",
                              "transfer_ns", "up", "down", "memory", "free_memory", "fits", "pipeline", "score", "slow", "reserve"});
   ScenarioDevice device;
   device.name = object.text("name", "device");
@@ -84,6 +84,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   estimate.items_per_s = object.number("items_per_s", 0, kMostStatedRate, {}, false);
   estimate.score = object.number("score", 0, 100, 100.0);
   estimate.fixed = object.nanos("fixed_ns");
+  estimate.crowd = object.nanos("crowd_ns");
   estimate.launch = object.nanos("launch_ns");
   estimate.least = object.nanos("least_ns");
   estimate.spared = Nanos{object.whole<std::int64_t>("spared_ns", 0, estimate.launch.count(), 0)};

@@ -60,6 +60,9 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
     const ProbedDevice probed = beside ? together.devices[i - cell.first] : ProbedDevice{};
     together_up += probed.up > 0 && estimate.up > 0 ? probed.up : estimate.up;
     together_down += probed.down > 0 && estimate.down > 0 ? probed.down : estimate.down;
+    // A CPU's rate, too, depends on who is at work beside it, which nothing here tells.
+    const bool crowded = cell.count > 1 && !devices[i].facts.is_cpu() && alone.items_per_s > 0;
+    if (crowded) estimate.crowd = std::max(Nanos{}, estimate.fixed - alone.fixed) / static_cast<std::int64_t>(cell.count - 1);
     own_up.push_back(estimate.up = alone.up);
     own_down.push_back(estimate.down = alone.down);
     estimate.score = devices[i].facts.score;

@@ -40,6 +40,7 @@ struct Case {
     e.items_per_s = decades(6, 9);
     e.score = static_cast<double>(between(1, 100));
     e.fixed = one_in(3) ? Nanos{} : nanos(20'000);
+    e.crowd = one_in(2) ? Nanos{} : e.fixed / 4;
     e.launch = one_in(3) ? Nanos{} : nanos(10'000);
     e.spared = one_in(2) ? Nanos{} : e.launch / 2;
     e.transfer = one_in(2) ? Nanos{} : nanos(10'000);

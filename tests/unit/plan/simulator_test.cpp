@@ -165,6 +165,17 @@ TEST_CASE("a sample's first slice is spared what slices that meet cost") {
   CHECK(set.shares({300}).makespan == Nanos{120 + 150 + 150});
 }
 
+TEST_CASE("what is fixed is less where fewer devices take part") {
+  Set set(4, 400, 100, Mode::resident);
+  for (DeviceEstimate& device : set.estimates) {
+    device.fixed = Nanos{50};
+    device.crowd = Nanos{20};
+  }
+  CHECK(set.shares({100, 100, 100, 100}).makespan == Nanos{150});
+  CHECK(set.shares({100, 200, 100, 0}).makespan == Nanos{200 + 30});
+  CHECK(set.shares({0, 400, 0, 0}).makespan == Nanos{400});  // never below nothing
+}
+
 TEST_CASE("devices on one link take turns: twice as many uploads take twice as long") {
   Set set(4, 4000, 1000, Mode::end_to_end);
   set.request.cost = {1, 0, 1, 0};

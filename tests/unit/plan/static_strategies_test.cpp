@@ -162,6 +162,19 @@ TEST_CASE("latency leaves no device out where fewer carry less") {
   CHECK(used() == 2);
 }
 
+TEST_CASE("latency leaves devices out whose threads cost the others more than they do") {
+  Problem problem(1000, std::vector<double>(4, 1e6), 1000);  // 1 ms in all
+  problem.request.merge.per_slice = 1us;                     // or there would be no doubt
+  for (DeviceEstimate& e : problem.devices) e.fixed = 900us;
+  const auto used = [&] {
+    const CompletionPlan plan = completion(problem);
+    return std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
+  };
+  CHECK(used() == 4);  // 1.15 ms
+  for (DeviceEstimate& e : problem.devices) e.crowd = 290us;
+  CHECK(used() == 2);  // 0.5 ms and 0.32; of three 0.33 and 0.61
+}
+
 TEST_CASE("latency gives a device on a slow link of its own less, and prefers the others") {
   Problem problem = eight_on_one_link();
   problem.request.link_up = 0;

@@ -65,6 +65,7 @@ Report estimated_report() {
     estimate.fixed = Nanos{1000};
     estimate.launch = Nanos{2000};
     estimate.spared = Nanos{500};
+    estimate.crowd = Nanos{300};
     estimate.transfer = Nanos{3000};
     estimate.up = 5e10;
     estimate.down = 4e10;
@@ -200,11 +201,13 @@ TEST_CASE("a link may carry more for more devices; what is spared of a launch is
   json["link"]["up"] = {5e10, 1e11, 1.3e11};
   json["devices"][0]["launch_ns"] = 7;
   json["devices"][0]["spared_ns"] = 7;
+  json["devices"][0]["crowd_ns"] = 9;
   const Scenario scenario = read(json.dump());
   CHECK(scenario.link_up == LinkRate({5e10, 1e11, 1.3e11}));
   CHECK(scenario.link_up.of(2) == 1e11);
   CHECK(scenario.link_up.of(9) == 1.3e11);
   CHECK(scenario.devices[0].estimate.spared == Nanos{7});
+  CHECK(scenario.devices[0].estimate.crowd == Nanos{9});
   json["link"]["up"] = {5e10, 0};
   has(refusal_of_scenario(json.dump()), {"link.up[1]", "\"0\"", "a number above 0"});
   json["link"]["up"] = {5e10, "1"};
@@ -243,6 +246,7 @@ TEST_CASE("estimates and request of a plan come back from JSON, and are absent w
   CHECK(plan.estimates[1].fixed == Nanos{1000});
   CHECK(plan.estimates[1].launch == Nanos{2000});
   CHECK(plan.estimates[1].spared == Nanos{500});
+  CHECK(plan.estimates[1].crowd == Nanos{300});
   CHECK(plan.estimates[1].transfer == Nanos{3000});
   CHECK(plan.estimates[1].up == 5e10);
   CHECK(plan.estimates[1].down == 4e10);

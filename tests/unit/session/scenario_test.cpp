@@ -91,6 +91,7 @@ Scenario random_scenario(std::uint64_t seed) {
     device.estimate.least = Nanos{static_cast<std::int64_t>(between(0, 1) * between(0, 40'000))};
     device.estimate.transfer = Nanos{static_cast<std::int64_t>(between(0, 9000))};
     device.estimate.fixed = Nanos{static_cast<std::int64_t>(between(0, 30'000))};
+    device.estimate.crowd = device.estimate.fixed / static_cast<std::int64_t>(between(1, 10));
     device.estimate.up = static_cast<double>(between(0, 3)) * 5e9;
     device.estimate.down = static_cast<double>(between(0, 3)) * 5e9;
   }
