@@ -244,6 +244,7 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
 
 StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s,
                       Nanos believed) {
+  if (full_per_item_s > 0 && believed == Nanos::max()) return {Nanos{}, full_per_item_s};
   if (full_per_item_s > 0 && at_large - at_small < believed)
     return fit_stage(large, at_large, large, at_large, items, full_per_item_s);
   return fit_stage(small, at_small, large, at_large, items, 0);

@@ -111,6 +111,9 @@ TEST_CASE("short slices of a CPU are not believed, long ones are") {
   // As far as the slice allows: it took no longer than that.
   CHECK(fit_compute(10, microseconds(100), 40, microseconds(120), 1000, 5e-6, microseconds(1000)).per_item_s ==
         doctest::Approx(3e-6));
+  const StageCost whole = fit_compute(10, microseconds(100), 40, microseconds(120), 1000, 5e-6, Nanos::max());
+  CHECK(whole.per_item_s == doctest::Approx(5e-6));  // parts cost less
+  CHECK(whole.fixed == Nanos{});
 }
 
 TEST_CASE("a probe takes a power of two of granules, and no more than its share") {
