@@ -23,7 +23,8 @@ inline constexpr unsigned kCalibrationMultiplyAdds = 384;
 Capability measure_capability(Backend& backend, OpenDevice& device);
 
 // All of them, and without CPUs also fewer, copying pieces of 64 MiB (32 where one is a CPU) at the same time, a thread each: first
-// everything up, then everything down; the best of several tries. `devices` of the result is left empty: ids are the caller's. Throws as above.
+// everything up, then everything down; the best of several tries. `devices` of the result is left empty: ids are the caller's.
+// Throws as above.
 LinkCapability measure_link(Backend& backend, std::span<OpenDevice* const> devices);
 
 }  // namespace mgpu

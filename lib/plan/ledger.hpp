@@ -37,7 +37,8 @@ class Ledger {
   Items move_tail(DeviceIndex from, DeviceIndex to, Items at_most);
   // Puts the front of the device's own work, or of the shared work, into flight: at most `at_most` items rounded down to granules,
   // but never above what the device takes at once. Where results are combined along a tree, pieces are up to a third smaller or
-  // larger to end evenly (lib/plan/tree_cuts.hpp), once little is left only as far as that saves more than it costs. Nothing when there is none, or the device takes none.
+  // larger to end evenly (lib/plan/tree_cuts.hpp), once little is left only as far as that saves more than it costs. Nothing when
+  // there is none, or the device takes none.
   std::optional<Slice> issue_own(DeviceIndex device, Items at_most);
   std::optional<Slice> issue_shared(DeviceIndex device, Items at_most);
 

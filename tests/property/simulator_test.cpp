@@ -80,7 +80,8 @@ double serial(const PlanRequest& request, const DeviceEstimate& device, const Si
   double ns = slices * static_cast<double>((device.launch + device.fixed).count() + 4) + items / device.items_per_s * 1e9;
   if (request.mode == Mode::resident) return ns;
   ns += (2 * slices + 1) * static_cast<double>(device.transfer.count());
-  ns += alone(items * request.cost.in_bytes + slices + static_cast<double>(request.cost.replicated), device.up, request.link_up.of(1));
+  ns += alone(items * request.cost.in_bytes + slices + static_cast<double>(request.cost.replicated), device.up,
+              request.link_up.of(1));
   return ns + alone(items * request.cost.out_bytes + slices, device.down, request.link_down.of(1));
 }
 
