@@ -67,7 +67,10 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
     own_down.push_back(estimate.down = alone.down);
     estimate.score = devices[i].facts.score;
     estimate.free_memory = devices[i].free_memory;
-    if (stated) estimate = stated->estimates.at(i);
+    if (stated) {
+      estimate = stated->estimates.at(i);
+      estimate.fixed = fixed_of(estimate, cell.count, devices.size());
+    }
     estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
     estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
     cell.estimates.push_back(estimate);

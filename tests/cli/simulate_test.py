@@ -48,6 +48,23 @@ class Simulates(Scenarios):
         times = self.times(self.simulated(self.scenario(), "-s", "single,equal", "--mode", "resident", "-n", 1))
         self.assertEqual(times, {("single", "resident", 2): 10_000_000, ("equal", "resident", 2): 5_000_000})
 
+    def test_what_a_sample_costs_besides_depends_on_who_takes_part_and_its_first_slice_is_spared_something(self):
+        file = self.scenario(devices=[{"count": 4, "items_per_s": 1e9, "fixed_ns": 90_000, "crowd_ns": 10_000, "launch_ns": 5000,
+                                       "spared_ns": 2000}])
+        report = self.simulated(file, "-s", "single,equal", "--mode", "resident", "-n", 1, "--device-counts", "2,4")
+        times = self.times(report)
+        self.assertEqual(times, {("single", "resident", 2): 10_063_000, ("equal", "resident", 2): 5_073_000,
+                                 ("single", "resident", 4): 10_063_000, ("equal", "resident", 4): 2_593_000})
+        for run in report["runs"]:
+            self.assertEqual(run["plan"]["predicted_ns"], run["time_ns"]["median"], run["strategy"])
+
+    def test_a_link_carries_by_how_many_devices_copy(self):
+        file = self.scenario(devices=[{"count": 3, "items_per_s": 1e12}], link={"up": [1e9, 1.8e9, 2e9]},
+                             work={"items": 6_000_000, "in_bytes": 1, "pipeline": 6_000_000})
+        times = self.times(self.simulated(file, "-s", "single,equal", "--mode", "end-to-end", "-n", 1, "--device-counts", "2,3"))
+        for strategy, count, rate in (("single", 2, 1e9), ("equal", 2, 1.8e9), ("equal", 3, 2e9)):
+            self.assertAlmostEqual(times[strategy, "end_to_end", count], 6e6 / rate * 1e9, delta=2e4)
+
     def test_two_devices_on_one_link_that_feeds_one_gain_nothing_end_to_end(self):
         file = self.scenario(devices=[{"count": 2, "items_per_s": 1e12, "up": 1e9}], link={"up": 1e9},
                              work={"items": 1_000_000, "in_bytes": 10, "pipeline": 100_000})
