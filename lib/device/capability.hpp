@@ -38,8 +38,8 @@ struct SuiteRate {
 struct LinkCapability {
   std::vector<std::string> devices;  // ids, in the order of the set
   LinkRate up, down;                 // in all, pinned, of the first one, two and so on where that was measured
-  // What the first `count` of them carry.
-  bool knows(std::size_t count) const { return count == devices.size() || up.by_count().size() >= count; }
+  // Is it known what the first `count` of them carry? Of one among several its own link says that.
+  bool knows(std::size_t count) const { return count == devices.size() || (count > 1 && up.by_count().size() >= count); }
 };
 
 // What is known of the devices of a set.

@@ -296,24 +296,15 @@ class LinkCalibration {
     return std::any_of(devices_.begin(), devices_.end(), [](OpenDevice* d) { return d->resources().traits().cpu; });
   }
 
-  // Of the first two, three, four, six, eight, twelve and so on, and all of them; what is between lies on lines. One alone is
-  // limited by its own link. CPUs copy with their cores, so that only all of them at once say something.
+  // Of the first two, three and so on to all of them; one is limited by its own link only. CPUs copy with their cores, so that only
+  // all of them at once say something.
   LinkRate by_count(bool up) {
     const std::size_t all = devices_.size();
     if (any_cpu() || all < 3) return rate(up, all);
     std::vector<double> rates(all);
-    std::size_t before = 1;
-    for (std::size_t count = 2; before < all; count = std::min(all, next_count(count))) {
-      rates[count - 1] = rate(up, count);
-      if (count == 2) rates[0] = rates[1];
-      const double step = (rates[count - 1] - rates[before - 1]) / static_cast<double>(count - before);
-      for (std::size_t between = before + 1; between < count; ++between) rates[between - 1] = rates[between - 2] + step;
-      before = count;
-    }
+    for (std::size_t count = 2; count <= all; ++count) rates[count - 1] = rate(up, count);
+    rates[0] = rates[1];
     return LinkRate(std::move(rates));
-  }
-  static std::size_t next_count(std::size_t count) {
-    return std::has_single_bit(count) ? count + std::max<std::size_t>(count / 2, 1) : std::bit_ceil(count);
   }
 
   double rate(bool up, std::size_t count) {

@@ -32,7 +32,8 @@ class QueueSource : public SliceSource {
   Ledger& ledger() { return ledger_; }
   const Ledger& ledger() const { return ledger_; }
   const Pace& pace() const { return pace_; }
-  // Seconds a device pays for a slice it would not have had: launch and transfers. 0 while nothing is timed.
+  // Seconds that a slice which a device would not have had costs: its kernels at least, transfers, and what it leaves to merge. 0
+  // while nothing is timed.
   double move_cost(DeviceIndex device) const { return pace_.timed() ? move_costs_[device.value] : 0; }
   // When it would finish its queue, with nothing moved.
   double queue_end(DeviceIndex device) const;

@@ -106,7 +106,7 @@ std::string outdated(const std::string& whose, const std::string& changed) {
 }
 
 LinkRate carried(const JsonReader& json) {
-  LinkRate rate = read_link_rate(json, 1e18);
+  LinkRate rate = read_link_rate(json);
   json.expect(rate.limited(), "a number above zero");
   return rate;
 }

@@ -89,12 +89,12 @@ Json link_rate_json(const LinkRate& rate) {
   return number_json(rate.all());
 }
 
-LinkRate read_link_rate(const JsonReader& json, double most) {
+LinkRate read_link_rate(const JsonReader& json) {
   const auto rate = [&](const JsonReader& one, bool zero) {
     const double read = one.json().is_number() ? one.json().get<double>() : std::nan("");
-    if (read >= 0 && read <= most && (zero || read > 0)) return read;
+    if (read >= 0 && read <= kMostRate && (zero || read > 0)) return read;
     one.fail(fmt::format("{} is not accepted: a number {} 0, at most {:g}", in_quotes(flat_json(one.json())),
-                         zero ? "from" : "above", most));
+                         zero ? "from" : "above", kMostRate));
   };
   if (!json.json().is_array()) return rate(json, true);
   std::vector<double> by_count;

@@ -165,14 +165,11 @@ PlanRecord read_plan(const JsonReader& j) {
   if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
   if (!j.has("request")) return plan;
   const JsonReader r = j.at("request");
-  plan.request = PlanRequestRecord{r.at("items").integer<Items>(),
-                                   r.at("granularity").integer<Items>(),
-                                   r.at("in_bytes").number(),
-                                   r.at("out_bytes").number(),
-                                   r.at("replicated").integer<Bytes>(),
-                                   read_link_rate(r.at("link_up"), 1e18),
-                                   read_link_rate(r.at("link_down"), 1e18),
-                                   {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
+  plan.request =
+      PlanRequestRecord{r.at("items").integer<Items>(),      r.at("granularity").integer<Items>(),
+                        r.at("in_bytes").number(),           r.at("out_bytes").number(),
+                        r.at("replicated").integer<Bytes>(), read_link_rate(r.at("link_up")),
+                        read_link_rate(r.at("link_down")),   {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
   if (r.has("merge_tree")) plan.request->merge.tree = r.at("merge_tree").boolean();
   return plan;
 }

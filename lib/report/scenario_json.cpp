@@ -156,8 +156,8 @@ Scenario scenario_from_json(const nlohmann::ordered_json& json) {
   if (scenario.devices.empty()) object.at("devices").fail("at least one device expected");
   if (object.has("link")) {
     const Object link(object.at("link"), {"up", "down"});
-    if (link.has("up")) scenario.link_up = read_link_rate(link.at("up"), kMostStatedRate);
-    if (link.has("down")) scenario.link_down = read_link_rate(link.at("down"), kMostStatedRate);
+    if (link.has("up")) scenario.link_up = read_link_rate(link.at("up"));
+    if (link.has("down")) scenario.link_down = read_link_rate(link.at("down"));
   }
   scenario.work = read_work(object.at("work"));
   check_extent(scenario);

@@ -11,13 +11,11 @@
 #include "lib/session/keep.hpp"
 #include "lib/session/suite_rates.hpp"
 #include "lib/session/time_left.hpp"
+#include "lib/session/wakefulness.hpp"
 
 namespace mgpu {
 namespace {
 
-// A device that stood still for so long is slower at first: samples of 0.2 ms on four H200 took 0.1 ms longer where two of the four
-// had had nothing to do for the 10 ms before. Of samples that take 50 ms it is nothing.
-constexpr Nanos kAsleep = std::chrono::milliseconds(2), kLongSample = std::chrono::milliseconds(50);
 constexpr std::size_t kTurnsOfCpus = 20;  // medians of six lay 8 % apart
 constexpr unsigned kClockProbes = 100;    // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
 
@@ -36,7 +34,8 @@ class Group {
         rates_(rates),
         digest_(digest),
         give_up_at_(give_up_at),
-        observer_(observer) {}
+        observer_(observer),
+        wakefulness_(devices.size()) {}
 
   GroupResult run() {
     make_cells();
@@ -64,7 +63,6 @@ class Group {
   void predict();
   void sample_in_turn();
   void tell() { observer_.progress(progress_of(result_.cells, problem_, mode_, options_.stop)); }
-  bool sleeps(const Cell& cell) const;
   void take_sample(Cell& cell, bool counts);
   void note_faults(Cell& cell, const RawSample& sample);
   void check(Cell& cell, bool thorough);
@@ -87,7 +85,7 @@ class Group {
   SessionObserver& observer_;
   GroupResult result_;
   bool result_written_ = false;
-  std::vector<Nanos> used_;  // by device: when a sample that gave it work was last over
+  Wakefulness wakefulness_;
 };
 
 void Group::make_cells() {
@@ -110,7 +108,6 @@ void Group::make_cells() {
 
 void Group::prepare() {
   result_.prepared.resize(devices_.size());
-  used_.resize(devices_.size());
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (!devices_[i].lost) prepare_device(i);
   }
@@ -249,7 +246,7 @@ void Group::sample_in_turn() {
       Cell& cell = result_.cells[index];
       if (cell.closed) continue;
       if (stopped()) return;
-      if (sleeps(cell)) take_sample(cell, false);
+      if (!backend_.is_virtual() && wakefulness_.sleeps(cell, backend_.now())) take_sample(cell, false);
       if (cell.closed) continue;
       take_sample(cell, true);
       if (!cell.closed && options_.stop.satisfied(cell.times)) {
@@ -260,17 +257,6 @@ void Group::sample_in_turn() {
     }
     if (round < kEveryRound || round % kThenOneIn == 0) tell();
   }
-}
-
-// Would its next sample begin with devices that have slept while others worked, or while a result was verified?
-bool Group::sleeps(const Cell& cell) const {
-  if (backend_.is_virtual() || (!cell.times.empty() && cell.times.back() >= kLongSample)) return false;
-  const Nanos now = backend_.now();
-  for (std::size_t i = 0; i < cell.count; ++i) {
-    const bool needed = cell.history.empty() || cell.history.back().items[i] > 0;
-    if (needed && now - used_[cell.first + i] > kAsleep) return true;
-  }
-  return false;
 }
 
 void Group::take_sample(Cell& cell, bool counts) {
@@ -299,7 +285,7 @@ void Group::take_sample(Cell& cell, bool counts) {
   const Nanos begun = backend_.now() - begin;
   request.source = source.get();
   RawSample sample = executor_.run(request);
-  for (const SliceRecord& slice : sample.slices) used_[cell.first + slice.device.value] = sample.end;
+  wakefulness_.used(sample, cell.first);
   note_faults(cell, sample);
   if (sample.failure) return fail(cell, sample.failure->what());
   const bool first = cell.verify.method.empty();

@@ -72,9 +72,8 @@ Nanos kernels_of(const RawBatch& batch);
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s);
 
 // Of kernels, where a line is believed whose larger slice takes at least `believed` longer than the smaller: shorter ones are
-// noise, and how evenly so few work-groups fill the cores of a CPU. `full_per_item_s` then, as far as the larger slice allows it;
-// where no line is ever believed (Nanos::max()) that allows anything: parts cost less (64 terms of msm half of what 2048 take
-// each).
+// noise, and how evenly so few work-groups fill the cores of a CPU. `full_per_item_s` then, as far as the larger slice allows it.
+// Nanos::max(): no slice is believed in any way, as parts cost less (64 terms of msm half of what 2048 take each).
 StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s,
                       Nanos believed);
 

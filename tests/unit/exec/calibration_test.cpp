@@ -97,10 +97,10 @@ TEST_CASE("devices together: all bytes, over the time of the slowest") {
   CHECK(link.down.all() == about(3 * 0.25e10));
 }
 
-TEST_CASE("what fewer devices carry together is measured for two, three, four, six and so on; the others are between") {
+TEST_CASE("what fewer devices carry together is measured for each number of them") {
   std::vector<FakeDevice> specs;
   for (const char* id : {"0:0", "0:1", "0:2", "0:3", "0:4", "0:5", "0:6"}) specs.push_back(calibration_device(id));
-  const LinkRate up({2e10, 3.9e10, 5e10, 5.5e10, 9e10, 6e10, 5.8e10});  // 9: not looked at
+  const LinkRate up({2e10, 3.9e10, 5e10, 5.5e10, 5.2e10, 6e10, 5.8e10});
   FakeBackend backend(specs, calibration_kernels(), FakeTime::is_virtual, {up, 1.5e10});
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const FakeDevice& spec : specs) open.push_back(backend.open(spec.facts));
@@ -110,7 +110,7 @@ TEST_CASE("what fewer devices carry together is measured for two, three, four, s
   CHECK(link.up.of(2) == about(3.9e10));
   CHECK(link.up.of(3) == about(5e10));
   CHECK(link.up.of(4) == about(5.5e10));
-  CHECK(link.up.of(5) == about(5.75e10));
+  CHECK(link.up.of(5) == about(5.2e10));
   CHECK(link.up.of(6) == about(6e10));
   CHECK(link.up.of(7) == about(5.8e10));
   for (std::size_t count = 2; count <= 7; ++count) CHECK(link.down.of(count) == about(1.5e10));

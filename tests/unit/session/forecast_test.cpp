@@ -26,3 +26,13 @@ TEST_CASE("where it is not known how a link grows, what each device gets shrinks
   CHECK(link_of(200e9, {50e9, 60e9, 50e9, 40e9}, 150e9).of(4) == doctest::Approx(150e9));
   CHECK_FALSE(link_of(0, {0, 0, 0}, {}).limited());  // CPUs
 }
+
+TEST_CASE("what all of a set carry says nothing of one, nor of fewer where that was not measured") {
+  const LinkCapability all_only{{"0:0", "0:1", "0:2"}, 7e9, 7e9}, by_count{{"0:0", "0:1", "0:2"}, LinkRate({8e9, 8e9, 9e9}), 7e9};
+  CHECK(all_only.knows(3));
+  CHECK_FALSE(all_only.knows(2));
+  CHECK_FALSE(all_only.knows(1));
+  CHECK(by_count.knows(2));
+  CHECK_FALSE(by_count.knows(1));
+  CHECK(LinkCapability{{"0:0"}, 7e9, 7e9}.knows(1));
+}

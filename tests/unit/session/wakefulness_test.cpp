@@ -1,0 +1,45 @@
+// Who is warmed up before a sample counts.
+#include "lib/session/wakefulness.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace mgpu;
+using std::chrono::milliseconds;
+
+namespace {
+
+// Of devices first .. first + count - 1, the last sample of which took `time` and gave items to those of `items` that are not 0.
+Cell cell_of(std::size_t first, std::vector<Items> items, Nanos time) {
+  Cell cell;
+  cell.first = first;
+  cell.count = items.size();
+  cell.times = {time};
+  cell.history.push_back({std::move(items), {}, time});
+  return cell;
+}
+
+RawSample sample_of(std::vector<std::uint32_t> devices, Nanos end) {
+  RawSample sample;
+  sample.end = end;
+  for (const std::uint32_t device : devices) sample.slices.emplace_back().device = {device};
+  return sample;
+}
+
+}  // namespace
+
+TEST_CASE("a device that stood still for 2 ms sleeps, if the cell needs it and its samples are short") {
+  Wakefulness wakefulness(3);
+  const Nanos then = milliseconds(100), soon = then + milliseconds(1), late = then + milliseconds(3);
+  wakefulness.used(sample_of({0, 1}, then), 0);
+  CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(1)), soon));
+  CHECK(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(1)), late));
+  CHECK(wakefulness.sleeps(cell_of(0, {5, 5, 5}, milliseconds(1)), soon));        // the third never worked
+  CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5, 0}, milliseconds(1)), soon));  // nor does it here
+  CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(50)), late));
+  wakefulness.used(sample_of({0}, late), 1);  // device 1 of the session
+  CHECK_FALSE(wakefulness.sleeps(cell_of(1, {5}, milliseconds(1)), late + milliseconds(1)));
+  CHECK(wakefulness.sleeps(cell_of(0, {5}, milliseconds(1)), late + milliseconds(1)));
+  Cell fresh;
+  fresh.count = 1;
+  CHECK(wakefulness.sleeps(fresh, late));  // before its first sample it may need all
+}
