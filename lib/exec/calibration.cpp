@@ -11,6 +11,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/stats.hpp"
+#include "lib/workload/pages.hpp"
+#include "lib/workload/parallel_for.hpp"
 
 namespace mgpu {
 namespace {
@@ -66,17 +68,25 @@ class Holdings {
   bool lost_ = false;
 };
 
-// Memory for transfers, every page touched. Pinned for `devices` when asked for, where that is of use.
+// Memory for transfers, written as workloads write theirs, by all threads of the host: where there are several memories, each thread
+// gets pages of its own. Pinned for `devices` when asked for, where that is of use.
 class HostMemory {
  public:
-  HostMemory(Backend& backend, Bytes size, std::span<OpenDevice* const> devices, bool pinned) : bytes_(size, std::byte{1}) {
+  HostMemory(Backend& backend, Bytes size, std::span<OpenDevice* const> devices, bool pinned)
+      : pages_(size, "transfers"), bytes_(pages_.data(), size) {
+    constexpr Bytes at_once = Bytes{1} << 20;
+    parallel_for((size + at_once - 1) / at_once, std::thread::hardware_concurrency(), [&](std::uint64_t chunk) {
+      const auto mine = bytes_.subspan(chunk * at_once);
+      std::fill_n(mine.begin(), std::min<Bytes>(at_once, mine.size()), std::byte{1});
+    });
     if (pinned) pin_ = backend.pin(bytes_, devices);
   }
   bool pinned() const { return pin_ != nullptr; }
   std::span<std::byte> bytes() { return bytes_; }
 
  private:
-  std::vector<std::byte> bytes_;
+  Pages pages_;
+  std::span<std::byte> bytes_;
   std::unique_ptr<PinnedMemory> pin_;  // after what it pins: undone first
 };
 

@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/static_source.hpp"
+#include "lib/plan/tree_cuts.hpp"
 #include "lib/plan/water_fill.hpp"
 
 namespace mgpu {
@@ -46,6 +48,7 @@ class Completion {
   double pieces(const Model& model, const Stages& stages, double items, double slice_cost) const;
   template <typename Demand>
   double level(const LinkRate& rate, std::size_t count, Demand demand) const;
+  std::size_t parts_left(const std::vector<double>& items) const;
   bool more_may_hurt() const;
   double bound(std::size_t count) const;
 
@@ -165,15 +168,26 @@ CompletionPlan Completion::with(std::size_t count) const {
     if (changed) water = water_fill(work, terms);
   }
   CompletionPlan plan{std::vector<double>(request_.devices.size(), 0), std::vector<double>(request_.devices.size(), 0), water.end};
-  std::size_t parts = 0;  // each device's pieces are neighbours
   for (std::size_t i = 0; i < count; ++i) {
     if (!(water.amounts[i] > 0)) continue;
     plan.items[models_[i].index] = water.amounts[i];
     plan.pieces[models_[i].index] = slices[i];
-    ++parts;
   }
-  plan.seconds += seconds(request_.merge.of(parts));
+  plan.seconds += seconds(request_.merge.of(parts_left(plan.items)));
   return plan;
+}
+
+// Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes that cover each.
+std::size_t Completion::parts_left(const std::vector<double>& items) const {
+  if (!request_.merge.tree)
+    return static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](double share) { return share > 0; }));
+  std::vector<Slice> ranges;
+  Items begin = 0;
+  for (const Items share : shares_by_weight(request_, items)) {
+    if (share > 0) ranges.push_back({begin, begin + share});
+    begin += share;
+  }
+  return parts_of(ranges, request_.items, request_.merge);
 }
 
 // Without a link to share and without a merge that grows, water-filling itself leaves out whoever would come too late.

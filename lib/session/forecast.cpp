@@ -83,6 +83,11 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
   cell.link_down = stated->link_down;
 }
 
+DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
+  const auto slower = [](const DeviceEstimate& a, const DeviceEstimate& b) { return a.items_per_s < b.items_per_s; };
+  return {static_cast<std::uint32_t>(std::max_element(estimates.begin(), estimates.end(), slower) - estimates.begin())};
+}
+
 PlanRequest request_of(const Cell& cell, const Workload& workload, Mode mode) {
   const Shape& shape = workload.shape();
   return {shape.items, shape.granularity, mode, workload.cost(mode), cell.estimates, cell.link_up, cell.link_down, cell.merge};

@@ -26,6 +26,9 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
 // what each gets of its own shrinks in a straight line, and no fewer carry more than all.
 LinkRate link_of(double together, std::vector<double> own, const LinkRate& calibrated);
 
+// The first of those that take least an item: it merges where a device does.
+DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates);
+
 // Views of the cell's estimates: the cell must live as long.
 PlanRequest request_of(const Cell& cell, const Workload& workload, Mode mode);
 

@@ -11,6 +11,7 @@
 #include "lib/session/keep.hpp"
 #include "lib/session/suite_rates.hpp"
 #include "lib/session/time_left.hpp"
+#include "lib/session/verification.hpp"
 #include "lib/session/wakefulness.hpp"
 
 namespace mgpu {
@@ -32,7 +33,7 @@ class Group {
         workload_(workload),
         devices_(devices),
         rates_(rates),
-        digest_(digest),
+        verification_(workload, options, digest),
         give_up_at_(give_up_at),
         observer_(observer),
         wakefulness_(devices.size()) {}
@@ -68,7 +69,6 @@ class Group {
   void check(Cell& cell, bool thorough);
   void publish(const Cell& cell);
   void fail(Cell& cell, const std::string& reason);
-  void refute(Cell& cell, const std::string& reason);
   bool stopped();
   void finish();
 
@@ -80,11 +80,10 @@ class Group {
   Workload& workload_;
   std::vector<SessionDevice>& devices_;
   const SuiteRates& rates_;
-  std::string& digest_;
+  Verification verification_;
   std::optional<Nanos> give_up_at_;
   SessionObserver& observer_;
   GroupResult result_;
-  bool result_written_ = false;
   Wakefulness wakefulness_;
 };
 
@@ -265,9 +264,7 @@ void Group::take_sample(Cell& cell, bool counts) {
     request.members.push_back({devices_[i].open.get(), result_.prepared[i].program.get()});
   }
   if (cell.estimates.empty()) estimate(cell, {});  // before the probes
-  const auto best = std::max_element(cell.estimates.begin(), cell.estimates.end(),
-                                     [](const auto& a, const auto& b) { return a.items_per_s < b.items_per_s; });
-  request.merge_device = DeviceIndex{static_cast<std::uint32_t>(best - cell.estimates.begin())};
+  request.merge_device = fastest_of(cell.estimates);
   request.workload = &workload_;
   request.timeout = options_.case_timeout;
   const PlanRequest plan = request_of(cell, workload_, mode_);
@@ -307,30 +304,9 @@ void Group::note_faults(Cell& cell, const RawSample& sample) {
   if (!sample.faults.empty()) close_impossible_cells();
 }
 
-// Every result must have the digest of the first one that was verified; `thorough` verifies against the reference again. Large
-// results are looked at only then.
+// A case whose result is wrong has no numbers, as one without a result.
 void Group::check(Cell& cell, bool thorough) {
-  const bool large = workload_.large_result();
-  if (large && !thorough) return;
-  if (large || (thorough && options_.verify == VerifyLevel::sample)) publish(cell);
-  const std::string digest = workload_.digest();
-  cell.verify.digest = digest;
-  if (!digest_.empty() && digest != digest_)
-    return refute(cell, "the result " + digest + " differs from " + digest_ + ", verified before");
-  if (options_.verify == VerifyLevel::off) {
-    cell.verify.method = "not verified: --verify off";
-    cell.verify.status = VerifyStatus::off;
-  } else if (thorough) {
-    const Verdict verdict = workload_.verify(options_.verify, options_.seed);
-    cell.verify.method = verdict.method;
-    cell.verify.status = verdict.status == Verdict::Status::passed ? VerifyStatus::passed : VerifyStatus::failed;
-    if (cell.verify.status == VerifyStatus::failed) return refute(cell, verdict.message);
-    digest_ = digest;
-  }
-  if (options_.result_file && !result_written_) {
-    workload_.write_result(*options_.result_file);
-    result_written_ = true;
-  }
+  if (const auto wrong = verification_.check(cell.verify, thorough, [&] { publish(cell); })) fail(cell, *wrong);
 }
 
 void Group::publish(const Cell& cell) {
@@ -343,7 +319,6 @@ void Group::publish(const Cell& cell) {
   }
 }
 
-// A case without a result has no numbers.
 void Group::fail(Cell& cell, const std::string& reason) {
   cell.status = Status::failed;
   cell.reason = reason;
@@ -351,12 +326,6 @@ void Group::fail(Cell& cell, const std::string& reason) {
   cell.samples.clear();
   cell.times.clear();
   cell.decisions.clear();
-}
-
-// Neither has one whose result is wrong.
-void Group::refute(Cell& cell, const std::string& reason) {
-  fail(cell, reason);
-  cell.verify.status = VerifyStatus::failed;
 }
 
 bool Group::stopped() {

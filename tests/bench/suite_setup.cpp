@@ -105,14 +105,12 @@ void SuiteSetup::begin(const StrategyChoice& strategy) {
 }
 
 Nanos SuiteSetup::sample() {
-  const auto fastest = std::max_element(cell_.estimates.begin(), cell_.estimates.end(),
-                                        [](const auto& a, const auto& b) { return a.items_per_s < b.items_per_s; });
   const PlanRequest plan = request_of(cell_, *workload_, mode_);
   const auto source = cell_.choice->info->make(cell_.choice->params)->begin(plan, cell_.history);
   SampleRequest request;
   request.workload = workload_.get();
   request.source = source.get();
-  request.merge_device = DeviceIndex{static_cast<std::uint32_t>(fastest - cell_.estimates.begin())};
+  request.merge_device = fastest_of(cell_.estimates);
   request.timeout = kTimeout;
   for (std::size_t i = 0; i < cell_.count; ++i)
     request.members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});

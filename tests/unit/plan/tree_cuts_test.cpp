@@ -131,6 +131,19 @@ TEST_CASE("shares are cut evenly where that saves more of the merge than it cost
   CHECK(shares_by_weight(far.request, {36, 28}) == std::vector<Items>{36, 28});
 }
 
+TEST_CASE("latency weighs the nodes that shares leave to merge") {
+  // Four shares of 32 are four nodes, three of 42 or 43 are 14: a node takes as long as 15 items.
+  const Problem tree(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), true);
+  const std::vector<Slice> quarters = slices_of(tree.request, "latency");
+  CHECK(quarters == std::vector<Slice>{{0, 32}, {32, 64}, {64, 96}, {96, 128}});
+  // Where parts cost as much however long they are, three devices have one less.
+  const Problem parts(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), false);
+  CHECK(slices_of(parts.request, "latency").size() == 3);
+  // The root is no part.
+  const Problem dear(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(50), true);
+  CHECK(slices_of(dear.request, "latency") == std::vector<Slice>{{0, 128}});
+}
+
 TEST_CASE("what is simulated merges the nodes") {
   for (const bool tree : {false, true}) {
     const Problem problem(64, {33, 31}, microseconds(100), tree);
