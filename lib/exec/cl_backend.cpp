@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_describe.hpp"
@@ -16,7 +17,8 @@ namespace {
 // pinned memory), after which ordinary writes from that pointer run at the link's full rate, from any context.
 class ClPinned final : public PinnedMemory {
  public:
-  ClPinned(const ClDevice& device, std::span<const std::byte> memory) : queue_(device.upload_queue()) {
+  ClPinned(const ClDevice& device, std::span<const std::byte> memory, std::shared_ptr<PinnedRanges> known)
+      : queue_(device.upload_queue()), memory_(memory), known_(std::move(known)) {
     // A driver may refuse one buffer over everything; pieces of a quarter of the largest allocation are taken by all.
     const std::size_t piece =
         std::clamp<std::size_t>(device.facts().max_allocation / 4, std::size_t{1} << 28, std::size_t{1} << 32);
@@ -27,14 +29,18 @@ class ClPinned final : public PinnedMemory {
       void* mapped = queue_.enqueueMapBuffer(buffer, CL_TRUE, CL_MAP_READ, 0, size);
       pieces_.push_back({buffer, mapped});
     }
+    known_->add(memory_);
   }
   ~ClPinned() override {
+    known_->remove(memory_);
     for (auto& [buffer, mapped] : pieces_) clEnqueueUnmapMemObject(queue_(), buffer(), mapped, 0, nullptr, nullptr);
     clFinish(queue_());
   }
 
  private:
   cl::CommandQueue queue_;
+  std::span<const std::byte> memory_;
+  std::shared_ptr<PinnedRanges> known_;
   std::vector<std::pair<cl::Buffer, void*>> pieces_;
 };
 
@@ -82,7 +88,7 @@ class ClBackend final : public Backend {
 
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
     return std::make_unique<ClDevice>(device, handicap, handle(device), kernels_, is_pocl(device) ? no_cache_ : cache_,
-                                      pool_of(device));
+                                      pool_of(device), pinned_);
   }
 
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override {
@@ -91,8 +97,9 @@ class ClBackend final : public Backend {
       const auto& device = static_cast<const ClDevice&>(*open);
       if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
       try {
-        return std::make_unique<ClPinned>(device, memory);  // memory pinned by one context is fast for every other (measured)
-      } catch (const cl::Error&) {                          // transfers work unpinned too, only slower; the record shows pin = 0
+        return std::make_unique<ClPinned>(device, memory,
+                                          pinned_);  // memory pinned by one context is fast for every other (measured)
+      } catch (const cl::Error&) {                   // transfers work unpinned too, only slower; the record shows pin = 0
         return nullptr;
       }
     }
@@ -145,6 +152,7 @@ class ClBackend final : public Backend {
   const ClProgramCache no_cache_{{}};
   std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;
+  std::shared_ptr<PinnedRanges> pinned_ = std::make_shared<PinnedRanges>();
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ cl_int status_of(const cl::Event& event) { return event.getInfo<CL_EVENT_COMMAND
 }  // namespace
 
 ClDevice::ClDevice(const Device& facts, const Handicap& handicap, cl::Device device, std::span<const EmbeddedText> kernels,
-                   const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool)
+                   const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool, std::shared_ptr<const PinnedRanges> pinned)
     : OpenDevice(handicap),
       facts_(limited(facts, handicap)),
       traits_(traits_of(facts_)),
@@ -32,7 +32,7 @@ ClDevice::ClDevice(const Device& facts, const Handicap& handicap, cl::Device dev
     probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
     // A CPU's cores may be wanted by others while a queue is held, and a hold of PoCL is microseconds late.
     if (!facts_.is_cpu() && handicap.slows_always()) slow_down_.may_spin(context_, queues_[1], program(ClSpin::kFile, {}));
-    if (!facts_.is_cpu() && !facts_.host_unified_memory) staging_ = ClStaging(context_, queues_[0]);
+    if (!facts_.is_cpu() && !facts_.host_unified_memory) staging_ = ClStaging(context_, queues_[0], std::move(pinned));
   } catch (const cl::Error& error) {
     throw cl_failure("cannot open " + facts_.id + " " + facts_.name, error.err());
   }
@@ -144,7 +144,7 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
   if (from.empty()) return;
   try {
     cl::Event event;
-    if (const auto staged = staging_.take(from.size()); !staged.empty()) {
+    if (const auto staged = staging_.take(from); !staged.empty()) {
       std::copy(from.begin(), from.end(), staged.begin());
       from = staged;
     }
@@ -180,7 +180,7 @@ void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   try {
     slow_down();
     cl::Event event;
-    if (const auto staged = staging_.take(to.size()); !staged.empty()) {
+    if (const auto staged = staging_.take(to); !staged.empty()) {
       batches_.back().staged.push_back({staged.data(), to});
       to = staged;
     }

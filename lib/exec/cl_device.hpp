@@ -26,7 +26,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
  public:
   // `kernels` and `cache` must outlive the device. Throws Error(device).
   ClDevice(const Device& facts, const Handicap& handicap, cl::Device device, std::span<const EmbeddedText> kernels,
-           const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool);
+           const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool, std::shared_ptr<const PinnedRanges> pinned);
   ~ClDevice() override;
 
   DeviceResources& resources() override { return *this; }

@@ -5,7 +5,8 @@
 
 namespace mgpu {
 
-ClStaging::ClStaging(const cl::Context& context, const cl::CommandQueue& queue) : queue_(queue) {
+ClStaging::ClStaging(const cl::Context& context, const cl::CommandQueue& queue, std::shared_ptr<const PinnedRanges> pinned)
+    : queue_(queue), pinned_(std::move(pinned)) {
   buffer_ = cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, kSize);
   memory_ = static_cast<std::byte*>(queue_.enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, kSize));
 }
@@ -14,6 +15,7 @@ ClStaging::ClStaging(ClStaging&& other) noexcept { *this = std::move(other); }
 
 ClStaging& ClStaging::operator=(ClStaging&& other) noexcept {
   std::swap(queue_, other.queue_);
+  std::swap(pinned_, other.pinned_);
   std::swap(buffer_, other.buffer_);
   std::swap(memory_, other.memory_);
   std::swap(used_, other.used_);
@@ -26,11 +28,11 @@ ClStaging::~ClStaging() {
   clFinish(queue_());
 }
 
-std::span<std::byte> ClStaging::take(std::size_t size) {
+std::span<std::byte> ClStaging::take(std::span<const std::byte> memory) {
   constexpr std::size_t line = 64;
-  const std::size_t rounded = (size + line - 1) / line * line;
-  if (memory_ == nullptr || size > largest || used_ + rounded > kSize) return {};
-  const std::span<std::byte> taken(memory_ + used_, size);
+  const std::size_t rounded = (memory.size() + line - 1) / line * line;
+  if (memory_ == nullptr || memory.size() > kLargest || used_ + rounded > kSize || pinned_->hold(memory)) return {};
+  const std::span<std::byte> taken(memory_ + used_, memory.size());
   used_ += rounded;
   return taken;
 }

@@ -5,32 +5,33 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "lib/exec/cl_common.hpp"
+#include "lib/exec/pinned_ranges.hpp"
 
 namespace mgpu {
 
 class ClStaging {
  public:
-  // Larger transfers go straight: their memory is pinned in place by whoever owns it, or they are not worth it.
-  static constexpr std::size_t largest = std::size_t{1} << 18;
-
   ClStaging() = default;  // holds nothing: every take() fails
-  // Throws cl::Error.
-  ClStaging(const cl::Context& context, const cl::CommandQueue& queue);
+  // `pinned`: the memory that needs no such detour. Throws cl::Error.
+  ClStaging(const cl::Context& context, const cl::CommandQueue& queue, std::shared_ptr<const PinnedRanges> pinned);
   ClStaging(ClStaging&& other) noexcept;
   ClStaging& operator=(ClStaging&& other) noexcept;
   ~ClStaging();
 
-  // `size` bytes that stay the caller's until release(); empty when they are too many or none are free.
-  std::span<std::byte> take(std::size_t size);
+  // As many bytes as `memory` has, that stay the caller's until release(). Empty where the transfer should go straight: from or to
+  // pinned memory (to copy 256 KiB takes a host thread 26 us), of more than is worth it, or when none are free.
+  std::span<std::byte> take(std::span<const std::byte> memory);
   // What was taken since the last release, all of it: nothing that uses it is under way any more.
   void release() { used_ = 0; }
 
  private:
-  static constexpr std::size_t kSize = std::size_t{1} << 20;
+  static constexpr std::size_t kSize = std::size_t{1} << 20, kLargest = std::size_t{1} << 18;
   cl::CommandQueue queue_;
+  std::shared_ptr<const PinnedRanges> pinned_;
   cl::Buffer buffer_;
   std::byte* memory_ = nullptr;
   std::size_t used_ = 0;

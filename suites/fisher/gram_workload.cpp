@@ -27,9 +27,10 @@ constexpr std::uint64_t merged_at_once = 4096;  // elements: a few levels of the
 
 std::uint64_t merged_chunks(std::uint64_t triangle) { return (triangle + merged_at_once - 1) / merged_at_once; }
 
-// One for each 64 chunks, 2 MB of two partials: starting a thread takes as long as adding those.
+// One for each eight chunks, 40 us or so of two partials: about what waking threads takes.
 unsigned merge_threads(std::uint64_t triangle, unsigned host_threads) {
-  return static_cast<unsigned>(std::min<std::uint64_t>(host_threads, 1 + merged_chunks(triangle) / 64));
+  constexpr std::uint64_t kMost = 32;
+  return static_cast<unsigned>(std::min<std::uint64_t>({host_threads, kMost, 1 + merged_chunks(triangle) / 8}));
 }
 
 Bytes landing_bytes(const Problem& problem) { return pinned_landings(problem) * problem.triangle() * sizeof(double); }
@@ -66,7 +67,8 @@ GramWorkload::GramWorkload(const SuiteParams& params)
       shape_(shape_of(problem_, blocks_)),
       reference_(problem_, data_, params.host_threads),
       partials_(blocks_.items),
-      merged_(problem_.triangle()) {}
+      merged_(problem_.triangle()),
+      merging_(merge_threads(problem_.triangle(), params.host_threads)) {}
 
 Bytes GramWorkload::host_bytes(const Problem& problem) {
   return HostData::bytes(problem, landing_bytes(problem)) + 4 * problem.dim * problem.dim * sizeof(double) +
@@ -150,7 +152,7 @@ void GramWorkload::merge() {
   }
   const block_tree::TreeNode root{partials_.root_level(), 0};
   const auto points = static_cast<double>(blocks_.rows);
-  parallel_for(merged_chunks(triangle), merge_threads(triangle, host_threads_), [&](std::uint64_t chunk) {
+  merging_.for_each(merged_chunks(triangle), [&](std::uint64_t chunk) {
     const std::uint64_t first = chunk * merged_at_once;
     const std::span<double> out = std::span(merged_).subspan(first, std::min(merged_at_once, triangle - first));
     combine(root, first, out);
@@ -159,15 +161,14 @@ void GramWorkload::merge() {
   result_ = merged_;
 }
 
-// Each node that a device leaves is one more partial to read, after it was brought here at about 50 GB/s, for two devices at once;
-// and the sum is written. A thread reads 6.6 GB/s, more than ten no more, and starting others takes 0.14 ms: amid what hosts of
-// H200 showed, where 20 partials of 1024 parameters took 3.4 ms and more.
+// Each node that a device leaves is one more partial to read, after it was brought here at about 50 GB/s, for two devices at once.
+// One thread reads 6.6 GB/s, t of them that times t^0.8: of 18 partials of 1024 parameters 3 threads read 14 GB/s, 12 of them 35,
+// 16 of them 53 and 32 of them 90 on a host of H200 whose memory was slow (64 Xeon cores), and 3 threads 24 on another.
 MergeEstimate GramWorkload::merge_estimate() const {
   const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
-  const Nanos once = from_seconds(bytes / (6.6e9 * std::min(threads, 10u)));
-  const Nanos start = std::chrono::microseconds(threads > 1 ? 150 : 10);
-  return {start + once, once + from_seconds(bytes / 100e9), true};
+  const Nanos waking = std::chrono::microseconds(threads > 1 ? 30 : 10);
+  return {waking, from_seconds(bytes / (6.6e9 * std::pow(threads, 0.8)) + bytes / 100e9), true};
 }
 
 // All of F. NaN and zero in one form each: which one a sum has depends on who adds.

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 
+#include "lib/workload/thread_team.hpp"
 #include "suites/common/block_tree.hpp"
 #include "suites/fisher/demand.hpp"
 #include "suites/fisher/gram_reference.hpp"
@@ -61,6 +62,7 @@ class GramWorkload : public Workload {
   std::deque<std::vector<double>> more_landings_;  // beyond those of data_: not pinned
   std::vector<double> merged_;
   std::span<const double> result_;  // merged_, or the one partial that is all
+  ThreadTeam merging_;
 };
 
 }  // namespace mgpu::fisher

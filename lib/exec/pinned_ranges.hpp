@@ -1,0 +1,39 @@
+// Which host memory is pinned at the moment, by whichever device. For several threads.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace mgpu {
+
+class PinnedRanges {
+ public:
+  void add(std::span<const std::byte> range) {
+    const std::scoped_lock lock(mutex_);
+    ranges_.push_back(range);
+  }
+  // One that was added, once.
+  void remove(std::span<const std::byte> range) {
+    const std::scoped_lock lock(mutex_);
+    const auto same = [&](const auto& r) { return r.data() == range.data() && r.size() == range.size(); };
+    if (const auto at = std::find_if(ranges_.begin(), ranges_.end(), same); at != ranges_.end()) ranges_.erase(at);
+  }
+  // All of it, by one of the ranges.
+  bool hold(std::span<const std::byte> memory) const {
+    const std::less_equal<const std::byte*> up_to;  // of pointers into different objects, too
+    const std::scoped_lock lock(mutex_);
+    return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
+      return up_to(range.data(), memory.data()) && up_to(memory.data() + memory.size(), range.data() + range.size());
+    });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::span<const std::byte>> ranges_;
+};
+
+}  // namespace mgpu
