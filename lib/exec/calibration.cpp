@@ -1,94 +1,21 @@
-// See the header. Kernels are timed by the device's own stamps; transfers and launches by the host's clock, as a caller meets them.
+// A device alone; see the header. Kernels are timed by the device's own stamps; transfers and launches by the host's clock, as a
+// caller meets them.
 #include "lib/exec/calibration.hpp"
 
 #include <algorithm>
-#include <barrier>
 #include <bit>
-#include <exception>
 #include <functional>
 #include <string>
-#include <thread>
 
-#include "lib/base/error.hpp"
 #include "lib/base/stats.hpp"
-#include "lib/workload/pages.hpp"
-#include "lib/workload/parallel_for.hpp"
+#include "lib/exec/calibration_parts.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr Nanos kPatience = std::chrono::seconds(20);
 constexpr Nanos kLongEnough = std::chrono::milliseconds(2);  // of a kernel: a launch is 0.3 % of it, a time slice of Linux 4 ms
-// Tries go on for this long, and are never fewer. Cores are shared with other processes, and longer with them.
-constexpr Nanos kSampled = std::chrono::milliseconds(20), kSampledCpu = std::chrono::milliseconds(120);
-constexpr unsigned kLeastTries = 5;
-constexpr Nanos kWakeUp = std::chrono::milliseconds(60);  // a GPU that idled needs some milliseconds to reach its clock
+constexpr Nanos kWakeUp = std::chrono::milliseconds(60);     // a GPU that idled needs some milliseconds to reach its clock
 constexpr unsigned kLaunches = 50, kTogether = 200;
-
-// Of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency. On CPUs 6 ms at 5 GB/s, not much more than a time slice.
-Bytes piece_for(const DeviceTraits& traits) { return std::min(Bytes{traits.cpu ? 32u : 64u} << 20, traits.max_allocation); }
-// Polls until the batch is complete. `gently`: with pauses, as a CPU device needs its cores for its kernels.
-void wait_for(Backend& backend, OpenDevice& device, BatchId batch, bool gently) {
-  const Nanos begin = backend.now();
-  while (!device.complete(batch)) {
-    const bool never = backend.is_virtual() && !backend.advance(std::nullopt);
-    if (never || backend.now() - begin > kPatience)
-      throw Error(ErrorKind::timeout, "the device did not answer while it was calibrated");
-    if (backend.is_virtual()) continue;
-    if (gently)
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    else
-      std::this_thread::yield();
-  }
-}
-
-// What commands may be using: freed by clear() or at the end, but kept for ever when the device no longer answers, as releasing it
-// can block and the device may still write to it.
-class Holdings {
- public:
-  Holdings() = default;
-  Holdings(const Holdings&) = delete;
-  Holdings& operator=(const Holdings&) = delete;
-  ~Holdings() {
-    if (!lost_) return;
-    static auto& kept = *new std::vector<std::vector<std::shared_ptr<void>>>;  // one session's thread calibrates
-    kept.push_back(std::move(held_));
-  }
-  template <class T>
-  T& add(std::unique_ptr<T> object) {
-    T& held = *object;
-    held_.push_back(std::shared_ptr<T>(std::move(object)));
-    return held;
-  }
-  void clear() { held_.clear(); }
-  void keep_if(const Error& error) { lost_ |= error.kind() == ErrorKind::timeout; }
-
- private:
-  std::vector<std::shared_ptr<void>> held_;
-  bool lost_ = false;
-};
-
-// Memory for transfers, written as workloads write theirs, by all threads of the host: where there are several memories, each thread
-// gets pages of its own. Pinned for `devices` when asked for, where that is of use.
-class HostMemory {
- public:
-  HostMemory(Backend& backend, Bytes size, std::span<OpenDevice* const> devices, bool pinned)
-      : pages_(size, "transfers"), bytes_(pages_.data(), size) {
-    constexpr Bytes at_once = Bytes{1} << 20;
-    parallel_for((size + at_once - 1) / at_once, std::thread::hardware_concurrency(), [&](std::uint64_t chunk) {
-      const auto mine = bytes_.subspan(chunk * at_once);
-      std::fill_n(mine.begin(), std::min<Bytes>(at_once, mine.size()), std::byte{1});
-    });
-    if (pinned) pin_ = backend.pin(bytes_, devices);
-  }
-  bool pinned() const { return pin_ != nullptr; }
-  std::span<std::byte> bytes() { return bytes_; }
-
- private:
-  Pages pages_;
-  std::span<std::byte> bytes_;
-  std::unique_ptr<PinnedMemory> pin_;  // after what it pins: undone first
-};
 
 class DeviceCalibration {
  public:
@@ -139,7 +66,7 @@ class DeviceCalibration {
   double device_seconds(const std::function<void()>& enqueue) {
     enqueue();
     const BatchId batch = device_.submit();
-    wait_for(backend_, device_, batch, traits_.cpu);
+    wait_patiently(backend_, device_, batch, traits_.cpu);
     const DeviceSpan span = device_.span(batch);
     device_.take(batch);
     return static_cast<double>(span.ended - span.started) * 1e-9;
@@ -149,7 +76,7 @@ class DeviceCalibration {
     const Nanos begin = backend_.now();
     enqueue();
     const BatchId batch = device_.submit();
-    wait_for(backend_, device_, batch, false);
+    wait_patiently(backend_, device_, batch, false);
     const Nanos spent = backend_.now() - begin;
     device_.take(batch);
     return spent;
@@ -238,7 +165,7 @@ class DeviceCalibration {
   }
 
   void transfers(Capability& measured) {
-    const Bytes piece = piece_for(traits_);
+    const Bytes piece = transfer_piece(traits_);
     Buffer& there = buffer(piece);
     OpenDevice* const mine[] = {&device_};
     HostMemory& pageable = holdings_.add(std::make_unique<HostMemory>(backend_, piece, mine, false));
@@ -277,130 +204,8 @@ class DeviceCalibration {
   Holdings holdings_;
 };
 
-class LinkCalibration {
- public:
-  LinkCalibration(Backend& backend, std::span<OpenDevice* const> devices) : backend_(backend), devices_(devices) {}
-
-  LinkCapability measure() {
-    piece_ = piece_for(devices_.front()->resources().traits());
-    for (OpenDevice* device : devices_) piece_ = std::min(piece_, piece_for(device->resources().traits()));
-    for (OpenDevice* device : devices_) buffers_.push_back(&holdings_.add(device->resources().allocate(piece_)));
-    memory_ = &holdings_.add(std::make_unique<HostMemory>(backend_, piece_ * devices_.size(), devices_, true));
-    try {
-      LinkRate up = by_count(true);
-      return {{}, std::move(up), by_count(false)};
-    } catch (const Error& error) {
-      holdings_.keep_if(error);
-      throw;
-    }
-  }
-
- private:
-  static constexpr unsigned kPieces = 4;  // per device and try: its start and end are a small part of it
-  struct Span {
-    Nanos begin{}, end{};
-    std::exception_ptr failure;
-  };
-
-  bool any_cpu() const {
-    return std::any_of(devices_.begin(), devices_.end(), [](OpenDevice* d) { return d->resources().traits().cpu; });
-  }
-
-  // Of the first two, three and so on to all of them; one is limited by its own link only. CPUs copy with their cores, so that only
-  // all of them at once say something.
-  LinkRate by_count(bool up) {
-    const std::size_t all = devices_.size();
-    if (any_cpu() || all < 3) return rate(up, all);
-    std::vector<double> rates(all);
-    for (std::size_t count = 2; count <= all; ++count) rates[count - 1] = rate(up, count);
-    rates[0] = rates[1];
-    return LinkRate(std::move(rates));
-  }
-
-  double rate(bool up, std::size_t count) {
-    together(up, count);                                                                  // first uses allocate and map
-    const Nanos begin = backend_.now(), enough = any_cpu() ? 2 * kSampledCpu : kSampled;  // cores are disturbed more often
-    Nanos least = together(up, count);
-    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries)
-      least = std::min(least, together(up, count));
-    return static_cast<double>(piece_ * kPieces * count) / std::max(seconds(least), 1e-9);
-  }
-
-  BatchId enqueue(std::size_t index, bool up) {
-    Stream& stream = devices_[index]->stream();
-    const auto mine = memory_->bytes().subspan(index * piece_, piece_);
-    for (unsigned i = 0; i < kPieces; ++i) {
-      if (up)
-        stream.upload(*buffers_[index], 0, mine);
-      else
-        stream.download(*buffers_[index], 0, mine);
-    }
-    return devices_[index]->submit();
-  }
-
-  // From the first begin to the last end of the copies of the first `count` devices.
-  Nanos together(bool up, std::size_t count) {
-    std::vector<Span> spans(count);
-    if (backend_.is_virtual())
-      on_one_thread(up, spans);
-    else
-      on_threads(up, spans);
-    Nanos begin = spans.front().begin, end{};
-    for (const Span& span : spans) {
-      if (span.failure) std::rethrow_exception(span.failure);
-      begin = std::min(begin, span.begin);
-      end = std::max(end, span.end);
-    }
-    return end - begin;
-  }
-
-  void on_one_thread(bool up, std::vector<Span>& spans) {
-    std::vector<BatchId> batches;
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      spans[i].begin = backend_.now();
-      batches.push_back(enqueue(i, up));
-    }
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      wait_for(backend_, *devices_[i], batches[i], false);
-      spans[i].end = backend_.now();
-      devices_[i]->take(batches[i]);
-    }
-  }
-
-  void on_threads(bool up, std::vector<Span>& spans) {
-    std::barrier start(static_cast<std::ptrdiff_t>(spans.size()));
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      threads.emplace_back([&, i] {
-        Span& mine = spans[i];
-        start.arrive_and_wait();
-        mine.begin = backend_.now();
-        try {
-          const BatchId batch = enqueue(i, up);
-          wait_for(backend_, *devices_[i], batch, devices_[i]->resources().traits().cpu);
-          mine.end = backend_.now();
-          devices_[i]->take(batch);
-        } catch (...) {
-          mine.failure = std::current_exception();
-        }
-      });
-    }
-  }
-
-  Backend& backend_;
-  std::span<OpenDevice* const> devices_;
-  Bytes piece_ = 0;  // the same for all
-  Holdings holdings_;
-  std::vector<Buffer*> buffers_;
-  HostMemory* memory_ = nullptr;
-};
-
 }  // namespace
 
 Capability measure_capability(Backend& backend, OpenDevice& device) { return DeviceCalibration(backend, device).measure(); }
-
-LinkCapability measure_link(Backend& backend, std::span<OpenDevice* const> devices) {
-  return LinkCalibration(backend, devices).measure();
-}
 
 }  // namespace mgpu

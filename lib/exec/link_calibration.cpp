@@ -1,0 +1,137 @@
+// All devices, and fewer, moving data at once; see the header.
+#include <algorithm>
+#include <barrier>
+#include <exception>
+#include <thread>
+
+#include "lib/exec/calibration.hpp"
+#include "lib/exec/calibration_parts.hpp"
+
+namespace mgpu {
+namespace {
+
+class LinkCalibration {
+ public:
+  LinkCalibration(Backend& backend, std::span<OpenDevice* const> devices) : backend_(backend), devices_(devices) {}
+
+  LinkCapability measure() {
+    piece_ = transfer_piece(devices_.front()->resources().traits());
+    for (OpenDevice* device : devices_) piece_ = std::min(piece_, transfer_piece(device->resources().traits()));
+    for (OpenDevice* device : devices_) buffers_.push_back(&holdings_.add(device->resources().allocate(piece_)));
+    memory_ = &holdings_.add(std::make_unique<HostMemory>(backend_, piece_ * devices_.size(), devices_, true));
+    try {
+      LinkRate up = by_count(true);
+      return {{}, std::move(up), by_count(false)};
+    } catch (const Error& error) {
+      holdings_.keep_if(error);
+      throw;
+    }
+  }
+
+ private:
+  static constexpr unsigned kPieces = 4;  // per device and try: its start and end are a small part of it
+  struct Span {
+    Nanos begin{}, end{};
+    std::exception_ptr failure;
+  };
+
+  bool any_cpu() const {
+    return std::any_of(devices_.begin(), devices_.end(), [](OpenDevice* d) { return d->resources().traits().cpu; });
+  }
+
+  // Of the first two, three and so on to all of them; one is limited by its own link only. CPUs copy with their cores, so that only
+  // all of them at once say something.
+  LinkRate by_count(bool up) {
+    const std::size_t all = devices_.size();
+    if (any_cpu() || all < 3) return rate(up, all);
+    std::vector<double> rates(all);
+    for (std::size_t count = 2; count <= all; ++count) rates[count - 1] = rate(up, count);
+    rates[0] = rates[1];
+    return LinkRate(std::move(rates));
+  }
+
+  double rate(bool up, std::size_t count) {
+    together(up, count);                                                                  // first uses allocate and map
+    const Nanos begin = backend_.now(), enough = any_cpu() ? 2 * kSampledCpu : kSampled;  // cores are disturbed more often
+    Nanos least = together(up, count);
+    for (unsigned tries = 1; tries < kLeastTries || backend_.now() - begin < enough; ++tries)
+      least = std::min(least, together(up, count));
+    return static_cast<double>(piece_ * kPieces * count) / std::max(seconds(least), 1e-9);
+  }
+
+  BatchId enqueue(std::size_t index, bool up) {
+    Stream& stream = devices_[index]->stream();
+    const auto mine = memory_->bytes().subspan(index * piece_, piece_);
+    for (unsigned i = 0; i < kPieces; ++i) {
+      if (up)
+        stream.upload(*buffers_[index], 0, mine);
+      else
+        stream.download(*buffers_[index], 0, mine);
+    }
+    return devices_[index]->submit();
+  }
+
+  // From the first begin to the last end of the copies of the first `count` devices.
+  Nanos together(bool up, std::size_t count) {
+    std::vector<Span> spans(count);
+    if (backend_.is_virtual())
+      on_one_thread(up, spans);
+    else
+      on_threads(up, spans);
+    Nanos begin = spans.front().begin, end{};
+    for (const Span& span : spans) {
+      if (span.failure) std::rethrow_exception(span.failure);
+      begin = std::min(begin, span.begin);
+      end = std::max(end, span.end);
+    }
+    return end - begin;
+  }
+
+  void on_one_thread(bool up, std::vector<Span>& spans) {
+    std::vector<BatchId> batches;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      spans[i].begin = backend_.now();
+      batches.push_back(enqueue(i, up));
+    }
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      wait_patiently(backend_, *devices_[i], batches[i], false);
+      spans[i].end = backend_.now();
+      devices_[i]->take(batches[i]);
+    }
+  }
+
+  void on_threads(bool up, std::vector<Span>& spans) {
+    std::barrier start(static_cast<std::ptrdiff_t>(spans.size()));
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      threads.emplace_back([&, i] {
+        Span& mine = spans[i];
+        start.arrive_and_wait();
+        mine.begin = backend_.now();
+        try {
+          const BatchId batch = enqueue(i, up);
+          wait_patiently(backend_, *devices_[i], batch, devices_[i]->resources().traits().cpu);
+          mine.end = backend_.now();
+          devices_[i]->take(batch);
+        } catch (...) {
+          mine.failure = std::current_exception();
+        }
+      });
+    }
+  }
+
+  Backend& backend_;
+  std::span<OpenDevice* const> devices_;
+  Bytes piece_ = 0;  // the same for all
+  Holdings holdings_;
+  std::vector<Buffer*> buffers_;
+  HostMemory* memory_ = nullptr;
+};
+
+}  // namespace
+
+LinkCapability measure_link(Backend& backend, std::span<OpenDevice* const> devices) {
+  return LinkCalibration(backend, devices).measure();
+}
+
+}  // namespace mgpu
