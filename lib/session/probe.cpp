@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "lib/base/stats.hpp"
+#include "lib/session/probe_reading.hpp"
 
 namespace mgpu {
 namespace {
@@ -72,76 +73,6 @@ class ProbeSource final : public SliceSource {
   Items items_, slice_, pieces_, places_;
   std::vector<State> devices_;
 };
-
-struct Extent {
-  std::uint64_t begin = std::numeric_limits<std::uint64_t>::max(), end = 0;
-  Nanos length() const { return end > begin ? Nanos{static_cast<std::int64_t>(end - begin)} : Nanos{}; }
-};
-
-Extent extent_of(const RawBatch& batch, CommandKind kind) {
-  Extent extent;
-  for (const RawCommand& command : batch.commands) {
-    if (command.kind == kind) extent = {std::min(extent.begin, command.started), std::max(extent.end, command.ended)};
-  }
-  return extent;
-}
-
-// One execution: the time of each queue of each device, and the rest of the sample.
-struct Execution {
-  std::vector<std::array<Nanos, 3>> stages;   // of the first slice, by CommandKind
-  std::vector<std::array<Bytes, 3>> bytes;    // likewise
-  std::vector<std::array<Nanos, 3>> copying;  // of all slices, command by command
-  std::vector<std::array<Bytes, 3>> copied;   // likewise
-  std::vector<std::vector<Nanos>> kernels;    // of the first slice, one by one
-  std::vector<Nanos> crowded;                 // kernels of the second slice, in all: others are copied meanwhile
-  Nanos replicated{};                         // uploads before it, on the device that took longest
-  Nanos rest{};                 // of the sample, beyond the stages of the longest first slice: waits between them, too
-  std::vector<Nanos> finished;  // its last slice, as the host saw it
-  Nanos afterwards{};           // what the sample took once all slices had finished
-};
-
-Execution read(const RawSample& sample, std::size_t devices) {
-  Execution execution;
-  execution.stages.resize(devices);
-  execution.bytes.resize(devices);
-  execution.copying.resize(devices);
-  execution.copied.resize(devices);
-  execution.kernels.resize(devices);
-  execution.crowded.resize(devices);
-  execution.finished.resize(devices);
-  Nanos longest{};
-  for (const RawBatch& batch : sample.batches) {
-    if (batch.slice == kPrepare)
-      execution.replicated = std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
-    if (batch.slice == 1) execution.crowded[batch.device.value] = kernels_of(batch);
-    if (batch.slice < 0) continue;
-    for (const RawCommand& command : batch.commands) {
-      const auto kind = static_cast<std::size_t>(command.kind);
-      execution.copying[batch.device.value][kind] += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
-      execution.copied[batch.device.value][kind] += command.bytes;
-    }
-    if (batch.slice != 0) continue;
-    Nanos all{};
-    for (const CommandKind kind : {CommandKind::upload, CommandKind::compute, CommandKind::download}) {
-      Nanos& stage = execution.stages[batch.device.value][static_cast<std::size_t>(kind)];
-      stage = kind == CommandKind::compute ? kernels_of(batch) : extent_of(batch, kind).length();
-      all += stage;
-    }
-    for (const RawCommand& command : batch.commands) {
-      execution.bytes[batch.device.value][static_cast<std::size_t>(command.kind)] += command.bytes;
-      if (command.kind == CommandKind::compute)
-        execution.kernels[batch.device.value].push_back(Nanos{static_cast<std::int64_t>(command.ended - command.started)});
-    }
-    longest = std::max(longest, all);
-  }
-  for (const SliceRecord& slice : sample.slices) {
-    Nanos& finished = execution.finished[slice.device.value];
-    finished = std::max(finished, slice.finished - sample.begin);
-  }
-  execution.afterwards = sample.makespan() - *std::max_element(execution.finished.begin(), execution.finished.end());
-  execution.rest = std::max(Nanos{}, sample.makespan() - longest);
-  return execution;
-}
 
 Nanos median_of(const std::vector<Execution>& executions, const std::function<Nanos(const Execution&)>& what) {
   std::vector<Nanos> times;
@@ -208,23 +139,6 @@ Nanos least_of(const SmallSlices& slices, Items piece) {
 
 }  // namespace
 
-Nanos kernels_of(const RawBatch& batch) {
-  std::vector<const RawCommand*> kernels;
-  for (const RawCommand& command : batch.commands) {
-    if (command.kind == CommandKind::compute) kernels.push_back(&command);
-  }
-  std::sort(kernels.begin(), kernels.end(), [](const auto* a, const auto* b) { return a->started < b->started; });
-  const std::uint64_t uploaded = extent_of(batch, CommandKind::upload).end;
-  Extent all;
-  std::uint64_t waited = 0;
-  for (const RawCommand* kernel : kernels) {
-    const std::uint64_t until = std::min(kernel->started, uploaded);
-    if (all.end > 0 && until > all.end) waited += until - all.end;
-    all = {std::min(all.begin, kernel->started), std::max(all.end, kernel->ended)};
-  }
-  return all.length() - Nanos{static_cast<std::int64_t>(waited)};
-}
-
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s) {
   if (at_large <= Nanos{} || large == 0) return {};
   const double longer = seconds(at_large), shorter = seconds(at_small);
@@ -280,10 +194,11 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
         probe.faults = sample.faults;
         return probe;
       }
-      seen[which].push_back(read(sample, members.size()));
+      seen[which].push_back(read_execution(sample, members.size()));
     }
   }
   probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
+  probe.late = median_of(seen[at_large], [](const Execution& execution) { return execution.late; });
   const auto& of_small = seen[at_small].empty() ? seen[at_large] : seen[at_small];
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto time_of = [&](const std::vector<Execution>& executions, CommandKind kind) {
@@ -335,11 +250,25 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   return probe;
 }
 
+namespace {
+
+// What a device's first slice of a case is longer than the probe's, on its own link.
+Nanos longer_than_probe(const Probe& probe, const ProbedDevice& device, const ItemCost& cost, Mode mode, const Share& share) {
+  const auto more = [&](Items items) { return std::max(0.0, static_cast<double>(items) - static_cast<double>(probe.items)); };
+  double longer = more(share.items) * device.compute.per_item_s;
+  const Items piece = share.piece > 0 ? std::min(share.items, share.piece) : share.items;
+  if (mode != Mode::resident) longer += more(piece) * cost.in_bytes * device.upload.per_item_s;
+  return from_seconds(longer);
+}
+
+}  // namespace
+
 DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, const Share& share) {
   DeviceEstimate estimate;
   if (index >= probe.devices.size()) return estimate;
   const ProbedDevice& device = probe.devices[index];
-  estimate.fixed = probe.fixed;
+  const Nanos hidden = share.cores > 0 ? Nanos{} : std::min(probe.late, longer_than_probe(probe, device, cost, mode, share));
+  const Nanos fixed = probe.fixed - hidden;
   double per_item = device.compute.per_item_s;
   const bool copies_with_cores = share.cores > 0;
   if (mode == Mode::resident || copies_with_cores) {
@@ -353,12 +282,12 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
       estimate.least = device.kernels.at_large;
     }
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
-    const Nanos once = probe.fixed + device.upload.fixed + compute + device.download.fixed;  // the launch of the only slice, too
+    const Nanos once = fixed + device.upload.fixed + compute + device.download.fixed;  // the launch of the only slice, too
     estimate.fixed = std::max(Nanos{}, once - device.next_slice);
     estimate.spared = std::max(Nanos{}, device.next_slice - once);
   } else {
     const auto bytes_per_s = [](const StageCost& copy) { return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0; };
-    estimate.fixed = std::max(Nanos{}, probe.fixed - probe.replicated);  // whoever predicts counts that by its bytes
+    estimate.fixed = std::max(Nanos{}, fixed - probe.replicated);  // whoever predicts counts that by its bytes
     const SmallSlices& small = device.kernels;
     const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
     estimate.launch = small.crowding + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});

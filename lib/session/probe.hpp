@@ -36,6 +36,7 @@ struct ProbedDevice {
 struct Probe {
   std::vector<ProbedDevice> devices;  // in the order of the members; empty when a device failed
   Nanos fixed{};       // of a sample, beyond the queues of its one slice: waking up, first submit, replicated inputs, collect
+  Nanos late{};        // of that: waiting for the host to enqueue, which slices that take longer hide
   Nanos replicated{};  // of that: uploads before the first slice, on the device that took longest
   Items items = 0;     // that each device was given at most
   std::vector<DeviceFault> faults;
@@ -61,10 +62,6 @@ struct ProbeSize {
 // 60 ms are spent (240 for several with a CPU), medians of each. k is what `size` says, but at least one granule. Blocks.
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
                 std::optional<Nanos> timeout);
-
-// From the first kernel's start to the last one's end, without the gaps in which kernels wait for uploads of their own slice (msm
-// sorts scalars while points are on their way): behind another slice's kernels nothing is seen of those.
-Nanos kernels_of(const RawBatch& batch);
 
 // The two medians of a queue as a line. `full_per_item_s`: what an item costs on a full device, 0 when not known. That is the slope
 // unless the line is half as steep again: the device is then slower than it was. Small slices can be steeper, as they make less of

@@ -5,6 +5,7 @@
 
 #include "lib/exec/fake_backend.hpp"
 #include "lib/session/forecast.hpp"
+#include "lib/session/probe_reading.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -98,6 +99,54 @@ TEST_CASE("what kernels wait for their own uploads is no work of theirs, other g
   add(CommandKind::compute, 125, 200);
   CHECK(kernels_of(batch) == Nanos{200 - 12 - 70});
   CHECK(kernels_of({}) == Nanos{});
+}
+
+TEST_CASE("a device that waits for what is not enqueued yet is late; waiting for its own work is not") {
+  const auto at = [](CommandKind kind, std::uint64_t queued, std::uint64_t started, std::uint64_t ended) {
+    RawCommand command;
+    command.kind = kind;
+    command.queued = queued;
+    command.started = started;
+    command.ended = ended;
+    return command;
+  };
+  const DeviceIndex mine{1};
+  const RawBatch slice{mine,
+                       0,
+                       {at(CommandKind::upload, 10, 20, 30), at(CommandKind::compute, 45, 50, 60),  // 15 late
+                        at(CommandKind::compute, 70, 75, 80),                                       // part of what kernels take
+                        at(CommandKind::compute, 55, 85, 90)}};
+  const RawBatch collect{mine,
+                         kCollect,
+                         {at(CommandKind::upload, 58, 66, 68),        // in time
+                          at(CommandKind::compute, 92, 95, 100),      // 2 late
+                          at(CommandKind::download, 99, 110, 112)}};  // in time
+  const RawBatch of_another{DeviceIndex{0}, 0, {at(CommandKind::upload, 0, 1, 2), at(CommandKind::compute, 50, 51, 52)}};
+  const std::vector<RawBatch> batches{of_another, collect, slice};
+  CHECK(late_in(batches, mine) == Nanos(17));
+  CHECK(late_in(batches, {0}) == Nanos(48));
+  CHECK(late_in(batches, {2}) == Nanos{});
+}
+
+TEST_CASE("longer slices than those of a probe hide that the host is late") {
+  Probe probe;
+  probe.items = 100;
+  probe.fixed = microseconds(90);
+  probe.late = microseconds(30);
+  ProbedDevice& device = probe.devices.emplace_back();
+  device.kernels = {25, 100, microseconds(40), microseconds(50), Nanos{}, 0, Nanos{}};
+  device.compute = {Nanos{}, 50e-9};
+  device.upload = {Nanos{}, 1e-9};  // per byte
+  ItemCost cost;
+  cost.in_bytes = 10;
+  const auto fixed = [&](const Share& share, Mode mode) { return estimate_of(probe, 0, cost, mode, share).fixed; };
+  CHECK(fixed({}, Mode::end_to_end) == microseconds(90));           // how many items is not known
+  CHECK(fixed({0, 100, 0}, Mode::end_to_end) == microseconds(90));  // as many
+  CHECK(fixed({0, 200, 0}, Mode::end_to_end) == microseconds(84));  // 5 us of kernels and 1 us of copies longer
+  CHECK(fixed({0, 200, 150}, Mode::end_to_end) == microseconds(90) - Nanos(5500));
+  CHECK(fixed({0, 200, 0}, Mode::resident) == microseconds(85));
+  CHECK(fixed({0, 5000, 0}, Mode::end_to_end) == microseconds(60));  // no more than it was late
+  CHECK(fixed({2, 5000, 0}, Mode::end_to_end) == microseconds(90));  // host threads of a CPU share its cores
 }
 
 TEST_CASE("short slices of a CPU are not believed, long ones are") {
