@@ -129,12 +129,30 @@ double seen_of_copies(double up_s, double down_s, const Share& share) {
   return seen + (up_s + down_s - seen) / share.cores;
 }
 
+// How often `few` are doubled to be `many`; 0 where they are no more.
+double doublings(Items few, Items many) {
+  return many > few && few > 0 ? std::log2(static_cast<double>(many) / static_cast<double>(few)) : 0;
+}
+
 // Of a slice of `piece` items: on the line between the two sizes, and as long as the larger beyond.
 Nanos least_of(const SmallSlices& slices, Items piece) {
   if (piece == 0 || piece >= slices.large || slices.small == slices.large) return slices.at_large;
   const double part =
       (static_cast<double>(piece) - static_cast<double>(slices.small)) / static_cast<double>(slices.large - slices.small);
   return std::max(Nanos{}, slices.at_small + from_seconds(std::max(0.0, part) * seconds(slices.at_large - slices.at_small)));
+}
+
+// What a device takes longer for its share than for the probe's items, on its own link: collecting, and copies of a first piece.
+struct Longer {
+  Nanos collecting{}, first_slice{};
+};
+
+Longer longer_than_probe(const Probe& probe, const ProbedDevice& device, const ItemCost& cost, Mode mode, const Share& share) {
+  const auto more = [&](Items items) { return std::max(0.0, static_cast<double>(items) - static_cast<double>(probe.items)); };
+  double slice = more(share.items) * device.compute.per_item_s;
+  const Items piece = share.piece > 0 ? std::min(share.items, share.piece) : share.items;
+  if (mode != Mode::resident) slice += more(piece) * cost.in_bytes * device.upload.per_item_s;
+  return {from_seconds(seconds(device.deeper) * doublings(probe.items, share.items)), from_seconds(slice)};
 }
 
 }  // namespace
@@ -223,6 +241,11 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
                              copy(CommandKind::download, known.down_per_byte_s),
                              small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
+  for (std::size_t i = 0; small < large && i < members.size(); ++i) {
+    const auto collecting = [&](const Execution& execution) { return execution.collecting[i]; };
+    const Nanos longer = median_of(seen[at_large], collecting) - median_of(seen[at_small], collecting);
+    probe.devices[i].deeper = std::max(Nanos{}, from_seconds(seconds(longer) / doublings(small, large)));
+  }
   if (!seen[in_pieces].empty()) {
     const auto more = [&](const std::function<Nanos(const Execution&)>& what) {
       return lower_quartile(seen[in_pieces], what) - lower_quartile(seen[at_large], what);
@@ -250,25 +273,15 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   return probe;
 }
 
-namespace {
-
-// What a device's first slice of a case is longer than the probe's, on its own link.
-Nanos longer_than_probe(const Probe& probe, const ProbedDevice& device, const ItemCost& cost, Mode mode, const Share& share) {
-  const auto more = [&](Items items) { return std::max(0.0, static_cast<double>(items) - static_cast<double>(probe.items)); };
-  double longer = more(share.items) * device.compute.per_item_s;
-  const Items piece = share.piece > 0 ? std::min(share.items, share.piece) : share.items;
-  if (mode != Mode::resident) longer += more(piece) * cost.in_bytes * device.upload.per_item_s;
-  return from_seconds(longer);
-}
-
-}  // namespace
-
 DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, const Share& share) {
   DeviceEstimate estimate;
   if (index >= probe.devices.size()) return estimate;
   const ProbedDevice& device = probe.devices[index];
-  const Nanos hidden = share.cores > 0 ? Nanos{} : std::min(probe.late, longer_than_probe(probe, device, cost, mode, share));
-  const Nanos fixed = probe.fixed - hidden;
+  Nanos fixed = probe.fixed;
+  if (share.cores == 0) {
+    const Longer longer = longer_than_probe(probe, device, cost, mode, share);
+    fixed += longer.collecting - std::min(probe.late, longer.first_slice + longer.collecting);
+  }
   double per_item = device.compute.per_item_s;
   const bool copies_with_cores = share.cores > 0;
   if (mode == Mode::resident || copies_with_cores) {

@@ -30,6 +30,7 @@ struct ProbedDevice {
   SmallSlices kernels = {};
   Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work, host time included; 0: not
                        // known
+  Nanos deeper{};      // what collecting takes longer for twice the items: a level more of a tree
   double up = 0, down = 0;  // bytes/s while the others copy something else; 0: copies were too short to tell
 };
 

@@ -30,11 +30,13 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
   execution.copied.resize(devices);
   execution.kernels.resize(devices);
   execution.crowded.resize(devices);
+  execution.collecting.resize(devices);
   execution.finished.resize(devices);
   Nanos longest{};
   for (const RawBatch& batch : sample.batches) {
     if (batch.slice == kPrepare)
       execution.replicated = std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
+    if (batch.slice == kCollect) execution.collecting[batch.device.value] = kernels_of(batch);
     if (batch.slice == 1) execution.crowded[batch.device.value] = kernels_of(batch);
     if (batch.slice < 0) continue;
     for (const RawCommand& command : batch.commands) {

@@ -17,6 +17,7 @@ struct Execution {
   std::vector<std::array<Bytes, 3>> copied;   // likewise
   std::vector<std::vector<Nanos>> kernels;    // of the first slice, one by one
   std::vector<Nanos> crowded;                 // kernels of the second slice, in all: others are copied meanwhile
+  std::vector<Nanos> collecting;              // kernels after all slices
   Nanos replicated{};                         // uploads before it, on the device that took longest
   Nanos rest{};                 // of the sample, beyond the stages of the longest first slice: waits between them, too
   std::vector<Nanos> finished;  // its last slice, as the host saw it

@@ -147,6 +147,10 @@ TEST_CASE("longer slices than those of a probe hide that the host is late") {
   CHECK(fixed({0, 200, 0}, Mode::resident) == microseconds(85));
   CHECK(fixed({0, 5000, 0}, Mode::end_to_end) == microseconds(60));  // no more than it was late
   CHECK(fixed({2, 5000, 0}, Mode::end_to_end) == microseconds(90));  // host threads of a CPU share its cores
+  device.deeper = microseconds(3);
+  CHECK(fixed({0, 400, 0}, Mode::resident) == microseconds(75));  // 6 us of collecting, which hide as well, and 15 of kernels
+  CHECK(fixed({0, 6400, 0}, Mode::resident) == microseconds(90 + 18 - 30));
+  CHECK(fixed({0, 50, 0}, Mode::resident) == microseconds(90));
 }
 
 TEST_CASE("short slices of a CPU are not believed, long ones are") {
