@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <vector>
 
@@ -25,14 +26,14 @@ class PinnedRanges {
   // All of it, by one of the ranges.
   bool hold(std::span<const std::byte> memory) const {
     const std::less_equal<const std::byte*> up_to;  // of pointers into different objects, too
-    const std::scoped_lock lock(mutex_);
+    const std::shared_lock lock(mutex_);
     return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
       return up_to(range.data(), memory.data()) && up_to(memory.data() + memory.size(), range.data() + range.size());
     });
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable std::shared_mutex mutex_;
   std::vector<std::span<const std::byte>> ranges_;
 };
 

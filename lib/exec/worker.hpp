@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "lib/exec/polling_mutex.hpp"
 #include "lib/exec/sample.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/workload/workload.hpp"
@@ -30,7 +31,7 @@ struct SampleRun {
   std::optional<Nanos> timeout;  // a device with work in flight that completes nothing for this long counts as hung
   bool merges = true;            // false: the partials are of a part of the items only, there is no result
 
-  std::mutex mutex;
+  PollingMutex mutex;
   std::atomic<std::uint64_t> version = 1;  // counts events after which a waiting worker should ask again; changed under the lock
   std::vector<std::uint64_t> settled;      // per member: the version at which it had nothing left to do; 0: it has
   std::vector<bool> alive;                 // per member
