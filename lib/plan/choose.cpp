@@ -189,14 +189,17 @@ class Chooser {
 class Auto final : public Strategy {
  public:
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const override {
-    const PlanChoice choice = choose_plan(request);
-    return begin_restricted(*choice.chosen.strategy, request, choice.uses, history);
+    return begin_chosen(choose_plan(request), request, history);
   }
 };
 
 }  // namespace
 
 PlanChoice choose_plan(const PlanRequest& request) { return Chooser(request).choose(); }
+
+std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request, const History& history) {
+  return begin_restricted(*choice.chosen.strategy, request, choice.uses, history);
+}
 
 const StrategyInfo& auto_strategy() {
   static const StrategyInfo info{

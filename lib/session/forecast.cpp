@@ -14,6 +14,11 @@ namespace {
 
 constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
 
+bool can_be_predicted(const Cell& cell, const Workload& workload) {
+  return workload.shape().items > 0 &&
+         std::all_of(cell.estimates.begin(), cell.estimates.end(), [](const auto& e) { return e.items_per_s > 0; });
+}
+
 }  // namespace
 
 LinkRate link_of(double together, std::vector<double> own, const LinkRate& calibrated) {
@@ -117,15 +122,26 @@ KnownCosts known_costs(const SessionDevice& device, const Capability* capability
   return costs;
 }
 
-void predict_cell(Cell& cell, const Workload& workload, Mode mode) {
-  if (workload.shape().items == 0) return;
-  if (std::any_of(cell.estimates.begin(), cell.estimates.end(), [](const auto& e) { return !(e.items_per_s > 0); })) return;
-  const PlanRequest request = request_of(cell, workload, mode);
-  const StrategyChoice& choice = strategy_of(cell);
+void choose_cell(Cell& cell, const Workload& workload, Mode mode) {
+  if (strategy_of(cell).info != &auto_strategy() || !can_be_predicted(cell, workload)) return;
   try {
-    if (choice.info == &auto_strategy()) cell.chosen = choose_plan(request);
-    const auto source = choice.info->make(choice.params)->begin(request, {});
-    cell.predicted = simulate(request, *source);
+    cell.chosen = choose_plan(request_of(cell, workload, mode));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
+  }
+}
+
+std::unique_ptr<SliceSource> begin_cell(const Cell& cell, const PlanRequest& request) {
+  if (cell.chosen) return begin_chosen(*cell.chosen, request, cell.history);
+  const StrategyChoice& choice = strategy_of(cell);
+  return choice.info->make(choice.params)->begin(request, cell.history);
+}
+
+void predict_cell(Cell& cell, const Workload& workload, Mode mode) {
+  if (!can_be_predicted(cell, workload)) return;
+  const PlanRequest request = request_of(cell, workload, mode);
+  try {
+    cell.predicted = simulate(request, *begin_cell(cell, request));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
   }

@@ -32,6 +32,12 @@ DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates);
 // Views of the cell's estimates: the cell must live as long.
 PlanRequest request_of(const Cell& cell, const Workload& workload, Mode mode);
 
+// Of `auto`: what it will run. Without a rate of every device there is no choice.
+void choose_cell(Cell& cell, const Workload& workload, Mode mode);
+
+// Of the cell's next sample: as chosen, if it was; else as its strategy begins. Throws as Strategy::begin.
+std::unique_ptr<SliceSource> begin_cell(const Cell& cell, const PlanRequest& request);
+
 // With the source that will run, before it does. Without a rate of every device there is no prediction.
 void predict_cell(Cell& cell, const Workload& workload, Mode mode);
 

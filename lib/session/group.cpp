@@ -229,7 +229,11 @@ void Group::estimate(Cell& cell, const Probe& together) {
 
 void Group::predict() {
   for (Cell& cell : result_.cells) {
-    if (!cell.closed) predict_cell(cell, workload_, mode_);
+    if (cell.closed) continue;
+    const Nanos begin = backend_.now();
+    choose_cell(cell, workload_, mode_);
+    if (cell.chosen) cell.choosing = backend_.now() - begin;
+    predict_cell(cell, workload_, mode_);
   }
 }
 
@@ -268,11 +272,10 @@ void Group::take_sample(Cell& cell, bool counts) {
   request.workload = &workload_;
   request.timeout = options_.case_timeout;
   const PlanRequest plan = request_of(cell, workload_, mode_);
-  const StrategyChoice& choice = strategy_of(cell);
   std::unique_ptr<SliceSource> source;
   const Nanos begin = backend_.now();
   try {
-    source = choice.info->make(choice.params)->begin(plan, cell.history);
+    source = begin_cell(cell, plan);
   } catch (const Error& error) {
     cell.status = Status::unsupported;
     cell.reason = error.what();
@@ -289,7 +292,7 @@ void Group::take_sample(Cell& cell, bool counts) {
   if (counts) {
     cell.history.push_back(share_of(sample, cell.count));
     cell.times.push_back(sample.makespan());
-    cell.decisions.push_back(begun + sample.decision);
+    cell.decisions.push_back(cell.choosing + begun + sample.decision);
     cell.samples.push_back(std::move(sample));
   }
   check(cell, first);

@@ -37,13 +37,14 @@ struct Cell {
   bool closed = false;  // takes no more samples
   std::vector<RawSample> samples;
   std::vector<Nanos> times;      // makespans of `samples`
-  std::vector<Nanos> decisions;  // begin and every next, of `samples`
+  std::vector<Nanos> decisions;  // choosing, begin and every next, of `samples`
   History history;
   std::vector<DeviceEstimate> estimates;  // of its devices, from probes; rates are 0 where those failed
   LinkRate link_up, link_down;
   MergeEstimate merge;
   std::optional<Simulation> predicted;  // before its first sample; none when a rate is not known
-  std::optional<PlanChoice> chosen;     // of `auto`
+  std::optional<PlanChoice> chosen;     // of `auto`, once: it knows no more before a later sample
+  Nanos choosing{};                     // what that took
   std::vector<Fault> faults;
   VerifyRecord verify;
 

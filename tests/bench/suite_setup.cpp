@@ -106,7 +106,7 @@ void SuiteSetup::begin(const StrategyChoice& strategy) {
 
 Nanos SuiteSetup::sample() {
   const PlanRequest plan = request_of(cell_, *workload_, mode_);
-  const auto source = cell_.choice->info->make(cell_.choice->params)->begin(plan, cell_.history);
+  const auto source = begin_cell(cell_, plan);
   SampleRequest request;
   request.workload = workload_.get();
   request.source = source.get();

@@ -56,6 +56,28 @@ TEST_CASE("work smaller than the start of a second device stays on one") {
   CHECK(mentions(choice, "2 devices would take"));
 }
 
+TEST_CASE("fewer devices are chosen where no more are predicted to be faster, however little") {
+  const auto devices = [](Nanos part) {
+    Set set(2, 1000);  // 1 ms on one, 0.5 ms and two parts on both
+    set.request.merge.per_slice = part;
+    return set.choose().chosen.devices;
+  };
+  CHECK(devices(std::chrono::microseconds(245)) == 2);
+  CHECK(devices(std::chrono::microseconds(250)) == 1);
+  CHECK(devices(std::chrono::microseconds(255)) == 1);
+}
+
+TEST_CASE("what was chosen begins as it would have on its devices alone") {
+  Set set(3, 900);
+  set.devices[1].items_per_s = 1;  // of no use
+  const PlanChoice choice = set.choose();
+  REQUIRE(choice.uses == std::vector<bool>{true, false, true});
+  const auto source = begin_chosen(choice, set.request, {});
+  CHECK(std::get<Slice>(source->next({0})).size() == 450);
+  CHECK_FALSE(std::holds_alternative<Slice>(source->next({1})));
+  CHECK(std::get<Slice>(source->next({2})).size() == 450);
+}
+
 TEST_CASE("of a fast device and a hundred times slower one, the fast one alone is chosen when the slow one only costs") {
   Set set(2, 1'000'000);
   set.devices[0].items_per_s = 1e4;  // the first of the set is the slow one
