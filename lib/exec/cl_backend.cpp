@@ -97,9 +97,9 @@ class ClBackend final : public Backend {
       const auto& device = static_cast<const ClDevice&>(*open);
       if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
       try {
-        return std::make_unique<ClPinned>(device, memory,
-                                          pinned_);  // memory pinned by one context is fast for every other (measured)
-      } catch (const cl::Error&) {                   // transfers work unpinned too, only slower; the record shows pin = 0
+        // Memory pinned by one context is fast for every other (measured).
+        return std::make_unique<ClPinned>(device, memory, pinned_);
+      } catch (const cl::Error&) {  // transfers work unpinned too, only slower; the record shows pin = 0
         return nullptr;
       }
     }

@@ -17,8 +17,8 @@ namespace mgpu {
 namespace {
 
 constexpr double kSame = 0.03;  // predictions closer than this are taken as equal: about as good as they are
-// But not of fewer devices, whose predictions are made of what all at once were seen to do: of five cases within 3 % on two and four
-// H200 four took 4 to 13 % longer on fewer (results/h200/predict-4-*.json of commit 1563308).
+// But not of fewer devices, whose predictions are made of what all at once were seen to do: of five cases within 3 % on two and
+// four H200 four took 4 to 13 % longer on fewer (results/h200/predict-4-*.json of commit 1563308).
 constexpr double kNoLonger = 0.001;
 constexpr double kNoDifference = 0.01;    // worth no words
 constexpr std::size_t kManyDevices = 64;  // more of them, and a source that answers slice by slice takes seconds to simulate

@@ -19,7 +19,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kAsGood = 0.01;       // more devices for less than this are not worth it: they only queue
 constexpr std::size_t kTryAll = 16;    // devices
 constexpr double kMostPieces = 4096;   // of a device
-constexpr std::size_t kFewCuts = 128;  // devices
+constexpr std::size_t kFewCuts = 128;  // devices: to say where each share would be cut takes a microsecond
 
 struct Model {  // of a device; seconds, bytes/s
   std::size_t index = 0;
@@ -178,8 +178,7 @@ CompletionPlan Completion::with(std::size_t count) const {
   return plan;
 }
 
-// Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes that cover each. Where cuts of
-// very many will lie is not worked out for every number of them: that takes a microsecond each.
+// Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes that cover each.
 std::size_t Completion::parts_left(const std::vector<double>& items) const {
   if (!request_.merge.tree || items.size() > kFewCuts)
     return static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](double share) { return share > 0; }));

@@ -25,7 +25,8 @@ struct CompletionPlan {
 // - The host link is shared: first and last transfers of all devices meet, so they get a fair part of it; all together are no
 // faster
 //   than the link, so that a device beyond what it feeds only queues.
-// - Replicated bytes are sent to every device that takes part; `fixed` follows its last slice, the merge the last device.
+// - Replicated bytes are sent to every device that takes part; `fixed` follows its last slice, the merge the last device. Along a
+//   tree the nodes that shares leave are merged; of more than 128 devices they are counted as shares.
 // Every number of devices is tried, best first (more than 16: a search that takes the time to have one best number), and the least
 // number within 1 % of the best is taken.
 CompletionPlan least_completion(const PlanRequest& request, const std::vector<double>& rates);

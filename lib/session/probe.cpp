@@ -142,17 +142,18 @@ Nanos least_of(const SmallSlices& slices, Items piece) {
   return std::max(Nanos{}, slices.at_small + from_seconds(std::max(0.0, part) * seconds(slices.at_large - slices.at_small)));
 }
 
-// What a device takes longer for its share than for the probe's items, on its own link: collecting, and copies of a first piece.
+// What a device takes longer for its share than for the probe's items, on its own link: its kernels and the copies of its first
+// piece, and collecting.
 struct Longer {
-  Nanos collecting{}, first_slice{};
+  Nanos working{}, collecting{};
 };
 
 Longer longer_than_probe(const Probe& probe, const ProbedDevice& device, const ItemCost& cost, Mode mode, const Share& share) {
   const auto more = [&](Items items) { return std::max(0.0, static_cast<double>(items) - static_cast<double>(probe.items)); };
-  double slice = more(share.items) * device.compute.per_item_s;
+  double working = more(share.items) * device.compute.per_item_s;
   const Items piece = share.piece > 0 ? std::min(share.items, share.piece) : share.items;
-  if (mode != Mode::resident) slice += more(piece) * cost.in_bytes * device.upload.per_item_s;
-  return {from_seconds(seconds(device.deeper) * doublings(probe.items, share.items)), from_seconds(slice)};
+  if (mode != Mode::resident) working += more(piece) * cost.in_bytes * device.upload.per_item_s;
+  return {from_seconds(working), from_seconds(seconds(device.deeper) * doublings(probe.items, share.items))};
 }
 
 }  // namespace
@@ -280,7 +281,7 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   Nanos fixed = probe.fixed;
   if (share.cores == 0) {
     const Longer longer = longer_than_probe(probe, device, cost, mode, share);
-    fixed += longer.collecting - std::min(probe.late, longer.first_slice + longer.collecting);
+    fixed += longer.collecting - std::min(probe.late, longer.working + longer.collecting);
   }
   double per_item = device.compute.per_item_s;
   const bool copies_with_cores = share.cores > 0;

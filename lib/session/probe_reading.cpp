@@ -64,8 +64,9 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
   }
   const auto last = std::max_element(execution.finished.begin(), execution.finished.end());
   execution.afterwards = sample.makespan() - *last;
-  execution.late = late_in(sample.batches, {static_cast<std::uint32_t>(last - execution.finished.begin())});
   execution.rest = std::max(Nanos{}, sample.makespan() - longest);
+  const Nanos late = late_in(sample.batches, {static_cast<std::uint32_t>(last - execution.finished.begin())});
+  execution.late = std::min(late, execution.rest);
   return execution;
 }
 
@@ -104,7 +105,8 @@ Nanos late_in(std::span<const RawBatch> batches, DeviceIndex device) {
   std::sort(begun.begin(), begun.end(), [](const auto& a, const auto& b) { return a.command->started < b.command->started; });
   std::uint64_t busy_until = 0, late = 0;
   for (const auto& [command, inside] : begun) {
-    if (busy_until > 0 && !inside && command->queued > busy_until) late += command->queued - busy_until;
+    const std::uint64_t known = std::min(command->queued, command->started);  // whatever a driver says
+    if (busy_until > 0 && !inside && known > busy_until) late += known - busy_until;
     busy_until = std::max(busy_until, command->ended);
   }
   return Nanos{static_cast<std::int64_t>(late)};

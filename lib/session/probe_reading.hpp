@@ -20,8 +20,8 @@ struct Execution {
   std::vector<Nanos> collecting;              // kernels after all slices
   Nanos replicated{};                         // uploads before it, on the device that took longest
   Nanos rest{};                 // of the sample, beyond the stages of the longest first slice: waits between them, too
+  Nanos late{};                 // of that: late_in() of the device that finished last
   std::vector<Nanos> finished;  // its last slice, as the host saw it
-  Nanos late{};                 // late_in() of the device that finished last
   Nanos afterwards{};           // what the sample took once all slices had finished
 };
 

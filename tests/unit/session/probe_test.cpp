@@ -126,6 +126,23 @@ TEST_CASE("a device that waits for what is not enqueued yet is late; waiting for
   CHECK(late_in(batches, mine) == Nanos(17));
   CHECK(late_in(batches, {0}) == Nanos(48));
   CHECK(late_in(batches, {2}) == Nanos{});
+
+  RawSample sample;
+  sample.begin = Nanos(1000);
+  sample.end = Nanos(1130);
+  sample.batches = batches;
+  for (const std::uint32_t device : {0u, 1u}) {
+    SliceRecord& record = sample.slices.emplace_back();
+    record.device = {device};
+    record.finished = Nanos(1060 + 40 * device);
+  }
+  const Execution execution = read_execution(sample, 2);
+  CHECK(execution.collecting == std::vector<Nanos>{Nanos{}, Nanos(5)});
+  CHECK(execution.afterwards == Nanos(30));
+  CHECK(execution.rest == Nanos(130 - 10 - 40));  // device 1: an upload of 10, kernels from 50 to 90
+  CHECK(execution.late == Nanos(17));
+  sample.end = Nanos(1060);
+  CHECK(read_execution(sample, 2).late == Nanos(10));  // no more than the rest
 }
 
 TEST_CASE("longer slices than those of a probe hide that the host is late") {
