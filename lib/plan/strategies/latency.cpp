@@ -23,9 +23,11 @@ class Latency final : public Strategy {
     std::vector<DeviceEstimate> devices(request.devices.begin(), request.devices.end());
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (shares[i] == 0 || plan.pieces[i] < 1) continue;
-      const Items piece = ceil_div(shares[i], static_cast<Items>(plan.pieces[i]));
       const Items most = devices[i].pipeline > 0 ? devices[i].pipeline : devices[i].fits;
-      devices[i].pipeline = std::min(round_up(piece, request.granularity), most);
+      auto pieces = static_cast<Items>(plan.pieces[i]);
+      // No more than planned because the share as it is cut has no need of one that a few items more would have had.
+      if (pieces == ceil_div(static_cast<Items>(std::ceil(plan.items[i])), most)) pieces = ceil_div(shares[i], most);
+      devices[i].pipeline = std::min(round_up(ceil_div(shares[i], pieces), request.granularity), most);
     }
     PlanRequest in_pieces = request;
     in_pieces.devices = devices;

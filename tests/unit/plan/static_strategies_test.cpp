@@ -212,6 +212,22 @@ TEST_CASE("latency cuts no pieces that a device is not busy with") {
   CHECK(completion(problem).pieces[0] == 16);
 }
 
+TEST_CASE("latency cuts a share that was moved for the merge as that share asks for") {
+  Problem problem(1024, {1010, 1000}, 1);  // shares of 514.5 and 509.5, moved to halves
+  problem.request.mode = Mode::end_to_end;
+  problem.request.cost.in_bytes = 1;
+  problem.request.merge = {Nanos{}, 10ms, true};
+  for (DeviceEstimate& device : problem.devices) {
+    device.up = 1e6;
+    device.least = 300ms;  // smaller pieces leave it idle
+    device.pipeline = 256;
+  }
+  CHECK(completion(problem).pieces[0] == 3);
+  CHECK(shares_of(problem, "latency") == Shares{512, 512});
+  CHECK(problem.run("latency").slices[0].size() == 2);
+  CHECK(problem.run("latency").slices[1].size() == 2);
+}
+
 TEST_CASE("latency comes to an end where a device asks for exactly its part of the link") {
   // A third of 10 GB/s is rounded up once and down once: the search for the fair part went to and fro for ever.
   Problem problem(1'000'000, {2.7e9, 1.5e9, 1e9});
