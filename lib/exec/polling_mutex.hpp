@@ -1,4 +1,4 @@
-// A mutex for what is held a microsecond or less by threads that poll anyway: whoever finds it taken looks again instead of
+// A mutex for what is held for microseconds by threads that poll anyway: whoever finds it taken looks again instead of
 // sleeping, as to be woken takes 10 us and more. Meets Lockable of the standard library.
 #pragma once
 

@@ -278,13 +278,13 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   DeviceEstimate estimate;
   if (index >= probe.devices.size()) return estimate;
   const ProbedDevice& device = probe.devices[index];
+  const bool copies_with_cores = share.cores > 0;
   Nanos fixed = probe.fixed;
-  if (share.cores == 0) {
+  if (!copies_with_cores) {
     const Longer longer = longer_than_probe(probe, device, cost, mode, share);
     fixed += longer.collecting - std::min(probe.late, longer.working + longer.collecting);
   }
   double per_item = device.compute.per_item_s;
-  const bool copies_with_cores = share.cores > 0;
   if (mode == Mode::resident || copies_with_cores) {
     // The samples themselves say what a further slice costs, the host's part of it included. The first is as long as it was.
     per_item += seen_of_copies(device.upload.per_item_s * cost.in_bytes, device.download.per_item_s * cost.out_bytes, share);

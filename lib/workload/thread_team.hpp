@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <thread>
 #include <vector>
 
@@ -23,8 +22,7 @@ class ThreadTeam {
   // Calls body(i) once for each i < n; returns when all are done. One loop at a time. body must not throw.
   template <class Body>
   void for_each(std::uint64_t n, const Body& body) {
-    for (; threads_.size() < others_; threads_.emplace_back([this] { help(); })) {
-    }
+    while (threads_.size() < others_) threads_.emplace_back([this] { help(); });
     body_ = [](const void* object, std::uint64_t i) { (*static_cast<const Body*>(object))(i); };
     object_ = &body;
     n_ = n;

@@ -27,7 +27,7 @@ constexpr std::uint64_t merged_at_once = 4096;  // elements: a few levels of the
 
 std::uint64_t merged_chunks(std::uint64_t triangle) { return (triangle + merged_at_once - 1) / merged_at_once; }
 
-// One for each eight chunks, 40 us or so of two partials: about what waking threads takes.
+// One for each eight chunks, which take one thread 80 us of two partials: more than to wake another.
 unsigned merge_threads(std::uint64_t triangle, unsigned host_threads) {
   constexpr std::uint64_t kMost = 32;
   return static_cast<unsigned>(std::min<std::uint64_t>({host_threads, kMost, 1 + merged_chunks(triangle) / 8}));
@@ -163,7 +163,7 @@ void GramWorkload::merge() {
 
 // Each node that a device leaves is one more partial to read, after it was brought here at about 50 GB/s, for two devices at once.
 // One thread reads 6.6 GB/s, t of them that times t^0.8: of 18 partials of 1024 parameters 3 threads read 14 GB/s, 12 of them 35,
-// 16 of them 53 and 32 of them 90 on a host of H200 whose memory was slow (64 Xeon cores), and 3 threads 24 on another.
+// 16 of them 53 and 32 of them 90 on a host of H200 whose memory was slow (64 Xeon cores), and 3 threads 20 on another.
 MergeEstimate GramWorkload::merge_estimate() const {
   const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));

@@ -25,7 +25,7 @@ class Latency final : public Strategy {
       if (shares[i] == 0 || plan.pieces[i] < 1) continue;
       const Items most = devices[i].pipeline > 0 ? devices[i].pipeline : devices[i].fits;
       auto pieces = static_cast<Items>(plan.pieces[i]);
-      // No more than planned because the share as it is cut has no need of one that a few items more would have had.
+      // Where only `pipeline` asked for so many: as many as it asks of the share as it was cut, which may be a few items less.
       if (pieces == ceil_div(static_cast<Items>(std::ceil(plan.items[i])), most)) pieces = ceil_div(shares[i], most);
       devices[i].pipeline = std::min(round_up(ceil_div(shares[i], pieces), request.granularity), most);
     }
