@@ -70,14 +70,14 @@ double pieces_that_fill(const DeviceEstimate& device, double items, double most)
   return fills > 0 ? std::clamp(std::floor(items / fills), 1.0, most) : most;
 }
 
-double launch_share(std::span<const double> rates, double per_difference) {
+double launch_share(std::span<const double> rates, double per_difference, double most) {
   double slowest = std::numeric_limits<double>::infinity(), fastest = 0;
   for (const double rate : rates) {
     if (!(rate > 0)) continue;
     slowest = std::min(slowest, rate);
     fastest = std::max(fastest, rate);
   }
-  return fastest > 0 ? std::clamp((fastest / slowest - 1) * per_difference, 0.02, 0.05) : 0.02;
+  return fastest > 0 ? std::clamp((fastest / slowest - 1) * per_difference, 0.02, most) : 0.02;
 }
 
 double average_rate(std::span<const double> rates) {

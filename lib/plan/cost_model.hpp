@@ -35,9 +35,9 @@ double items_that_fill(const DeviceEstimate& device);
 double pieces_that_fill(const DeviceEstimate& device, double items, double most);
 
 // What launches may cost a run, as a part of its time: 2 % on devices all alike, where pieces gain nothing, and `per_difference`
-// for each time that the fastest is faster than the slowest, up to 5 % (unless told otherwise where it is three times as fast):
-// there the last piece costs more than launches do. Rates of 0 are left out.
-double launch_share(std::span<const double> rates, double per_difference = 0.025);
+// for each time that the fastest is faster than the slowest, up to `most`: there the last piece costs more than launches do. Rates
+// of 0 are left out. The defaults are for pieces that shrink or may be moved.
+double launch_share(std::span<const double> rates, double per_difference = 0.025, double most = 0.04);
 
 // Of those above 0; 0 when there is none. A launch costs the run rate / average of what it costs the device.
 double average_rate(std::span<const double> rates);

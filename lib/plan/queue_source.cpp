@@ -5,31 +5,54 @@
 #include <cmath>
 #include <numeric>
 
-#include "lib/base/error.hpp"
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/shared_piece.hpp"
+#include "lib/plan/static_source.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr double kShrink = 8;  // a piece is this part of what is left of the queue, while that is not too little
+constexpr double kShrink = 6;  // a piece is this part of what is left of the queue, while that is not too little
 
 }  // namespace
 
-QueueSource::QueueSource(const PlanRequest& request, std::span<const Items> shares, double most_pieces)
+QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const std::optional<std::vector<double>>& weights)
     : ledger_(request), pace_(request), items_(static_cast<double>(request.items)), most_pieces_(most_pieces) {
-  if (shares.size() != request.devices.size()) throw Error(ErrorKind::internal, "a plan with queues needs one share per device");
-  Items begin = 0;
-  for (std::uint32_t i = 0; i < shares.size(); ++i) {
-    ledger_.assign({i}, {begin, begin + shares[i]});
-    begin += shares[i];
+  const std::vector<double> speeds = estimated_speeds(request).rates;
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
     const DeviceEstimate& device = request.devices[i];
     const Nanos transfers = request.mode == Mode::resident ? Nanos{} : 2 * device.transfer;
     const Nanos kernels = std::max(device.launch, device.least), merge = request.merge.per_slice * (request.merge.tree ? 2 : 1);
     move_costs_.push_back(std::max(0.0, seconds(kernels + transfers + merge)));
-    most_.push_back(pieces_that_fill(device, static_cast<double>(shares[i]), most_pieces_));
+    most_.push_back(pieces_that_fill(device, all > 0 ? items_ * speeds[i] / all : 0, most_pieces_));
   }
   set_least_pieces();
+  const std::vector<Items> shares = shares_by_weight(request, weights ? *weights : weights_with_pieces(speeds));
+  Items begin = 0;
+  for (std::uint32_t i = 0; i < shares.size(); ++i) {
+    ledger_.assign({i}, {begin, begin + shares[i]});
+    begin += shares[i];
+  }
+}
+
+// What ends together: items / rate + pieces * overhead is the same for all. A device that its pieces would cost more than half of
+// that is given half.
+std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) const {
+  if (!pace_.timed()) return rates;
+  const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
+  std::vector<double> costs(rates.size(), 0);  // seconds
+  double paid = 0;                             // items
+  for (std::uint32_t i = 0; i < rates.size(); ++i) {
+    if (!(rates[i] > 0)) continue;
+    const double least = items_ * rates[i] / all / least_[i];  // so many of the least would be a fair share
+    const double pieces = least <= kShrink ? least : kShrink + std::log(least / kShrink) / -std::log1p(-1 / kShrink);
+    costs[i] = pace_.overhead({i}) * pieces;
+    paid += costs[i] * rates[i];
+  }
+  const double end = (items_ + paid) / all;
+  for (std::size_t i = 0; i < rates.size(); ++i) rates[i] *= std::max(end - costs[i], end / 2);
+  return rates;
 }
 
 void QueueSource::set_least_pieces() {

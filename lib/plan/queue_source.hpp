@@ -14,10 +14,10 @@ namespace mgpu {
 
 class QueueSource : public SliceSource {
  public:
-  // One share per device, as for make_static_source. A piece is an eighth of what is left of a queue, but at least 1/most_pieces of
-  // a fair share, and more where launches would cost over 2 % of the run, or 5 % where one device is three times as fast; pieces of
-  // that least size are all alike.
-  QueueSource(const PlanRequest& request, std::span<const Items> shares, double most_pieces);
+  // A piece is a sixth of what is left of a queue, but at least 1/most_pieces of a fair share, and more where launches would cost
+  // over 2 % of the run, or 4 % where one device is three times as fast; pieces of that least size are all alike. Shares are in
+  // proportion to `weights`, one per device; without any, as estimates say that all end together, each with what its pieces cost.
+  QueueSource(const PlanRequest& request, double most_pieces, const std::optional<std::vector<double>>& weights = std::nullopt);
 
   Answer next(DeviceIndex device) override;
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override;
@@ -43,6 +43,7 @@ class QueueSource : public SliceSource {
  private:
   void steal(DeviceIndex thief, DeviceIndex victim, double before);
   void set_least_pieces();
+  std::vector<double> weights_with_pieces(std::vector<double> rates) const;
   Items own_piece(DeviceIndex device) const;
   bool ends_late(DeviceIndex device, Items piece);
   Answer issued(const Slice& slice);

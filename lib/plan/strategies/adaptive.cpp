@@ -8,7 +8,6 @@
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/learned_shares.hpp"
 #include "lib/plan/queue_source.hpp"
-#include "lib/plan/static_source.hpp"
 #include "lib/plan/strategy.hpp"
 
 namespace mgpu {
@@ -20,7 +19,8 @@ constexpr double kGap = 0.3;          // of what is left: a hot device (> 0.8 bu
 
 class AdaptiveSource final : public QueueSource {
  public:
-  AdaptiveSource(const PlanRequest& request, std::span<const Items> shares) : QueueSource(request, shares, kMostPieces) {}
+  AdaptiveSource(const PlanRequest& request, const std::optional<std::vector<double>>& learned)
+      : QueueSource(request, kMostPieces, learned) {}
 
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     QueueSource::finished(device, slice, busy);
@@ -93,9 +93,7 @@ class AdaptiveSource final : public QueueSource {
 class Adaptive final : public Strategy {
  public:
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const override {
-    const std::vector<double> speeds = estimated_speeds(request).rates;
-    const auto learned = learned_shares(request, history, speeds);
-    return std::make_unique<AdaptiveSource>(request, shares_by_weight(request, learned.value_or(speeds)));
+    return std::make_unique<AdaptiveSource>(request, learned_shares(request, history, estimated_speeds(request).rates));
   }
 };
 

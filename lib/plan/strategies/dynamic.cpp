@@ -10,8 +10,10 @@
 namespace mgpu {
 namespace {
 
-constexpr double kMostChunks = 16;      // per device, when nobody asks for another number
-constexpr double kPerDifference = 0.5;  // 5 % where one is a tenth faster: chunks are all alike, so somebody ends late
+constexpr double kMostChunks = 16;  // per device, when nobody asks for another number
+constexpr double kPerDifference =
+    0.5;  // launches cost 5 % where one is a tenth faster: chunks are all alike, so somebody ends late
+constexpr double kMostLaunches = 0.05;
 
 // Chunks per device that are worth their launches.
 double worthwhile_chunks(const PlanRequest& request) {
@@ -29,7 +31,7 @@ double worthwhile_chunks(const PlanRequest& request) {
   for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
     if (speeds.rates[i] > 0) most = std::min(most, pieces_that_fill(request.devices[i], speeds.rates[i] * time, kMostChunks));
   }
-  return pieces_worth(overhead / all, time, launch_share(speeds.rates, kPerDifference), most);
+  return pieces_worth(overhead / all, time, launch_share(speeds.rates, kPerDifference, kMostLaunches), most);
 }
 
 class DynamicSource final : public SliceSource {
@@ -75,23 +77,27 @@ class DynamicSource final : public SliceSource {
     return std::min(granules * ledger_.granularity(), ledger_.piece(device));
   }
 
-  // Near the end, where speeds are known, others had better take it: a second slice that would end after all devices together could
-  // have finished everything that is left, or a first one when the fastest that is at work could have, all alone. holds_back()
-  // counts chunks; this knows that a device ten times slower should stop sooner. Whoever waits here is asked again when another
-  // device finishes a slice, and the fastest never waits.
+  // Near the end, where speeds are known, others had better take it. holds_back() counts chunks; this knows that a device ten times
+  // slower should stop sooner. A second slice: when all devices together could have finished everything that is left before. A
+  // first one: when the others, of whom one is at work, will have, even if they have only begun what they hold. Whoever waits here
+  // is asked again when another device finishes a slice.
   bool would_finish_late(DeviceIndex device, Items piece) const {
-    double all = 0, fastest_at_work = 0;
+    const Items held = ledger_.in_flight(device);
+    if (held == 0 && !speeds_[device.value].seen()) return false;  // no device stands still because of an estimate
+    const double takes = static_cast<double>(held + piece) / speeds_[device.value].rate(), chunk = static_cast<double>(piece);
+    double all = 0, others = 0;  // items/s; items in whole chunks
+    bool others_at_work = false;
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
       if (!ledger_.is_able({i})) continue;
       const double rate = speeds_[i].rate();
       if (!(rate > 0)) return false;
       all += rate;
-      if (i != device.value && speeds_[i].seen() && ledger_.flights({i}) > 0) fastest_at_work = std::max(fastest_at_work, rate);
+      if (i == device.value) continue;
+      others += chunk * std::max(0.0, std::floor((takes * rate - static_cast<double>(ledger_.in_flight({i}))) / chunk));
+      others_at_work |= speeds_[i].seen() && ledger_.flights({i}) > 0;
     }
-    const Items held = ledger_.in_flight(device);
-    if (held == 0 && !speeds_[device.value].seen()) return false;  // no device stands still because of an estimate
-    const double left = static_cast<double>(ledger_.unfinished()) * (1 + 1e-9);
-    return static_cast<double>(held + piece) / speeds_[device.value].rate() > left / (held > 0 ? all : fastest_at_work);
+    if (held > 0) return takes > static_cast<double>(ledger_.unfinished()) * (1 + 1e-9) / all;
+    return others_at_work && others >= static_cast<double>(ledger_.shared());
   }
 
   Ledger ledger_;

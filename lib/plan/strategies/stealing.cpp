@@ -1,8 +1,6 @@
 // stealing: every device starts with its share as a queue of its own; one that has run out takes from the tail of the queue that
 // would end last, where that pays.
-#include "lib/plan/cost_model.hpp"
 #include "lib/plan/queue_source.hpp"
-#include "lib/plan/static_source.hpp"
 #include "lib/plan/strategy.hpp"
 
 namespace mgpu {
@@ -10,8 +8,7 @@ namespace {
 
 class StealingSource final : public QueueSource {
  public:
-  StealingSource(const PlanRequest& request, double pieces)
-      : QueueSource(request, shares_by_weight(request, estimated_speeds(request).rates), pieces) {}
+  StealingSource(const PlanRequest& request, double pieces) : QueueSource(request, pieces) {}
 
  private:
   void balance(DeviceIndex asking) override { steal_if_idle(asking); }
@@ -34,7 +31,7 @@ StrategyInfo stealing_strategy() {
   return {
       "stealing",
       "a queue per device; idle devices take from the one that would end last",
-      {{"pieces", 16, 1, 4096, "a piece is at least 1/pieces of a share; more where launches would cost over 2 to 5 %", true}},
+      {{"pieces", 16, 1, 4096, "a piece is at least 1/pieces of a share; more where launches would cost over 2 to 4 %", true}},
       [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Stealing>(params.at("pieces")); }};
 }
 

@@ -100,6 +100,30 @@ TEST_CASE("a launch on a slow device costs the run little: it is given pieces sm
   }
 }
 
+TEST_CASE("queues are shared out with what their pieces cost: launches three times as dear do not make a slow device end last") {
+  for (const std::size_t n : {2, 4}) {  // two and four GPUs on trees of 2^29 leaves, one of them three times slower
+    std::vector<double> rates(n, 16610);
+    rates[1] = 5540;
+    Problem problem(1024, rates);
+    problem.launch(142us);
+    problem.devices[1].launch = 400us;
+    problem.real[1].launch = 400e-6;
+    for (const std::string strategy : {"stealing", "adaptive"}) {
+      CAPTURE(n);
+      CAPTURE(strategy);
+      const Driven result = problem.run(strategy);
+      CHECK(problem.ideal() / result.makespan >= (n == 2 ? 0.955 : 0.945));
+      Items begin = 0;  // nothing had to be moved for that
+      for (const auto& slices : result.slices) {
+        for (const Slice& slice : slices) {
+          CHECK(slice.begin == begin);
+          begin = slice.end;
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a device that turns out three times slower than was thought costs the going strategies little") {
   for (const char* strategy : kGoing) {
     CAPTURE(strategy);
@@ -146,6 +170,12 @@ TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done 
   const Driven result = problem.run("dynamic", {{"chunks", 7}});
   CHECK(result.slices[1].size() == 3);
   CHECK(result.makespan == doctest::Approx(0.154));
+  // Free after 100 ms, the slow one of four leaves the last six chunks to the others: none could have done them by the time it would
+  // have done one, but all three need 67 ms.
+  Problem four(1600, {3000, 1000, 3000, 3000});
+  const Driven shared = four.run("dynamic", {{"chunks", 4}});
+  CHECK(shared.slices[1].size() == 1);
+  CHECK(shared.makespan == doctest::Approx(5 * 100 / 3000.0));
   // Nobody waits for a device that only is thought to be fast.
   problem.real[0].slow = 100;
   problem.real[0].slow_at = 0;

@@ -75,8 +75,10 @@ TEST_CASE("launches decide how many pieces are worth it") {
 
 TEST_CASE("the more devices differ, the more launches are worth") {
   CHECK(launch_share(std::vector<double>{5, 0, 5}) == doctest::Approx(0.02));
-  CHECK(launch_share(std::vector<double>{1, 2.6}) == doctest::Approx(0.04));
-  CHECK(launch_share(std::vector<double>{1, 100}) == doctest::Approx(0.05));
+  CHECK(launch_share(std::vector<double>{1, 2.2}) == doctest::Approx(0.03));
+  CHECK(launch_share(std::vector<double>{1, 100}) == doctest::Approx(0.04));
+  CHECK(launch_share(std::vector<double>{1, 1.06}, 0.5, 0.05) == doctest::Approx(0.03));
+  CHECK(launch_share(std::vector<double>{1, 3}, 0.5, 0.05) == doctest::Approx(0.05));
   CHECK(launch_share({}) == doctest::Approx(0.02));
   CHECK(average_rate(std::vector<double>{6, 0, 2}) == doctest::Approx(4));
   CHECK(average_rate({}) == 0);
