@@ -26,6 +26,7 @@ class Pace {
   // A device that has shown nothing yet is as far off its estimate as the others are off theirs.
   double rate(DeviceIndex device) const;  // > 0
   bool timed() const { return timed_; }
+  bool has_shown(DeviceIndex device) const { return paces_[device.value].seen > 0; }  // it has finished a slice
   double overhead(DeviceIndex device) const { return paces_[device.value].overhead; }  // seconds one more slice costs; 0: not known
   double now() const { return now_; }
   double end(const Ledger& ledger, DeviceIndex device) const;  // of what it has in flight

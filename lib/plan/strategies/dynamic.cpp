@@ -1,49 +1,98 @@
 // dynamic: one queue of equal chunks; whoever is free takes the next. Chunks that shrink are another strategy's matter.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/ledger.hpp"
+#include "lib/plan/pace.hpp"
 #include "lib/plan/strategy.hpp"
+#include "lib/plan/tree_cuts.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr double kMostChunks = 16;  // per device, when nobody asks for another number
-constexpr double kPerDifference =
-    0.5;  // launches cost 5 % where one is a tenth faster: chunks are all alike, so somebody ends late
+constexpr double kMostChunks = 16;      // per device, when nobody asks for another number
+constexpr double kPerDifference = 0.5;  // launches may cost 5 % where one is a tenth faster: chunks all alike end unevenly
 constexpr double kMostLaunches = 0.05;
+constexpr int kCandidates = 8;  // numbers of chunks that are compared
 
-// Chunks per device that are worth their launches.
-double worthwhile_chunks(const PlanRequest& request) {
-  const Speeds speeds = estimated_speeds(request);
-  if (!speeds.timed) return kMostChunks;
+// Seconds after which devices that have `per_second` turns, a chunk each, have finished so many chunks: the least time whose whole
+// turns are enough, and in which each, as it does take one, has had its first.
+double time_of_chunks(double chunks, const std::vector<double>& per_second) {
+  const double all = std::accumulate(per_second.begin(), per_second.end(), 0.0);
+  const double first = 1 / *std::min_element(per_second.begin(), per_second.end());
+  double low = std::max(first, chunks / all) * (1 - 1e-9);
+  double high = std::max(low, (chunks + static_cast<double>(per_second.size())) / all);
+  for (int round = 0; round < 20; ++round) {
+    const double middle = (low + high) / 2;
+    Items done = 0;
+    for (const double turns : per_second) done += static_cast<Items>(middle * turns);
+    (static_cast<double>(done) >= chunks ? high : low) = middle;
+  }
+  return high;
+}
+
+// Chunks per device that are worth their launches, which may cost `share` of `time`, seconds for a perfect split.
+double chunks_worth(const PlanRequest& request, const Speeds& speeds, double time, double share) {
   double all = 0, most = kMostChunks, overhead = 0;
   for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
     const double rate = speeds.rates[i];
     if (!(rate > 0)) continue;
     all += rate;
     overhead += rate * seconds(slice_overhead(request, request.devices[i]));
+    most = std::min(most, pieces_that_fill(request.devices[i], rate * time, kMostChunks));
   }
-  if (!(all > 0)) return kMostChunks;
-  const double time = static_cast<double>(request.items) / all;  // of a perfect split
-  for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
-    if (speeds.rates[i] > 0) most = std::min(most, pieces_that_fill(request.devices[i], speeds.rates[i] * time, kMostChunks));
+  return pieces_worth(overhead / all, time, share, most);
+}
+
+// Granules in a chunk: for as many chunks as are worth their launches, or down to half as many where those come out more evenly.
+// What fewer cost when a device is not as fast as was thought is taken to be in proportion to their size, and for the most of them
+// as much as their launches: so the sum of both is least with the most, were it not for how they come out.
+double worthwhile_chunk(const PlanRequest& request, double granules, double devices) {
+  const Speeds speeds = estimated_speeds(request);
+  const double all = std::accumulate(speeds.rates.begin(), speeds.rates.end(), 0.0);
+  double best = granules / (kMostChunks * devices);
+  if (!speeds.timed || !(all > 0)) return best;
+  const auto items = static_cast<double>(request.items);
+  const double time = items / all, share = launch_share(speeds.rates, kPerDifference, kMostLaunches);
+  const double most = devices * chunks_worth(request, speeds, time, share);
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<double> per_second;
+  for (int candidate = 0; candidate < kCandidates; ++candidate) {
+    auto chunk = static_cast<Items>(std::round(items / std::round(most * (1 - 0.5 * candidate / kCandidates))));
+    if (request.merge.tree) chunk = even_end(0, chunk, chunk + chunk / 3, request.granularity);  // as the ledger cuts them
+    if (chunk == 0) continue;
+    per_second.clear();
+    for (std::size_t i = 0; i < speeds.rates.size(); ++i) {
+      if (!(speeds.rates[i] > 0)) continue;
+      const double turn = static_cast<double>(chunk) / speeds.rates[i] + seconds(slice_overhead(request, request.devices[i]));
+      per_second.push_back(1 / turn);
+    }
+    const double chunks = std::max(1.0, std::round(items / static_cast<double>(chunk)));
+    const double cost = time_of_chunks(chunks, per_second) + share * time * most / chunks;
+    if (cost > least * (1 - 1e-5)) continue;  // of those that cost the same the first, which are the most
+    least = cost;
+    best = static_cast<double>(chunk) / static_cast<double>(request.granularity);
   }
-  return pieces_worth(overhead / all, time, launch_share(speeds.rates, kPerDifference, kMostLaunches), most);
+  return best;
 }
 
 class DynamicSource final : public SliceSource {
  public:
-  DynamicSource(const PlanRequest& request, double chunks_per_device) : ledger_(request) {
-    const double granules = static_cast<double>(ceil_div(request.items, request.granularity));
-    chunk_ = std::max(1.0, granules / (chunks_per_device * static_cast<double>(std::max<std::size_t>(ledger_.able(), 1))));
-    for (const DeviceEstimate& estimate : request.devices) speeds_.push_back({pipelined_rate(request, estimate), 0, 0});
+  // `chunks` per device; 0: as many as are worth it.
+  DynamicSource(const PlanRequest& request, double chunks) : ledger_(request), pace_(request) {
+    const auto granules = static_cast<double>(ceil_div(request.items, request.granularity));
+    const auto devices = static_cast<double>(std::max<std::size_t>(ledger_.able(), 1));
+    chunk_ = std::max(1.0, chunks > 0 ? granules / (chunks * devices) : worthwhile_chunk(request, granules, devices));
   }
 
   Answer next(DeviceIndex device) override {
     const Items piece = piece_for(device);
+    pace_.issuing(ledger_, device);
     if (!ledger_.holds_back(device, piece) && !would_finish_late(device, piece)) {
       if (const auto slice = ledger_.issue_shared(device, piece)) return *slice;
     }
@@ -51,23 +100,16 @@ class DynamicSource final : public SliceSource {
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     ledger_.finished(device, slice);
-    speeds_[device.value].items += static_cast<double>(slice.size());
-    speeds_[device.value].busy += seconds(busy);
+    pace_.finished(device, slice, busy);
   }
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { ledger_.rejected(device, slice, at_most); }
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override { ledger_.lost(device, not_on_host); }
   void joined(DeviceIndex device) override {
     ledger_.joined(device);
-    speeds_.resize(ledger_.size());
+    pace_.joined(device);
   }
 
  private:
-  struct Speed {
-    double estimate = 0, items = 0, busy = 0;
-    bool seen() const { return items > 0 && busy > 0; }
-    double rate() const { return seen() ? items / busy : estimate; }  // items/s; 0: not known
-  };
-
   // What is left in chunks all alike, so that the last is no crumb: whole granules nearest to left / number of chunks. The nearest
   // number of chunks, too: rounded up, granules that do not divide would make one chunk more than equal devices take together.
   Items piece_for(DeviceIndex device) const {
@@ -79,37 +121,38 @@ class DynamicSource final : public SliceSource {
 
   // Near the end, where speeds are known, others had better take it. holds_back() counts chunks; this knows that a device ten times
   // slower should stop sooner. A second slice: when all devices together could have finished everything that is left before. A
-  // first one: when the others, of whom one is at work, will have, even if they have only begun what they hold. Whoever waits here
-  // is asked again when another device finishes a slice.
+  // first one: when the others, of whom one is at work, will have, in whole chunks. Whoever waits here is asked again when another
+  // device finishes a slice.
   bool would_finish_late(DeviceIndex device, Items piece) const {
-    const Items held = ledger_.in_flight(device);
-    if (held == 0 && !speeds_[device.value].seen()) return false;  // no device stands still because of an estimate
-    const double takes = static_cast<double>(held + piece) / speeds_[device.value].rate(), chunk = static_cast<double>(piece);
-    double all = 0, others = 0;  // items/s; items in whole chunks
+    const bool second = ledger_.flights(device) > 0;
+    if (!pace_.timed() || (!second && !pace_.has_shown(device))) return false;  // no device stands still because of an estimate
+    const double chunk = static_cast<double>(piece), held = static_cast<double>(ledger_.in_flight(device));
+    const double takes = pace_.overhead(device) + (held + chunk) / pace_.rate(device);
+    double rates = 0, others = 0;  // items/s; chunks
     bool others_at_work = false;
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
       if (!ledger_.is_able({i})) continue;
-      const double rate = speeds_[i].rate();
-      if (!(rate > 0)) return false;
-      all += rate;
-      if (i == device.value) continue;
-      others += chunk * std::max(0.0, std::floor((takes * rate - static_cast<double>(ledger_.in_flight({i}))) / chunk));
-      others_at_work |= speeds_[i].seen() && ledger_.flights({i}) > 0;
+      const double rate = pace_.rate({i});
+      rates += rate;
+      if (i == device.value || ledger_.flights({i}) == 0) continue;
+      const double free = pace_.now() + takes - pace_.end(ledger_, {i});  // seconds of it
+      others += std::max(0.0, std::floor(free / (pace_.overhead({i}) + chunk / rate) * (1 + 1e-9)));
+      others_at_work |= pace_.has_shown({i});
     }
-    if (held > 0) return takes > static_cast<double>(ledger_.unfinished()) * (1 + 1e-9) / all;
-    return others_at_work && others >= static_cast<double>(ledger_.shared());
+    if (second) return takes > static_cast<double>(ledger_.unfinished()) * (1 + 1e-9) / rates;
+    return others_at_work && others * chunk >= static_cast<double>(ledger_.shared());
   }
 
   Ledger ledger_;
+  Pace pace_;
   double chunk_ = 1;  // granules in a chunk, before rounding
-  std::vector<Speed> speeds_;
 };
 
 class Dynamic final : public Strategy {
  public:
   explicit Dynamic(double chunks) : chunks_(chunks) {}
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History&) const override {
-    return std::make_unique<DynamicSource>(request, chunks_ > 0 ? chunks_ : worthwhile_chunks(request));
+    return std::make_unique<DynamicSource>(request, chunks_);
   }
 
  private:
@@ -121,7 +164,8 @@ class Dynamic final : public Strategy {
 StrategyInfo dynamic_strategy() {
   return {"dynamic",
           "one queue of chunks, taken by whoever is free",
-          {{"chunks", 0, 0, 4096, "chunks per device; 0: 16, or fewer where launches would cost over 2 to 5 %", true}},
+          {{"chunks", 0, 0, 4096,
+            "chunks per device; 0: 16, or fewer where launches would cost over 2 to 5 %, or fewer end more evenly", true}},
           [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Dynamic>(params.at("chunks")); }};
 }
 

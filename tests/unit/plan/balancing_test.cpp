@@ -163,6 +163,30 @@ TEST_CASE("dynamic takes a number of chunks that is asked for as it is, and fewe
   CHECK(slices_of(problem.run("dynamic")) == 32);
 }
 
+TEST_CASE("dynamic takes a number of chunks that comes out evenly, near the one that is worth its launches") {
+  // A Merkle tree of 2^29 leaves on two H200: ten chunks are worth it, which end along the tree as nine, one more than the other.
+  Problem pair(1024, {16610, 16610});
+  pair.request.merge = {1us, 1100ns, true};
+  pair.launch(142us);
+  CHECK(slices_of(pair.run("dynamic")) == 8);
+  CHECK(pair.run("dynamic").makespan <= 1.02 * pair.run("equal").makespan);
+  // One three times slower: of 31 it takes eight, of 16 four, which is as even and half of the launches.
+  Problem slow(1024, {16610, 16610.0 / 3});
+  slow.request.merge = pair.request.merge;
+  slow.launch(142us);
+  slow.devices[1].launch = 426us;
+  slow.real[1].launch = 426e-6;
+  CHECK(slices_of(slow.run("dynamic")) == 16);
+  CHECK(slow.ideal() / slow.run("dynamic").makespan >= 0.95);
+  // Of four, all but a second chunk for the slow one.
+  Problem four(1024, {16610, 16610.0 / 3, 16610, 16610});
+  four.request.merge = pair.request.merge;
+  four.launch(142us);
+  four.devices[1].launch = 426us;
+  four.real[1].launch = 426e-6;
+  CHECK(four.ideal() / four.run("dynamic").makespan >= 0.9);
+}
+
 TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done with it sooner") {
   // 14 chunks, 14 and 46 ms long. The slow one is free at 138 ms, when the fast one is about to end its tenth: 184 ms instead of
   // 154.
@@ -170,8 +194,8 @@ TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done 
   const Driven result = problem.run("dynamic", {{"chunks", 7}});
   CHECK(result.slices[1].size() == 3);
   CHECK(result.makespan == doctest::Approx(0.154));
-  // Free after 100 ms, the slow one of four leaves the last six chunks to the others: none could have done them by the time it would
-  // have done one, but all three need 67 ms.
+  // Free after 100 ms, the slow one of four leaves the last six chunks to the others: none could have done them by the time it
+  // would have done one, but all three need 67 ms.
   Problem four(1600, {3000, 1000, 3000, 3000});
   const Driven shared = four.run("dynamic", {{"chunks", 4}});
   CHECK(shared.slices[1].size() == 1);
