@@ -31,6 +31,12 @@ bool same_shares(const PlanRequest& request, const std::vector<Items>& a, const 
                     [&](Items x, Items y) { return std::abs(static_cast<double>(x) - static_cast<double>(y)) <= most; });
 }
 
+// The shares that a sample was begun with, which is what makespans are compared by: what a device did in the end is the same with
+// good shares and with bad ones of which enough was moved.
+const std::vector<Items>& begun_with(const SampleShare& sample) {
+  return sample.first.size() == sample.items.size() ? sample.first : sample.items;
+}
+
 // Items/s, the middle of the last three samples in which the device worked; for one that never did, the estimate as far off as
 // those of the others are.
 std::vector<double> measured_rates(const Window& window, const std::vector<double>& speeds) {
@@ -86,13 +92,13 @@ std::optional<std::vector<double>> learned_shares(const PlanRequest& request, co
 
   Window tried;  // different shares, each as last tried
   for (const SampleShare* sample : window) {
-    const auto same = [&](const SampleShare* other) { return same_shares(request, sample->items, other->items); };
+    const auto same = [&](const SampleShare* other) { return same_shares(request, begun_with(*sample), begun_with(*other)); };
     if (std::none_of(tried.begin(), tried.end(), same)) tried.push_back(sample);
   }
   const SampleShare& best = **std::min_element(
       tried.begin(), tried.end(), [](const SampleShare* a, const SampleShare* b) { return a->makespan < b->makespan; });
   const double bad = seconds(best.makespan) * (1 + kWorthwhile);
-  if (seconds(last.makespan) > bad) return as_weights(best.items);
+  if (seconds(last.makespan) > bad) return as_weights(begun_with(best));
 
   const std::vector<double> rates = measured_rates(window, speeds);
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
@@ -101,10 +107,10 @@ std::optional<std::vector<double>> learned_shares(const PlanRequest& request, co
     if (last.items[i] > 0) now = std::max(now, static_cast<double>(last.items[i]) / rates[i]);
   }
   const double gain = 1 - static_cast<double>(request.items) / all / now;
-  if (!(gain > kWorthwhile || gap(last, speeds) > kGap)) return as_weights(last.items);
+  if (!(gain > kWorthwhile || gap(last, speeds) > kGap)) return as_weights(begun_with(last));
   const std::vector<Items> proposal = as_items(request, rates, all);
   for (const SampleShare* sample : tried) {
-    if (same_shares(request, sample->items, proposal) && seconds(sample->makespan) > bad) return as_weights(last.items);
+    if (same_shares(request, begun_with(*sample), proposal) && seconds(sample->makespan) > bad) return as_weights(begun_with(last));
   }
   return rates;
 }

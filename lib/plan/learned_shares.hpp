@@ -16,6 +16,7 @@ namespace mgpu {
 //   of its own changes nothing.
 // - Rolled back to the best shares known when the last ones took 2 % longer than those; and a change that did is not tried again.
 //   What shares are worth is what they took when last tried: a device that became slow makes the old best ones bad.
+// Shares are those a sample was begun with, whatever was moved since; without any, what each device did.
 // `speeds`: of the estimates, for devices that were given nothing so far.
 std::optional<std::vector<double>> learned_shares(const PlanRequest& request, const History& history,
                                                   const std::vector<double>& speeds);

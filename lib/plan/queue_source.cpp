@@ -12,12 +12,17 @@
 namespace mgpu {
 namespace {
 
+constexpr double kLong = 16;   // times what a slice costs besides
 constexpr double kShrink = 6;  // a piece is this part of what is left of the queue, while that is not too little
 
 }  // namespace
 
 QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const std::optional<std::vector<double>>& weights)
-    : ledger_(request), pace_(request), items_(static_cast<double>(request.items)), most_pieces_(most_pieces) {
+    : ledger_(request),
+      pace_(request),
+
+      items_(static_cast<double>(request.items)),
+      most_pieces_(most_pieces) {
   const std::vector<double> speeds = estimated_speeds(request).rates;
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   for (std::size_t i = 0; i < speeds.size(); ++i) {
@@ -25,14 +30,15 @@ QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const s
     const Nanos transfers = request.mode == Mode::resident ? Nanos{} : 2 * device.transfer;
     const Nanos kernels = std::max(device.launch, device.least), merge = request.merge.per_slice * (request.merge.tree ? 2 : 1);
     move_costs_.push_back(std::max(0.0, seconds(kernels + transfers + merge)));
+    singly_.push_back(request.mode == Mode::resident && !device.on_cpu);
     most_.push_back(pieces_that_fill(device, all > 0 ? items_ * speeds[i] / all : 0, most_pieces_));
   }
   set_least_pieces();
-  const std::vector<Items> shares = shares_by_weight(request, weights ? *weights : weights_with_pieces(speeds));
+  shares_ = shares_by_weight(request, weights ? *weights : weights_with_pieces(speeds));
   Items begin = 0;
-  for (std::uint32_t i = 0; i < shares.size(); ++i) {
-    ledger_.assign({i}, {begin, begin + shares[i]});
-    begin += shares[i];
+  for (std::uint32_t i = 0; i < shares_.size(); ++i) {
+    ledger_.assign({i}, {begin, begin + shares_[i]});
+    begin += shares_[i];
   }
 }
 
@@ -74,6 +80,7 @@ Answer QueueSource::next(DeviceIndex device) {
   balance(device);
   pace_.issuing(ledger_, device);
   const Items own = own_piece(device);
+  if (keeps_in_reach(device, own)) return Wait{};
   if (own > 0 && !ends_late(device, own)) {
     if (const auto slice = ledger_.issue_own(device, own)) return issued(*slice);
   }
@@ -81,7 +88,7 @@ Answer QueueSource::next(DeviceIndex device) {
   if (!ledger_.holds_back(device, piece)) {
     if (const auto slice = ledger_.issue_shared(device, piece)) return issued(*slice);
   }
-  return ledger_.nothing_now();
+  return own > 0 && ledger_.flights(device) > 0 ? Wait{} : ledger_.nothing_now();
 }
 
 Answer QueueSource::issued(const Slice& slice) {
@@ -157,6 +164,17 @@ Items QueueSource::own_piece(DeviceIndex device) const {
   const double pieces = std::max(1.0, std::round(left / size));  // all alike: a crumb at the end would cost a launch
   const Items items = round_up(static_cast<Items>(std::ceil(left / pieces - 1e-6)), ledger_.granularity());
   return std::min(items, ledger_.piece(device));
+}
+
+// What is in flight cannot be moved any more, also when the device turns out slower. Where nothing is transferred a second slice
+// gains the moment between two: 20 us on an H200, where a slice costs 140 besides. So pieces that take long beside that come singly
+// (trees of 2^30 leaves on two of them: 1.3 % longer than equal shares instead of 1.1; when one slows down to half in mid-run, 74
+// ms in the first sample instead of 83). On CPUs the moment is longer than that gains.
+bool QueueSource::keeps_in_reach(DeviceIndex device, Items piece) const {
+  const bool singly = device.value < singly_.size() && singly_[device.value];
+  if (!singly || piece == 0 || !pace_.timed() || ledger_.flights(device) == 0) return false;
+  const double overhead = pace_.overhead(device);
+  return overhead > 0 && static_cast<double>(piece) / pace_.rate(device) > kLong * overhead;
 }
 
 // A second slice in flight is out of the reach of others. So near the end, a device that is behind them holds one only: its next

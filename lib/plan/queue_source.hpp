@@ -24,6 +24,7 @@ class QueueSource : public SliceSource {
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override;
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override;
   void joined(DeviceIndex device) override;
+  std::vector<Items> first_shares() const override { return shares_; }
 
  protected:
   // Before a device is answered: the moment to move work.
@@ -45,15 +46,18 @@ class QueueSource : public SliceSource {
   void set_least_pieces();
   std::vector<double> weights_with_pieces(std::vector<double> rates) const;
   Items own_piece(DeviceIndex device) const;
+  bool keeps_in_reach(DeviceIndex device, Items piece) const;
   bool ends_late(DeviceIndex device, Items piece);
   Answer issued(const Slice& slice);
 
   Ledger ledger_;
   Pace pace_;
+  std::vector<Items> shares_;
   double items_, most_pieces_;
   std::vector<double> least_;  // items a piece has at least, per device
   std::vector<double> most_;   // pieces of each device that was there at the beginning
   std::vector<double> move_costs_;
+  std::vector<bool> singly_;  // the device is given pieces that take long one at a time
   std::optional<double>
       common_end_;  // of all that is not issued, until something is issued or ends; what is moved does not change it
 };

@@ -49,6 +49,7 @@ struct DeviceEstimate {
   Items fits = 0;           // the largest slice it can take at once; a source never offers more
   Items pipeline = 0;       // the piece a static share is handed out in, so that transfers overlap compute; <= fits
   Bytes free_memory = 0;    // of the device, before this problem's buffers
+  bool on_cpu = false;      // it computes on cores that host threads need as well: these are late to hand it what comes next
   bool reserve = false;     // a fall-back: given work only when no other device is left
 };
 
@@ -104,6 +105,8 @@ class SliceSource {
   virtual void lost(DeviceIndex device, std::span<const Slice> not_on_host) = 0;
   // A device that was lost is back, or a new one (index = one past the last) steps in; it may be given work from now on.
   virtual void joined(DeviceIndex device) = 0;
+  // Per device, what was set apart for it at the beginning and may since have moved; empty where nothing was.
+  virtual std::vector<Items> first_shares() const { return {}; }
 };
 
 }  // namespace mgpu

@@ -18,6 +18,7 @@ struct SampleShare {
   std::vector<Items> items;  // per device
   std::vector<Nanos> busy;   // per device
   Nanos makespan{};
+  std::vector<Items> first = {};  // SliceSource::first_shares; empty: none
 };
 using History = std::vector<SampleShare>;
 

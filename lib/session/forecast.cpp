@@ -76,6 +76,7 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
       estimate = stated->estimates.at(i);
       estimate.fixed = fixed_of(estimate, cell.count, devices.size());
     }
+    estimate.on_cpu = devices[i].facts.is_cpu();
     estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
     estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
     cell.estimates.push_back(estimate);

@@ -291,6 +291,7 @@ void Group::take_sample(Cell& cell, bool counts) {
   const bool first = cell.verify.method.empty();
   if (counts) {
     cell.history.push_back(share_of(sample, cell.count));
+    cell.history.back().first = source->first_shares();
     cell.times.push_back(sample.makespan());
     cell.decisions.push_back(cell.choosing + begun + sample.decision);
     cell.samples.push_back(std::move(sample));

@@ -22,6 +22,7 @@ DeviceEstimate estimate_of(const Device& device, const SuiteRate& rate, const Ca
   estimate.launch = rate.slice;
   estimate.fixed = rate.fixed;
   estimate.score = device.score;
+  estimate.on_cpu = device.is_cpu();
   if (mode != Mode::resident && device.is_cpu()) {
     if (capability.pinned_up > 0) per_item += cost.in_bytes / capability.pinned_up;
     if (capability.pinned_down > 0) per_item += cost.out_bytes / capability.pinned_down;

@@ -261,6 +261,36 @@ TEST_CASE("a device that slows down to half in mid-run is balanced by adaptive w
   }
 }
 
+TEST_CASE("queues give out one piece at a time where it takes long and nothing is transferred: the next is not out of reach") {
+  // A tree of 2^30 leaves on two H200, one of which slows down to half after half of the 62 ms: 72.3 ms at best.
+  Problem problem(1024, {8305, 8305});
+  problem.request.merge = {1us, 1100ns, true};
+  problem.launch(142us);
+  problem.request.devices = problem.devices;
+  const auto second_answer = [&](const char* strategy) {
+    const StrategyChoice choice = parse_strategies(strategy).front();
+    const auto source = choice.info->make(choice.params)->begin(problem.request, {});
+    CHECK(std::holds_alternative<Slice>(source->next({0})));
+    return source->next({0});
+  };
+  for (const char* strategy : {"stealing", "adaptive"}) {
+    CAPTURE(strategy);
+    CHECK(second_answer(strategy) == Answer{Wait{false}});  // it need not collect yet
+  }
+  problem.real[0].slow = 2;
+  problem.real[0].slow_at = 0.0308;
+  CHECK(problem.run("adaptive").makespan <= 1.03 * 0.0723);
+  problem.devices[0].on_cpu = true;
+  CHECK(std::holds_alternative<Slice>(second_answer("adaptive")));
+  problem.devices[0].on_cpu = false;
+  problem.request.mode = Mode::end_to_end;  // uploads run beside kernels
+  CHECK(std::holds_alternative<Slice>(second_answer("adaptive")));
+  problem.request.mode = Mode::resident;
+  for (DeviceEstimate& e : problem.devices) e.launch = 5ms;  // a piece takes 12 times as long
+  problem.request.devices = problem.devices;
+  CHECK(second_answer("adaptive") != Answer{Wait{false}});
+}
+
 TEST_CASE("adaptive reaches 0.93 at the third sample of a pair it knows nothing about") {
   Problem problem(1'000'000, {20e6, 20e6 / 3}, 64);
   problem.launch(20us);
@@ -305,6 +335,18 @@ TEST_CASE("a change of shares that made things worse is rolled back, and not tri
     history.push_back(before);
     CHECK(next_shares(problem, history) == Shares{500, 500});
   }
+}
+
+TEST_CASE("shares are judged by what samples were begun with, not by what was moved since") {
+  Problem problem(1000, {1, 1});
+  // Half of each sample the second device is slow. Begun as 600 and 400 it ends evenly; begun alike, 80 items are moved too late.
+  SampleShare good = sample({600, 400}, {10, 6.67}), bad = sample({580, 420}, {10, 6}, 1.1);
+  good.first = {600, 400};
+  bad.first = {500, 500};
+  CHECK(next_shares(problem, {bad, good}) == Shares{600, 400});
+  CHECK(next_shares(problem, {good, bad}) == Shares{600, 400});
+  good.items = {590, 410};  // some were moved for nothing: to begin with 590 is another thing
+  CHECK(next_shares(problem, {bad, good}) == Shares{600, 400});
 }
 
 TEST_CASE("a rollback does not hold on to shares that were good once") {
