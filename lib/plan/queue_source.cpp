@@ -167,9 +167,9 @@ Items QueueSource::own_piece(DeviceIndex device) const {
 }
 
 // What is in flight cannot be moved any more, also when the device turns out slower. Where nothing is transferred a second slice
-// gains the moment between two: 20 us on an H200, where a slice costs 140 besides. So pieces that take long beside that come singly
-// (trees of 2^30 leaves on two of them: 1.3 % longer than equal shares instead of 1.1; when one slows down to half in mid-run, 74
-// ms in the first sample instead of 83). On CPUs the moment is longer than that gains.
+// gains the moment between two: 20 us on an H200, where a slice costs 140 besides. So pieces that take long beside that come
+// singly: trees of 2^30 leaves took two of them 1.3 % longer than equal shares instead of 0.9, but 74 ms instead of 83 when one
+// slowed down to half in mid-run. On CPUs the moment is longer than that gains.
 bool QueueSource::keeps_in_reach(DeviceIndex device, Items piece) const {
   const bool singly = device.value < singly_.size() && singly_[device.value];
   if (!singly || piece == 0 || !pace_.timed() || ledger_.flights(device) == 0) return false;
