@@ -12,17 +12,13 @@
 namespace mgpu {
 namespace {
 
-constexpr double kLong = 16;   // times what a slice costs besides
 constexpr double kShrink = 6;  // a piece is this part of what is left of the queue, while that is not too little
+constexpr double kLong = 16;   // a piece is long when it takes so many times what a slice costs besides
 
 }  // namespace
 
 QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const std::optional<std::vector<double>>& weights)
-    : ledger_(request),
-      pace_(request),
-
-      items_(static_cast<double>(request.items)),
-      most_pieces_(most_pieces) {
+    : ledger_(request), pace_(request), items_(static_cast<double>(request.items)), most_pieces_(most_pieces) {
   const std::vector<double> speeds = estimated_speeds(request).rates;
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   for (std::size_t i = 0; i < speeds.size(); ++i) {
