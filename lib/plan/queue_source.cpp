@@ -12,8 +12,8 @@
 namespace mgpu {
 namespace {
 
-constexpr double kShrink = 6;  // a piece is this part of what is left of the queue, while that is not too little
-constexpr double kLong = 16;   // a piece is long when it takes so many times what a slice costs besides
+constexpr double kShrink = 6;   // a piece is this part of what is left of the queue, while that is not too little
+constexpr double kLong = 2e-3;  // seconds of a piece: a hundred times the moment between two
 
 }  // namespace
 
@@ -163,14 +163,12 @@ Items QueueSource::own_piece(DeviceIndex device) const {
 }
 
 // What is in flight cannot be moved any more, also when the device turns out slower. Where nothing is transferred a second slice
-// gains the moment between two: 20 us on an H200, where a slice costs 140 besides. So pieces that take long beside that come
-// singly: trees of 2^30 leaves took two of them 1.3 % longer than equal shares instead of 0.9, but 74 ms instead of 83 when one
-// slowed down to half in mid-run. On CPUs the moment is longer than that gains.
+// gains the moment between two, 20 us on an H200. So pieces that take long beside that come singly: trees of 2^30 leaves took two
+// of them 1.3 % longer than equal shares instead of 0.9, but 74 ms instead of 83 when one slowed down to half in mid-run. On CPUs
+// the moment is longer than that gains.
 bool QueueSource::keeps_in_reach(DeviceIndex device, Items piece) const {
   const bool singly = device.value < singly_.size() && singly_[device.value];
-  if (!singly || piece == 0 || !pace_.timed() || ledger_.flights(device) == 0) return false;
-  const double overhead = pace_.overhead(device);
-  return overhead > 0 && static_cast<double>(piece) / pace_.rate(device) > kLong * overhead;
+  return singly && ledger_.flights(device) > 0 && pace_.timed() && static_cast<double>(piece) / pace_.rate(device) > kLong;
 }
 
 // A second slice in flight is out of the reach of others. So near the end, a device that is behind them holds one only: its next
