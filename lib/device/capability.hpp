@@ -27,6 +27,9 @@ struct SuiteRate {
   Nanos slice{};         // what one slice more costs
   Nanos fixed{};         // what a sample costs besides
   std::string unit{};    // of an operation per second: nodes/s
+  // Of work whose parts cost less: a smaller problem, through which the line of `slice` and `ops_per_s` goes too.
+  double fewer_ops = 0;  // 0: none was measured
+  Nanos fewer{};         // its kernels
   // Of CPUs, which are measured in every run; not kept.
   double ops = 0;          // of the problem that was measured
   Nanos whole{};           // its kernels

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCalibrationSchema = "mgpu-bench/calibration";
-constexpr int kCalibrationVersion = 2;  // 2: what fewer devices than all carry together
+constexpr int kCalibrationVersion = 3;  // 2: what fewer devices than all carry together; 3: a suite's smaller problem
 
 // ".1" of the sub-device 0:0.1, else nothing.
 std::string part_of(const Device& device) {
@@ -171,9 +171,17 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
     if (!kept.changed.empty()) warnings.push_back(outdated(work + " on " + device.name, kept.changed));
     if (!kept.found || !kept.changed.empty()) return std::nullopt;
     const JsonReader json = JsonReader(kept.document).at("rate");
-    const SuiteRate rate{read_rate(json.at("ops_per_s")), json.at("slice_ns").nanos(), json.at("fixed_ns").nanos(),
-                         json.at("unit").string()};
-    if (!(rate.ops_per_s > 0) || rate.slice < Nanos{} || rate.fixed < Nanos{}) json.fail("impossible figures");
+    SuiteRate rate;
+    rate.ops_per_s = read_rate(json.at("ops_per_s"));
+    rate.slice = json.at("slice_ns").nanos();
+    rate.fixed = json.at("fixed_ns").nanos();
+    rate.unit = json.at("unit").string();
+    if (json.at("fewer_ns").nanos() != Nanos{}) {
+      rate.fewer_ops = read_rate(json.at("fewer_ops"));
+      rate.fewer = json.at("fewer_ns").nanos();
+    }
+    const bool possible = rate.ops_per_s > 0 && rate.slice >= Nanos{} && rate.fixed >= Nanos{} && rate.fewer >= Nanos{};
+    if (!possible) json.fail("impossible figures");
     return rate;
   } catch (const Error& error) {
     warnings.push_back(damaged(file, error.what()));
@@ -214,8 +222,8 @@ void CalibrationStore::save_suite(const Device& device, const std::string& work,
   if (folder_.empty()) return;
   const Json of = {{"device", identity(device)}, {"work", work}};
   Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
-  json["rate"] = {
-      {"ops_per_s", rate.ops_per_s}, {"slice_ns", rate.slice.count()}, {"fixed_ns", rate.fixed.count()}, {"unit", rate.unit}};
+  json["rate"] = {{"ops_per_s", rate.ops_per_s}, {"slice_ns", rate.slice.count()}, {"fixed_ns", rate.fixed.count()},
+                  {"unit", rate.unit},           {"fewer_ops", rate.fewer_ops},    {"fewer_ns", rate.fewer.count()}};
   write(file_of(folder_, "suite", of), json, warnings);
 }
 

@@ -113,8 +113,16 @@ KnownCosts known_costs(const SessionDevice& device, const Capability* capability
   if (cpu) costs.believed = shape.parts_cost_less ? Nanos::max() : kLongProbe;
   if (rate == nullptr || !(rate->ops_per_s > 0)) return costs;
   costs.full_per_item_s = ops / rate->ops_per_s;
-  if (device.handicap.slows_always()) costs.full_per_item_s *= device.handicap.slow;
-  if (!cpu) return costs;
+  const double slower = device.handicap.slows_always() ? device.handicap.slow : 1;
+  costs.full_per_item_s *= slower;
+  if (!cpu) {
+    if (!shape.parts_cost_less || !(rate->fewer_ops > 0)) return costs;
+    costs.share = shape.items / count;
+    costs.line = KnownLine{static_cast<Items>(rate->fewer_ops / ops),
+                           from_seconds(seconds(rate->fewer) * slower),
+                           {from_seconds(seconds(rate->slice) * slower), costs.full_per_item_s}};
+    return costs;
+  }
   if (all > 1) costs.full_per_item_s *= 1 + (rate->crowded - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
   if (!shape.parts_cost_less || !(rate->ops > 0)) return costs;
   const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);

@@ -89,6 +89,12 @@ Nanos lower_quartile(const std::vector<Execution>& executions, const std::functi
   return *at;
 }
 
+double slope_of(Items few, Nanos at_few, Items many, Nanos at_many) {
+  return seconds(at_many - at_few) / static_cast<double>(many - few);
+}
+
+bool is_latency(Nanos shorter, Nanos longer) { return seconds(longer - shorter) < kHardlyLonger * seconds(longer); }
+
 SmallSlices small_slices(std::size_t device, Items small, const std::vector<Execution>& of_small, Items large,
                          const std::vector<Execution>& of_large, const std::vector<Execution>& in_pieces) {
   const auto whole = [&](const Execution& e) { return e.stages[device][static_cast<std::size_t>(CommandKind::compute)]; };
@@ -110,7 +116,7 @@ SmallSlices small_slices(std::size_t device, Items small, const std::vector<Exec
   for (std::size_t n = 0; n < count; ++n) {
     const auto at = [&](const Execution& e) { return e.kernels[device][n]; };
     const Nanos shorter = median_of(of_small, at), longer = median_of(of_large, at);
-    if (seconds(longer - shorter) < kHardlyLonger * seconds(longer)) continue;
+    if (is_latency(shorter, longer)) continue;
     grown += longer;
     slices.grows_per_item_s += seconds(longer - shorter) / static_cast<double>(large - small);
   }
@@ -160,14 +166,14 @@ Longer longer_than_probe(const Probe& probe, const ProbedDevice& device, const I
 
 StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s) {
   if (at_large <= Nanos{} || large == 0) return {};
-  const double longer = seconds(at_large), shorter = seconds(at_small);
+  const double longer = seconds(at_large);
   double slope = longer / static_cast<double>(large);
   if (large == small && full_per_item_s > 0) {  // one granule, which may leave most of a device idle
     slope = std::min(slope, full_per_item_s);
   } else if (large > small) {
-    slope = (longer - shorter) / static_cast<double>(large - small);
-    const bool latency = longer - shorter < kHardlyLonger * longer;
-    if (full_per_item_s > 0 && (latency || slope < kSlowerThanKept * full_per_item_s)) slope = full_per_item_s;
+    slope = slope_of(small, at_small, large, at_large);
+    const bool slower = !is_latency(at_small, at_large) && slope >= kSlowerThanKept * full_per_item_s;
+    if (full_per_item_s > 0 && !slower) slope = full_per_item_s;
     if (!(slope > 0)) slope = longer / static_cast<double>(std::max<Items>(items, 1));
   }
   const double fixed = longer - slope * static_cast<double>(large);
@@ -181,6 +187,16 @@ StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, 
   if (full_per_item_s > 0 && at_large - at_small < believed)
     return fit_stage(large, at_large, large, at_large, items, full_per_item_s);
   return fit_stage(small, at_small, large, at_large, items, 0);
+}
+
+std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nanos at_large, const KnownLine& line, Items share) {
+  const bool steeper = small < large && !is_latency(at_small, at_large) &&
+                       slope_of(small, at_small, large, at_large) >= kSlowerThanKept * line.beyond.per_item_s;
+  if (steeper || at_large >= line.whole) return std::nullopt;
+  if (share >= line.items) return line.beyond;
+  if (large >= line.items) return std::nullopt;
+  const double slope = slope_of(large, at_large, line.items, line.whole);
+  return StageCost{std::max(Nanos{}, at_large - from_seconds(slope * static_cast<double>(large))), slope};
 }
 
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
@@ -236,6 +252,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     StageCost compute = known.believed
                             ? fit_compute(small, shorter, large, longer, shape.items, known.full_per_item_s, *known.believed)
                             : fit_stage(small, shorter, large, longer, shape.items, known.full_per_item_s);
+    if (known.line) compute = fit_line(small, shorter, large, longer, *known.line, known.share).value_or(compute);
     compute.fixed = std::max(compute.fixed, known.least_slice);
     probe.fixed = std::max(probe.fixed, known.least_rest);
     probe.devices.push_back({copy(CommandKind::upload, known.up_per_byte_s), compute,

@@ -43,10 +43,20 @@ struct Probe {
   std::vector<DeviceFault> faults;
 };
 
+// Of work whose parts cost less: kernels of `items` items, executed whole, took `whole`; those of a larger share of k items take
+// what `beyond` says.
+struct KnownLine {
+  Items items = 0;
+  Nanos whole{};
+  StageCost beyond;
+};
+
 // Of a device, from elsewhere. 0: not known.
 struct KnownCosts {
   double full_per_item_s = 0;                     // of a full device
   std::optional<Nanos> believed = {};             // see fit_compute; none: fit_stage
+  std::optional<KnownLine> line = {};             // see fit_line
+  Items share = 0;                                // of the items, that a case gives it
   Nanos least_slice{}, least_rest{};              // a slice's kernels, and a sample besides, take no less than that
   double up_per_byte_s = 0, down_per_byte_s = 0;  // of its own link as calibrated
 };
@@ -74,6 +84,11 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
 // Nanos::max(): no slice is believed in any way, as parts cost less (64 terms of msm half of what 2048 take each).
 StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s,
                       Nanos believed);
+
+// Of kernels, for a share of the items, where parts cost less: `line.beyond`, or for a share of fewer than `line.items` the line
+// from the probe's larger slice to those. None where a device is slower than it was: that slice took longer than all of
+// `line.items`, or its two sizes say so, as in fit_stage.
+std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nanos at_large, const KnownLine& line, Items share);
 
 // What a strategy is told of a device's share.
 struct Share {

@@ -13,6 +13,7 @@
 namespace mgpu {
 namespace {
 
+// On an H200 the line through 2^18 and 2^20 terms of msm says what 2^22 take, within 1 %; 2^16 take 20 % more than it says.
 constexpr std::uint64_t kSmaller = 4;
 constexpr double kMostCrowded = 2;  // more is not the others' doing
 constexpr double kSteeper = 1.3;    // than the average of the larger: noise beyond that
@@ -111,13 +112,18 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, {});
   if (!(estimate.items_per_s > 0)) return std::nullopt;
   const Nanos whole = probe.devices.front().kernels.at_large;
-  if (device.resources().traits().cpu && whole > Nanos{}) {
-    // The whole as it is. A line through it and a part of it says something else: parts leave cores of a CPU idle, which makes it
-    // flatter; fewer terms of msm share a bucket, which makes it steeper.
-    const double done = ops * static_cast<double>(probe.items);
-    return SuiteRate{done / seconds(whole), estimate.launch, probe.fixed, {}, done, whole};
-  }
-  return SuiteRate{ops * estimate.items_per_s, estimate.launch, estimate.fixed};
+  SuiteRate rate;
+  rate.ops_per_s = ops * estimate.items_per_s;
+  rate.slice = estimate.launch;
+  rate.fixed = estimate.fixed;
+  if (!(device.resources().traits().cpu || workload.shape().parts_cost_less) || whole <= Nanos{}) return rate;
+  // The whole as it is. A line through it and a part of it says something else: parts leave cores of a CPU idle, which makes it
+  // flatter; fewer terms of msm share a bucket, which makes it steeper.
+  rate.ops = ops * static_cast<double>(probe.items);
+  rate.ops_per_s = rate.ops / seconds(whole);
+  rate.fixed = probe.fixed;
+  rate.whole = whole;
+  return rate;
 }
 
 SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
@@ -126,6 +132,8 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
   const double rate = std::min(more / (longer - shorter), kSteeper * larger.ops_per_s);
   larger.slice = from_seconds(std::max(0.0, longer - larger.ops / rate));
   larger.ops_per_s = std::max(rate, larger.ops_per_s);
+  larger.fewer_ops = smaller.ops;
+  larger.fewer = smaller.whole;
   if (smaller.fixed > Nanos{} && larger.fixed > smaller.fixed)
     larger.fixed_grows =
         std::min(1.0, std::log(seconds(larger.fixed) / seconds(smaller.fixed)) / std::log(larger.ops / smaller.ops));
@@ -136,9 +144,9 @@ UsualWork usual_work(const Problem& like, bool cpu, Bytes most) {
   const Problem usual = usual_problem(like, cpu, most);
   UsualWork work;
   work.push_back(usual.suite->make(usual.params));
-  if (!cpu || !work.front()->shape().parts_cost_less) return work;
+  if (!work.front()->shape().parts_cost_less) return work;
   Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, usual.params.size / kSmaller));
-  smaller.params.cpus = true;
+  smaller.params.cpus = cpu;
   work.push_back(smaller.suite->make(smaller.params));
   return work;
 }
@@ -226,7 +234,12 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
       for (const auto& workload : usual) take_ways(*workload, ways, device.open->resources().traits(), told);
       auto rate = measure_usual_rate(backend, executor, usual, *device.open, timeout);
       if (!rate) return;
-      if (device.handicap.slows_always()) rate->ops_per_s *= device.handicap.slow;  // rates are those of devices as they are
+      if (device.handicap.slows_always()) {  // rates are those of devices as they are
+        const double slow = device.handicap.slow;
+        rate->ops_per_s *= slow;
+        rate->slice = from_seconds(seconds(rate->slice) / slow);
+        rate->fewer = from_seconds(seconds(rate->fewer) / slow);
+      }
       rates[{work, device.facts.id}] = *rate;
     };
     attempt(measure, [&](const std::string& why) {

@@ -36,8 +36,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 // rest of a sample grows. `larger` as it is, or nearly, where noise hides that.
 SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger);
 
-// The usual problem, and a smaller one for CPUs where parts of a problem cost less than their share. As it is, for all devices of
-// a kind.
+// The usual problem, and a smaller one where parts of a problem cost less than their share. As it is, for all devices of a kind.
 using UsualWork = std::vector<std::unique_ptr<Workload>>;
 UsualWork usual_work(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
 

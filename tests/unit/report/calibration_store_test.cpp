@@ -222,6 +222,48 @@ TEST_CASE("what devices do together belongs to the set, not to its order") {
   CHECK(has(warned.lines[1], "link.up_bytes_per_s[1]"));
 }
 
+TEST_CASE("what a suite's kernels reach comes back with its smaller problem, and impossible figures are refused") {
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), kBasis);
+  Warned warned;
+  SuiteRate rate;
+  rate.ops_per_s = 5.5e9;
+  rate.slice = Nanos(95'000);
+  rate.fixed = Nanos(440'000);
+  rate.unit = "digits/s";
+  rate.fewer_ops = 1310720;
+  rate.fewer = Nanos(345'000);
+  store.save_suite(device("0:0"), "msm", rate, warned);
+  const auto back = store.load_suite(device("0:0"), "msm", warned);
+  REQUIRE(back);
+  CHECK(back->ops_per_s == rate.ops_per_s);
+  CHECK(back->slice == rate.slice);
+  CHECK(back->fixed == rate.fixed);
+  CHECK(back->unit == rate.unit);
+  CHECK(back->fewer_ops == rate.fewer_ops);
+  CHECK(back->fewer == rate.fewer);
+  CHECK_FALSE(store.load_suite(device("0:0"), "merkle", warned));
+  CHECK(warned.lines.empty());
+
+  const fs::path file = only_file(folder.path());
+  const Json good = Json::parse(file_text(file));
+  const auto with = [&](const char* name, const Json& value) {
+    Json bad = good;
+    bad["rate"][name] = value;
+    std::ofstream(file, std::ios::binary) << bad.dump();
+    Warned lines;
+    const bool kept = store.load_suite(device("0:0"), "msm", lines).has_value();
+    REQUIRE(kept == lines.lines.empty());
+    return kept ? std::string() : lines.lines.front();
+  };
+  CHECK(has(with("ops_per_s", 0), "ops_per_s"));
+  CHECK(has(with("slice_ns", -1), "impossible figures"));
+  CHECK(has(with("fewer_ns", -1), "impossible figures"));
+  CHECK(has(with("fewer_ns", "long"), "fewer_ns"));
+  for (const Json& value : {Json(0), Json(-3), Json(1e300), Json("many")}) CHECK(has(with("fewer_ops", value), "fewer_ops"));
+  CHECK(with("fewer_ns", 0).empty());  // none was measured
+}
+
 TEST_CASE("a folder that cannot be written is a warning; an empty one keeps nothing") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "file") << "in the way";

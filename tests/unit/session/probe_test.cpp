@@ -186,6 +186,25 @@ TEST_CASE("short slices of a CPU are not believed, long ones are") {
   CHECK(whole.fixed == Nanos{});
 }
 
+TEST_CASE("where parts cost less, a share is on the line through problems executed whole, or on the way there") {
+  const KnownLine known{1000, microseconds(350), {microseconds(100), 0.25e-6}};
+  const auto beyond = fit_line(10, microseconds(150), 50, microseconds(160), known, 4000);
+  REQUIRE(beyond);
+  CHECK(beyond->fixed == microseconds(100));
+  CHECK(beyond->per_item_s == doctest::Approx(0.25e-6));
+  // From 160 us for 50 items to 350 for 1000.
+  const auto before = fit_line(10, microseconds(150), 50, microseconds(160), known, 500);
+  REQUIRE(before);
+  CHECK(before->per_item_s == doctest::Approx(0.2e-6));
+  CHECK(before->fixed == microseconds(150));
+  // Slower than it was: nothing known holds.
+  CHECK_FALSE(fit_line(50, microseconds(350), 50, microseconds(350), known, 4000));
+  CHECK_FALSE(fit_line(10, microseconds(120), 50, microseconds(160), known, 4000));  // 1 us an item
+  CHECK(fit_line(50, microseconds(160), 50, microseconds(160), known, 4000));        // but one size: nothing says so
+  // A probe of more than that, of a share of less, has its own two sizes.
+  CHECK_FALSE(fit_line(500, microseconds(290), 1000, microseconds(300), known, 900));
+}
+
 TEST_CASE("a probe takes a power of two of granules, and no more than its share") {
   FakeDevice device;
   device.facts.id = "0:0";

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/session/forecast.hpp"
 #include "lib/session/group.hpp"
 #include "lib/session/probe.hpp"
 #include "tests/support/sum_workload.hpp"
@@ -51,6 +52,8 @@ TEST_CASE("two problems tell a slice from its operations, and how the rest grows
   CHECK(line.slice == microseconds(50));
   CHECK(line.fixed == microseconds(20));
   CHECK(line.fixed_grows == doctest::Approx(0.5));
+  CHECK(line.fewer_ops == 1000);
+  CHECK(line.fewer == microseconds(150));
 }
 
 TEST_CASE("where noise hides that, the larger problem stands") {
@@ -95,6 +98,41 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
       CHECK(rate->ops_per_s == doctest::Approx(1e6).epsilon(1e-3));
     }
   }
+}
+
+TEST_CASE("where parts cost less a GPU has a line through two problems, which knows costs of a share, slowed down or not") {
+  SuiteInfo suite = sum_suite(false);
+  suite.default_size = suite.full_size = 1 << 14;
+  suite.make = [](const SuiteParams& params) { return std::make_unique<SumWorkload>(params.size, SumFaults{}, true); };
+  FakeBackend backend({device("0:0", DeviceType::gpu)}, sum_kernels());
+  Executor executor(backend, 1);
+  SessionDevice gpu;
+  gpu.facts = backend.enumerate().devices.front();
+  gpu.open = backend.open(gpu.facts);
+  const UsualWork work = usual_work({&suite, {}}, false);
+  REQUIRE(work.size() == 2);
+  const auto rate = measure_usual_rate(backend, executor, work, *gpu.open, {});
+  REQUIRE(rate);
+  CHECK(rate->ops_per_s == doctest::Approx(1e6).epsilon(1e-3));
+  CHECK(rate->slice == microseconds(24));
+  CHECK(rate->fewer_ops == 1 << 12);
+  CHECK(rate->fewer == microseconds(4096 + 24));
+
+  const SumWorkload workload(1 << 13, {}, true);
+  KnownCosts costs = known_costs(gpu, nullptr, &*rate, workload, Mode::resident, 2, 2);
+  CHECK(costs.share == 1 << 12);
+  REQUIRE(costs.line);
+  CHECK(costs.line->items == 1 << 12);
+  CHECK(costs.line->whole == microseconds(4096 + 24));
+  CHECK(costs.line->beyond.fixed == microseconds(24));
+  CHECK(costs.line->beyond.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
+  gpu.handicap.slow = 2.5;
+  costs = known_costs(gpu, nullptr, &*rate, workload, Mode::resident, 2, 2);
+  CHECK(costs.line->whole == microseconds(10300));
+  CHECK(costs.line->beyond.fixed == microseconds(60));
+  CHECK(costs.line->beyond.per_item_s == doctest::Approx(2.5e-6).epsilon(1e-3));
+  // Where they do not, a probe's slice tells what an item costs.
+  CHECK_FALSE(known_costs(gpu, nullptr, &*rate, SumWorkload(1 << 13), Mode::resident, 2, 2).line);
 }
 
 TEST_CASE("a device that hangs while it is measured is lost, and the others are measured") {
