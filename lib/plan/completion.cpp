@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/even_pieces.hpp"
 #include "lib/plan/static_source.hpp"
 #include "lib/plan/tree_cuts.hpp"
 #include "lib/plan/water_fill.hpp"
@@ -28,6 +29,7 @@ struct Model {  // of a device; seconds, bytes/s
   double up = kInfinite, down = kInfinite;  // its own link
   double rate = 0;                          // items/s, pipelined, on its own link
   double pipeline = kInfinite;              // items a slice
+  double fits = kInfinite;                  // items a slice at most
   double fills = 0;                         // items; a smaller slice takes no less time
   double even = 0;                          // seconds for an even share, all that is fixed included
 };
@@ -79,6 +81,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     if (device.down > 0) model.down = device.down;
     model.rate = rates[i];
     if (device.pipeline > 0) model.pipeline = static_cast<double>(std::min(device.pipeline, device.fits));
+    model.fits = static_cast<double>(device.fits);
     model.fills = items_that_fill(device);
     models_.push_back(model);
   }
@@ -129,7 +132,8 @@ Stages Completion::stages(const Model& m, double burst_up, double burst_down, do
 }
 
 double Completion::pieces(const Model& model, const Stages& stages, double items, double slice_cost) const {
-  const double fewest = std::max(1.0, std::ceil(items / model.pipeline - 1e-9));
+  const double by_pipeline = std::ceil(items / model.pipeline - 1.0 / kCrumb), by_memory = std::ceil(items / model.fits - 1e-9);
+  const double fewest = std::max({1.0, by_pipeline, by_memory});
   const double granules = std::max(1.0, std::floor(items / static_cast<double>(request_.granularity)));
   if (!(slice_cost > 0)) return fewest;
   const double best = std::round(std::sqrt(std::max(0.0, items * (stages.first - stages.per_slice) / slice_cost)));

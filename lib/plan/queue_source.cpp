@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/even_pieces.hpp"
 #include "lib/plan/shared_piece.hpp"
 #include "lib/plan/static_source.hpp"
 
@@ -159,7 +160,7 @@ Items QueueSource::own_piece(DeviceIndex device) const {
   const double size = std::max(left / kShrink, least_[device.value]);
   const double pieces = std::max(1.0, std::round(left / size));  // all alike: a crumb at the end would cost a launch
   const Items items = round_up(static_cast<Items>(std::ceil(left / pieces - 1e-6)), ledger_.granularity());
-  return std::min(items, ledger_.piece(device));
+  return items <= ledger_.piece(device) ? items : even_piece(ledger_, device, ledger_.owned(device));
 }
 
 // What is in flight cannot be moved any more, also when the device turns out slower. Where nothing is transferred a second slice

@@ -47,7 +47,7 @@ struct DeviceEstimate {
   Nanos transfer{};         // per slice and direction, likewise
   double up = 0, down = 0;  // bytes/s of its own link
   Items fits = 0;           // the largest slice it can take at once; a source never offers more
-  Items pipeline = 0;       // the piece a static share is handed out in, so that transfers overlap compute; <= fits
+  Items pipeline = 0;       // a static share comes in pieces of that, or a crumb more, so that transfers overlap compute; <= fits
   Bytes free_memory = 0;    // of the device, before this problem's buffers
   bool on_cpu = false;      // it computes on cores that host threads need as well: these are late to hand it what comes next
   bool reserve = false;     // a fall-back: given work only when no other device is left

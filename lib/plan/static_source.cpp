@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/plan/apportion.hpp"
+#include "lib/plan/even_pieces.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/shared_piece.hpp"
 #include "lib/plan/tree_cuts.hpp"
@@ -25,7 +26,7 @@ class StaticSource final : public SliceSource {
   }
 
   Answer next(DeviceIndex device) override {
-    if (const auto slice = ledger_.issue_own(device, own_piece(device))) return *slice;
+    if (const auto slice = ledger_.issue_own(device, even_piece(ledger_, device, ledger_.owned(device)))) return *slice;
     const Items piece = shared_piece(ledger_, device);
     if (!ledger_.holds_back(device, piece)) {
       if (const auto slice = ledger_.issue_shared(device, piece)) return *slice;
@@ -38,14 +39,6 @@ class StaticSource final : public SliceSource {
   void joined(DeviceIndex device) override { ledger_.joined(device); }
 
  private:
-  // As many pieces as `pipeline` asks for, all alike: a crumb at the end would cost a launch and overlap nothing.
-  Items own_piece(DeviceIndex device) const {
-    const Items left = ledger_.owned(device), piece = ledger_.piece(device), granularity = ledger_.granularity();
-    if (left <= piece) return left;
-    const Items pieces = ceil_div(left, std::max(round_down(piece, granularity), granularity));
-    return round_up(ceil_div(left, pieces), granularity);
-  }
-
   Ledger ledger_;
 };
 

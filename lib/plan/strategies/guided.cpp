@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/even_pieces.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/pace.hpp"
 #include "lib/plan/self_scheduling.hpp"
@@ -51,7 +52,7 @@ class GuidedSource final : public SliceSource {
 
   Answer next(DeviceIndex device) override {
     if (ledger_.shared() == 0 || !ledger_.is_able(device)) return ledger_.nothing_now();
-    const Items piece = std::min(chunk_for(device) * ledger_.granularity(), ledger_.piece(device));
+    const Items piece = at_once(device, chunk_for(device));
     if (piece == 0) return ledger_.nothing_now();
     pace_.issuing(ledger_, device);
     const auto slice = ledger_.issue_shared(device, piece);
@@ -86,6 +87,12 @@ class GuidedSource final : public SliceSource {
  private:
   Items granules_left() const { return ceil_div(ledger_.shared(), ledger_.granularity()); }
 
+  // Items of a chunk, as far as the device takes them.
+  Items at_once(DeviceIndex device, Items granules) const {
+    const Items items = granules * ledger_.granularity();
+    return pieces_of(ledger_, device, items) == 1 ? items : std::min(items, ledger_.piece(device));
+  }
+
   double share_of(DeviceIndex device) const {
     double all = 0;
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
@@ -101,7 +108,7 @@ class GuidedSource final : public SliceSource {
     const Items size = sizes_.next(left, share_of(device), least);
     if (!level_) level_ = pace_.common_end(ledger_, static_cast<double>(ledger_.shared()));
     const WaterLevel& level = *level_;
-    const double items = static_cast<double>(std::min(size * ledger_.granularity(), ledger_.piece(device)));
+    const double items = static_cast<double>(at_once(device, size));
     if (!launch_matters_) {
       const bool second = ledger_.flights(device) > 0;
       const bool late = pace_.end(ledger_, device) + items / pace_.rate(device) > level.end * (1 + 1e-9);

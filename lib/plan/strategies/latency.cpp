@@ -6,6 +6,7 @@
 
 #include "lib/plan/completion.hpp"
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/even_pieces.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/static_source.hpp"
 #include "lib/plan/strategy.hpp"
@@ -26,8 +27,8 @@ class Latency final : public Strategy {
       const Items most = devices[i].pipeline > 0 ? devices[i].pipeline : devices[i].fits;
       auto pieces = static_cast<Items>(plan.pieces[i]);
       // Where only `pipeline` asked for so many: as many as it asks of the share as it was cut, which may be a few items less.
-      if (pieces == ceil_div(static_cast<Items>(std::ceil(plan.items[i])), most)) pieces = ceil_div(shares[i], most);
-      devices[i].pipeline = std::min(round_up(ceil_div(shares[i], pieces), request.granularity), most);
+      if (pieces == pieces_of(static_cast<Items>(std::ceil(plan.items[i])), most)) pieces = pieces_of(shares[i], most);
+      devices[i].pipeline = std::min(round_up(ceil_div(shares[i], pieces), request.granularity), devices[i].fits);
     }
     PlanRequest in_pieces = request;
     in_pieces.devices = devices;

@@ -220,7 +220,7 @@ TEST_CASE("latency cuts a share that was moved for the merge as that share asks 
   for (DeviceEstimate& device : problem.devices) {
     device.up = 1e6;
     device.least = 300ms;  // smaller pieces leave it idle
-    device.pipeline = 256;
+    device.pipeline = 249;
   }
   CHECK(completion(problem).pieces[0] == 3);
   CHECK(shares_of(problem, "latency") == Shares{512, 512});

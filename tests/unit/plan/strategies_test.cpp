@@ -58,15 +58,39 @@ TEST_CASE("proportional gives 5,429 and 4,571 of 10,000 items to scores 95 and 8
   CHECK(problem.run("proportional").items == Shares{5000, 5000});
 }
 
-TEST_CASE("a static share is one contiguous range in even pieces of at most pipeline") {
+TEST_CASE("a static share is one contiguous range in even pieces of at most pipeline, or a crumb more") {
   Problem problem(1000, {1, 1}, 10);
   problem.devices[0].pipeline = 170;
   problem.devices[1].pipeline = 500;
   const Driven result = problem.run("equal");
   CHECK(result.slices[0] == std::vector<Slice>{{0, 170}, {170, 340}, {340, 500}});
   CHECK(result.slices[1] == std::vector<Slice>{{500, 1000}});
-  problem.devices[0].pipeline = 400;  // not 400 and a crumb of 100
+  problem.devices[0].pipeline = 400;  // not 400 and 100
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
+  problem.devices[0].pipeline = 470;
+  CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
+  problem.devices[0].pipeline = 480;  // a crumb more is no piece of its own
+  CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 500}});
+  problem.devices[0].fits = problem.devices[0].pipeline = 480;  // memory is another matter
+  CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
+
+  Problem shorter(980, {1, 1}, 10);
+  shorter.devices[0].pipeline = 160;  // nor after several
+  CHECK(shorter.run("equal").slices[0] == std::vector<Slice>{{0, 170}, {170, 330}, {330, 490}});
+}
+
+TEST_CASE("a share that is a crumb above pipeline is one slice, whoever cut it") {
+  Problem problem(2'000'000, {1.003e6, 1e6}, 1);  // 1 001 498 and 998 502
+  for (DeviceEstimate& device : problem.devices) {
+    device.pipeline = 1'000'000;
+    device.launch = std::chrono::milliseconds(300);  // of 1 s: no more slices than must be
+  }
+  for (const char* strategy : {"capability", "latency", "stealing", "adaptive", "guided"}) {
+    CAPTURE(strategy);
+    const Driven result = problem.run(strategy);
+    CHECK(result.slices[0].size() == 1);
+    CHECK(result.slices[1].size() == 1);
+  }
 }
 
 TEST_CASE("work larger than memory runs in waves of what fits") {

@@ -1,0 +1,31 @@
+// How work that is more than a device wants at once is cut: into pieces all alike, as many as its `pipeline` asks for, but none for
+// a crumb at the end, which would cost a launch and overlap nothing. The others are then that much longer.
+#pragma once
+
+#include <algorithm>
+
+#include "lib/plan/ledger.hpp"
+
+namespace mgpu {
+
+constexpr Items kCrumb = 16;  // less than this part of a piece is no piece of its own
+
+constexpr Items pieces_of(Items items, Items piece) {
+  return std::max<Items>(1, ceil_div(items - std::min(items, piece / kCrumb), piece));
+}
+
+// Of a device that can take a granule: more than that where its limit is reached otherwise.
+inline Items pieces_of(const Ledger& ledger, DeviceIndex device, Items items) {
+  const Items granule = ledger.granularity();
+  const auto whole = [granule](Items most) { return std::max(round_down(most, granule), granule); };
+  return std::max(pieces_of(items, whole(ledger.piece(device))), ceil_div(items, whole(ledger.limit(device))));
+}
+
+// The first of them.
+inline Items even_piece(const Ledger& ledger, DeviceIndex device, Items items) {
+  if (items <= ledger.piece(device)) return items;
+  const Items pieces = pieces_of(ledger, device, items);
+  return pieces == 1 ? items : round_up(ceil_div(items, pieces), ledger.granularity());
+}
+
+}  // namespace mgpu
