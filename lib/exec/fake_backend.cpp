@@ -78,8 +78,7 @@ struct FakeBackend::Machine {
 
 namespace {
 
-constexpr const char* kSlowDown = "slow-down";
-constexpr const char* kDelay = "delay";
+constexpr std::string_view kSlowDown = "slow-down", kDelay = "delay";
 
 class FakeBuffer final : public Buffer {
  public:
@@ -231,7 +230,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     const auto& fake = static_cast<FakeKernel&>(kernel);
     const Handicap& handicap = pace().handicap();
     if (in_slice_ && !std::exchange(delayed_, true) && handicap.delay > Nanos{})
-      add(CommandKind::compute, kDelay, 0, handicap.delay);
+      add(CommandKind::compute, std::string(kDelay), 0, handicap.delay);
     std::vector<FakeArg> values;
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
     const bool fails = spec_.failure != FakeDevice::Failure::none && launches_++ >= spec_.fails_at_launch;
@@ -260,7 +259,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   // Kernels are over, of the batch or before a download: a slowed device takes its time now. How long is known when they have
   // ended.
   void end_kernels() {
-    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, kSlowDown, 0, QueueModel::kForever);
+    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, std::string(kSlowDown), 0, QueueModel::kForever);
   }
 
   void note_ended(Batch& batch) {

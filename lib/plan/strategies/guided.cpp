@@ -57,29 +57,29 @@ class GuidedSource final : public SliceSource {
     pace_.issuing(ledger_, device);
     const auto slice = ledger_.issue_shared(device, piece);
     if (!slice) return ledger_.nothing_now();
-    level_.reset();
+    outlook_.reset();
     sizes_.taken(granules_left());
     return *slice;
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     ledger_.finished(device, slice);
     pace_.finished(device, slice, busy);
-    level_.reset();
+    outlook_.reset();
   }
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override {
     ledger_.rejected(device, slice, at_most);
-    level_.reset();
+    outlook_.reset();
     sizes_.restart(granules_left(), ledger_.able());
   }
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override {
     ledger_.lost(device, not_on_host);
-    level_.reset();
+    outlook_.reset();
     sizes_.restart(granules_left(), ledger_.able());
   }
   void joined(DeviceIndex device) override {
     ledger_.joined(device);
     pace_.joined(device);
-    level_.reset();
+    outlook_.reset();
     least_.resize(ledger_.size(), least_.front());
     sizes_.restart(granules_left(), ledger_.able());
   }
@@ -93,21 +93,26 @@ class GuidedSource final : public SliceSource {
     return pieces_of(ledger_, device, items) == 1 ? items : std::min(items, ledger_.piece(device));
   }
 
-  double share_of(DeviceIndex device) const {
-    double all = 0;
+  // What all devices are asked about, until something changes: of 1,024 most ask and are refused.
+  struct Outlook {
+    double rates = 0;  // items/s of those that are able, in all
+    WaterLevel level;  // of what is left
+  };
+  const Outlook& outlook() {
+    if (outlook_) return *outlook_;
+    outlook_ = Outlook{0, pace_.common_end(ledger_, static_cast<double>(ledger_.shared()))};
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
-      if (ledger_.is_able({i})) all += pace_.rate({i});
+      if (ledger_.is_able({i})) outlook_->rates += pace_.rate({i});
     }
-    return pace_.rate(device) / all;
+    return *outlook_;
   }
 
   // Granules; 0: others had better take what is left. A device is refused only while something is in flight, whose end makes
   // everybody ask again: so nobody waits for ever.
   Items chunk_for(DeviceIndex device) {
     const Items left = granules_left(), least = least_[device.value];
-    const Items size = sizes_.next(left, share_of(device), least);
-    if (!level_) level_ = pace_.common_end(ledger_, static_cast<double>(ledger_.shared()));
-    const WaterLevel& level = *level_;
+    const auto& [rates, level] = outlook();
+    const Items size = sizes_.next(left, pace_.rate(device) / rates, least);
     const double items = static_cast<double>(at_once(device, size));
     if (!launch_matters_) {
       const bool second = ledger_.flights(device) > 0;
@@ -145,7 +150,7 @@ class GuidedSource final : public SliceSource {
   Pace pace_;
   std::vector<Items> least_;
   ChunkSizes sizes_;
-  std::optional<WaterLevel> level_;  // of what is left, until something changes: of 1,024 devices most ask and are refused
+  std::optional<Outlook> outlook_;
   bool launch_matters_ = false;
 };
 
