@@ -44,9 +44,12 @@ class Completion {
  public:
   Completion(const PlanRequest& request, const std::vector<double>& rates);
   CompletionPlan best();
+  double seconds_of(std::span<const Items> shares) const;  // of all devices with a rate
 
  private:
   CompletionPlan with(std::size_t count) const;
+  std::vector<Stages> stages_of(std::size_t count) const;
+  static double fewest_pieces(const Model& model, double items);
   Stages stages(const Model& model, double burst_up, double burst_down, double steady_up, double steady_down) const;
   double pieces(const Model& model, const Stages& stages, double items, double slice_cost) const;
   template <typename Demand>
@@ -131,9 +134,13 @@ Stages Completion::stages(const Model& m, double burst_up, double burst_down, do
   return s;
 }
 
-double Completion::pieces(const Model& model, const Stages& stages, double items, double slice_cost) const {
+double Completion::fewest_pieces(const Model& model, double items) {
   const double by_pipeline = std::ceil(items / model.pipeline - 1.0 / kCrumb), by_memory = std::ceil(items / model.fits - 1e-9);
-  const double fewest = std::max({1.0, by_pipeline, by_memory});
+  return std::max({1.0, by_pipeline, by_memory});
+}
+
+double Completion::pieces(const Model& model, const Stages& stages, double items, double slice_cost) const {
+  const double fewest = fewest_pieces(model, items);
   const double granules = std::max(1.0, std::floor(items / static_cast<double>(request_.granularity)));
   if (!(slice_cost > 0)) return fewest;
   const double best = std::round(std::sqrt(std::max(0.0, items * (stages.first - stages.per_slice) / slice_cost)));
@@ -141,20 +148,26 @@ double Completion::pieces(const Model& model, const Stages& stages, double items
   return std::max(fewest, std::min({best, granules, most, kMostPieces}));
 }
 
-CompletionPlan Completion::with(std::size_t count) const {
+// Of the first `count` devices, while these take part.
+std::vector<Stages> Completion::stages_of(std::size_t count) const {
   const double burst_up = level(request_.link_up, count, [](const Model& m) { return m.up; });
   const double burst_down = level(request_.link_down, count, [](const Model& m) { return m.down; });
   const double steady_up = level(request_.link_up, count, [&](const Model& m) { return std::min(m.up, m.rate * in_); });
   const double steady_down = level(request_.link_down, count, [&](const Model& m) { return std::min(m.down, m.rate * out_); });
-  const double work = static_cast<double>(request_.items);
+  const auto others = static_cast<double>(request_.devices.size() - count);
   std::vector<Stages> costs;
-  double rates = 0;
   for (std::size_t i = 0; i < count; ++i) {
     costs.push_back(stages(models_[i], burst_up, burst_down, steady_up, steady_down));
-    const auto others = static_cast<double>(request_.devices.size() - count);
     costs.back().once -= std::min(models_[i].fixed, models_[i].crowd * others);
-    rates += 1 / costs[i].per_slice;
   }
+  return costs;
+}
+
+CompletionPlan Completion::with(std::size_t count) const {
+  const std::vector<Stages> costs = stages_of(count);
+  const double work = static_cast<double>(request_.items);
+  double rates = 0;
+  for (const Stages& s : costs) rates += 1 / s.per_slice;
   WaterLevel water;
   std::vector<double> slices(count, 1);
   std::vector<WaterTerm> terms(count);
@@ -180,6 +193,20 @@ CompletionPlan Completion::with(std::size_t count) const {
   }
   plan.seconds += seconds(request_.merge.of(parts_left(plan.items)));
   return plan;
+}
+
+double Completion::seconds_of(std::span<const Items> shares) const {
+  const std::vector<Stages> costs = stages_of(models_.size());
+  double end = 0;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    const Model& model = models_[i];
+    const Stages& s = costs[i];
+    const auto items = static_cast<double>(shares[model.index]);
+    const double pieces = fewest_pieces(model, items), further = pieces - 1;
+    const double least = s.once - model.launch + model.spared + pieces * seconds(request_.devices[model.index].least);
+    end = std::max({end, least, s.once + further * s.slice + items * (s.first + further * s.per_slice) / pieces});
+  }
+  return end + seconds(request_.merge.of(parts_left({shares.begin(), shares.end()})));
 }
 
 // Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes that cover each.
@@ -246,6 +273,13 @@ CompletionPlan Completion::best() {
 
 CompletionPlan least_completion(const PlanRequest& request, const std::vector<double>& rates) {
   return Completion(request, rates).best();
+}
+
+double seconds_of_shares(const PlanRequest& request, std::vector<double> rates, std::span<const Items> shares) {
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (shares[i] == 0) rates[i] = 0;
+  }
+  return Completion(request, rates).seconds_of(shares);
 }
 
 }  // namespace mgpu

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "lib/plan/slice_source.hpp"
@@ -28,5 +29,9 @@ struct CompletionPlan {
 // Every number of devices is tried, best first (more than 16: a search that takes the time to have one best number), and the least
 // number within 1 % of the best is taken.
 CompletionPlan least_completion(const PlanRequest& request, const std::vector<double>& rates);
+
+// Seconds until these shares would be done, one per device, in the pieces of a static source (lib/plan/even_pieces.hpp): the same
+// model, and no slice shorter than `least`. A device with a share has a rate.
+double seconds_of_shares(const PlanRequest& request, std::vector<double> rates, std::span<const Items> shares);
 
 }  // namespace mgpu

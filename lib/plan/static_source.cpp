@@ -16,7 +16,8 @@ namespace {
 
 class StaticSource final : public SliceSource {
  public:
-  StaticSource(const PlanRequest& request, std::span<const Items> shares) : ledger_(request) {
+  StaticSource(const PlanRequest& request, std::span<const Items> shares)
+      : ledger_(request), shares_(shares.begin(), shares.end()) {
     if (shares.size() != request.devices.size()) throw Error(ErrorKind::internal, "a static plan needs one share per device");
     Items begin = 0;
     for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -37,9 +38,11 @@ class StaticSource final : public SliceSource {
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { ledger_.rejected(device, slice, at_most); }
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override { ledger_.lost(device, not_on_host); }
   void joined(DeviceIndex device) override { ledger_.joined(device); }
+  std::vector<Items> first_shares() const override { return shares_; }
 
  private:
   Ledger ledger_;
+  std::vector<Items> shares_;
 };
 
 // Moves cuts between shares where that saves more of the merge than a share becomes longer: by the estimates, where rates are

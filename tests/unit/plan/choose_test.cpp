@@ -96,6 +96,25 @@ TEST_CASE("unequal devices are not given equal shares") {
   CHECK(seconds(choice.chosen.predicted) == doctest::Approx(0.25).epsilon(0.03));
 }
 
+TEST_CASE("of many devices closed forms say what a simulation would") {
+  Set set(100, 100'000'000);
+  for (auto& device : set.devices) device.fixed = std::chrono::milliseconds(2);
+  const PlanChoice alike = set.choose();
+  CHECK(alike.chosen.strategy->name == "equal");
+  CHECK(alike.chosen.devices == 100);
+  CHECK(seconds(alike.chosen.predicted) == doctest::Approx(1.002));
+  for (std::size_t i = 0; i < 50; ++i) set.devices[i].items_per_s = 3e6;
+  const PlanChoice unequal = set.choose();
+  CHECK(unequal.chosen.strategy->name == "capability");
+  CHECK(seconds(unequal.chosen.predicted) == doctest::Approx(0.502));
+  for (const Candidate& candidate : unequal.considered) CHECK(candidate.strategy->fixed_shares);
+  set.devices[7].items_per_s = 0;
+  CHECK_THROWS_AS(set.choose(), Error);
+  set.devices[7].items_per_s = 3e6;
+  for (auto& device : set.devices) device.fits = device.pipeline = 0;
+  CHECK_THROWS_WITH_AS(set.choose(), doctest::Contains("no strategy can place this work"), Error);
+}
+
 TEST_CASE("a full host link is a reason for fewer devices") {
   Set set(8, 1'000'000, Mode::end_to_end);
   set.request.cost.in_bytes = 1000;

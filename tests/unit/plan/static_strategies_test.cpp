@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <numeric>
+#include <random>
 
 #include "lib/plan/completion.hpp"
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/simulator.hpp"
 #include "tests/support/plan_problem.hpp"
 
 using namespace mgpu;
@@ -238,6 +240,46 @@ TEST_CASE("latency comes to an end where a device asks for exactly its part of t
   problem.devices[2].up = 5e9;
   const Driven result = problem.run("latency");
   CHECK(std::accumulate(result.items.begin(), result.items.end(), Items{0}) == 1'000'000);
+}
+
+TEST_CASE("the closed form for shares says what a simulation does, and hardly less where a link is full") {
+  std::mt19937_64 random(11);
+  const auto between = [&](double least, double most) { return std::uniform_real_distribution<double>(least, most)(random); };
+  const auto error = [&](const std::string& strategy, std::size_t count, double link_up) {
+    std::vector<double> rates(count);
+    for (double& rate : rates) rate = between(1e9, 3e9);
+    Problem problem(static_cast<Items>(static_cast<double>(count) * between(1e5, 5e7)), rates, 1024);
+    for (DeviceEstimate& device : problem.devices) {
+      device.fixed = 60us;
+      device.launch = 20us;
+      device.least = Nanos(static_cast<std::int64_t>(between(0, 60'000)));
+      device.transfer = 10us;
+      device.up = device.down = 55e9;
+      device.pipeline = Items{1} << 22;
+      device.free_memory = Bytes{1} << 37;
+    }
+    if (link_up > 0) {
+      problem.request.mode = Mode::end_to_end;
+      problem.request.cost.in_bytes = 32;
+      problem.request.link_up = link_up * static_cast<double>(count);
+    }
+    problem.request.merge.per_slice = Nanos(100);
+    const auto source = problem.begin(strategy);
+    const auto shares = source->first_shares();
+    const double simulated = seconds(simulate(problem.request, *source).makespan);
+    return seconds_of_shares(problem.request, estimated_speeds(problem.request).rates, shares) / simulated - 1;
+  };
+  for (const char* strategy : {"equal", "capability", "sequential", "memory"}) {
+    for (const std::size_t count : {1, 3, 16, 100}) {
+      CAPTURE(std::string(strategy));
+      CAPTURE(count);
+      CHECK(std::abs(error(strategy, count, 0)) < 0.001);
+      CHECK(std::abs(error(strategy, count, 100e9)) < 0.001);
+      const double full = error(strategy, count, 20e9);
+      CHECK(full > -0.02);
+      CHECK(full < 0.3);
+    }
+  }
 }
 
 TEST_CASE("without a known rate latency shares as capability does") {
