@@ -126,7 +126,7 @@ KnownCosts known_costs(const SessionDevice& device, const Capability* capability
   if (all > 1) costs.full_per_item_s *= 1 + (rate->crowded - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
   if (!shape.parts_cost_less || !(rate->ops > 0)) return costs;
   const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);
-  costs.least_slice = rate->slice;
+  costs.least_slice = from_seconds(seconds(rate->slice) * slower);
   costs.least_rest = from_seconds(seconds(rate->fixed) * std::pow(share / rate->ops, rate->fixed_grows));
   return costs;
 }

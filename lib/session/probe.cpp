@@ -95,6 +95,12 @@ double slope_of(Items few, Nanos at_few, Items many, Nanos at_many) {
 
 bool is_latency(Nanos shorter, Nanos longer) { return seconds(longer - shorter) < kHardlyLonger * seconds(longer); }
 
+// Than an item is known to cost: of two sizes that tell more than latency.
+bool is_slower(Items small, Nanos at_small, Items large, Nanos at_large, double full_per_item_s) {
+  return small < large && !is_latency(at_small, at_large) &&
+         slope_of(small, at_small, large, at_large) >= kSlowerThanKept * full_per_item_s;
+}
+
 SmallSlices small_slices(std::size_t device, Items small, const std::vector<Execution>& of_small, Items large,
                          const std::vector<Execution>& of_large, const std::vector<Execution>& in_pieces) {
   const auto whole = [&](const Execution& e) { return e.stages[device][static_cast<std::size_t>(CommandKind::compute)]; };
@@ -172,8 +178,7 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
     slope = std::min(slope, full_per_item_s);
   } else if (large > small) {
     slope = slope_of(small, at_small, large, at_large);
-    const bool slower = !is_latency(at_small, at_large) && slope >= kSlowerThanKept * full_per_item_s;
-    if (full_per_item_s > 0 && !slower) slope = full_per_item_s;
+    if (full_per_item_s > 0 && !is_slower(small, at_small, large, at_large, full_per_item_s)) slope = full_per_item_s;
     if (!(slope > 0)) slope = longer / static_cast<double>(std::max<Items>(items, 1));
   }
   const double fixed = longer - slope * static_cast<double>(large);
@@ -190,9 +195,7 @@ StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, 
 }
 
 std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nanos at_large, const KnownLine& line, Items share) {
-  const bool steeper = small < large && !is_latency(at_small, at_large) &&
-                       slope_of(small, at_small, large, at_large) >= kSlowerThanKept * line.beyond.per_item_s;
-  if (steeper || at_large >= line.whole) return std::nullopt;
+  if (at_large >= line.whole || is_slower(small, at_small, large, at_large, line.beyond.per_item_s)) return std::nullopt;
   if (share >= line.items) return line.beyond;
   if (large >= line.items) return std::nullopt;
   const double slope = slope_of(large, at_large, line.items, line.whole);

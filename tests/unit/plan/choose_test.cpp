@@ -96,7 +96,7 @@ TEST_CASE("unequal devices are not given equal shares") {
   CHECK(seconds(choice.chosen.predicted) == doctest::Approx(0.25).epsilon(0.03));
 }
 
-TEST_CASE("of many devices closed forms say what a simulation would") {
+TEST_CASE("of more devices than are simulated the choice is the same as of a few") {
   Set set(100, 100'000'000);
   for (auto& device : set.devices) device.fixed = std::chrono::milliseconds(2);
   const PlanChoice alike = set.choose();

@@ -131,6 +131,10 @@ TEST_CASE("where parts cost less a GPU has a line through two problems, which kn
   CHECK(costs.line->whole == microseconds(10300));
   CHECK(costs.line->beyond.fixed == microseconds(60));
   CHECK(costs.line->beyond.per_item_s == doctest::Approx(2.5e-6).epsilon(1e-3));
+  // A CPU's slice is slowed down with all the rest.
+  gpu.facts.type = DeviceType::cpu;
+  CHECK(known_costs(gpu, nullptr, &*rate, workload, Mode::resident, 2, 2).least_slice == microseconds(60));
+  gpu.facts.type = DeviceType::gpu;
   // Where they do not, a probe's slice tells what an item costs.
   CHECK_FALSE(known_costs(gpu, nullptr, &*rate, SumWorkload(1 << 13), Mode::resident, 2, 2).line);
 }
