@@ -1,5 +1,5 @@
 // The seam to hardware: OpenCL and the fake backend implement it, the executor drives it. Everything asynchronous is enqueued
-// through a Stream and closed into a batch, whose completion is polled, never waited for inside a driver.
+// through a Stream and closed into a batch, whose completion is asked for, never waited for inside a driver.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 
 #include "lib/device/device.hpp"
 #include "lib/device/handicap.hpp"
+#include "lib/exec/bell.hpp"
 #include "lib/exec/pace.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/timeline.hpp"
@@ -55,6 +56,10 @@ class OpenDevice {
   explicit OpenDevice(const Handicap& handicap = {}) : pace_(handicap) {}
   virtual ~OpenDevice() = default;
   Pace& pace() { return pace_; }  // its handicap, and from when on it is in force
+  // Rings when a batch completes and when a handicap's hold begins, of a device that rings(): a CPU, whose cores are for kernels.
+  // Others are polled.
+  Bell& bell() { return *bell_; }
+  virtual bool rings() const { return false; }
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
   // What is enqueued until submit() is a slice's. What is enqueued otherwise is no slice: loading, collecting, merging.
@@ -74,8 +79,12 @@ class OpenDevice {
   // shares.
   virtual Bytes free_memory() = 0;
 
+ protected:
+  std::shared_ptr<Bell> shared_bell() const { return bell_; }  // for callbacks, which may come after the device is gone
+
  private:
   Pace pace_;
+  std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
 };
 
 class Backend {

@@ -17,13 +17,15 @@ Bytes transfer_piece(const DeviceTraits& traits) { return std::min(Bytes{traits.
 
 void wait_patiently(Backend& backend, OpenDevice& device, BatchId batch, bool gently) {
   const Nanos begin = backend.now();
-  while (!device.complete(batch)) {
+  for (;;) {
+    const std::uint64_t heard = device.bell().count();
+    if (device.complete(batch)) return;
     const bool never = backend.is_virtual() && !backend.advance(std::nullopt);
     if (never || backend.now() - begin > kPatience)
       throw Error(ErrorKind::timeout, "the device did not answer while it was calibrated");
     if (backend.is_virtual()) continue;
     if (gently)
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      device.bell().wait(heard, device.rings() ? Bell::kLongest : std::chrono::microseconds(100));
     else
       std::this_thread::yield();
   }

@@ -19,7 +19,8 @@ inline constexpr unsigned kLeastTries = 5;
 // Of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency. On CPUs 6 ms at 5 GB/s, not much more than a time slice.
 Bytes transfer_piece(const DeviceTraits& traits);
 
-// Polls until the batch is complete. `gently`: with pauses, as a CPU device needs its cores for its kernels. Throws Error(timeout).
+// Until the batch is complete. `gently`: asleep until the device rings, as a CPU needs its cores for its kernels; polls otherwise.
+// Throws Error(timeout).
 void wait_patiently(Backend& backend, OpenDevice& device, BatchId batch, bool gently);
 
 // What commands may be using: freed by clear() or at the end, but kept for ever when the device no longer answers, as releasing it

@@ -1,4 +1,4 @@
-// See the header. Waiting is always polling: a driver call that blocks cannot be given up when the device hangs.
+// See the header. Nothing waits inside the driver: a call that blocks cannot be given up when the device hangs.
 #include "lib/exec/cl_device.hpp"
 
 #include <algorithm>
@@ -131,12 +131,14 @@ void ClDevice::delay_slice() {
   cl::Event ready;  // when its kernels could have begun
   queues_[1].enqueueMarkerWithWaitList(nullptr, &ready);
   cl::Event end = holds_.add(context_, queues_[1], ready, {}, pace().handicap().delay);
+  ring_after(ready);
   record(CommandKind::compute, std::move(end), "delay", 0, std::move(ready));
 }
 
 void ClDevice::slow_down() {
   auto added = slow_down_.add(context_, queues_[1], holds_, pace());
   if (!added) return;
+  if (!added->counted) ring_after(added->since);
   record(CommandKind::compute, std::move(added->end), "slow-down", 0, std::move(added->since)).counted = added->counted;
 }
 
@@ -233,9 +235,11 @@ std::optional<Nanos> ClDevice::try_out(const std::function<void(Stream&)>& comma
   const Nanos begin = host_now();
   commands(*this);
   const BatchId batch = submit();
-  while (!complete(batch)) {
+  for (;;) {
+    const std::uint64_t heard = bell().count();
+    if (complete(batch)) break;
     if (host_now() - begin > patience) throw Error(ErrorKind::timeout, "no answer from " + facts_.id + " to a kernel's trial");
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    bell().wait(heard, rings() ? Bell::kLongest : std::chrono::microseconds(20));
   }
   Nanos computing{};
   for (const RawCommand& command : take(batch)) {
@@ -252,6 +256,9 @@ BatchId ClDevice::submit() {
     throw cl_failure("flushing the queues of " + facts_.id, error.err());
   }
   in_slice_ = delayed_ = false;
+  const auto& last = batches_.back().last;
+  const auto final = std::find_if(last.rbegin(), last.rend(), [](const cl::Event& event) { return event() != nullptr; });
+  if (final != last.rend()) ring_after(*final);
   const std::uint64_t id = batches_.back().id;
   batches_.emplace_back().id = id + 1;
   return {id};
@@ -260,6 +267,18 @@ BatchId ClDevice::submit() {
 void ClDevice::flush() {
   // In the order of their dependencies: a queue must be flushed before another may wait for its events.
   for (auto& queue : queues_) queue.flush();
+}
+
+void ClDevice::ring_after(const cl::Event& event) {
+  if (!rings()) return;
+  auto bell = std::make_unique<std::shared_ptr<Bell>>(shared_bell());
+  const auto ring = [](cl_event, cl_int, void* data) {
+    const std::unique_ptr<std::shared_ptr<Bell>> rung(static_cast<std::shared_ptr<Bell>*>(data));
+    (*rung)->ring();
+  };
+  const cl_int status = clSetEventCallback(event(), CL_COMPLETE, ring, bell.get());
+  if (status != CL_SUCCESS) throw cl::Error(status, "clSetEventCallback");
+  static_cast<void>(bell.release());
 }
 
 ClDevice::Batch& ClDevice::find(BatchId batch) {

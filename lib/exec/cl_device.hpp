@@ -34,6 +34,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void begin_slice() override { in_slice_ = true; }
   BatchId submit() override;
   bool complete(BatchId batch) override;
+  bool rings() const override { return facts_.is_cpu(); }
   std::optional<Nanos> due() const override { return holds_.due(); }
   DeviceSpan span(BatchId batch) override;
   std::vector<RawCommand> take(BatchId batch) override;
@@ -84,6 +85,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void delay_slice();  // before its first kernel
   void slow_down();    // after the kernels of a batch, or before a download of their results
   void flush();
+  void ring_after(const cl::Event& event);  // if it rings
   static std::uint64_t started(const Pending& pending);
   void learn(const Pending& pending);  // of what has ended: how a slow-down shall last next time
   // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete,

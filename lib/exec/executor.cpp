@@ -8,7 +8,7 @@
 namespace mgpu {
 namespace {
 
-// 1 us of timer slack instead of Linux's 50: a worker that sleeps between polls wakes when it asked to.
+// 1 us of timer slack instead of Linux's 50: a worker that sleeps until a hold is over wakes when it asked to.
 void make_sleeps_precise() {
 #ifdef __linux__
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
@@ -41,6 +41,7 @@ RawSample Executor::run(const SampleRequest& request) {
                 .mutex = {},
                 .settled = std::vector<std::uint64_t>(request.members.size(), 0),
                 .alive = std::vector<bool>(request.members.size(), true),
+                .listening = std::vector<std::atomic<bool>>(request.members.size()),
                 .finished = 0,
                 .sample = {}};
   request.workload->expect(request.members.size());
@@ -109,12 +110,7 @@ void Executor::worker_main(std::size_t index) {
     while (go_.load(std::memory_order_acquire) != seen) std::this_thread::yield();
     worker->start();
     while (!worker->left()) {
-      if (worker->step()) continue;
-      if (const Nanos pause = worker->patience(); pause > Nanos{}) {
-        std::this_thread::sleep_for(pause);
-      } else {
-        std::this_thread::yield();
-      }
+      if (!worker->step()) worker->rest();
     }
     const std::lock_guard lock(mutex_);
     if (--running_ == 0) finished_.notify_all();

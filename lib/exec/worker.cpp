@@ -2,7 +2,6 @@
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <thread>
 
 #include "lib/base/quantity.hpp"
@@ -67,7 +66,7 @@ void finish_sample(SampleRun& run) {
 
 }  // namespace
 
-DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self) : run_(run), self_(self) {}
+DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self) : run_(run), self_(self), rings_(member().device->rings()) {}
 
 void DeviceWorker::start() {
   state_since_ = run_.sample.begin;
@@ -76,14 +75,19 @@ void DeviceWorker::start() {
 
 bool DeviceWorker::step() {
   if (left_) return false;
+  if (rings_) heard_ = member().device->bell().count();
+  seen_ = run_.version;
+  const bool over = run_.over;
+  bool progress = true;
   try {
-    return advance();
+    progress = advance();
   } catch (const Error& error) {
     fail(error);
   } catch (const std::exception& error) {  // out of host memory, say: this device's part is lost, the thread lives
     fail(Error(ErrorKind::internal, error.what()));
   }
-  return true;
+  if (run_.version != seen_ || run_.over != over) tell_others();
+  return progress;
 }
 
 bool DeviceWorker::advance() {
@@ -105,20 +109,27 @@ bool DeviceWorker::advance() {
   return progress;
 }
 
-Nanos DeviceWorker::patience() {
-  if (!member().device->resources().traits().cpu) return Nanos{};
-  constexpr Nanos least = std::chrono::microseconds(10), usual = std::chrono::microseconds(100),
-                  most = std::chrono::milliseconds(1);
-  if (in_flight_.empty()) return usual;
-  const Nanos now = run_.backend.now(), waited = now - std::max(in_flight_.front().enqueued, last_sign_);
-  // To wake and look takes 6 us of a core of the device, where all are at work. With n cores and a nap of x these are 6 us / (n x)
-  // of the time, and half a nap is lost at the end: together least at this x.
-  constexpr double look = 6e-6;
-  const double cores = std::max(1u, member().device->resources().traits().compute_units);
-  const Nanos cheapest = from_seconds(std::sqrt(2 * look * seconds(waited) / cores));
-  Nanos nap = std::min(waited / 32, std::max(usual, cheapest));
-  if (const auto due = member().device->due()) nap = std::min(nap, *due - now);
-  return std::clamp(nap, least, most);
+bool DeviceWorker::would_act_on_others() {
+  const bool could_take_more = !collecting_ && !done_ && in_flight_.size() < kDepth;
+  return in_flight_.empty() || could_take_more || member().device->pace().waits_for_share();
+}
+
+void DeviceWorker::tell_others() {
+  for (std::size_t i = 0; i < run_.members.size(); ++i) {
+    if (run_.listening[i]) run_.members[i].device->bell().ring();
+  }
+}
+
+void DeviceWorker::rest() {
+  if (!rings_) return std::this_thread::yield();
+  OpenDevice& device = *member().device;
+  Nanos nap = Bell::kLongest;
+  if (const auto due = device.due()) nap = std::min(nap, *due - run_.backend.now());
+  if (nap <= Nanos{}) return;
+  // Whoever changes the version looks at this flag afterwards: one of the two sees the other.
+  run_.listening[self_.value] = would_act_on_others();
+  if (run_.version == seen_ && !(run_.over && in_flight_.empty())) device.bell().wait(heard_, nap);
+  run_.listening[self_.value] = false;
 }
 
 std::optional<Nanos> DeviceWorker::gives_up_at() const {

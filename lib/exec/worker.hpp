@@ -32,11 +32,12 @@ struct SampleRun {
   bool merges = true;            // false: the partials are of a part of the items only, there is no result
 
   PollingMutex mutex;
-  std::atomic<std::uint64_t> version = 1;  // counts events after which a waiting worker should ask again; changed under the lock
-  std::vector<std::uint64_t> settled;      // per member: the version at which it had nothing left to do; 0: it has
-  std::vector<bool> alive;                 // per member
-  std::atomic<Items> finished = 0;         // by all; items that were lost and done again count twice
-  std::atomic<bool> over = false;          // merged, or failed; set last
+  std::atomic<std::uint64_t> version = 1;    // counts events after which a waiting worker should ask again; changed under the lock
+  std::vector<std::uint64_t> settled;        // per member: the version at which it had nothing left to do; 0: it has
+  std::vector<bool> alive;                   // per member
+  std::vector<std::atomic<bool>> listening;  // per member: its worker sleeps and wants to be woken when `version` or `over` changes
+  std::atomic<Items> finished = 0;           // by all; items that were lost and done again count twice
+  std::atomic<bool> over = false;            // merged, or failed; set last
   RawSample sample;
 };
 
@@ -45,11 +46,12 @@ class DeviceWorker {
   DeviceWorker(SampleRun& run, DeviceIndex self);
 
   void start();  // the sample has begun
-  // How long the thread that drives it should sleep between two polls: not at all for a GPU, where 4-10 us a launch are worth a
-  // core; a CPU device needs its cores for kernels, so a share of the time since the last completion, at most 1 ms.
-  Nanos patience();
   // Does what can be done now. False: nothing until a device completes something or another worker acts.
   bool step();
+  // For the thread that drives it, after a step() that did nothing: sleeps until the device rings, another worker has done
+  // something that matters, or a handicap's hold is over. If it does not ring (GPUs), only lets others run: 4-10 us a launch are
+  // worth a core.
+  void rest();
   // When it will count its device as hung if nothing completes; none: nothing is in flight, or there is no timeout.
   std::optional<Nanos> gives_up_at() const;
   // The sample is over for this worker and none of its commands is under way.
@@ -74,17 +76,22 @@ class DeviceWorker {
   bool settle();  // true when this was the last worker and the sample has been finished
   void fail(const Error& error);
   void abort(const Error& error);  // the sample as a whole
+  bool would_act_on_others();
+  void tell_others();  // that `version` or `over` has changed; not under the lock
   void enter(HostState state);
   void leave();
   Member& member() { return run_.members[self_.value]; }
 
   SampleRun& run_;
   DeviceIndex self_;
+  const bool rings_;  // the device
   std::deque<InFlight> in_flight_;
   // Completed batches, whose commands are read after the sample: 1.5 us a time stamp on an H200.
   std::vector<std::pair<BatchId, std::int32_t>> retired_;
   std::vector<Slice> not_on_host_;  // enqueued or finished, and not collected
   bool collecting_ = false, prepared_ = false, gone_ = false, left_ = false, done_ = false, last_ = false;
+  std::uint64_t heard_ = 0;       // rings of the bell before the last step
+  std::uint64_t seen_ = 0;        // version before the last step
   std::uint64_t asked_at_ = 0;    // version of the last Wait or Done
   std::uint64_t settled_at_ = 0;  // version at which it last had nothing left to do
   std::int32_t next_number_ = 0;

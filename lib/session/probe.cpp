@@ -336,14 +336,16 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
 
 void settle(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout) {
   const Nanos begin = backend.now();
-  while (!device.complete(batch)) {
+  for (;;) {
+    const std::uint64_t heard = device.bell().count();
+    if (device.complete(batch)) break;
     if (timeout && backend.now() - begin > *timeout) {
       throw Error(ErrorKind::timeout, "the device did not answer within the time of a case");
     }
     if (backend.is_virtual()) {
       if (!backend.advance(std::nullopt)) throw Error(ErrorKind::timeout, "the device never answers");
     } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      device.bell().wait(heard, device.rings() ? Bell::kLongest : std::chrono::microseconds(50));
     }
   }
   device.take(batch);

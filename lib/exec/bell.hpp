@@ -1,0 +1,44 @@
+// Wakes the thread that drives a device: rung where a command of the device has completed, or another worker has changed what there
+// is to do. A CPU device needs its cores for kernels, and to wake and look takes about 10 us of one.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+class Bell {
+ public:
+  // Whoever waits looks now and then all the same: a device that hangs does not ring.
+  static constexpr Nanos kLongest = std::chrono::milliseconds(10);
+
+  // How often it was rung. To be read before looking for work, so that nothing which comes while one looks is missed.
+  std::uint64_t count() {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+  // From any thread.
+  void ring() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++count_;
+    }
+    rung_.notify_all();
+  }
+  // Sleeps until it has been rung more than `heard` times, for `at_most` so long.
+  void wait(std::uint64_t heard, Nanos at_most) {
+    std::unique_lock lock(mutex_);
+    rung_.wait_for(lock, at_most, [&] { return count_ != heard; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable rung_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace mgpu
