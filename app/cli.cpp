@@ -173,7 +173,9 @@ class Tree {
     add_arguments(sub, "FILE", "A scenario: devices, link and work (mgpu-bench schema scenario)", false);
     add(sub, {"from", 0, OptionSpec::Kind::value, "RESULT", "Take them from a file saved by run -o", kScenario});
     add(sub, {"case", 0, OptionSpec::Kind::value, "N",
-              "With --from: the number of the case, from 0 (default: the first with the most devices)", kScenario});
+              "With --from: the number of the case, from 0 (default: the first with the most devices at work)", kScenario});
+    add(sub, {"as-predicted", 0, OptionSpec::Kind::flag, "",
+              "With --from: devices as the case was predicted with, not as its median sample then found them", kScenario});
     for (const OptionSpec& spec : simulate_specs_) add(sub, spec);
   }
 

@@ -26,7 +26,9 @@ Stated from_result(const Given& file, const Settings& settings) {
   const Report report = read_report(file.value);
   try {
     const std::size_t run = settings.has("case") ? count_setting(settings, "case", 0, 0) : largest_estimated_run(report);
-    return {scenario_of(report, run), fmt::format("{}, case {}", file.value, run)};
+    const bool predicted = settings.is_on("as-predicted");
+    return {scenario_of(report, run, predicted ? Figures::predicted : Figures::measured),
+            fmt::format("{}, case {}{}", file.value, run, predicted ? ", as predicted" : "")};
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::usage) throw;
     throw Error(ErrorKind::input, fmt::format("{}: {}: {}", file.from, file.value, error.what()));
@@ -40,6 +42,9 @@ Stated read_stated(const Invocation& invocation) {
   }
   if (from != nullptr) return from_result(*from, invocation.settings);
   if (invocation.settings.has("case")) throw Error(ErrorKind::usage, "--case: only with --from, whose cases it counts");
+  if (invocation.settings.is_on("as-predicted")) {
+    throw Error(ErrorKind::usage, "--as-predicted: only with --from, whose cases were predicted");
+  }
   return {read_scenario(invocation.arguments.front()), invocation.arguments.front()};
 }
 

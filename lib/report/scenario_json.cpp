@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/quote.hpp"
+#include "lib/plan/as_measured.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
@@ -171,6 +172,48 @@ const Device& device_of(const Report& report, const std::string& id) {
   throw Error(ErrorKind::input, "device " + id + " of the case is not in the list of devices");
 }
 
+std::size_t at_work(const RunRecord& run) {
+  return static_cast<std::size_t>(
+      std::count_if(run.per_device.begin(), run.per_device.end(), [](const PerDevice& device) { return device.parts.items > 0; }));
+}
+
+// Nothing, where the case tells nothing.
+void correct(Scenario& scenario, const RunRecord& run) {
+  const std::size_t count = scenario.devices.size();
+  if (run.status != Status::ok || !run.faults.empty() || run.per_device.size() != count) return;
+  MeasuredSample sample;
+  sample.devices.resize(count);
+  sample.merge = run.merge;
+  sample.makespan = run.timeline.makespan;
+  for (std::size_t i = 0; i < count; ++i) sample.devices[i].finish = run.per_device[i].parts.finish;
+  std::vector<SliceRecord> slices = run.timeline.slices;
+  std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a.slice < b.slice; });
+  std::vector<Nanos> finished(count);  // of each device's slices so far, the last
+  for (const SliceRecord& slice : slices) {
+    const std::size_t i = slice.device.value;
+    if (i >= count) return;
+    auto& given = sample.devices[i].slices;
+    given.push_back({{slice.begin, slice.end}, !given.empty() && slice.enqueued >= finished[i]});
+    finished[i] = std::max(finished[i], slice.finished);
+  }
+  std::vector<DeviceEstimate> estimates;
+  for (const ScenarioDevice& device : scenario.devices) estimates.push_back(device.estimate);
+  const ScenarioWork& work = scenario.work;
+  const PlanRequest request{work.items, work.granularity, run.mode,           work.cost,
+                            estimates,  scenario.link_up, scenario.link_down, work.merge};
+  CorrectedEstimates corrected;
+  try {
+    corrected = as_measured(request, sample);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) scenario.devices[i].estimate = corrected.devices[i];
+  scenario.link_up = corrected.link_up;
+  scenario.link_down = corrected.link_down;
+  scenario.work.merge = corrected.merge;
+}
+
 }  // namespace
 
 Scenario read_scenario(const std::filesystem::path& file) {
@@ -182,13 +225,13 @@ std::size_t largest_estimated_run(const Report& report) {
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const PlanRecord& plan = report.runs[i].plan;
     if (plan.estimates.empty() || !plan.request) continue;
-    if (!best || plan.estimates.size() > report.runs[*best].plan.estimates.size()) best = i;
+    if (!best || at_work(report.runs[i]) > at_work(report.runs[*best])) best = i;
   }
   if (!best) throw Error(ErrorKind::input, "no case of it carries estimates of its devices (plan.estimates, plan.request)");
   return *best;
 }
 
-Scenario scenario_of(const Report& report, std::size_t index) {
+Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   if (index >= report.runs.size()) {
     throw Error(ErrorKind::input, fmt::format("it has {} cases, there is no number {}", report.runs.size(), index));
   }
@@ -217,6 +260,7 @@ Scenario scenario_of(const Report& report, std::size_t index) {
     }
     scenario.devices.push_back(std::move(device));
   }
+  if (figures == Figures::measured) correct(scenario, run);
   check_extent(scenario);
   return scenario;
 }

@@ -12,9 +12,13 @@ namespace mgpu {
 // question.
 Scenario read_scenario(const std::filesystem::path& file);
 
-// The devices and the work of one case of a result. Throws Error(input) when its record carries no estimates.
-Scenario scenario_of(const Report& report, std::size_t run);
-// The first case with the most devices among those that carry estimates. Throws Error(input) when none does.
+// What is said of the devices of a case: what it was told, or that corrected by how long its median sample took.
+enum class Figures { predicted, measured };
+
+// The devices and the work of one case of a result. Of a case that was not measured, or in which a device failed, as predicted.
+// Throws Error(input) when its record carries no estimates.
+Scenario scenario_of(const Report& report, std::size_t run, Figures figures);
+// The first case with the most devices at work among those that carry estimates. Throws Error(input) when none does.
 std::size_t largest_estimated_run(const Report& report);
 
 }  // namespace mgpu

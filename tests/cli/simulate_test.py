@@ -121,12 +121,12 @@ class SimulatesAResult(Scenarios):
         self.good("simulate", "--from", *arguments, "-s", "equal", "--mode", "resident", "-n", 1, "-o", out)
         return json.loads(out.read_text())["runs"][0]["time_ns"]["median"]
 
-    def test_the_first_case_with_estimates_is_taken_or_the_one_that_is_named(self):
+    def test_the_first_case_with_most_devices_at_work_is_taken_or_the_one_that_is_named(self):
         file = self.result(0, 1)
         self.assert_schema(file, "result")
-        self.assertEqual(self.again(file), 4_000_000 + 100)
-        self.assertEqual(self.again(file, "--case", 1), 4_000_000 + 100 + 2 * 10)
-        self.assertEqual(self.again(self.result(1)), 4_000_000 + 100 + 2 * 10)
+        self.assertEqual(self.again(file), 4_000_000 + 100 + 2 * 10)
+        self.assertEqual(self.again(file, "--case", 0), 4_000_000 + 100)
+        self.assertEqual(self.again(self.result(0)), 4_000_000 + 100)
 
     def test_a_simulation_of_a_simulation_is_the_same(self):
         report = self.simulated(NODE, "-s", "single,equal", "--mode", "end-to-end", "-n", 1)
@@ -143,6 +143,18 @@ class SimulatesAResult(Scenarios):
         self.assertEqual([d["name"] for d in report["devices"]], [d["name"] for d in json.loads(real.read_text())["devices"]])
         self.assertEqual({run["verify"]["status"] for run in report["runs"]}, {"passed"})
         self.assertEqual(report["runs"][0]["rate"]["unit"], "nodes/s")
+
+    def test_a_real_case_is_simulated_as_it_was_measured_or_as_it_was_predicted(self):
+        real, again = self.folder / "real.json", self.folder / "again.json"
+        self.good("run", "merkle", *binary.DEVICES, "--size", "2^16", "--mode", "both", "-s", "equal", "-n", 3, "-o", real)
+        for number, run in enumerate(json.loads(real.read_text())["runs"]):
+            if run["strategy"] != "equal":
+                continue
+            mode = run["mode"].replace("_", "-")
+            for told, wanted in (["--as-predicted"], run["plan"]["predicted_ns"]), ([], run["timeline"]["makespan_ns"]):
+                self.good("simulate", "--from", real, "--case", number, "-s", "equal", "--mode", mode, "-o", again, *told)
+                time = json.loads(again.read_text())["runs"][-1]["time_ns"]["median"]
+                self.assertAlmostEqual(time / wanted, 1, delta=0.02, msg=(number, told))
 
     def test_a_result_without_estimates_or_without_that_case_is_refused(self):
         self.refused(["simulate", "--from", self.result()], 2, "--from", "r.json", "plan.estimates")
@@ -193,6 +205,7 @@ class RefusesBadScenarios(Scenarios):
         self.refused(["simulate", file, "--from", file], 2, "simulate", "--from")
         self.refused(["simulate", file, file], 2, "simulate")
         self.refused(["simulate", file, "--case", 1], 2, "--case", "--from")
+        self.refused(["simulate", file, "--as-predicted"], 2, "--as-predicted", "--from")
         self.refused(["simulate", file, "-s", "bogus"], 2, "bogus", "dynamic")
         self.refused(["simulate", file, "--mode", "bogus"], 2, "--mode", '"bogus"', "accepted")
         self.refused(["simulate", file, "-n", "0"], 2, "--samples", '"0"', "accepted")

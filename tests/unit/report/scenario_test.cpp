@@ -270,7 +270,7 @@ TEST_CASE("estimates and request of a plan come back from JSON, and are absent w
 TEST_CASE("a case that carries estimates becomes a scenario; another does not") {
   const Report report = estimated_report();
   CHECK(largest_estimated_run(report) == 1);
-  const Scenario scenario = scenario_of(report, 2);
+  const Scenario scenario = scenario_of(report, 2, Figures::predicted);
   REQUIRE(scenario.devices.size() == 2);
   CHECK(scenario.devices[0].name == "NVIDIA H200");
   CHECK(scenario.devices[1].estimate.items_per_s == 1e9);
@@ -282,7 +282,38 @@ TEST_CASE("a case that carries estimates becomes a scenario; another does not") 
   CHECK(scenario.work.cost.ops == doctest::Approx(0.99999));
   CHECK(scenario.work.cost.replicated == 4096);
   CHECK(scenario.work.merge.per_slice == Nanos{7});
-  CHECK_THROWS_WITH_AS(scenario_of(report, 0), "case 0 carries no estimates of its devices (plan.estimates, plan.request)", Error);
-  CHECK_THROWS_WITH_AS(scenario_of(report, 99), "it has 7 cases, there is no number 99", Error);
+  CHECK_THROWS_WITH_AS(scenario_of(report, 0, Figures::measured),
+                       "case 0 carries no estimates of its devices (plan.estimates, plan.request)", Error);
+  CHECK_THROWS_WITH_AS(scenario_of(report, 99, Figures::measured), "it has 7 cases, there is no number 99", Error);
   CHECK_THROWS_AS(largest_estimated_run(test::sample_report()), Error);
+}
+
+TEST_CASE("devices of a case are as its sample found them, if it was measured and none failed") {
+  Report report = test::sample_report();
+  RunRecord& run = report.runs[1];
+  DeviceEstimate estimate;
+  estimate.items_per_s = 1e9;
+  estimate.fits = estimate.pipeline = 1000;
+  run.plan.estimates = {estimate, estimate};
+  run.plan.request = PlanRequestRecord{1000, 1, 0, 0, 0, {}, {}, {Nanos{100}, Nanos{}}};
+  run.merge = Nanos{50};
+  run.timeline.makespan = Nanos{2100};
+  run.timeline.slices = {{DeviceIndex{1}, 0, 500, 1000, {}, Nanos{1000}}, {DeviceIndex{0}, 0, 0, 500, {}, Nanos{2000}}};
+  run.per_device.resize(2);
+  run.per_device[0].parts.finish = Nanos{2000};
+  run.per_device[1].parts.finish = Nanos{950};
+  const auto rates = [&](Figures figures) {
+    const Scenario scenario = scenario_of(report, 1, figures);
+    return std::pair(scenario.devices[0].estimate.items_per_s, scenario.devices[1].estimate.items_per_s);
+  };
+  const std::pair told(1e9, 1e9);
+  CHECK(rates(Figures::predicted) == told);
+  CHECK(rates(Figures::measured).first == doctest::Approx(500 / 2050e-9));  // the host saw the end 50 ns after it
+  CHECK(rates(Figures::measured).second == doctest::Approx(500 / 1000e-9));
+  CHECK(scenario_of(report, 1, Figures::measured).work.merge.fixed == Nanos{50});
+
+  SUBCASE("but for one that failed") { run.status = Status::failed; }
+  SUBCASE("but for one in which a device failed") { run.faults = {{"0:1", "it hung", 500}}; }
+  SUBCASE("but for one whose slices are not all there") { run.timeline.slices.pop_back(); }
+  if (run.status != Status::ok || !run.faults.empty() || run.timeline.slices.size() != 2) CHECK(rates(Figures::measured) == told);
 }

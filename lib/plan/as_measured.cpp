@@ -1,0 +1,112 @@
+// See the header.
+#include "lib/plan/as_measured.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/plan/simulator.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr int kTimesOver = 6;
+constexpr double kMostOff = 100;  // beyond that a time is no measurement of what was estimated
+
+// Gives every device the slices it had, in their order.
+class Replay final : public SliceSource {
+ public:
+  Replay(const MeasuredSample& sample, Items items) : sample_(sample), devices_(sample.devices.size()), left_(items) {}
+  Answer next(DeviceIndex device) override {
+    if (left_ == 0) return Done{};
+    const std::vector<MeasuredSlice>& mine = sample_.devices[device.value].slices;
+    State& state = devices_[device.value];
+    if (state.given == mine.size()) return Wait{true};
+    if (mine[state.given].held_back && state.finished < state.given) return Wait{};
+    return mine[state.given++].slice;
+  }
+  void finished(DeviceIndex device, const Slice& slice, Nanos) override {
+    ++devices_[device.value].finished;
+    left_ -= slice.size();
+  }
+  void rejected(DeviceIndex, const Slice&, Items) override {}
+  void lost(DeviceIndex, std::span<const Slice>) override {}
+  void joined(DeviceIndex) override {}
+
+ private:
+  struct State {
+    std::size_t given = 0, finished = 0;  // slices
+  };
+  const MeasuredSample& sample_;
+  std::vector<State> devices_;
+  Items left_;
+};
+
+void check_cover(const PlanRequest& request, const MeasuredSample& sample) {
+  if (sample.devices.size() != request.devices.size()) throw Error(ErrorKind::usage, "a sample of other devices");
+  std::vector<Slice> all;
+  for (const MeasuredDevice& device : sample.devices) {
+    for (const MeasuredSlice& given : device.slices) all.push_back(given.slice);
+  }
+  std::sort(all.begin(), all.end());
+  Items end = 0;
+  for (const Slice& slice : all) {
+    if (slice.begin != end || slice.end <= slice.begin) throw Error(ErrorKind::usage, "its slices are not every item once");
+    end = slice.end;
+  }
+  if (end != request.items) throw Error(ErrorKind::usage, "its slices are not every item once");
+}
+
+double longer(Nanos measured, Nanos simulated) {
+  if (measured <= Nanos{} || simulated <= Nanos{}) return 1;
+  return std::clamp(seconds(measured) / seconds(simulated), 1 / kMostOff, kMostOff);
+}
+
+Nanos times(Nanos time, double factor) { return from_seconds(seconds(time) * factor); }
+
+void stretch(DeviceEstimate& device, double factor) {
+  device.items_per_s /= factor;
+  device.up /= factor;
+  device.down /= factor;
+  for (Nanos* time : {&device.fixed, &device.crowd, &device.launch, &device.least, &device.spared, &device.transfer}) {
+    *time = times(*time, factor);
+  }
+}
+
+LinkRate slower(const LinkRate& link, double factor) {
+  std::vector<double> by_count = link.by_count();
+  for (double& rate : by_count) rate /= factor;
+  return LinkRate(std::move(by_count));
+}
+
+}  // namespace
+
+CorrectedEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample) {
+  check_cover(request, sample);
+  CorrectedEstimates now{{request.devices.begin(), request.devices.end()}, request.link_up, request.link_down, request.merge};
+  Nanos last{};
+  for (const MeasuredDevice& device : sample.devices) last = std::max(last, device.finish);
+  const Nanos between = std::max(Nanos{}, sample.makespan - sample.merge - last);  // the host sees an end later than it was
+  for (int n = 0; n < kTimesOver; ++n) {
+    PlanRequest corrected = request;
+    corrected.devices = now.devices;
+    corrected.link_up = now.link_up;
+    corrected.link_down = now.link_down;
+    corrected.merge = now.merge;
+    Replay replay(sample, request.items);
+    const Simulation simulated = simulate(corrected, replay);
+    const double all = longer(last + between, simulated.makespan - simulated.merge);
+    for (std::size_t i = 0; i < now.devices.size(); ++i) {
+      const MeasuredDevice& measured = sample.devices[i];
+      stretch(now.devices[i], measured.slices.empty() ? all : longer(measured.finish + between, simulated.devices[i].finish));
+    }
+    now.link_up = slower(now.link_up, all);
+    now.link_down = slower(now.link_down, all);
+    const double merging = longer(sample.merge, simulated.merge);
+    now.merge.fixed = times(now.merge.fixed, merging);
+    now.merge.per_slice = times(now.merge.per_slice, merging);
+  }
+  return now;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,164 @@
+// Estimates corrected by a sample: simulated with them, the sample takes as long as it did.
+#include "lib/plan/as_measured.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "lib/base/error.hpp"
+#include "lib/plan/simulator.hpp"
+#include "lib/plan/strategy.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+// Notes who was given what, and whether that was held back until nothing else was in flight.
+class Recorder final : public SliceSource {
+ public:
+  Recorder(SliceSource& source, std::size_t devices) : source_(source), finished_(devices, 0) { sample.devices.resize(devices); }
+  Answer next(DeviceIndex device) override {
+    Answer answer = source_.next(device);
+    if (const auto* slice = std::get_if<Slice>(&answer)) {
+      auto& given = sample.devices[device.value].slices;
+      given.push_back({*slice, !given.empty() && finished_[device.value] == given.size()});
+    }
+    return answer;
+  }
+  void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
+    ++finished_[device.value];
+    source_.finished(device, slice, busy);
+  }
+  void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { source_.rejected(device, slice, at_most); }
+  void lost(DeviceIndex device, std::span<const Slice> slices) override { source_.lost(device, slices); }
+  void joined(DeviceIndex device) override { source_.joined(device); }
+
+  MeasuredSample sample;
+
+ private:
+  SliceSource& source_;
+  std::vector<std::size_t> finished_;
+};
+
+struct Set {
+  explicit Set(std::size_t count, Mode mode = Mode::resident) : devices(count) {
+    request.items = 60'000;
+    request.mode = mode;
+    request.merge = {Nanos{1000}, Nanos{200}, false};
+    for (DeviceEstimate& device : devices) {
+      device.items_per_s = 1e9;
+      device.score = 50;
+      device.launch = Nanos{50};
+      device.fixed = Nanos{400};
+      device.fits = request.items;
+      device.pipeline = request.items / 4;
+    }
+    if (mode == Mode::resident) return;
+    request.cost.in_bytes = 32;
+    for (DeviceEstimate& device : devices) device.up = 50e9;
+    request.link_up = LinkRate({50e9, 80e9, 90e9});
+  }
+  PlanRequest told() {
+    request.devices = devices;
+    return request;
+  }
+  // What is "measured" where these devices are the truth.
+  MeasuredSample measured(const std::string& strategy) {
+    const PlanRequest truth = told();
+    const StrategyChoice choice = parse_strategies(strategy).front();
+    const auto source = choice.info->make(choice.params)->begin(truth, {});
+    Recorder recorder(*source, devices.size());
+    const Simulation simulation = simulate(truth, recorder);
+    MeasuredSample sample = std::move(recorder.sample);
+    for (std::size_t i = 0; i < devices.size(); ++i) sample.devices[i].finish = simulation.devices[i].finish;
+    sample.merge = simulation.merge;
+    sample.makespan = simulation.makespan;
+    return sample;
+  }
+
+  std::vector<DeviceEstimate> devices;
+  PlanRequest request;
+};
+
+Nanos time_under(const Set& told, const CorrectedEstimates& corrected, const std::string& strategy) {
+  PlanRequest request = told.request;
+  request.devices = corrected.devices;
+  request.link_up = corrected.link_up;
+  request.link_down = corrected.link_down;
+  request.merge = corrected.merge;
+  const StrategyChoice choice = parse_strategies(strategy).front();
+  return simulate(request, *choice.info->make(choice.params)->begin(request, {})).makespan;
+}
+
+bool near(Nanos a, Nanos b, double share = 0.01) { return std::abs(seconds(a) - seconds(b)) <= share * seconds(b); }
+
+}  // namespace
+
+TEST_CASE("estimates that said how long a sample takes stay as they are") {
+  for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+    for (const char* strategy : {"equal", "dynamic", "guided", "stealing"}) {
+      Set told(3, mode);
+      const CorrectedEstimates corrected = as_measured(told.told(), told.measured(strategy));
+      for (const DeviceEstimate& device : corrected.devices) {
+        CHECK(device.items_per_s == doctest::Approx(1e9).epsilon(1e-3));
+        CHECK(near(device.fixed, Nanos{400}));
+      }
+      CHECK(near(corrected.merge.fixed, Nanos{1000}));
+      CHECK(corrected.link_up.limited() == told.request.link_up.limited());
+      if (corrected.link_up.limited()) CHECK(corrected.link_up.of(3) == doctest::Approx(90e9).epsilon(1e-3));
+    }
+  }
+}
+
+TEST_CASE("a device that took twice as long as it was told has half the rate, and what others would take is known") {
+  Set told(2), truth(2);
+  truth.devices[1].items_per_s /= 2;
+  truth.devices[1].launch *= 2;
+  truth.devices[1].fixed *= 2;
+  truth.request.merge.fixed *= 3;
+  truth.request.merge.per_slice *= 3;
+  for (const char* strategy : {"equal", "dynamic", "guided"}) {
+    const CorrectedEstimates corrected = as_measured(told.told(), truth.measured(strategy));
+    CHECK(corrected.devices[0].items_per_s == doctest::Approx(1e9).epsilon(1e-3));
+    CHECK(corrected.devices[1].items_per_s == doctest::Approx(0.5e9).epsilon(1e-3));
+    CHECK(near(corrected.merge.per_slice, Nanos{600}));
+    for (const char* other : {"equal", "capability", "latency", "dynamic"}) {
+      CHECK(near(time_under(told, corrected, other), truth.measured(other).makespan));
+    }
+  }
+}
+
+TEST_CASE("where the link is what took longer, the link is slower") {
+  Set told(3, Mode::end_to_end), truth(3, Mode::end_to_end);
+  truth.request.link_up = LinkRate({50e9, 60e9, 60e9});
+  const MeasuredSample sample = truth.measured("equal");
+  const CorrectedEstimates corrected = as_measured(told.told(), sample);
+  CHECK(corrected.link_up.of(3) < 75e9);
+  CHECK(near(time_under(told, corrected, "equal"), sample.makespan));
+}
+
+TEST_CASE("a device without a part was as slow as all the others, and what the host saw late is part of the sample") {
+  Set told(2), truth(2);
+  for (DeviceEstimate& device : truth.devices) device.items_per_s /= 3, device.launch *= 3, device.fixed *= 3;
+  MeasuredSample sample = truth.measured("single");
+  const CorrectedEstimates corrected = as_measured(told.told(), sample);
+  for (const DeviceEstimate& device : corrected.devices) CHECK(device.items_per_s == doctest::Approx(1e9 / 3).epsilon(1e-3));
+  const Nanos late = sample.makespan;
+  sample.makespan += late;  // twice as long, though the device did not
+  CHECK(near(time_under(told, as_measured(told.told(), sample), "single"), sample.makespan, 0.02));
+}
+
+TEST_CASE("a sample that is not every item once says nothing") {
+  Set told(2);
+  const MeasuredSample right = told.measured("equal");
+  const auto refused = [&](const std::function<void(MeasuredSample&)>& change) {
+    MeasuredSample wrong = right;
+    change(wrong);
+    CHECK_THROWS_AS(as_measured(told.told(), wrong), Error);
+  };
+  CHECK_NOTHROW(as_measured(told.told(), right));
+  refused([](MeasuredSample& sample) { sample.devices[1].slices.pop_back(); });
+  refused([](MeasuredSample& sample) { sample.devices[0].slices.push_back(sample.devices[1].slices.front()); });
+  refused([](MeasuredSample& sample) { sample.devices[0].slices.front().slice.begin += 1; });
+  refused([](MeasuredSample& sample) { sample.devices.pop_back(); });
+}
