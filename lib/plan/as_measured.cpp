@@ -105,6 +105,7 @@ CorrectedEstimates as_measured(const PlanRequest& request, const MeasuredSample&
     const double merging = longer(sample.merge, simulated.merge);
     now.merge.fixed = times(now.merge.fixed, merging);
     now.merge.per_slice = times(now.merge.per_slice, merging);
+    now.merge.further = times(now.merge.further, merging);
   }
   return now;
 }

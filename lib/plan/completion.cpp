@@ -54,7 +54,7 @@ class Completion {
   double pieces(const Model& model, const Stages& stages, double items, double slice_cost) const;
   template <typename Demand>
   double level(const LinkRate& rate, std::size_t count, Demand demand) const;
-  std::size_t parts_left(const std::vector<double>& items) const;
+  double merging(const std::vector<double>& items) const;  // seconds
   bool more_may_hurt() const;
   double bound(std::size_t count) const;
 
@@ -191,7 +191,7 @@ CompletionPlan Completion::with(std::size_t count) const {
     plan.items[models_[i].index] = water.amounts[i];
     plan.pieces[models_[i].index] = slices[i];
   }
-  plan.seconds += seconds(request_.merge.of(parts_left(plan.items)));
+  plan.seconds += merging(plan.items);
   return plan;
 }
 
@@ -206,20 +206,20 @@ double Completion::seconds_of(std::span<const Items> shares) const {
     const double least = s.once - model.launch + model.spared + pieces * seconds(request_.devices[model.index].least);
     end = std::max({end, least, s.once + further * s.slice + items * (s.first + further * s.per_slice) / pieces});
   }
-  return end + seconds(request_.merge.of(parts_left({shares.begin(), shares.end()})));
+  return end + merging({shares.begin(), shares.end()});
 }
 
 // Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes that cover each.
-std::size_t Completion::parts_left(const std::vector<double>& items) const {
-  if (!request_.merge.tree || items.size() > kFewCuts)
-    return static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](double share) { return share > 0; }));
+double Completion::merging(const std::vector<double>& items) const {
+  const auto devices = static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](double share) { return share > 0; }));
+  if (!request_.merge.tree || items.size() > kFewCuts) return seconds(request_.merge.of(devices, devices));
   std::vector<Slice> ranges;
   Items begin = 0;
   for (const Items share : shares_by_weight(request_, items)) {
     if (share > 0) ranges.push_back({begin, begin + share});
     begin += share;
   }
-  return parts_of(ranges, request_.items, request_.merge);
+  return seconds(request_.merge.of(parts_of(ranges, request_.items, request_.merge), devices));
 }
 
 // Without a link to share and without a merge that grows, water-filling itself leaves out whoever would come too late.

@@ -59,10 +59,14 @@ struct MergeEstimate {
   Nanos fixed{}, per_slice{};  // per_slice: of a part
   // Parts are nodes of the binary tree over the items: a range leaves the fewest that cover it, and the root is merged already.
   bool tree = false;
-  Nanos of(std::size_t parts) const {
+  Nanos further{};  // of a part beyond the first of its device: what the device takes to combine and send it
+  // `devices`: how many of them left parts.
+  Nanos of(std::size_t parts, std::size_t devices) const {
     if (parts <= 1) return tree ? Nanos{} : fixed;
-    return fixed + per_slice * static_cast<std::int64_t>(parts);
+    return fixed + per_slice * static_cast<std::int64_t>(parts) +
+           further * static_cast<std::int64_t>(parts - std::min(parts, devices));
   }
+  Nanos of_one_more() const { return per_slice + further; }  // part
 };
 
 // Of a device's `fixed`, where only some of the devices take part.

@@ -171,6 +171,7 @@ PlanRecord read_plan(const JsonReader& j) {
                         r.at("replicated").integer<Bytes>(), read_link_rate(r.at("link_up")),
                         read_link_rate(r.at("link_down")),   {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
   if (r.has("merge_tree")) plan.request->merge.tree = r.at("merge_tree").boolean();
+  if (r.has("merge_further_ns")) plan.request->merge.further = r.at("merge_further_ns").nanos();
   return plan;
 }
 

@@ -106,7 +106,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
 
 ScenarioWork read_work(const JsonReader& json) {
   const Object object(json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated", "pipeline",
-                             "merge_fixed_ns", "merge_per_slice_ns", "merge_tree"});
+                             "merge_fixed_ns", "merge_per_slice_ns", "merge_tree", "merge_further_ns"});
   ScenarioWork work;
   work.name = object.text("name", work.name);
   work.rate_unit = object.text("unit", work.rate_unit);
@@ -117,7 +117,7 @@ ScenarioWork read_work(const JsonReader& json) {
   work.cost.out_bytes = object.number("out_bytes", 0, 1e15, 0.0);
   work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostItems, Bytes{0});
   work.pipeline = object.whole<Items>("pipeline", 1, kMostItems, Items{0});
-  work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns")};
+  work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns"), false, object.nanos("merge_further_ns")};
   if (object.has("merge_tree")) work.merge.tree = object.at("merge_tree").boolean();
   return work;
 }

@@ -53,6 +53,7 @@ class GramWorkload : public Workload {
   Problem problem_;
   Blocks blocks_;
   unsigned host_threads_;
+  bool cpus_;
   HostData data_;
   Shape shape_;
   GramReference reference_;
