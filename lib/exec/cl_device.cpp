@@ -252,13 +252,13 @@ BatchId ClDevice::submit() {
   try {
     slow_down();
     flush();
+    const auto& last = batches_.back().last;
+    const auto final = std::find_if(last.rbegin(), last.rend(), [](const cl::Event& event) { return event() != nullptr; });
+    if (final != last.rend()) ring_after(*final);
   } catch (const cl::Error& error) {
     throw cl_failure("flushing the queues of " + facts_.id, error.err());
   }
   in_slice_ = delayed_ = false;
-  const auto& last = batches_.back().last;
-  const auto final = std::find_if(last.rbegin(), last.rend(), [](const cl::Event& event) { return event() != nullptr; });
-  if (final != last.rend()) ring_after(*final);
   const std::uint64_t id = batches_.back().id;
   batches_.emplace_back().id = id + 1;
   return {id};

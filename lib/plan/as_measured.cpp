@@ -11,7 +11,8 @@ namespace mgpu {
 namespace {
 
 constexpr int kTimesOver = 6;
-constexpr double kMostOff = 100;  // beyond that a time is no measurement of what was estimated
+constexpr double kMostOff = 100;  // at once: beyond that a time is no measurement of what was estimated
+constexpr double kMostSeconds = 1e6;
 
 // Gives every device the slices it had, in their order.
 class Replay final : public SliceSource {
@@ -62,7 +63,7 @@ double longer(Nanos measured, Nanos simulated) {
   return std::clamp(seconds(measured) / seconds(simulated), 1 / kMostOff, kMostOff);
 }
 
-Nanos times(Nanos time, double factor) { return from_seconds(seconds(time) * factor); }
+Nanos times(Nanos time, double factor) { return from_seconds(std::min(seconds(time) * factor, kMostSeconds)); }
 
 void stretch(DeviceEstimate& device, double factor) {
   device.items_per_s /= factor;

@@ -224,7 +224,7 @@ double Completion::merging(const std::vector<double>& items) const {
 
 // Without a link to share and without a merge that grows, water-filling itself leaves out whoever would come too late.
 bool Completion::more_may_hurt() const {
-  return request_.merge.per_slice > Nanos{} || (in_ > 0 && request_.link_up.limited()) ||
+  return request_.merge.of_one_more() > Nanos{} || (in_ > 0 && request_.link_up.limited()) ||
          (out_ > 0 && request_.link_down.limited());
 }
 

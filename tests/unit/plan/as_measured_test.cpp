@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "lib/base/error.hpp"
@@ -146,6 +147,19 @@ TEST_CASE("a device without a part was as slow as all the others, and what the h
   const Nanos late = sample.makespan;
   sample.makespan += late;  // twice as long, though the device did not
   CHECK(near(time_under(told, as_measured(told.told(), sample), "single"), sample.makespan, 0.02));
+}
+
+TEST_CASE("times that are no measurement end in figures that can be used") {
+  Set told(2);
+  MeasuredSample sample = told.measured("equal");
+  sample.devices[0].finish = sample.makespan = Nanos::max();
+  sample.devices[1].finish = Nanos{1};
+  for (const DeviceEstimate& device : as_measured(told.told(), sample).devices) {
+    CHECK(device.items_per_s > 0);
+    CHECK(std::isfinite(device.items_per_s));
+    CHECK(device.fixed >= Nanos{});
+    CHECK(seconds(device.fixed) <= 1e6);
+  }
 }
 
 TEST_CASE("a sample that is not every item once says nothing") {
