@@ -269,18 +269,6 @@ void ClDevice::flush() {
   for (auto& queue : queues_) queue.flush();
 }
 
-void ClDevice::ring_after(const cl::Event& event) {
-  if (!rings()) return;
-  auto bell = std::make_unique<std::shared_ptr<Bell>>(shared_bell());
-  const auto ring = [](cl_event, cl_int, void* data) {
-    const std::unique_ptr<std::shared_ptr<Bell>> rung(static_cast<std::shared_ptr<Bell>*>(data));
-    (*rung)->ring();
-  };
-  const cl_int status = clSetEventCallback(event(), CL_COMPLETE, ring, bell.get());
-  if (status != CL_SUCCESS) throw cl::Error(status, "clSetEventCallback");
-  static_cast<void>(bell.release());
-}
-
 ClDevice::Batch& ClDevice::find(BatchId batch) {
   const auto at = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& b) { return b.id == batch.value; });
   if (at == batches_.end()) throw Error(ErrorKind::internal, "batch taken twice");

@@ -7,6 +7,7 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/exec/cl_bell.hpp"
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_holds.hpp"
 #include "lib/exec/cl_memory.hpp"
@@ -85,7 +86,9 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void delay_slice();  // before its first kernel
   void slow_down();    // after the kernels of a batch, or before a download of their results
   void flush();
-  void ring_after(const cl::Event& event);  // if it rings
+  void ring_after(const cl::Event& event) {
+    if (rings()) ring_when_complete(event, shared_bell());
+  }
   static std::uint64_t started(const Pending& pending);
   void learn(const Pending& pending);  // of what has ended: how a slow-down shall last next time
   // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete,
