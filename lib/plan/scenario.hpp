@@ -2,6 +2,7 @@
 // reading files is lib/report's matter, running it lib/exec's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,18 @@ struct ScenarioWork {
   MergeEstimate merge;
 };
 
+// What strategies are told of devices that are otherwise.
+struct ScenarioTold {
+  std::vector<DeviceEstimate> devices;
+  LinkRate link_up, link_down;
+  MergeEstimate merge;
+};
+
 struct Scenario {
   std::vector<ScenarioDevice> devices;
   LinkRate link_up, link_down;  // of the host link all share
   ScenarioWork work;
+  std::optional<ScenarioTold> told;  // none: how they are, but for `slow`
 };
 
 // More are refused: each device alone is a case of every session.

@@ -208,6 +208,7 @@ void correct(Scenario& scenario, const RunRecord& run) {
     if (error.kind() != ErrorKind::usage) throw;
     return;
   }
+  scenario.told = {std::move(estimates), scenario.link_up, scenario.link_down, work.merge};
   for (std::size_t i = 0; i < count; ++i) scenario.devices[i].estimate = corrected.devices[i];
   scenario.link_up = corrected.link_up;
   scenario.link_down = corrected.link_down;

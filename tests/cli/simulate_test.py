@@ -153,8 +153,9 @@ class SimulatesAResult(Scenarios):
             mode = run["mode"].replace("_", "-")
             for told, wanted in (["--as-predicted"], run["plan"]["predicted_ns"]), ([], run["timeline"]["makespan_ns"]):
                 self.good("simulate", "--from", real, "--case", number, "-s", "equal", "--mode", mode, "-o", again, *told)
-                time = json.loads(again.read_text())["runs"][-1]["time_ns"]["median"]
-                self.assertAlmostEqual(time / wanted, 1, delta=0.02, msg=(number, told))
+                simulated = json.loads(again.read_text())["runs"][-1]
+                self.assertAlmostEqual(simulated["time_ns"]["median"] / wanted, 1, delta=0.02, msg=(number, told))
+                self.assertAlmostEqual(simulated["plan"]["predicted_ns"] / run["plan"]["predicted_ns"], 1, delta=0.02, msg=(number, told))
 
     def test_a_result_without_estimates_or_without_that_case_is_refused(self):
         self.refused(["simulate", "--from", self.result()], 2, "--from", "r.json", "plan.estimates")

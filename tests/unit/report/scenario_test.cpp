@@ -313,6 +313,11 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
   CHECK(rates(Figures::measured).first == doctest::Approx(500 / 2050e-9));  // the host saw the end 50 ns after it
   CHECK(rates(Figures::measured).second == doctest::Approx(500 / 1000e-9));
   CHECK(scenario_of(report, 1, Figures::measured).work.merge.fixed == Nanos{50});
+  const auto what_is_told = scenario_of(report, 1, Figures::measured).told;
+  REQUIRE(what_is_told);
+  CHECK(what_is_told->devices[0].items_per_s == 1e9);
+  CHECK(what_is_told->merge.fixed == Nanos{100});
+  CHECK_FALSE(scenario_of(report, 1, Figures::predicted).told);
 
   SUBCASE("but for one that failed") { run.status = Status::failed; }
   SUBCASE("but for one in which a device failed") { run.faults = {{"0:1", "it hung", 500}}; }
