@@ -12,8 +12,8 @@ namespace mgpu {
 // question.
 Scenario read_scenario(const std::filesystem::path& file);
 
-// How the devices of a case are: as it was told, or that corrected by how long its median sample took. Strategies are told what they
-// were told then.
+// How the devices of a case are: as it was told, or that corrected by how long its median sample took. Strategies are told what
+// they were told then.
 enum class Figures { predicted, measured };
 
 // The devices and the work of one case of a result. Of a case that was not measured, or in which a device failed, as predicted.
