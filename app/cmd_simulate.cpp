@@ -48,14 +48,11 @@ Stated read_stated(const Invocation& invocation) {
   return {read_scenario(invocation.arguments.front()), invocation.arguments.front()};
 }
 
-StatedPlan plan_of(const Scenario& scenario) {
-  if (scenario.told) return {scenario.told->devices, scenario.told->link_up, scenario.told->link_down, scenario.told->merge};
-  StatedPlan plan;
-  for (const ScenarioDevice& device : scenario.devices) plan.estimates.push_back(device.estimate);
-  plan.link_up = scenario.link_up;
-  plan.link_down = scenario.link_down;
-  plan.merge = scenario.work.merge;
-  return plan;
+SetEstimates told_of(const Scenario& scenario) {
+  if (scenario.told) return *scenario.told;
+  SetEstimates told{{}, scenario.link_up, scenario.link_down, scenario.work.merge};
+  for (const ScenarioDevice& device : scenario.devices) told.devices.push_back(device.estimate);
+  return told;
 }
 
 }  // namespace
@@ -74,7 +71,7 @@ ExitCode cmd_simulate(const Context& context) {
   session.problems = {{&suite, {}}};
   session.problems.front().params.size = scenario.work.items;
   session.devices = scenario_devices(scenario);
-  session.stated = plan_of(scenario);
+  session.stated = told_of(scenario);
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);
   RunObserver observer(

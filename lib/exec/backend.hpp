@@ -60,6 +60,9 @@ class OpenDevice {
   // Others are polled.
   Bell& bell() { return *bell_; }
   virtual bool rings() const { return false; }
+  // Between two looks at it, of one who had counted `heard` rings before the first: until it rings, or for `otherwise` if it does
+  // not.
+  void nap(std::uint64_t heard, Nanos otherwise) { bell_->wait(heard, rings() ? Bell::kLongest : otherwise); }
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
   // What is enqueued until submit() is a slice's. What is enqueued otherwise is no slice: loading, collecting, merging.

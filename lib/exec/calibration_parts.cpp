@@ -25,7 +25,7 @@ void wait_patiently(Backend& backend, OpenDevice& device, BatchId batch, bool ge
       throw Error(ErrorKind::timeout, "the device did not answer while it was calibrated");
     if (backend.is_virtual()) continue;
     if (gently)
-      device.bell().wait(heard, device.rings() ? Bell::kLongest : std::chrono::microseconds(100));
+      device.nap(heard, std::chrono::microseconds(100));
     else
       std::this_thread::yield();
   }

@@ -239,7 +239,7 @@ std::optional<Nanos> ClDevice::try_out(const std::function<void(Stream&)>& comma
     const std::uint64_t heard = bell().count();
     if (complete(batch)) break;
     if (host_now() - begin > patience) throw Error(ErrorKind::timeout, "no answer from " + facts_.id + " to a kernel's trial");
-    bell().wait(heard, rings() ? Bell::kLongest : std::chrono::microseconds(20));
+    nap(heard, std::chrono::microseconds(20));
   }
   Nanos computing{};
   for (const RawCommand& command : take(batch)) {

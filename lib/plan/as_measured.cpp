@@ -82,9 +82,9 @@ LinkRate slower(const LinkRate& link, double factor) {
 
 }  // namespace
 
-CorrectedEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample) {
+SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample) {
   check_cover(request, sample);
-  CorrectedEstimates now{{request.devices.begin(), request.devices.end()}, request.link_up, request.link_down, request.merge};
+  SetEstimates now{{request.devices.begin(), request.devices.end()}, request.link_up, request.link_down, request.merge};
   Nanos last{};
   for (const MeasuredDevice& device : sample.devices) last = std::max(last, device.finish);
   const Nanos between = std::max(Nanos{}, sample.makespan - sample.merge - last);  // the host sees an end later than it was

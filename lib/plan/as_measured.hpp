@@ -23,15 +23,9 @@ struct MeasuredSample {
   Nanos merge{}, makespan{};            // makespan: merge included, and what is between
 };
 
-struct CorrectedEstimates {
-  std::vector<DeviceEstimate> devices;
-  LinkRate link_up, link_down;
-  MergeEstimate merge;
-};
-
 // The sample is simulated as it was split. What a device takes is multiplied by how much longer its part took in truth, the link's
 // share and devices without a part by how much longer all of it did, the merge by how much longer the merge did; a few times over,
 // as devices share the link. Throws Error(usage) where the slices are not every item once, or a rate is not known.
-CorrectedEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample);
+SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample);
 
 }  // namespace mgpu

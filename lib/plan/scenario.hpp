@@ -28,18 +28,11 @@ struct ScenarioWork {
   MergeEstimate merge;
 };
 
-// What strategies are told of devices that are otherwise.
-struct ScenarioTold {
-  std::vector<DeviceEstimate> devices;
-  LinkRate link_up, link_down;
-  MergeEstimate merge;
-};
-
 struct Scenario {
   std::vector<ScenarioDevice> devices;
   LinkRate link_up, link_down;  // of the host link all share
   ScenarioWork work;
-  std::optional<ScenarioTold> told;  // none: how they are, but for `slow`
+  std::optional<SetEstimates> told;  // what strategies are told; none: how the devices are, but for `slow`
 };
 
 // More are refused: each device alone is a case of every session.

@@ -84,6 +84,13 @@ struct PlanRequest {
   MergeEstimate merge{};
 };
 
+// What is told, or known better, of a whole set of devices; owned, where a request only views them.
+struct SetEstimates {
+  std::vector<DeviceEstimate> devices;
+  LinkRate link_up{}, link_down{};
+  MergeEstimate merge{};
+};
+
 struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined
   bool likely_last =
       false;  // nothing more will come unless work is lost or rejected: a device may collect behind what it has in flight

@@ -201,7 +201,7 @@ void correct(Scenario& scenario, const RunRecord& run) {
   const ScenarioWork& work = scenario.work;
   const PlanRequest request{work.items, work.granularity, run.mode,           work.cost,
                             estimates,  scenario.link_up, scenario.link_down, work.merge};
-  CorrectedEstimates corrected;
+  SetEstimates corrected;
   try {
     corrected = as_measured(request, sample);
   } catch (const Error& error) {

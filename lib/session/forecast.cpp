@@ -49,7 +49,7 @@ const StrategyChoice& strategy_of(const Cell& cell) {
 }
 
 void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
-                   std::span<const Prepared> prepared, const Calibration& calibration, const StatedPlan* stated) {
+                   std::span<const Prepared> prepared, const Calibration& calibration, const SetEstimates* stated) {
   cell.estimates.clear();
   double together_up = 0, together_down = 0;
   std::vector<double> own_up, own_down;
@@ -73,7 +73,7 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
     estimate.score = devices[i].facts.score;
     estimate.free_memory = devices[i].free_memory;
     if (stated) {
-      estimate = stated->estimates.at(i);
+      estimate = stated->devices.at(i);
       estimate.fixed = fixed_of(estimate, cell.count, devices.size());
     }
     estimate.on_cpu = devices[i].facts.is_cpu();

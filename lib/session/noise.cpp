@@ -32,7 +32,7 @@ SessionOptions options_of(const Problem& problem, std::span<const Device> device
   options.stop.exactly = kSamples;
   options.verify = VerifyLevel::off;
   options.case_timeout = std::chrono::seconds(60);
-  options.stated = StatedPlan{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
+  options.stated = SetEstimates{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
   return options;
 }
 

@@ -345,7 +345,7 @@ void settle(Backend& backend, OpenDevice& device, BatchId batch, std::optional<N
     if (backend.is_virtual()) {
       if (!backend.advance(std::nullopt)) throw Error(ErrorKind::timeout, "the device never answers");
     } else {
-      device.bell().wait(heard, device.rings() ? Bell::kLongest : std::chrono::microseconds(50));
+      device.nap(heard, std::chrono::microseconds(50));
     }
   }
   device.take(batch);

@@ -39,14 +39,6 @@ struct Problem {
 // To be solved by these devices.
 std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
-// What strategies are told where it need not be measured. `fits` and `pipeline` are what the workload says, at most these; 0: as it
-// says.
-struct StatedPlan {
-  std::vector<DeviceEstimate> estimates;  // of each device of the session
-  LinkRate link_up, link_down;
-  MergeEstimate merge;
-};
-
 // By suite with its options, and by device id.
 using SuiteRates = std::map<std::pair<std::string, std::string>, SuiteRate>;
 
@@ -67,7 +59,9 @@ struct SessionOptions {
   std::optional<Nanos> case_timeout;         // a device that completes nothing for this long is lost; its work goes to the others
   std::optional<Nanos> time_limit;           // of the session: cases not begun by then are skipped
   std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
-  std::optional<StatedPlan> stated;          // none: estimates come from what is measured
+  // What strategies are told of each device of the session, where it need not be measured; none: it is. `fits` and `pipeline` are
+  // what the workload says, at most these; 0: as it says.
+  std::optional<SetEstimates> stated;
   std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
 };
 

@@ -81,7 +81,7 @@ struct Set {
   PlanRequest request;
 };
 
-Nanos time_under(const Set& told, const CorrectedEstimates& corrected, const std::string& strategy) {
+Nanos time_under(const Set& told, const SetEstimates& corrected, const std::string& strategy) {
   PlanRequest request = told.request;
   request.devices = corrected.devices;
   request.link_up = corrected.link_up;
@@ -99,7 +99,7 @@ TEST_CASE("estimates that said how long a sample takes stay as they are") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     for (const char* strategy : {"equal", "dynamic", "guided", "stealing"}) {
       Set told(3, mode);
-      const CorrectedEstimates corrected = as_measured(told.told(), told.measured(strategy));
+      const SetEstimates corrected = as_measured(told.told(), told.measured(strategy));
       for (const DeviceEstimate& device : corrected.devices) {
         CHECK(device.items_per_s == doctest::Approx(1e9).epsilon(1e-3));
         CHECK(near(device.fixed, Nanos{400}));
@@ -119,7 +119,7 @@ TEST_CASE("a device that took twice as long as it was told has half the rate, an
   truth.request.merge.fixed *= 3;
   truth.request.merge.per_slice *= 3;
   for (const char* strategy : {"equal", "dynamic", "guided"}) {
-    const CorrectedEstimates corrected = as_measured(told.told(), truth.measured(strategy));
+    const SetEstimates corrected = as_measured(told.told(), truth.measured(strategy));
     CHECK(corrected.devices[0].items_per_s == doctest::Approx(1e9).epsilon(1e-3));
     CHECK(corrected.devices[1].items_per_s == doctest::Approx(0.5e9).epsilon(1e-3));
     CHECK(near(corrected.merge.per_slice, Nanos{600}));
@@ -133,7 +133,7 @@ TEST_CASE("where the link is what took longer, the link is slower") {
   Set told(3, Mode::end_to_end), truth(3, Mode::end_to_end);
   truth.request.link_up = LinkRate({50e9, 60e9, 60e9});
   const MeasuredSample sample = truth.measured("equal");
-  const CorrectedEstimates corrected = as_measured(told.told(), sample);
+  const SetEstimates corrected = as_measured(told.told(), sample);
   CHECK(corrected.link_up.of(3) < 75e9);
   CHECK(near(time_under(told, corrected, "equal"), sample.makespan));
 }
@@ -142,7 +142,7 @@ TEST_CASE("a device without a part was as slow as all the others, and what the h
   Set told(2), truth(2);
   for (DeviceEstimate& device : truth.devices) device.items_per_s /= 3, device.launch *= 3, device.fixed *= 3;
   MeasuredSample sample = truth.measured("single");
-  const CorrectedEstimates corrected = as_measured(told.told(), sample);
+  const SetEstimates corrected = as_measured(told.told(), sample);
   for (const DeviceEstimate& device : corrected.devices) CHECK(device.items_per_s == doctest::Approx(1e9 / 3).epsilon(1e-3));
   const Nanos late = sample.makespan;
   sample.makespan += late;  // twice as long, though the device did not

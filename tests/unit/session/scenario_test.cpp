@@ -201,7 +201,7 @@ TEST_CASE("a session on a scenario tells strategies what is stated, and slow dev
   options.devices = scenario_devices(scenario);
   options.device_counts = {2};
   options.stop.exactly = 1;
-  options.stated = StatedPlan{{scenario.devices[0].estimate, scenario.devices[1].estimate}, 0, 0, {}};
+  options.stated = SetEstimates{{scenario.devices[0].estimate, scenario.devices[1].estimate}, 0, 0, {}};
   QuietObserver observer;
   const Report report = run_session(*backend, options, {}, observer);
   REQUIRE(report.runs.size() == 2);

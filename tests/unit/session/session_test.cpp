@@ -193,7 +193,7 @@ TEST_CASE("after a long verification, devices warm up again before what is count
     options.devices = backend.enumerate().devices;
     DeviceEstimate estimate;
     estimate.items_per_s = 1e9;
-    options.stated = StatedPlan{{estimate}, 0, 0, {}};  // no probes, which would be as many as fit their time
+    options.stated = SetEstimates{{estimate}, 0, 0, {}};  // no probes, which would be as many as fit their time
     const Report report = run_session(backend, options, {}, observer);
     for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
     return samples;
@@ -217,7 +217,7 @@ TEST_CASE("a device that had nothing to do while another worked warms up before 
     options.devices = backend.enumerate().devices;
     DeviceEstimate estimate;
     estimate.items_per_s = 1e9;
-    options.stated = StatedPlan{{estimate, estimate}, 0, 0, {}};
+    options.stated = SetEstimates{{estimate, estimate}, 0, 0, {}};
     const Report report = run_session(backend, options, {}, observer);
     for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
     return samples;
