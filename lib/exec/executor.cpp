@@ -1,12 +1,25 @@
-// See the header.
+// Starts the workers of a sample together, watches those that a driver holds, and lets the reserve step in.
 #include "lib/exec/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
+#include "lib/base/quantity.hpp"
+
 namespace mgpu {
 namespace {
+
+constexpr Nanos kLook = std::chrono::milliseconds(50);  // between two looks of the caller's thread at a sample under way
+constexpr unsigned kRoundsPerLook = 4096;               // likewise, on a virtual clock
 
 // 1 us of timer slack instead of Linux's 50: a worker that sleeps until a hold is over wakes when it asked to.
 void make_sleeps_precise() {
@@ -17,103 +30,229 @@ void make_sleeps_precise() {
 
 }  // namespace
 
-Executor::Executor(Backend& backend, std::size_t workers) : backend_(backend) {
+struct Executor::Sample {
+  struct Look {  // at a worker
+    std::optional<std::uint64_t> call;
+    Nanos since{};
+  };
+
+  Sample(Backend& backend, const SampleRequest& request)
+      : run(backend, *request.source, *request.workload, request.members, request.members.size() + 1) {
+    run.merge_device = request.merge_device;
+    run.timeout = request.timeout;
+    run.merges = request.merges;
+    for (std::uint32_t i = 0; i < request.members.size(); ++i) workers.emplace_back(run, DeviceIndex{i});
+    looks.resize(workers.size());
+  }
+
+  // Nobody is left: this one takes over what is to be done.
+  void join(const Member& member) {
+    const DeviceIndex index{static_cast<std::uint32_t>(run.members.size())};
+    run.members.push_back(member);
+    run.seats.emplace_back();
+    run.merge_device = index;
+    run.sample.failure.reset();
+    run.sample.none_left = false;
+    run.stage = SampleRun::Stage::working;
+    workers.emplace_back(run, index);
+    looks.emplace_back();
+    ++run.version;
+    try {
+      run.source.joined(index);
+    } catch (const Error& error) {
+      run.fail(error);
+    }
+  }
+
+  SampleRun run;
+  std::deque<DeviceWorker> workers;
+  std::vector<Look> looks;
+};
+
+struct Executor::Crew {
+  std::mutex mutex;
+  std::condition_variable wake, finished;
+  std::uint64_t generation = 0;
+  bool stopping = false;
+  std::shared_ptr<Sample> sample;  // under way
+  std::size_t first = 0;           // of its workers, that thread 0 drives
+  std::size_t running = 0;         // workers that have not left
+  std::atomic<std::size_t> ready{0};
+  std::atomic<std::uint64_t> go{0};  // generation that may start
+
+  void serve(std::size_t index);
+};
+
+Executor::Executor(Backend& backend, std::size_t workers, StartThread start)
+    : backend_(backend), start_(std::move(start)), crew_(std::make_shared<Crew>()) {
+  if (!start_) start_ = [](std::function<void()> main) { return std::thread(std::move(main)); };
   if (backend_.is_virtual()) return;
-  for (std::size_t i = 0; i < workers; ++i) threads_.emplace_back([this, i] { worker_main(i); });
+  threads_.resize(workers);
+  try {
+    for (std::size_t i = 0; i < workers; ++i) start_thread(i);
+  } catch (const std::system_error& error) {
+    dismiss();  // those that were started wait for work
+    throw Error(ErrorKind::internal, fmt::format("a thread for each of {} devices cannot be started: {}", workers, error.what()));
+  }
 }
 
-Executor::~Executor() {
+Executor::~Executor() { dismiss(); }
+
+void Executor::start_thread(std::size_t index) {
+  threads_[index] = start_([crew = crew_, index] { crew->serve(index); });
+}
+
+void Executor::dismiss() {
   {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    const std::lock_guard lock(crew_->mutex);
+    crew_->stopping = true;
   }
-  wake_.notify_all();
+  crew_->wake.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 RawSample Executor::run(const SampleRequest& request) {
-  SampleRun run{.backend = backend_,
-                .source = *request.source,
-                .workload = *request.workload,
-                .members = request.members,
-                .merge_device = request.merge_device,
-                .timeout = request.timeout,
-                .merges = request.merges,
-                .mutex = {},
-                .settled = std::vector<std::uint64_t>(request.members.size(), 0),
-                .alive = std::vector<bool>(request.members.size(), true),
-                .listening = std::vector<std::atomic<bool>>(request.members.size()),
-                .finished = 0,
-                .sample = {}};
-  request.workload->expect(request.members.size());
-  request.workload->begin_sample();
-  std::vector<DeviceWorker> workers;
-  workers.reserve(request.members.size());
-  for (std::uint32_t i = 0; i < request.members.size(); ++i) workers.emplace_back(run, DeviceIndex{i});
-  if (backend_.is_virtual()) {
-    run.sample.begin = backend_.now();
-    run_virtual(workers);
-  } else {
-    run_threads(run, workers);
+  const auto sample = std::make_shared<Sample>(backend_, request);
+  try {
+    request.workload->expect(request.members.size());
+    request.workload->begin_sample();
+  } catch (const std::exception& error) {
+    sample->run.sample.failure = Error(ErrorKind::internal, error.what());
+    return std::move(sample->run.sample);
   }
-  return std::move(run.sample);
+  drive(sample, 0, request);
+  if (sample->run.sample.none_left && !sample->run.sample.interrupted && request.reserve) {
+    if (const auto member = request.reserve()) {
+      sample->join(*member);
+      drive(sample, sample->workers.size() - 1, request);
+    }
+  }
+  return std::move(sample->run.sample);
 }
 
-void Executor::run_virtual(std::vector<DeviceWorker>& workers) {
-  for (auto& worker : workers) worker.start();
+void Executor::drive(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request) {
+  if (backend_.is_virtual()) {
+    drive_virtually(*sample, first, request);
+  } else {
+    drive_by_threads(sample, first, request);
+  }
+}
+
+void Executor::interrupt(SampleRun& run) {
+  {
+    const std::lock_guard lock(run.mutex);
+    if (run.over()) return;
+    run.sample.interrupted = true;
+    run.fail(Error(ErrorKind::internal, "interrupted"));
+  }
+  run.notify_all();
+}
+
+void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRequest& request) {
+  SampleRun& run = sample.run;
+  if (first == 0) run.sample.begin = backend_.now();
+  for (std::size_t i = first; i < sample.workers.size(); ++i) sample.workers[i].start();
+  unsigned rounds = 0;
   for (bool busy = true; busy;) {
     bool progress = false;
     busy = false;
     std::optional<Nanos> limit;
-    for (auto& worker : workers) {
+    for (std::size_t i = first; i < sample.workers.size(); ++i) {
+      DeviceWorker& worker = sample.workers[i];
       progress |= worker.step();
       busy |= !worker.left();
       if (const auto mine = worker.gives_up_at(); mine && (!limit || *mine < *limit)) limit = mine;
     }
+    if (++rounds % kRoundsPerLook == 0 && request.stop && request.stop()) interrupt(run);
+    // With nothing in flight there is no limit: nobody will ever act again.
     if (busy && !progress && !backend_.advance(limit))
-      throw Error(ErrorKind::internal, "every worker waits and nothing is under way");
+      run.fail(Error(ErrorKind::internal, "every worker waits and nothing is under way"));
   }
 }
 
-void Executor::run_threads(SampleRun& run, std::vector<DeviceWorker>& workers) {
+void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request) {
+  Crew& crew = *crew_;
+  const std::size_t workers = sample->workers.size() - first;
   std::uint64_t generation = 0;
   {
-    const std::lock_guard lock(mutex_);
-    workers_ = &workers;
-    running_ = workers.size();
-    ready_ = 0;
-    generation = ++generation_;
+    const std::lock_guard lock(crew.mutex);
+    crew.sample = sample;
+    crew.first = first;
+    crew.running = workers;
+    crew.ready = 0;
+    generation = ++crew.generation;
   }
-  wake_.notify_all();
+  crew.wake.notify_all();
   // All start together: the clock begins when every thread is awake, not when the first is.
-  while (ready_.load(std::memory_order_acquire) < workers.size()) std::this_thread::yield();
-  run.sample.begin = backend_.now();
-  go_.store(generation, std::memory_order_release);
-  std::unique_lock lock(mutex_);
-  finished_.wait(lock, [&] { return running_ == 0; });
-  workers_ = nullptr;
+  while (crew.ready.load(std::memory_order_acquire) < workers) std::this_thread::yield();
+  if (first == 0) sample->run.sample.begin = backend_.now();
+  crew.go.store(generation, std::memory_order_release);
+  std::unique_lock lock(crew.mutex);
+  while (!crew.finished.wait_for(lock, kLook, [&] { return crew.running == 0; })) {
+    lock.unlock();
+    watch(*sample, first, request);
+    lock.lock();
+  }
+  crew.sample.reset();
 }
 
-void Executor::worker_main(std::size_t index) {
+// The worker notices by itself what its device does not finish. Only a thread besides can tell that a driver does not return.
+void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& request) {
+  if (request.stop && request.stop()) interrupt(sample.run);
+  const Nanos now = backend_.now();
+  for (std::size_t i = first; i < sample.workers.size(); ++i) {
+    DeviceWorker& worker = sample.workers[i];
+    Sample::Look& look = sample.looks[i];
+    const auto call = worker.call();
+    if (!call || call != look.call) {
+      look = {call, now};
+      continue;
+    }
+    const Nanos patience = request.timeout + sample.run.members[i].compiling;
+    if (now - look.since < patience) continue;
+    if (!worker.abandon(*call, "its driver did not return from a call for " + format_duration(patience))) continue;
+    look = {};
+    threads_[i - first].detach();
+    start_thread(i - first);
+    const std::lock_guard lock(crew_->mutex);
+    --crew_->running;
+  }
+}
+
+void Executor::Crew::serve(std::size_t index) {
   make_sleeps_precise();
   std::uint64_t seen = 0;
+  {
+    const std::lock_guard lock(mutex);  // one that replaces another begins with the next sample
+    seen = generation;
+  }
   for (;;) {
+    std::shared_ptr<Sample> mine;
     DeviceWorker* worker = nullptr;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stopping_ || (generation_ != seen && workers_ != nullptr); });
-      if (stopping_) return;
-      seen = generation_;
-      if (index < workers_->size()) worker = &(*workers_)[index];
+      std::unique_lock lock(mutex);
+      wake.wait(lock, [&] { return stopping || (generation != seen && sample != nullptr); });
+      if (stopping) return;
+      seen = generation;
+      mine = sample;
+      if (first + index < mine->workers.size()) worker = &mine->workers[first + index];
     }
     if (worker == nullptr) continue;
-    ready_.fetch_add(1, std::memory_order_acq_rel);
-    while (go_.load(std::memory_order_acquire) != seen) std::this_thread::yield();
+    ready.fetch_add(1, std::memory_order_acq_rel);
+    while (go.load(std::memory_order_acquire) != seen) std::this_thread::yield();
     worker->start();
-    while (!worker->left()) {
-      if (!worker->step()) worker->rest();
+    try {
+      while (!worker->left()) {
+        if (!worker->step()) worker->rest();
+      }
+    } catch (const DeviceWorker::Abandoned&) {
+      return;  // another thread has this one's place
     }
-    const std::lock_guard lock(mutex_);
-    if (--running_ == 0) finished_.notify_all();
+    mine.reset();
+    const std::lock_guard lock(mutex);
+    if (--running == 0) finished.notify_all();
   }
 }
 

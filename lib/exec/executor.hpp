@@ -1,9 +1,9 @@
 // Runs samples: one living worker thread per device (fresh threads cost 3 % at 8 GPUs), or one thread for all on a virtual clock.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -14,38 +14,45 @@ namespace mgpu {
 struct SampleRequest {
   Workload* workload = nullptr;
   SliceSource* source = nullptr;
-  std::vector<Member> members;   // by DeviceIndex; at most the executor's number of workers
-  DeviceIndex merge_device;      // the fastest of them
-  std::optional<Nanos> timeout;  // of a device with work in flight: see SampleRun
-  bool merges = true;            // false: a probe, whose source gives out a part of the items only
+  std::vector<Member> members = {};                     // by DeviceIndex; at most the executor's number of workers
+  DeviceIndex merge_device = {};                        // the fastest of them
+  Nanos timeout = std::chrono::seconds(60);             // of a device with work in flight: see SampleRun
+  bool merges = true;                                   // false: a probe, whose source gives out a part of the items only
+  std::function<bool()> stop = {};                      // asked now and then on the caller's thread: true interrupts the sample
+  std::function<std::optional<Member>()> reserve = {};  // asked when no member is left, likewise: who goes on instead, if anybody
 };
 
 class Executor {
  public:
-  // `backend` must outlive the executor. Starts `workers` threads when time is real.
-  Executor(Backend& backend, std::size_t workers);
+  using StartThread = std::function<std::thread(std::function<void()>)>;
+  // `backend` must outlive the executor. Starts `workers` threads when time is real, by `start` where it is given. Throws
+  // Error(internal) when one cannot be started.
+  Executor(Backend& backend, std::size_t workers, StartThread start = {});
+  // Waits for the workers, but not for those that a driver does not let go.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Blocks until the sample is over. What went wrong is in `failure` and `faults`; it does not throw for the world's failures.
+  // Blocks until the sample is over, which it is within the time-out after the last sign of life of any device, calls into drivers
+  // included. What went wrong is in `failure` and `faults`; it does not throw for the world's failures. A device whose driver does
+  // not return from a call keeps its worker's thread: the device, its program and the workload must then not be freed.
   RawSample run(const SampleRequest& request);
 
  private:
-  void worker_main(std::size_t index);
-  void run_virtual(std::vector<DeviceWorker>& workers);
-  void run_threads(SampleRun& run, std::vector<DeviceWorker>& workers);
+  struct Crew;    // what the threads share
+  struct Sample;  // one, under way
+  void drive(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request);
+  void drive_virtually(Sample& sample, std::size_t first, const SampleRequest& request);
+  void drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request);
+  void watch(Sample& sample, std::size_t first, const SampleRequest& request);
+  static void interrupt(SampleRun& run);
+  void start_thread(std::size_t index);
+  void dismiss();  // ends the threads
 
   Backend& backend_;
-  std::mutex mutex_;
-  std::condition_variable wake_, finished_;
-  std::uint64_t generation_ = 0;
-  bool stopping_ = false;
-  std::vector<DeviceWorker>* workers_ = nullptr;  // of the sample under way
-  std::size_t running_ = 0;
-  std::atomic<std::size_t> ready_{0};
-  std::atomic<std::uint64_t> go_{0};   // generation that may start
-  std::vector<std::jthread> threads_;  // last: joined before what they use is destroyed
+  StartThread start_;
+  std::shared_ptr<Crew> crew_;  // shared with threads, some of which may never end
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace mgpu

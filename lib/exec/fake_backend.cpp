@@ -4,7 +4,10 @@
 #include "lib/exec/fake_backend.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <mutex>
+#include <stop_token>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -12,6 +15,11 @@
 #include "lib/plan/queue_model.hpp"
 
 namespace mgpu {
+namespace {
+
+Nanos real_now() { return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch()); }
+
+}  // namespace
 
 // Shared by the open devices, whose worker threads all come here in real time.
 struct FakeBackend::Machine {
@@ -19,18 +27,23 @@ struct FakeBackend::Machine {
     Nanos started{}, ended{};
   };
 
-  explicit Machine(const FakeLink& link) : model(link.up, link.down) {}
+  Machine(const FakeLink& link, FakeTime time) : model(link.up, link.down) {
+    if (time == FakeTime::is_real) notifier = std::jthread([this](const std::stop_token& stop) { notify(stop); });
+  }
 
-  DeviceIndex add_device(const FakeDevice& device) {
+  // `bell`: rung when a command ends; null: never.
+  DeviceIndex add_device(const FakeDevice& device, std::shared_ptr<Bell> bell) {
     const std::lock_guard lock(mutex);
     known.emplace_back();
+    bells.push_back(std::move(bell));
     return model.add_device(device.up, device.down);
   }
 
-  void enqueue(DeviceIndex device, CommandKind kind, Nanos duration, Bytes bytes, std::uint64_t tag, Nanos now) {
+  void enqueue(DeviceIndex device, CommandKind kind, Nanos duration, double bytes, std::uint64_t tag, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
-    model.enqueue(device, static_cast<QueueModel::Queue>(kind), duration, static_cast<double>(bytes), tag);
+    model.enqueue(device, static_cast<QueueModel::Queue>(kind), duration, bytes, tag);
+    changed.notify_all();
   }
 
   // Of a command that has ended by now, once.
@@ -48,6 +61,7 @@ struct FakeBackend::Machine {
   bool settle(DeviceIndex device, std::uint64_t tag, Nanos duration, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
+    changed.notify_all();
     return model.settle(device, QueueModel::compute, tag, duration);
   }
 
@@ -66,14 +80,34 @@ struct FakeBackend::Machine {
   std::size_t advance(Nanos now) {
     ended.clear();
     model.advance(std::max(now, model.now()), ended);
-    for (const QueueModel::Ended& command : ended) known[command.device.value][command.tag] = {command.started, command.ended};
+    for (const QueueModel::Ended& command : ended) {
+      known[command.device.value][command.tag] = {command.started, command.ended};
+      if (const auto& bell = bells[command.device.value]) bell->ring();
+    }
     return ended.size();
   }
 
+  // In real time: as a driver's own thread does, so that devices notify though nobody asks.
+  void notify(const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+      const Nanos next = model.next();
+      if (next == Nanos::max() || next >= QueueModel::kForever) {
+        changed.wait(lock, stop, [&] { return model.next() < std::min(next, QueueModel::kForever); });
+      } else {
+        changed.wait_until(lock, stop, std::chrono::steady_clock::time_point(next), [&] { return model.next() < next; });
+        advance(real_now());
+      }
+    }
+  }
+
   std::mutex mutex;
+  std::condition_variable_any changed;  // commands were enqueued
   QueueModel model;
   std::vector<std::unordered_map<std::uint64_t, Times>> known;  // by device and tag: ended, and not taken
+  std::vector<std::shared_ptr<Bell>> bells;                     // by device; null: it does not notify
   std::vector<QueueModel::Ended> ended;                         // scratch
+  std::jthread notifier;                                        // last: joined before what it uses is destroyed
 };
 
 namespace {
@@ -131,7 +165,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
         kernels_(kernels),
         backend_(backend),
         machine_(std::move(machine)),
-        index_(machine_->add_device(spec)),
+        notifies_(spec.facts.is_cpu() && !backend.is_virtual()),
+        index_(machine_->add_device(spec, notifies_ ? shared_bell() : nullptr)),
         allocated_(std::make_shared<Bytes>(0)) {
     spec_.facts = limited(spec.facts, handicap);
     traits_.id = spec_.facts.id;
@@ -148,6 +183,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
 
+  bool rings() const override { return notifies_; }
   void begin_slice() override { in_slice_ = true; }
   void abandon() override {}
 
@@ -162,6 +198,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   bool complete(BatchId batch) override {
+    check(FakeCall::wait);
     for (Batch& each : closed_) note_ended(each);
     const Batch& found = find(batch);
     if (found.ended < found.commands.size()) return false;
@@ -187,6 +224,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   std::vector<ClockProbe> probe_clock(unsigned count) override {
+    check(FakeCall::probe_clock);
     const Nanos now = backend_.now();
     const std::uint64_t stamp = device_clock(now);
     return std::vector<ClockProbe>(count, ClockProbe{now, now, stamp, stamp});
@@ -209,6 +247,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   const DeviceTraits& traits() const override { return traits_; }
 
   std::unique_ptr<Buffer> allocate(Bytes size) override {
+    check(FakeCall::allocate);
     if (*allocated_ + size > spec_.facts.global_memory || size > spec_.facts.max_allocation) {
       throw Error(ErrorKind::out_of_memory, "device " + spec_.facts.id + " has no room for " + std::to_string(size) + " bytes");
     }
@@ -216,14 +255,18 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   std::unique_ptr<Kernel> kernel(std::string_view, std::string_view entry, const std::string&) override {
+    check(FakeCall::build);
     const auto code = kernels_.find(std::string(entry));
     if (code == kernels_.end()) throw Error(ErrorKind::device, "the fake backend has no kernel " + std::string(entry));
     return std::make_unique<FakeKernel>(code->first, code->second);
   }
 
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
-    std::copy(from.begin(), from.end(), data_of(to).subspan(offset, from.size()).begin());
-    add(CommandKind::upload, {}, from.size(), spec_.transfer);
+    const FakeFault fault = check(FakeCall::upload);
+    const auto target = data_of(to).subspan(offset, from.size());
+    std::copy(from.begin(), from.end(), target.begin());
+    if (fault.kind == FakeFault::Kind::corrupt) flip_a_bit(target);
+    add(CommandKind::upload, {}, from.size(), spec_.transfer, fault);
   }
 
   void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
@@ -233,25 +276,22 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
       add(CommandKind::compute, std::string(kDelay), 0, handicap.delay);
     std::vector<FakeArg> values;
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
-    const bool fails = spec_.failure != FakeDevice::Failure::none && launches_++ >= spec_.fails_at_launch;
-    if (!fails) fake.code().run(grid, values);
+    const FakeFault fault = check(FakeCall::launch);
+    if (!fails(fault)) fake.code().run(grid, values);
     const auto by_ops = [&] {
       return std::max(spec_.least, spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s));
     };
-    Nanos duration = fake.code().time ? fake.code().time(values) : by_ops();
-    if (fails) {
-      open_.failed = true;
-      if (spec_.failure == FakeDevice::Failure::hang) duration = QueueModel::kForever;
-    }
-    add(CommandKind::compute, fake.name(), 0, duration);
+    add(CommandKind::compute, fake.name(), 0, fake.code().time ? fake.code().time(values) : by_ops(), fault);
     slow_down_due_ = handicap.slows();
   }
 
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
     end_kernels();
+    const FakeFault fault = check(FakeCall::download);
     const auto source = data_of(from).subspan(offset, to.size());
-    std::copy(source.begin(), source.end(), to.begin());
-    add(CommandKind::download, {}, to.size(), spec_.transfer);
+    if (!fails(fault)) std::copy(source.begin(), source.end(), to.begin());
+    if (fault.kind == FakeFault::Kind::corrupt) flip_a_bit(to);
+    add(CommandKind::download, {}, to.size(), spec_.transfer, fault);
   }
 
   void pretend(CommandKind kind, Bytes bytes) override { add(kind, {}, bytes, spec_.transfer); }
@@ -281,12 +321,39 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     }
   }
 
+  // What the script says of a call; faults of the call itself are thrown.
+  FakeFault check(FakeCall call) {
+    const FakeFault fault = backend_.ask(spec_, call);
+    const bool command = call == FakeCall::upload || call == FakeCall::launch || call == FakeCall::download;
+    const std::string what = "device " + spec_.facts.id + " ";
+    if (fault.kind == FakeFault::Kind::out_of_memory)
+      throw Error(ErrorKind::out_of_memory, what + "has no memory left, as its script says");
+    if (fault.kind == FakeFault::Kind::refused || (fault.kind == FakeFault::Kind::error && !command))
+      throw Error(ErrorKind::device, what + "refused, as its script says");
+    if (fault.kind == FakeFault::Kind::hang && !command)
+      throw Error(ErrorKind::timeout, what + "does not answer, as its script says");
+    return fault;
+  }
+
+  static bool fails(const FakeFault& fault) { return fault.kind == FakeFault::Kind::error || fault.kind == FakeFault::Kind::hang; }
+
+  static void flip_a_bit(std::span<std::byte> data) {
+    if (!data.empty()) data[data.size() / 2] ^= std::byte{1};
+  }
+
   // `duration`: what it takes beside moving its bytes.
-  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration) {
+  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration, const FakeFault& fault = {}) {
+    open_.failed |= fails(fault);
+    if (fault.kind == FakeFault::Kind::hang) duration = QueueModel::kForever;
+    double moved = static_cast<double>(bytes);
+    if (fault.kind == FakeFault::Kind::slow) {
+      duration = from_seconds(seconds(duration) * fault.factor);
+      moved *= fault.factor;
+    }
     const Nanos now = backend_.now();
     const std::uint64_t stamp = device_clock(now);
     open_.commands.push_back({kind, std::move(label), bytes, stamp, stamp, 0, 0});
-    machine_->enqueue(index_, kind, duration, bytes, next_tag_++, now);
+    machine_->enqueue(index_, kind, duration, moved, next_tag_++, now);
   }
 
   std::uint64_t device_clock(Nanos host) const {
@@ -305,19 +372,20 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   const FakeKernels& kernels_;
   FakeBackend& backend_;
   std::shared_ptr<FakeBackend::Machine> machine_;
+  const bool notifies_;
   DeviceIndex index_;  // in the machine
   std::shared_ptr<Bytes> allocated_;
   DeviceTraits traits_;
   Batch open_;
   bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
-  std::uint64_t next_batch_ = 0, next_tag_ = 0, launches_ = 0;
+  std::uint64_t next_batch_ = 0, next_tag_ = 0;
   std::vector<Batch> closed_;
 };
 
 }  // namespace
 
 FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time, FakeLink link)
-    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), machine_(std::make_shared<Machine>(link)) {}
+    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), machine_(std::make_shared<Machine>(link, time)) {}
 
 FakeBackend::~FakeBackend() = default;
 
@@ -336,15 +404,14 @@ std::vector<Device> FakeBackend::split(const Device& device, unsigned parts) {
 std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device, const Handicap& handicap) {
   const auto at = std::find_if(devices_.begin(), devices_.end(), [&](const FakeDevice& d) { return d.facts.id == device.id; });
   if (at == devices_.end()) throw Error(ErrorKind::internal, "device " + device.id + " was not enumerated");
+  if (ask(*at, FakeCall::open).kind != FakeFault::Kind::none)
+    throw Error(ErrorKind::device, "device " + device.id + " cannot be opened, as its script says");
   return std::make_unique<OpenFake>(*at, handicap, kernels_, *this, machine_);
 }
 
 std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::span<OpenDevice* const>) { return nullptr; }
 
-Nanos FakeBackend::now() {
-  if (is_virtual()) return now_;
-  return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch());
-}
+Nanos FakeBackend::now() { return is_virtual() ? now_ : real_now(); }
 
 bool FakeBackend::advance(std::optional<Nanos> limit) {
   if (!is_virtual()) return false;
@@ -355,6 +422,20 @@ bool FakeBackend::advance(std::optional<Nanos> limit) {
   if (!limit || *limit <= now_) return false;
   now_ = *limit;
   return true;
+}
+
+FakeFault FakeBackend::ask(const FakeDevice& device, FakeCall call) {
+  if (!device.script) return {};
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(calls_mutex_);
+    number = calls_[{device.facts.id, call}]++;
+  }
+  return device.script(call, number);
+}
+
+FakeScript fails_from(FakeCall call, std::uint64_t number, FakeFault::Kind kind) {
+  return [=](FakeCall each, std::uint64_t at) { return each == call && at >= number ? FakeFault{kind} : FakeFault{}; };
 }
 
 void FakeBackend::spend(Nanos time) { now_ += time; }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,6 +28,28 @@ struct FakeKernelCode {
 };
 using FakeKernels = std::map<std::string, FakeKernelCode>;  // by entry name
 
+// Where a script may interfere with a device.
+enum class FakeCall { open, allocate, build, upload, launch, download, wait, probe_clock };
+
+// What goes wrong with a call.
+struct FakeFault {
+  enum class Kind {
+    none,
+    refused,        // the call throws Error(device)
+    error,          // of a command: it ends, and its batch is reported as failed; otherwise as refused
+    out_of_memory,  // the call throws Error(out_of_memory)
+    hang,           // of a command: it never ends; of another call: Error(timeout), as of one that was given up
+    slow,           // of a command: it takes `factor` times as long
+    corrupt,        // of a transfer: a bit of what arrives is another
+  } kind = Kind::none;
+  double factor = 10;
+};
+
+// Asked at every call, with the number of calls of that kind before it over the device's life, however often it was opened.
+using FakeScript = std::function<FakeFault(FakeCall call, std::uint64_t number)>;
+// The calls of one kind from `number` on.
+FakeScript fails_from(FakeCall call, std::uint64_t number, FakeFault::Kind kind);
+
 // It has one compute queue: two would share the device, and a model that ran each at full rate would flatter it.
 struct FakeDevice {
   Device facts;  // id, type, memory, score as a test needs them
@@ -37,8 +60,7 @@ struct FakeDevice {
   Nanos least{};                                // of a kernel with it
   std::int64_t clock_offset_ns = 0;             // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
-  enum class Failure { none, error, hang } failure = Failure::none;
-  std::uint64_t fails_at_launch = 0;  // the launch, counted from 0 over the device's life, that fails
+  FakeScript script{};  // none: nothing goes wrong. In real time asked by the thread that drives the device
 };
 
 // What all devices together carry, shared fairly at every moment.
@@ -46,7 +68,8 @@ struct FakeLink {
   LinkRate up{}, down{};
 };
 
-enum class FakeTime { is_virtual, is_real };  // real: a command takes as long as it would
+// Real: a command takes as long as it would, and devices that are CPUs notify when it has ended, as OpenCL ones do.
+enum class FakeTime { is_virtual, is_real };
 
 class FakeBackend final : public Backend {
  public:
@@ -63,7 +86,8 @@ class FakeBackend final : public Backend {
   bool advance(std::optional<Nanos> limit) override;
   void spend(Nanos time);  // the host is busy for so long: moves a virtual clock, and nothing else
 
-  struct Machine;  // the queues of all open devices
+  struct Machine;                                          // the queues of all open devices
+  FakeFault ask(const FakeDevice& device, FakeCall call);  // its script
 
  private:
   FakeTime time_;
@@ -71,6 +95,8 @@ class FakeBackend final : public Backend {
   std::vector<FakeDevice> devices_;
   FakeKernels kernels_;
   std::shared_ptr<Machine> machine_;
+  std::mutex calls_mutex_;
+  std::map<std::pair<std::string, FakeCall>, std::uint64_t> calls_;  // so far, by device id
 };
 
 // What only fake devices can do, for work of which nothing but the sizes is known.

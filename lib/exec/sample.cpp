@@ -27,12 +27,30 @@ Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks) 
     span.begin -= sample.begin;
     span.end -= sample.begin;
   }
-  timeline.slices = sample.slices;
-  for (SliceRecord& slice : timeline.slices) {
+  for (const RawSlice& raw : sample.slices) {
+    if (raw.lost) continue;
+    SliceRecord& slice = timeline.slices.emplace_back(raw);
     slice.enqueued -= sample.begin;
     slice.finished -= sample.begin;
   }
   return timeline;
+}
+
+Recovery recovery_of(const RawSample& sample, const DeviceFault& fault) {
+  Recovery recovery;
+  Nanos last{};
+  for (const RawSlice& slice : sample.slices) {
+    const Nanos finished = slice.finished - sample.begin;
+    if (slice.lost || finished < fault.at) continue;
+    for (const Slice& lost : fault.lost) {
+      const Items begin = std::max(lost.begin, slice.begin), end = std::min(lost.end, slice.end);
+      if (begin >= end) continue;
+      recovery.items += end - begin;
+      last = std::max(last, finished - fault.at);
+    }
+  }
+  if (recovery.items >= fault.items_lost) recovery.time = last;
+  return recovery;
 }
 
 SampleShare share_of(const RawSample& sample, std::size_t devices) {
@@ -40,7 +58,9 @@ SampleShare share_of(const RawSample& sample, std::size_t devices) {
   share.items.assign(devices, 0);
   share.busy.assign(devices, Nanos{});
   share.makespan = sample.makespan();
-  for (const SliceRecord& slice : sample.slices) share.items[slice.device.value] += slice.end - slice.begin;
+  for (const RawSlice& slice : sample.slices) {
+    if (!slice.lost) share.items[slice.device.value] += slice.end - slice.begin;
+  }
   std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> stamps(devices);
   for (const RawBatch& batch : sample.batches) {
     for (const RawCommand& command : batch.commands) stamps[batch.device.value].push_back({command.started, command.ended});

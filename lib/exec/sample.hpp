@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/plan/slice_source.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/timeline.hpp"
 
@@ -19,11 +20,23 @@ struct RawBatch {
   std::vector<RawCommand> commands;
 };
 
+struct RawSlice : SliceRecord {
+  bool lost = false;  // with its device, before the result was on the host: others computed it again
+};
+
+// A device that was lost in the sample. What it had in flight is unknown, whatever the error: nothing that it may still read or
+// write must be freed.
 struct DeviceFault {
   DeviceIndex device;
-  std::string what;
-  Items items_lost = 0;  // given to it and without a result on the host: done again by others
-  bool hung = false;     // its handles must not be released
+  ErrorKind kind = ErrorKind::device;
+  std::string what{};
+  Nanos at{};               // when it was found, since the sample's begin
+  Nanos detection{};        // from the device's last sign of life, or the first command it had not finished, to then
+  bool merging = false;     // it had given all its results to the host
+  std::vector<Slice> lost{};  // given to it and without a result on the host: done again by others
+  Items items_lost = 0;     // of those
+
+  bool hung() const { return kind == ErrorKind::timeout; }
 };
 
 struct RawSample {
@@ -32,10 +45,12 @@ struct RawSample {
   std::optional<DeviceIndex> merged_on;  // none: the host
   std::vector<RawBatch> batches;
   std::vector<HostSpan> spans;
-  std::vector<SliceRecord> slices;
+  std::vector<RawSlice> slices;
   Nanos decision{};  // all calls of SliceSource::next
   std::vector<DeviceFault> faults;
   std::optional<Error> failure;  // the sample has no result
+  bool none_left = false;        // since every device was lost
+  bool interrupted = false;      // since it was asked to stop
 
   Nanos makespan() const { return end - begin; }
 };
@@ -43,6 +58,14 @@ struct RawSample {
 // All on the host's clock, relative to the sample's begin. `clocks` by DeviceIndex. Stamps are left where the map puts them: a
 // command may stick out of the sample by the clock's uncertainty.
 Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks);
+
+// What became of the work that a fault lost: how much of it the others finished, and how long after the fault was found the last of
+// it was; none where some of it never was.
+struct Recovery {
+  Items items = 0;
+  std::optional<Nanos> time;
+};
+Recovery recovery_of(const RawSample& sample, const DeviceFault& fault);
 
 // What each of the `devices` did: items finished, and the union of its commands in its own time.
 SampleShare share_of(const RawSample& sample, std::size_t devices);

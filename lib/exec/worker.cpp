@@ -1,301 +1,397 @@
-// See the header.
+// The worker of a device: enqueues, polls, gives work back when its device fails.
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "lib/base/quantity.hpp"
 
 namespace mgpu {
-namespace {
 
-constexpr std::size_t kDepth = 2;  // slices in flight: one transfers while the other computes
+SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_, std::size_t places)
+    : backend(backend_),
+      source(source_),
+      workload(workload_),
+      members(std::move(members_)),
+      listening(places),
+      seats(members.size()) {}
 
-// Polls to the end of a batch, on either clock. Throws Error(timeout).
-void wait_for(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout) {
-  const auto deadline = timeout ? std::optional(backend.now() + *timeout) : std::nullopt;
-  while (!device.complete(batch)) {
-    if (deadline && backend.now() >= *deadline) throw Error(ErrorKind::timeout, "the device did not finish the merge in time");
-    if (backend.is_virtual()) {
-      if (!backend.advance(deadline)) throw Error(ErrorKind::internal, "the merge never ends");
-    } else {
-      std::this_thread::yield();
-    }
+void SampleRun::end() {
+  sample.end = backend.now();
+  stage = Stage::over;
+}
+
+void SampleRun::fail(const Error& error) {
+  if (over()) return;
+  sample.failure = error;
+  end();
+}
+
+void SampleRun::lose(DeviceIndex device, DeviceFault fault) {
+  Seat& seat = seats[device.value];
+  seat.alive = false;
+  if (stage == Stage::merging && device == merge_device) stage = Stage::working;  // who is left settles again, and merges
+  fault.device = device;
+  fault.at = backend.now() - sample.begin;
+  fault.lost = std::exchange(seat.not_on_host, {});
+  for (const Slice& slice : fault.lost) fault.items_lost += slice.size();
+  // What had finished and is lost is computed again, and counts only then.
+  for (const std::uint32_t at : seat.records) {
+    finished -= sample.slices[at].end - sample.slices[at].begin;
+    sample.slices[at].lost = true;
   }
-}
-
-void merge_on_device(SampleRun& run) {
-  Member& best = run.members[run.merge_device.value];
-  best.program->merge(best.device->stream());
-  const BatchId batch = best.device->submit();
-  wait_for(run.backend, *best.device, batch, run.timeout);
-  run.sample.batches.push_back({run.merge_device, kMerge, best.device->take(batch)});
-  best.program->merged();
-  run.sample.merged_on = run.merge_device;
-}
-
-// On the fastest device when the workload wants one; on the host otherwise, and when that device fails.
-void merge(SampleRun& run) {
-  const std::size_t best = run.merge_device.value;
-  if (run.alive[best] && run.workload.merge_on_device(run.members[best].device->resources().traits())) {
-    try {
-      merge_on_device(run);
-      return;
-    } catch (const Error& error) {
-      run.alive[best] = false;
-      run.sample.faults.push_back({run.merge_device, error.what(), 0, error.kind() == ErrorKind::timeout});
-    }
-  }
-  run.workload.merge();
-}
-
-// All partials are on the host and every worker is at rest: the last one to settle merges, which spares waking a thread.
-void finish_sample(SampleRun& run) {
-  RawSample& sample = run.sample;
-  sample.merge_begin = run.backend.now();
+  seat.records.clear();
+  const Error error(fault.kind, fault.what);
+  sample.faults.push_back(std::move(fault));
+  if (over()) return;
   try {
-    if (run.merges) merge(run);
-  } catch (const Error& error) {
-    sample.failure = error;
-  } catch (const std::exception& error) {
-    sample.failure = Error(ErrorKind::internal, error.what());
+    source.lost(device, sample.faults.back().lost);
+  } catch (const Error& hopeless) {
+    return fail(hopeless);
   }
-  sample.merge_end = sample.end = run.backend.now();
-  run.over = true;
+  ++version;
+  if (std::none_of(seats.begin(), seats.end(), [](const Seat& each) { return each.alive; })) {
+    sample.none_left = true;
+    fail(error);
+  }
 }
 
-}  // namespace
+void SampleRun::notify_all() {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (listening[i]) members[i].device->bell().ring();
+  }
+}
 
-DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self) : run_(run), self_(self), rings_(member().device->rings()) {}
+DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self) : run_(run), self_(self), notifies_(member().device->rings()) {}
+
+std::optional<std::uint64_t> DeviceWorker::call() const {
+  const std::uint64_t calls = calls_;
+  return calls % 2 == 1 && calls != kAbandoned ? std::optional(calls) : std::nullopt;
+}
+
+bool DeviceWorker::abandon(std::uint64_t call, const std::string& why) {
+  if (!calls_.compare_exchange_strong(call, kAbandoned)) return false;
+  {
+    const std::lock_guard lock(run_.mutex);
+    run_.lose(self_, {.device = self_, .kind = ErrorKind::timeout, .what = why});
+  }
+  run_.notify_all();
+  return true;
+}
+
+template <class Function>
+auto DeviceWorker::driver(Function&& function) {
+  const std::uint64_t call = calls_.load(std::memory_order_relaxed) + 1;
+  calls_.store(call, std::memory_order_release);
+  struct Return {
+    DeviceWorker& worker;
+    std::uint64_t call;
+    bool was_given_up() const { return !worker.calls_.compare_exchange_strong(const_cast<std::uint64_t&>(call), call + 1); }
+  } back{*this, call};
+  try {
+    if constexpr (std::is_void_v<decltype(function())>) {
+      function();
+      if (back.was_given_up()) throw Abandoned{};
+    } else {
+      auto result = function();
+      if (back.was_given_up()) throw Abandoned{};
+      return result;
+    }
+  } catch (const Abandoned&) {
+    throw;
+  } catch (...) {
+    if (back.was_given_up()) throw Abandoned{};
+    throw;
+  }
+}
+
+// What a source throws is no failure of the device that asked: nobody can take what is left.
+template <class Function>
+void DeviceWorker::ask_source(Function&& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    run_.fail(error);
+  }
+}
 
 void DeviceWorker::start() {
-  state_since_ = run_.sample.begin;
+  state_since_ = run_.backend.now();
   member().device->pace().begin_sample(run_.sample.begin);
 }
 
 bool DeviceWorker::step() {
-  if (left_) return false;
-  if (rings_) heard_ = member().device->bell().count();
+  if (left()) return false;
+  if (notifies_) heard_ = member().device->bell().count();
   seen_ = run_.version;
-  const bool over = run_.over;
+  seen_stage_ = run_.stage;
   bool progress = true;
   try {
     progress = advance();
   } catch (const Error& error) {
-    fail(error);
+    fail(error.kind(), error.what());
   } catch (const std::exception& error) {  // out of host memory, say: this device's part is lost, the thread lives
-    fail(Error(ErrorKind::internal, error.what()));
+    fail(ErrorKind::internal, error.what());
   }
-  if (run_.version != seen_ || run_.over != over) tell_others();
+  if (run_.version != seen_ || run_.stage != seen_stage_) run_.notify_all();
   return progress;
 }
 
 bool DeviceWorker::advance() {
-  // Not when nothing is in flight: another worker may then merge on this device.
-  if (Pace& pace = member().device->pace(); !in_flight_.empty() && pace.waits_for_share()) {
-    const auto items = static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
-    pace.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
-  }
-  bool progress = gone_ ? false : retire();
-  if (run_.over && in_flight_.empty()) {
+  if (stage_ == Stage::lost) {
+    if (!run_.over()) return false;
     leave();
     return true;
   }
-  if (gone_) return progress;
-  if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit) {
-    throw Error(ErrorKind::timeout, "no answer for " + format_duration(*run_.timeout));
+  if (Pace& pace = member().device->pace(); pace.waits_for_share()) {
+    const auto items = static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
+    pace.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
   }
-  if (!collecting_) progress |= top_up();
-  return progress;
+  const bool progress = retire();
+  if (run_.over() && in_flight_.empty()) {
+    leave();
+    return true;
+  }
+  if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit) {
+    throw Error(ErrorKind::timeout,
+                "no answer for " + format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
+  }
+  return act() || progress;
 }
 
 bool DeviceWorker::would_act_on_others() {
-  const bool could_take_more = !collecting_ && !done_ && in_flight_.size() < kDepth;
-  return in_flight_.empty() || could_take_more || member().device->pace().waits_for_share();
-}
-
-void DeviceWorker::tell_others() {
-  for (std::size_t i = 0; i < run_.members.size(); ++i) {
-    if (run_.listening[i]) run_.members[i].device->bell().ring();
-  }
+  return in_flight_.empty() || (policy_.would_ask() && !policy_.done()) || member().device->pace().waits_for_share();
 }
 
 void DeviceWorker::rest() {
-  if (!rings_) return std::this_thread::yield();
+  if (!notifies_) return std::this_thread::yield();
   OpenDevice& device = *member().device;
   Nanos nap = Bell::kLongest;
   if (const auto due = device.due()) nap = std::min(nap, *due - run_.backend.now());
   if (nap <= Nanos{}) return;
   // Whoever changes the version looks at this flag afterwards: one of the two sees the other.
-  run_.listening[self_.value] = would_act_on_others();
-  if (run_.version == seen_ && !(run_.over && in_flight_.empty())) device.bell().wait(heard_, nap);
+  run_.listening[self_.value] = stage_ == Stage::lost || would_act_on_others();
+  if (run_.version == seen_ && run_.stage == seen_stage_ && !(run_.over() && in_flight_.empty())) device.bell().wait(heard_, nap);
   run_.listening[self_.value] = false;
 }
 
 std::optional<Nanos> DeviceWorker::gives_up_at() const {
-  if (in_flight_.empty() || !run_.timeout) return std::nullopt;
-  return std::max(in_flight_.front().enqueued, last_sign_) + *run_.timeout;
+  if (in_flight_.empty()) return std::nullopt;
+  const Nanos compiling = finished_any_ ? Nanos{} : run_.members[self_.value].compiling;
+  return std::max(in_flight_.front().enqueued, last_sign_) + run_.timeout + compiling;
 }
 
 bool DeviceWorker::retire() {
   bool progress = false;
-  while (!in_flight_.empty() && member().device->complete(in_flight_.front().batch)) {
+  while (!in_flight_.empty() && driver([&] { return member().device->complete(in_flight_.front().batch); })) {
     const InFlight done = in_flight_.front();
     in_flight_.pop_front();
     progress = true;
     last_sign_ = run_.backend.now();
     retired_.push_back({done.batch, done.rejected ? kPrepare : done.number});
-    if (done.rejected) continue;
     if (done.number == kCollect) {
       member().program->collected();
-      not_on_host_.clear();
-      collecting_ = false;
-    } else if (done.number != kPrepare) {
-      retire_slice(done);
+      policy_.ended_collect();
+      const std::lock_guard lock(run_.mutex);
+      seat().not_on_host.clear();
+      seat().records.clear();
+    } else if (done.number == kMerge) {
+      merged();
+    } else {
+      policy_.ended();
+      if (done.number != kPrepare && !done.rejected) retire_slice(done);
     }
   }
   return progress;
 }
 
 void DeviceWorker::retire_slice(const InFlight& done) {
-  const DeviceSpan span = member().device->span(done.batch);
+  finished_any_ = true;
+  const DeviceSpan span = driver([&] { return member().device->span(done.batch); });
   const std::uint64_t from = std::max(span.started, previous_end_);
   const Nanos busy{span.ended > from ? static_cast<std::int64_t>(span.ended - from) : 0};
   previous_end_ = std::max(previous_end_, span.ended);
   const Nanos now = run_.backend.now();
   const std::lock_guard lock(run_.mutex);
-  run_.source.finished(self_, done.slice, busy);
+  ask_source([&] { run_.source.finished(self_, done.slice, busy); });
   run_.finished += done.slice.size();
-  run_.sample.slices.push_back({self_, done.number, done.slice.begin, done.slice.end, done.enqueued, now});
+  seat().records.push_back(static_cast<std::uint32_t>(run_.sample.slices.size()));
+  run_.sample.slices.push_back({{self_, done.number, done.slice.begin, done.slice.end, done.enqueued, now}});
   ++run_.version;
 }
 
-std::optional<Answer> DeviceWorker::ask() {
-  if (run_.over || asked_at_ == run_.version) return std::nullopt;  // no lock: this is polled
-  const std::lock_guard lock(run_.mutex);
-  const Nanos begin = run_.backend.now();
-  Answer answer = run_.source.next(self_);
-  run_.sample.decision += run_.backend.now() - begin;
-  if (!std::holds_alternative<Slice>(answer)) asked_at_ = run_.version;
-  return answer;
-}
-
-bool DeviceWorker::top_up() {
+bool DeviceWorker::act() {
   bool progress = false;
-  while (in_flight_.size() < kDepth) {
-    std::optional<Answer> answer;
-    try {
-      answer = ask();
-    } catch (const Error& error) {  // nobody can take what is left
-      abort(error);
+  for (;;) {
+    if (run_.over()) return progress;
+    const auto action = policy_.next(run_.version);  // no lock: this is polled
+    if (action == DevicePolicy::Action::none) break;
+    progress = true;
+    if (action == DevicePolicy::Action::collect) {
+      start_collect();
       return true;
     }
-    if (!answer) break;
-    progress = true;
-    if (const auto* slice = std::get_if<Slice>(&*answer)) {
-      last_ = false;
-      enqueue(*slice);
-      if (run_.backend.is_virtual()) return true;  // threads would ask meanwhile
-      continue;
-    }
-    done_ = std::holds_alternative<Done>(*answer);
-    last_ = done_ || std::get<Wait>(*answer).likely_last;
-    break;
-  }
-  // Collecting waits for nothing if no more work is likely: the queues are in order, and asking the device whether the last slice
-  // is finished before enqueueing what comes after it would leave it idle for 50 us on an H200.
-  if (!not_on_host_.empty() && (in_flight_.empty() || (last_ && !in_flight_.back().rejected))) {
-    start_collect();
-    return true;
+    const bool given = ask();
+    if (given && run_.backend.is_virtual()) return true;  // threads would ask meanwhile
   }
   if (!in_flight_.empty()) return progress;
   enter(HostState::sync);
-  return (done_ && settle()) || progress;
+  if (run_.stage == SampleRun::Stage::merging) {
+    if (self_ != run_.merge_device || merging_) return progress;
+    start_merge();
+    return true;
+  }
+  return (policy_.done() && settle()) || progress;
+}
+
+bool DeviceWorker::ask() {
+  std::optional<Slice> slice;
+  {
+    const std::lock_guard lock(run_.mutex);
+    if (run_.over()) return false;
+    const Nanos begin = run_.backend.now();
+    ask_source([&] {
+      const Answer answer = run_.source.next(self_);
+      policy_.answered(answer, run_.version);
+      if (const auto* given = std::get_if<Slice>(&answer)) slice = *given;
+    });
+    run_.sample.decision += run_.backend.now() - begin;
+    if (slice) seat().not_on_host.push_back(*slice);
+  }
+  if (slice) enqueue(*slice);
+  return slice.has_value();
+}
+
+void DeviceWorker::prepare(Stream& stream) {
+  prepared_ = true;
+  const Nanos now = run_.backend.now();
+  const BatchId batch = driver([&] {
+    member().program->prepare(stream);
+    return member().device->submit();
+  });
+  policy_.enqueued_other();
+  in_flight_.push_back({batch, kPrepare, {}, now});
+  retire();  // as a rule nothing was enqueued
 }
 
 void DeviceWorker::enqueue(const Slice& slice) {
   enter(HostState::in_flight);
   Stream& stream = member().device->stream();
-  if (!prepared_) {
-    prepared_ = true;
-    const Nanos now = run_.backend.now();
-    member().program->prepare(stream);
-    in_flight_.push_back({member().device->submit(), kPrepare, {}, now});
-    if (member().device->complete(in_flight_.back().batch)) retire();  // as a rule nothing was enqueued
-  }
+  if (!prepared_) prepare(stream);
   InFlight entry{{}, next_number_, slice, run_.backend.now()};
-  try {
+  driver([&] {
     member().device->begin_slice();
-    member().program->enqueue(slice, static_cast<unsigned>(next_number_) % kDepth, stream);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::out_of_memory) throw;
-    entry.rejected = true;
-  }
-  entry.batch = member().device->submit();
+    try {
+      member().program->enqueue(slice, static_cast<unsigned>(next_number_) % DevicePolicy::kDepth, stream);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::out_of_memory) throw;
+      entry.rejected = true;
+    }
+    entry.batch = member().device->submit();
+  });
   in_flight_.push_back(entry);
-  if (entry.rejected) {
-    const std::lock_guard lock(run_.mutex);
-    run_.source.rejected(self_, slice, slice.size() / 2);
-    ++run_.version;
+  if (!entry.rejected) {
+    policy_.enqueued_slice();
+    ++next_number_;
     return;
   }
-  not_on_host_.push_back(slice);
-  ++next_number_;
+  policy_.enqueued_rejected();
+  const std::lock_guard lock(run_.mutex);
+  seat().not_on_host.pop_back();
+  ask_source([&] { run_.source.rejected(self_, slice, slice.size() / 2); });
+  ++run_.version;
 }
 
 void DeviceWorker::start_collect() {
   enter(HostState::in_flight);
   const Nanos now = run_.backend.now();
-  collecting_ = true;
-  member().program->collect(member().device->stream());
-  in_flight_.push_back({member().device->submit(), kCollect, {}, now});
+  const BatchId batch = driver([&] {
+    member().program->collect(member().device->stream());
+    return member().device->submit();
+  });
+  policy_.enqueued_collect();
+  in_flight_.push_back({batch, kCollect, {}, now});
 }
 
+// The last worker with nothing left to do has all partials on the host, and everybody else at rest.
 bool DeviceWorker::settle() {
   if (settled_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
   {
     const std::lock_guard lock(run_.mutex);
-    run_.settled[self_.value] = settled_at_ = run_.version;
-    if (run_.over) return false;
-    for (std::size_t i = 0; i < run_.members.size(); ++i) {
-      if (run_.alive[i] && run_.settled[i] != run_.version) return false;
+    seat().settled = settled_at_ = run_.version;
+    if (run_.over()) return false;
+    for (const SampleRun::Seat& each : run_.seats) {
+      if (each.alive && each.settled != run_.version) return false;
+    }
+    // Nobody else acts any more: all others are settled at this version, and only an unsettled worker changes it.
+    run_.sample.merge_begin = run_.backend.now();
+    const std::size_t best = run_.merge_device.value;
+    if (run_.merges && run_.seats[best].alive && run_.workload.merge_on_device(run_.members[best].device->resources().traits())) {
+      run_.stage = SampleRun::Stage::merging;  // by that device's own worker: streams and kernels belong to one thread
+      return true;
     }
   }
-  // Nobody else acts any more: all others are settled at this version, and only an unsettled worker changes it.
-  finish_sample(run_);
+  merge_on_host();
   return true;
 }
 
-void DeviceWorker::fail(const Error& error) {
-  gone_ = true;
-  const std::lock_guard lock(run_.mutex);
-  run_.alive[self_.value] = false;
-  Items items = 0;
-  for (const Slice& slice : not_on_host_) items += slice.size();
-  const bool hung = error.kind() == ErrorKind::timeout || !in_flight_.empty();
-  run_.sample.faults.push_back({self_, error.what(), items, hung});
-  member().device->abandon();
-  in_flight_.clear();
-  if (run_.over) return;
-  try {
-    run_.source.lost(self_, not_on_host_);
-  } catch (const Error& hopeless) {
-    run_.sample.failure = hopeless;
-  }
-  ++run_.version;
-  if (std::none_of(run_.alive.begin(), run_.alive.end(), [](bool alive) { return alive; })) run_.sample.failure = error;
-  if (run_.sample.failure) {
-    run_.sample.end = run_.backend.now();
-    run_.over = true;
-  }
+void DeviceWorker::start_merge() {
+  merging_ = true;
+  const Nanos now = run_.backend.now();
+  const BatchId batch = driver([&] {
+    member().program->merge(member().device->stream());
+    return member().device->submit();
+  });
+  policy_.enqueued_other();
+  in_flight_.push_back({batch, kMerge, {}, now});
 }
 
-void DeviceWorker::abort(const Error& error) {
+void DeviceWorker::merged() {
+  policy_.ended();
+  member().program->merged();
   const std::lock_guard lock(run_.mutex);
-  if (run_.over) return;
-  run_.sample.failure = error;
-  run_.sample.end = run_.backend.now();
-  run_.over = true;
+  run_.sample.merged_on = self_;
+  run_.sample.merge_end = run_.backend.now();
+  run_.end();
+}
+
+void DeviceWorker::merge_on_host() {
+  RawSample& sample = run_.sample;
+  std::optional<Error> failure;
+  try {
+    if (run_.merges) run_.workload.merge();
+  } catch (const Error& error) {
+    failure = error;
+  } catch (const std::exception& error) {
+    failure = Error(ErrorKind::internal, error.what());
+  }
+  const std::lock_guard lock(run_.mutex);
+  if (run_.over()) return;  // interrupted
+  sample.failure = std::move(failure);
+  run_.end();
+  sample.merge_end = sample.end;
+}
+
+void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
+  const bool was_to_merge = run_.stage == SampleRun::Stage::merging && self_ == run_.merge_device;
+  const bool waited = !in_flight_.empty();
+  const Nanos sign = waited ? std::max(in_flight_.front().enqueued, last_sign_) : run_.backend.now();
+  stage_ = Stage::lost;
+  in_flight_.clear();
+  member().device->abandon();
+  {
+    const std::lock_guard lock(run_.mutex);
+    const Nanos detection = run_.backend.now() - std::max(sign, run_.sample.begin);
+    if (was_to_merge) {  // the partials are on the host: nothing is lost but the device
+      run_.seats[self_.value].alive = false;
+      run_.sample.faults.push_back({self_, kind, what, run_.backend.now() - run_.sample.begin, detection, true, {}, 0});
+      run_.stage = SampleRun::Stage::working;
+    } else {
+      run_.lose(self_, {.device = self_, .kind = kind, .what = what, .detection = detection});
+    }
+  }
+  if (was_to_merge) merge_on_host();
 }
 
 void DeviceWorker::enter(HostState state) {
@@ -308,8 +404,10 @@ void DeviceWorker::enter(HostState state) {
 
 void DeviceWorker::leave() {
   std::vector<RawBatch> batches;
-  if (!gone_) {
-    for (const auto& [batch, number] : retired_) batches.push_back(RawBatch{self_, number, member().device->take(batch)});
+  if (stage_ != Stage::lost) {
+    for (const auto& [batch, number] : retired_) {
+      batches.push_back(RawBatch{self_, number, driver([&] { return member().device->take(batch); })});
+    }
     std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
   }
   member().device->pace().end_sample();
@@ -318,7 +416,7 @@ void DeviceWorker::leave() {
   if (run_.sample.end > state_since_) spans_.push_back({self_, state_, state_since_, run_.sample.end});
   auto& all = run_.sample.spans;
   all.insert(all.end(), spans_.begin(), spans_.end());
-  left_ = true;
+  stage_ = Stage::left;
 }
 
 }  // namespace mgpu

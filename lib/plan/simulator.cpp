@@ -1,5 +1,5 @@
-// The workers of lib/exec/worker.cpp, as far as they decide when a device asks, on the clock of a QueueModel. As the executor does
-// on a virtual clock, devices act in the order of their index, and as often as somebody got on. Failures are not simulated.
+// Devices that act as DevicePolicy says, on the clock of a QueueModel. As the executor does on a virtual clock, they act in the
+// order of their index, and as often as somebody got on. Failures are not simulated.
 #include "lib/plan/simulator.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/device_policy.hpp"
 #include "lib/plan/interval_set.hpp"
 #include "lib/plan/queue_model.hpp"
 #include "lib/plan/tree_cuts.hpp"
@@ -18,7 +19,6 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kDepth = 2;  // slices in flight, as in lib/exec/worker.cpp
 // Devices that were told to wait ask again whenever a slice has ended, as workers do. Of more than this only some do, in turn:
 // asking 1,024 at each of 16,384 events takes 0.2 s, and one that is asked 16 events late loses a thousandth.
 constexpr std::size_t kWaitersAsked = 64;
@@ -84,9 +84,9 @@ class Simulator {
   struct Unit {
     std::deque<Batch> in_flight;
     std::uint64_t first_tag = 0;  // of the front of in_flight; the tags of the others follow
-    bool prepared = false, collecting = false, uncollected = false, last = false;
-    bool waiting = false;        // in waiting_
-    std::uint64_t asked_at = 0;  // version of the last answer that was no slice
+    DevicePolicy policy;
+    bool prepared = false;
+    bool waiting = false;  // in waiting_
     Nanos previous_end{};
     IntervalSet taken;
   };
@@ -111,15 +111,14 @@ class Simulator {
   void rest(std::uint32_t i) {
     Unit& unit = units_[i];
     active_.remove(i);
-    if (unit.waiting || unit.collecting || unit.in_flight.size() >= kDepth) return;
+    if (unit.waiting || !unit.policy.would_ask()) return;
     unit.waiting = true;
     waiting_.push_back(i);
   }
 
   bool step(std::uint32_t i) {
-    bool progress = retire(i);
-    if (!units_[i].collecting) progress |= top_up(i);
-    return progress;
+    const bool progress = retire(i);
+    return act(i) || progress;
   }
 
   void note(const QueueModel::Ended& command) {
@@ -147,31 +146,31 @@ class Simulator {
         finished_ += done.slice.size();
         source_.finished({i}, done.slice, busy);
         ++version_;
-      } else if (done.kind == Kind::collect) {
-        unit.collecting = unit.uncollected = false;
+      }
+      if (done.kind == Kind::collect) {
+        unit.policy.ended_collect();
         result_.devices[i].finish = model_.now();
+      } else {
+        unit.policy.ended();
       }
     }
     return progress;
   }
 
-  // One question a round: workers start together, and while one enqueues what it got, the others ask.
-  bool top_up(std::uint32_t i) {
+  // One slice a round: workers start together, and while one enqueues what it got, the others ask.
+  bool act(std::uint32_t i) {
     Unit& unit = units_[i];
     bool progress = false;
-    if (unit.in_flight.size() < kDepth && unit.asked_at != version_) {
+    if (unit.policy.next(version_) == DevicePolicy::Action::ask) {
       progress = true;
       const Answer answer = source_.next({i});
+      unit.policy.answered(answer, version_);
       if (const auto* slice = std::get_if<Slice>(&answer)) {
-        unit.last = false;
         enqueue(i, *slice);
         return true;
       }
-      unit.asked_at = version_;
-      const auto* wait = std::get_if<Wait>(&answer);
-      unit.last = wait == nullptr || wait->likely_last;
     }
-    if (unit.uncollected && (unit.in_flight.empty() || unit.last)) {
+    if (unit.policy.next(version_) == DevicePolicy::Action::collect) {
       start_collect(i);
       progress = true;
     }
@@ -192,6 +191,7 @@ class Simulator {
       ++taking_part_;
       if (transfers() && request_.cost.replicated > 0) {
         transfer(i, begin_batch(i, Kind::prepare, {}), QueueModel::upload, static_cast<double>(request_.cost.replicated));
+        unit.policy.enqueued_other();
       }
     }
     const auto items = static_cast<double>(slice.size());
@@ -200,14 +200,14 @@ class Simulator {
     const Nanos launch = first ? device.launch - device.spared : device.launch;
     compute(i, tag, std::max(device.least, launch + from_seconds(items / device.items_per_s)));
     if (transfers()) transfer(i, tag, QueueModel::download, items * request_.cost.out_bytes);
-    unit.uncollected = true;
+    unit.policy.enqueued_slice();
     result_.devices[i].items += slice.size();
     ++result_.devices[i].slices;
     unit.taken.add(slice);
   }
 
   void start_collect(std::uint32_t i) {
-    units_[i].collecting = true;
+    units_[i].policy.enqueued_collect();
     compute(i, begin_batch(i, Kind::collect, {}), fixed_of(request_.devices[i], taking_part_, units_.size()));
   }
 
@@ -239,7 +239,7 @@ class Simulator {
     }
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       active_.add(i);
-      units_[i].asked_at = 0;
+      units_[i].policy.ask_again();
     }
     act();
     if (given_ == before) {

@@ -55,33 +55,35 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
   std::vector<double> own_up, own_down;
   cell.merge = stated ? stated->merge : workload.merge_estimate();
   const ItemCost cost = workload.cost(mode);
-  for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+  const std::size_t count = cell.devices.size();
+  for (std::size_t n = 0; n < count; ++n) {
+    const std::size_t i = cell.devices[n];
     const Prepared& mine = prepared[i];
-    const Share share{devices[i].facts.is_cpu() ? devices[i].facts.compute_units : 0, workload.shape().items / cell.count,
+    const Share share{devices[i].facts.is_cpu() ? devices[i].facts.compute_units : 0, workload.shape().items / count,
                       mine.capacity.pipeline};
     const DeviceEstimate alone = estimate_of(mine.probe, 0, cost, mode, share);
-    DeviceEstimate estimate = estimate_of(together, i - cell.first, cost, mode, share);
-    const bool beside = cell.count > 1 && i - cell.first < together.devices.size();
-    const ProbedDevice probed = beside ? together.devices[i - cell.first] : ProbedDevice{};
+    DeviceEstimate estimate = estimate_of(together, n, cost, mode, share);
+    const bool beside = count > 1 && n < together.devices.size();
+    const ProbedDevice probed = beside ? together.devices[n] : ProbedDevice{};
     together_up += probed.up > 0 && estimate.up > 0 ? probed.up : estimate.up;
     together_down += probed.down > 0 && estimate.down > 0 ? probed.down : estimate.down;
     // A CPU's rate, too, depends on who is at work beside it, which nothing here tells.
-    const bool crowded = cell.count > 1 && !devices[i].facts.is_cpu() && alone.items_per_s > 0;
-    if (crowded) estimate.crowd = std::max(Nanos{}, estimate.fixed - alone.fixed) / static_cast<std::int64_t>(cell.count - 1);
+    const bool crowded = count > 1 && !devices[i].facts.is_cpu() && alone.items_per_s > 0;
+    if (crowded) estimate.crowd = std::max(Nanos{}, estimate.fixed - alone.fixed) / static_cast<std::int64_t>(count - 1);
     own_up.push_back(estimate.up = alone.up);
     own_down.push_back(estimate.down = alone.down);
     estimate.score = devices[i].facts.score;
     estimate.free_memory = devices[i].free_memory;
-    if (stated) {
+    if (stated && i < stated->devices.size()) {
       estimate = stated->devices.at(i);
-      estimate.fixed = fixed_of(estimate, cell.count, devices.size());
+      estimate.fixed = fixed_of(estimate, count, stated->devices.size());
     }
     estimate.on_cpu = devices[i].facts.is_cpu();
     estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
     estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
     cell.estimates.push_back(estimate);
   }
-  const bool known = calibration.link && cell.first == 0 && calibration.link->knows(cell.count);
+  const bool known = calibration.link && count == cell.asked && cell.devices.front() == 0 && calibration.link->knows(count);
   cell.link_up = link_of(together_up, std::move(own_up), known ? calibration.link->up : LinkRate{});
   cell.link_down = link_of(together_down, std::move(own_down), known ? calibration.link->down : LinkRate{});
   if (!stated) return;

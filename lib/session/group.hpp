@@ -2,6 +2,7 @@
 // the samples mean is lib/session/recorder.hpp's matter.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,32 +13,49 @@
 #include "lib/plan/simulator.hpp"
 #include "lib/session/probe.hpp"
 #include "lib/session/session.hpp"
+#include "lib/session/verification.hpp"
 
 namespace mgpu {
 
-// A device of the session. `lost` devices are out for the rest of it.
+// A device of the session. One that was lost takes no part until it is opened again.
 struct SessionDevice {
   Device facts;  // without its handicap
   Handicap handicap;
   std::unique_ptr<OpenDevice> open;
   Bytes free_memory = 0;  // when it was opened: what is pinned later takes some of the first device's
+  bool reserve = false;   // none of the set: opened when no device of the set is left
   bool lost = false;
-  bool hung = false;  // lost without an answer: it may still read and write what it was given
+  bool hung = false;      // lost without an answer: it is not opened again
+  unsigned failures = 0;  // how often it was lost
   std::string lost_why;
 };
 
 void say_lost(const SessionDevice& device, SessionObserver& observer);
 
-// One case: a strategy on the first `count` devices, or one device alone (what every speed-up is measured against).
+// One case: a strategy on some of the devices, or one device alone (what every speed-up is measured against).
 struct Cell {
   const StrategyChoice* choice = nullptr;  // none: alone
-  std::size_t first = 0, count = 0;        // devices first .. first + count - 1
+  std::vector<std::size_t> devices;        // of the session, by DeviceIndex of the samples; fewer once some are lost
+  std::size_t asked = 0;                   // how many it was to have
   Status status = Status::ok;
   std::string reason;
   bool closed = false;  // takes no more samples
   std::vector<RawSample> samples;
   std::vector<Nanos> times;      // makespans of `samples`
   std::vector<Nanos> decisions;  // choosing, begin and every next, of `samples`
+  // A sample in which a device was lost. It is no measure of the case.
+  struct Disturbed {
+    RawSample sample;
+    std::vector<std::size_t> devices;  // as `devices` then, and behind them who stepped in
+    VerifyStatus verify = VerifyStatus::off;
+    std::string reason;  // why it has no result
+  };
+  std::vector<Disturbed> disturbed;
+  struct Before {  // what was measured with devices that are lost since, and is no part of `samples`
+    std::vector<std::size_t> devices;
+    std::vector<Nanos> times;
+  };
+  std::optional<Before> before;
   History history;
   std::vector<DeviceEstimate> estimates;  // of its devices, from probes; rates are 0 where those failed
   LinkRate link_up, link_down;
@@ -47,6 +65,7 @@ struct Cell {
   Nanos choosing{};                     // what that took
   std::vector<Fault> faults;
   VerifyRecord verify;
+  std::map<std::string, std::size_t> digests;  // of its results, and how many samples had each
 
   bool alone() const { return choice == nullptr; }
 };
@@ -56,8 +75,9 @@ struct Prepared {
   Capacity capacity;
   std::unique_ptr<DeviceProgram> program;  // null: cannot take part, capacity.reason says why
   SetupCost cost;
-  std::string way;  // the program's
-  Nanos upload{};   // resident inputs
+  std::string way;        // the program's
+  bool executed = false;  // the program's kernels, once at least
+  Nanos upload{};         // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
   Probe probe;  // alone
@@ -66,13 +86,15 @@ struct Prepared {
 struct GroupResult {
   std::vector<Cell> cells;         // alone cells of every device first, then as asked for
   std::vector<Prepared> prepared;  // by device; programs already freed
+  std::vector<Fault> faults;       // of no case: set-up, probes, devices alone
   bool interrupted = false;
+  bool lost_any = false;  // what a lost device may still read or write must not be freed: the workload's memory
 };
 
-// Runs the group. Failures of devices and cases are in the cells; `devices` that failed are marked lost. `digest` is the problem's
-// verified digest, once known: every other result of the problem must equal it.
+// Runs the group. Failures of devices and cases are in the cells; `devices` that failed are marked lost, those that had failed before
+// are opened again where they may be. `digests` are those of the problem's verified results so far.
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
-                      Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, std::string& digest,
+                      Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests,
                       std::optional<Nanos> give_up_at, SessionObserver& observer);
 
 }  // namespace mgpu

@@ -227,7 +227,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     for (const std::size_t which : {at_small, at_large, in_pieces}) {
       if (which != at_large && small == large) continue;
       ProbeSource source(which == at_small ? small : large, which == at_large ? large : small, members.size(), places);
-      const RawSample sample = executor.run({&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, timeout, false});
+      const RawSample sample = executor.run({&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, timeout.value_or(std::chrono::seconds(60)), false});
       if (sample.failure || !sample.faults.empty()) {
         probe.faults = sample.faults;
         return probe;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <numeric>
 
 #include "lib/session/ceiling.hpp"
 #include "lib/session/suite_rates.hpp"
@@ -32,11 +34,12 @@ class Recorder {
 
   std::vector<RunRecord> all() const {
     std::vector<RunRecord> records;
-    std::size_t next = devices_.size();  // cells after those of single devices are in the order asked for
+    std::size_t next = options_.devices.size();  // cells after those of single devices are in the order asked for
     for (const std::size_t count : options_.device_counts) {
       for (const StrategyChoice& choice : options_.strategies) {
         const Cell& cell = choice.info->name == "single" ? fastest_alone(count) : group_.cells[next++];
-        records.push_back(record(cell, choice, count));
+        records.push_back(record(cell, choice, cell.alone() ? left_of(count) : cell.devices));
+        records.back().devices_asked = count;
       }
     }
     return records;
@@ -54,13 +57,53 @@ class Recorder {
     return *best;
   }
 
-  std::optional<Nanos> alone(std::size_t device) const {
-    const Cell& cell = group_.cells[device];
-    if (cell.times.empty()) return std::nullopt;
-    return summarise(cell.times).median;
+  // Of the first `count` devices, those that are not lost, or were measured before; all where there is none.
+  std::vector<std::size_t> left_of(std::size_t count) const {
+    std::vector<std::size_t> all(count), left;
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::copy_if(all.begin(), all.end(), std::back_inserter(left),
+                 [&](std::size_t i) { return !devices_[i].lost || !group_.cells[i].times.empty(); });
+    return left.empty() ? all : left;
   }
 
-  RunRecord record(const Cell& cell, const StrategyChoice& choice, std::size_t count) const {
+  std::optional<Nanos> alone(std::size_t device) const {
+    if (device >= options_.devices.size() || group_.cells[device].times.empty()) return std::nullopt;  // in reserve: not measured
+    return summarise(group_.cells[device].times).median;
+  }
+
+  // What `times` of these devices at once are of what they could do together.
+  std::optional<double> efficiency(std::span<const Nanos> times, std::span<const std::size_t> set) const {
+    double rates = 0;  // problems a second
+    for (const std::size_t i : set) {
+      const auto tau = alone(i);
+      if (!tau || *tau <= Nanos{}) return std::nullopt;
+      rates += 1 / seconds(*tau);
+    }
+    const Nanos median = times.empty() ? Nanos{} : summarise(times).median;
+    if (median <= Nanos{}) return std::nullopt;
+    return 1 / (seconds(median) * rates);
+  }
+
+  void add_faults(RunRecord& run, const Cell& cell) const {
+    run.faults = cell.faults;
+    const bool shrunk = cell.devices.size() < cell.asked;
+    for (Fault& fault : run.faults) {
+      if (cell.before) fault.efficiency_before = efficiency(cell.before->times, cell.before->devices);
+      (shrunk ? fault.efficiency_after : fault.efficiency_before) = efficiency(cell.times, cell.devices);
+    }
+    for (const Cell::Disturbed& disturbed : cell.disturbed) {
+      if (cell.alone()) break;  // told in the session's faults: no row is that device's
+      DisturbedSample& sample = run.disturbed.emplace_back();
+      sample.time = disturbed.sample.makespan();
+      sample.verify = disturbed.verify;
+      sample.reason = disturbed.reason;
+      for (const std::size_t i : disturbed.devices) sample.devices.push_back(devices_[i].facts.id);
+      if (!disturbed.sample.failure) sample.timeline = to_timeline(disturbed.sample, clocks_of(disturbed.devices));
+    }
+  }
+
+  // `set`: the devices of the row; of a device alone, those it was chosen from.
+  RunRecord record(const Cell& cell, const StrategyChoice& choice, const std::vector<std::size_t>& set) const {
     RunRecord run;
     run.suite = problem_.suite->name;
     run.params[problem_.suite->size_name] = static_cast<std::int64_t>(problem_.params.size);
@@ -85,24 +128,24 @@ class Recorder {
       const double value = choice.params.at(param.name);
       run.strategy_params[param.name] = param.choices.empty() ? ParamValue(value) : ParamValue(param.text(value));
     }
-    for (std::size_t i = 0; i < count; ++i) run.devices.push_back(devices_[i].facts.id);
+    for (const std::size_t i : set) run.devices.push_back(devices_[i].facts.id);
     run.mode = mode_;
     run.status = cell.status;
     if (cell.status != Status::ok) run.reason = cell.reason;
     run.verify = cell.verify;
-    run.faults = cell.faults;
     const Shape& shape = workload_.shape();
     run.work = {shape.items, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;
     if (const auto noise = options_.noise.find(work_of(problem_)); noise != options_.noise.end()) run.noise_floor = noise->second;
-    setup(run, count);
-    if (!cell.times.empty()) measured(run, cell, count);
+    setup(run, set);
+    if (!cell.times.empty()) measured(run, cell, set);
+    add_faults(run, cell);
     return run;
   }
 
-  void setup(RunRecord& run, std::size_t count) const {
+  void setup(RunRecord& run, std::span<const std::size_t> set) const {
     run.setup.pin = pin_;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (const std::size_t i : set) {
       const Prepared& mine = group_.prepared[i];
       run.setup.build = std::max(run.setup.build, mine.cost.build);
       run.setup.alloc = std::max(run.setup.alloc, mine.cost.alloc);
@@ -110,32 +153,32 @@ class Recorder {
     }
   }
 
-  void measured(RunRecord& run, const Cell& cell, std::size_t count) const {
+  void measured(RunRecord& run, const Cell& cell, const std::vector<std::size_t>& set) const {
     run.samples = cell.times;
     run.time = summarise(cell.times);
     run.sample_index = nearest_to(run.time.median, cell.times);
     const RawSample& shown = cell.samples[run.sample_index];
-    run.timeline = timeline_of(shown, cell, count);
+    run.timeline = timeline_of(shown, cell, set);
     run.merge = run.timeline.merge_end - run.timeline.merge_begin;
     run.plan.decision = cell.decisions[run.sample_index];
-    plan(run, cell);
+    plan(run, cell, set);
     const double time = seconds(run.time.median);
     run.rate = time > 0 ? workload_.shape().ops / time : 0;
     const std::vector<DeviceParts> parts = device_parts(run.timeline);
     MetricsInput input;
     input.time = run.time.median;
     input.predicted = run.plan.predicted;
-    for (std::size_t i = 0; i < count; ++i) input.alone.push_back(alone(i));
+    for (const std::size_t i : set) input.alone.push_back(alone(i));
     if (const auto ceiling = ceiling_of_cell(cell); ceiling && time > 0) {
       run.work.ceiling = ceiling->kind;
       input.ceiling_share = ceiling->seconds / time;
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
     run.bottleneck = find_bottleneck(run.timeline);
-    for (std::size_t i = 0; i < count; ++i) run.per_device.push_back(per_device(run, cell, parts[i], i));
+    for (std::size_t n = 0; n < set.size(); ++n) run.per_device.push_back(per_device(run, cell, parts[n], set[n]));
     for (const RawSample& sample : cell.samples) {
-      const std::vector<DeviceParts> then = device_parts(timeline_of(sample, cell, count));
-      for (std::size_t i = 0; i < count; ++i) run.per_device[i].busy_samples.push_back(then[i].busy);
+      const std::vector<DeviceParts> then = device_parts(timeline_of(sample, cell, set));
+      for (std::size_t n = 0; n < set.size(); ++n) run.per_device[n].busy_samples.push_back(then[n].busy);
     }
     std::vector<TimeWindow> windows;
     for (const RawSample& sample : cell.samples) windows.push_back({sample.begin, sample.end});
@@ -148,35 +191,35 @@ class Recorder {
     std::vector<DeviceCeiling> devices;
     LinkCeiling link;
     bool cpu = false;  // copies with its cores: no link
-    for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) {
+    const std::size_t count = cell.devices.size();
+    for (const std::size_t i : cell.devices) {
       if (i >= known.devices.size() || !known.devices[i] || !devices_[i].open) return std::nullopt;
       devices.push_back({*known.devices[i], workload_.demand(devices_[i].open->resources().traits())});
       link.up += known.devices[i]->pinned_up;
       link.down += known.devices[i]->pinned_down;
       cpu |= devices_[i].facts.is_cpu();
     }
-    if (known.link && known.link->knows(cell.count)) {
-      link.up = std::min(link.up, known.link->up.of(cell.count));
-      link.down = std::min(link.down, known.link->down.of(cell.count));
+    if (known.link && known.link->knows(count)) {
+      link.up = std::min(link.up, known.link->up.of(count));
+      link.down = std::min(link.down, known.link->down.of(count));
     }
     if (mode_ != Mode::resident && !cpu) {
       const ItemCost cost = workload_.cost(mode_);
       const auto items = static_cast<double>(workload_.shape().items);
-      link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * cell.count);
+      link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * count);
       link.bytes_down = mode_ == Mode::end_to_end ? cost.out_bytes * items : 0;
     }
     return ceiling_of(devices, link);
   }
 
   bool cpus_only(const Cell& cell) const {
-    const auto first = devices_.begin() + static_cast<std::ptrdiff_t>(cell.first);
-    return std::all_of(first, first + static_cast<std::ptrdiff_t>(cell.count), [](const auto& d) { return d.facts.is_cpu(); });
+    return std::all_of(cell.devices.begin(), cell.devices.end(), [&](std::size_t i) { return devices_[i].facts.is_cpu(); });
   }
 
-  void plan(RunRecord& run, const Cell& cell) const {
+  void plan(RunRecord& run, const Cell& cell, const std::vector<std::size_t>& set) const {
     if (cell.predicted) run.plan.predicted = cell.predicted->makespan;
     const Shape& shape = workload_.shape();
-    if (cell.first == 0 && cell.count == run.devices.size()) {  // a device alone was told of itself only
+    if (cell.devices == set) {  // a device alone was told of itself only
       run.plan.estimates = cell.estimates;
       const ItemCost cost = workload_.cost(mode_);
       run.plan.request = {shape.items,     shape.granularity, cost.in_bytes,  cost.out_bytes,
@@ -185,23 +228,24 @@ class Recorder {
     if (!cell.chosen) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
     chosen.strategy = cell.chosen->chosen.strategy->name;
-    for (std::size_t i = 0; i < cell.count; ++i) {
-      if (cell.chosen->uses[i]) chosen.devices.push_back(devices_[cell.first + i].facts.id);
+    for (std::size_t n = 0; n < cell.devices.size(); ++n) {
+      if (cell.chosen->uses[n]) chosen.devices.push_back(devices_[cell.devices[n]].facts.id);
     }
     chosen.reasons = cell.chosen->reasons;
   }
 
-  // When device i of the record was to be done; none where nothing was predicted or the cell does not have it.
+  // When device i of the session was to be done; none where nothing was predicted or the cell does not have it.
   static std::optional<Nanos> predicted_finish(const Cell& cell, std::size_t i) {
-    if (!cell.predicted || i < cell.first || i >= cell.first + cell.count) return std::nullopt;
-    return cell.predicted->devices[i - cell.first].finish;
+    const auto at = std::find(cell.devices.begin(), cell.devices.end(), i);
+    if (!cell.predicted || at == cell.devices.end()) return std::nullopt;
+    return cell.predicted->devices[static_cast<std::size_t>(at - cell.devices.begin())].finish;
   }
 
   PerDevice per_device(const RunRecord& run, const Cell& cell, const DeviceParts& parts, std::size_t i) const {
     PerDevice mine;
     mine.device = devices_[i].facts.id;
     mine.alone = alone(i);
-    mine.alone_samples = group_.cells[i].times;
+    if (i < options_.devices.size()) mine.alone_samples = group_.cells[i].times;
     mine.parts = parts;
     mine.share = run.work.items > 0 ? static_cast<double>(parts.items) / static_cast<double>(run.work.items) : 0;
     mine.predicted = predicted_finish(cell, i);
@@ -211,19 +255,24 @@ class Recorder {
     return mine;
   }
 
-  // Of `count` devices, though a device alone ran without the others: those were idle.
-  Timeline timeline_of(const RawSample& sample, const Cell& cell, std::size_t count) const {
+  std::vector<ClockMap> clocks_of(std::span<const std::size_t> devices) const {
     std::vector<ClockMap> clocks;
-    for (std::size_t i = cell.first; i < cell.first + cell.count; ++i) clocks.push_back(group_.prepared[i].clock);
-    Timeline timeline = to_timeline(sample, clocks);
+    for (const std::size_t i : devices) clocks.push_back(group_.prepared[i].clock);
+    return clocks;
+  }
+
+  // Of all devices of the row, though a device alone ran without the others: those were idle.
+  Timeline timeline_of(const RawSample& sample, const Cell& cell, const std::vector<std::size_t>& set) const {
+    Timeline timeline = to_timeline(sample, clocks_of(cell.devices));
     if (!cell.alone()) return timeline;
-    const DeviceIndex self{static_cast<std::uint32_t>(cell.first)};
+    const auto at = std::find(set.begin(), set.end(), cell.devices.front()) - set.begin();
+    const DeviceIndex self{static_cast<std::uint32_t>(at)};
     for (auto& command : timeline.commands) command.device = self;
     for (auto& span : timeline.spans) span.device = self;
     for (auto& slice : timeline.slices) slice.device = self;
     if (timeline.merged_on) timeline.merged_on = self;
-    timeline.devices = count;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    timeline.devices = set.size();
+    for (std::uint32_t i = 0; i < set.size(); ++i) {
       if (i != self.value) timeline.spans.push_back({DeviceIndex{i}, HostState::idle, Nanos{}, timeline.makespan});
     }
     return timeline;

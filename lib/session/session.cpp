@@ -36,6 +36,11 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
   if (std::all_of(devices.begin(), devices.end(), [](const SessionDevice& device) { return device.lost; })) {
     throw Error(ErrorKind::no_device, "no device could be opened: " + why);
   }
+  if (options.reserve) {
+    SessionDevice& device = devices.emplace_back();
+    device.facts = *options.reserve;
+    device.reserve = true;
+  }
   return devices;
 }
 
@@ -43,7 +48,7 @@ void take_kept_ways(Workload& workload, const std::map<std::string, std::string>
                     SessionObserver& observer) {
   std::vector<std::string> warnings;
   for (const SessionDevice& device : devices) {
-    if (!device.lost) take_ways(workload, ways, device.open->resources().traits(), warnings);
+    if (device.open) take_ways(workload, ways, device.open->resources().traits(), warnings);
   }
   for (const std::string& warning : warnings) observer.warning(warning);
 }
@@ -53,6 +58,13 @@ void note_clocks(Report& report, const GroupResult& group) {
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     if (group.prepared[i].clock.method != "none") report.devices[i].clock = group.prepared[i].clock;
   }
+}
+
+// It belongs to what is reported once it has been opened.
+void note_reserve(Report& report, std::span<const SessionDevice> devices) {
+  const SessionDevice& last = devices.back();
+  if (last.reserve && last.open && report.devices.size() < devices.size())
+    report.devices.push_back({last.facts, report.devices.size(), {}, std::nullopt, {}});
 }
 
 bool can_do(const SuiteInfo& suite, Mode mode) {
@@ -98,7 +110,7 @@ bool StopRule::satisfied(std::span<const Nanos> samples) const {
 
 Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
   std::vector<SessionDevice> devices = open_devices(backend, options, observer);
-  for (std::size_t i = 0; i < devices.size(); ++i) {
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const auto& known = options.calibration.devices;
     report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt, devices[i].handicap});
   }
@@ -117,8 +129,9 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     take_kept_ways(*workload, ways, devices, observer);
     std::vector<OpenDevice*> open;
     for (const SessionDevice& device : devices) {
-      if (!device.lost) open.push_back(device.open.get());
+      if (device.open) open.push_back(device.open.get());
     }
+    bool lost_any = false;
     const Nanos begin = backend.now();
     std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
@@ -127,13 +140,16 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       const auto lost = [&](const SessionDevice& device) { say_lost(device, observer); };
       measure_missing_rates(backend, executor, problem, ways, devices, options.case_timeout, rates, lost);
     }
-    std::string digest;  // of this problem, in whatever mode
+    Digests digests;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
       if (!can_do(*problem.suite, mode)) continue;
       const GroupResult group =
-          run_group(backend, executor, options, problem, mode, *workload, devices, rates, digest, give_up_at, whole);
+          run_group(backend, executor, options, problem, mode, *workload, devices, rates, digests, give_up_at, whole);
       whole.group_ended();
+      note_reserve(report, devices);
       note_clocks(report, group);
+      report.faults.insert(report.faults.end(), group.faults.begin(), group.faults.end());
+      lost_any |= group.lost_any;
       const std::vector<TelemetryTrack> tracks = watch.take();
       for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin, tracks))
         report.runs.push_back(std::move(run));
@@ -141,8 +157,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       observer.recorded(report);
       if (interrupted) break;
     }
-    if (std::any_of(devices.begin(), devices.end(), [](const SessionDevice& device) { return device.hung; })) {
-      // Its transfers may still be under way: like its handles, the memory they use is leaked.
+    if (lost_any) {  // transfers of the lost may still be under way: like their handles, the memory they use is leaked
       keep_for_ever(std::move(pinned));
       keep_for_ever(std::move(workload));
     }

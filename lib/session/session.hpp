@@ -56,7 +56,11 @@ struct SessionOptions {
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
   std::uint64_t seed = 1;
-  std::optional<Nanos> case_timeout;         // a device that completes nothing for this long is lost; its work goes to the others
+  // A device that completes nothing for this long is lost, and its work goes to the others; none: 60 s, or 20 times what was predicted
+  // for the case where that is more.
+  std::optional<Nanos> case_timeout;
+  Nanos build_timeout = std::chrono::seconds(300);  // of a program; on CPUs, also added to that before it has run once
+  std::optional<Device> reserve;             // steps in when no device of the set is left
   std::optional<Nanos> time_limit;           // of the session: cases not begun by then are skipped
   std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
   // What strategies are told of each device of the session, where it need not be measured; none: it is. `fits` and `pipeline` are
@@ -80,7 +84,7 @@ class SessionObserver {
   virtual void warning(std::string_view text) = 0;
   virtual void progress(const Progress& progress) = 0;  // often: throttle when printing
   virtual void recorded(const Report& so_far) = 0;      // after the cases of one problem and mode: save it
-  virtual bool stop_requested() = 0;                    // asked between samples: Ctrl-C
+  virtual bool stop_requested() = 0;                    // asked between samples, and now and then in them: Ctrl-C
 };
 
 // Fills devices, runs and complete; tool and environment are the caller's (`begun` holds them). Failures of cases are rows with a

@@ -40,7 +40,7 @@ struct Programs {
 
 Probe refuse_hung(Probe probe) {
   for (const DeviceFault& fault : probe.faults) {
-    if (fault.hung) throw Error(ErrorKind::timeout, fault.what);
+    if (fault.hung()) throw Error(ErrorKind::timeout, fault.what);
   }
   return probe;
 }

@@ -1,30 +1,60 @@
-// Verification: whether what a sample made is right. The first result of a problem is held against the workload's reference, every
-// other one, of whatever case or mode, to the digest of that.
+// Verification: whether what a sample made is right. A result whose bits are new is held against the workload's reference; which bits
+// are right, where several pass that, is what most results agree on.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "lib/session/session.hpp"
 
 namespace mgpu {
 
+// Of the results of one problem, in whatever mode, that passed the reference. Equal devices give equal bits: more than one digest means
+// that a device computed something else, within the reference's bound.
+class Digests {
+ public:
+  struct One {
+    std::string digest;
+    std::set<std::string> cases;  // that gave it, by the ids of their devices
+    std::size_t samples = 0;
+  };
+  bool knows(const std::string& digest) const;
+  void note(const std::string& digest, const std::string& of_case);
+  // What the most cases gave, the first of several; of equally many, what the most samples gave. Empty before any.
+  const std::string& agreed() const;
+  std::size_t samples_of(const std::string& digest) const;
+
+ private:
+  std::vector<One> all_;
+};
+
 class Verification {
  public:
-  // `digest` is the problem's, empty until a result was verified. All must outlive this.
-  Verification(Workload& workload, const SessionOptions& options, std::string& digest)
-      : workload_(workload), options_(options), digest_(digest) {}
+  // All must outlive this.
+  Verification(Workload& workload, const SessionOptions& options, Digests& digests)
+      : workload_(workload), options_(options), digests_(digests) {}
 
-  // Of the sample just merged; why its result is wrong, if it is. `record` gets method, status and digest. `thorough`: against the
-  // reference again. Large results are looked at only then, after `publish`, which brings all of them to the host. The first that
-  // is right is written to the file that was asked for.
-  std::optional<std::string> check(VerifyRecord& record, bool thorough, const std::function<void()>& publish);
+  struct Outcome {
+    enum class Status { right, wrong, unknown } status = Status::right;  // unknown: the result could not be brought to the host
+    std::string why;     // not right
+    std::string digest;  // empty: it was not looked at
+  };
+  // Of the sample just merged. `record` gets method, status and digest. `of_case`: the ids of the devices that made it. `thorough`:
+  // against the reference, whatever its bits. Large results are looked at only then, after `publish`, which brings all of them to the
+  // host, or returns false. Throws Error(output).
+  Outcome check(VerifyRecord& record, const std::string& of_case, bool thorough, const std::function<bool()>& publish);
+
+  // To the file that was asked for, if it was not written before: check() does so once two samples agree on a result. Throws
+  // Error(output).
+  void write_result();
 
  private:
   Workload& workload_;
   const SessionOptions& options_;
-  std::string& digest_;
+  Digests& digests_;
   bool result_written_ = false;
 };
 

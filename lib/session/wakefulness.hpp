@@ -2,6 +2,7 @@
 // longer where two of the four had had nothing to do for the 10 ms before. Pure bookkeeping, on the host's clock.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "lib/session/group.hpp"
@@ -12,16 +13,16 @@ class Wakefulness {
  public:
   explicit Wakefulness(std::size_t devices) : used_(devices) {}
 
-  // Devices `first` and following took part as the sample says.
-  void used(const RawSample& sample, std::size_t first) {
-    for (const SliceRecord& slice : sample.slices) used_[first + slice.device.value] = sample.end;
+  // `devices` of the session, by DeviceIndex of the sample, took part as it says.
+  void used(const RawSample& sample, std::span<const std::size_t> devices) {
+    for (const SliceRecord& slice : sample.slices) used_[devices[slice.device.value]] = sample.end;
   }
   // Would the cell's next sample begin with devices that have slept? Of one of 50 ms it is no matter, nor of devices it left idle.
   bool sleeps(const Cell& cell, Nanos now) const {
     if (!cell.times.empty() && cell.times.back() >= kLongSample) return false;
-    for (std::size_t i = 0; i < cell.count; ++i) {
+    for (std::size_t i = 0; i < cell.devices.size(); ++i) {
       const bool needed = cell.history.empty() || cell.history.back().items[i] > 0;
-      if (needed && now - used_[cell.first + i] > kAsleep) return true;
+      if (needed && now - used_[cell.devices[i]] > kAsleep) return true;
     }
     return false;
   }

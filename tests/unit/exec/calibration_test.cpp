@@ -75,12 +75,11 @@ TEST_CASE("a device that says nothing of its size is measured all the same") {
 
 TEST_CASE("a device that fails or hangs is an error that says which") {
   FakeDevice device = calibration_device("0:0");
-  device.fails_at_launch = 10;
-  device.failure = FakeDevice::Failure::error;
+  device.script = fails_from(FakeCall::launch, 10, FakeFault::Kind::error);
   CHECK(failure_of(device) == ErrorKind::device);
-  device.failure = FakeDevice::Failure::hang;
+  device.script = fails_from(FakeCall::launch, 10, FakeFault::Kind::hang);
   CHECK(failure_of(device) == ErrorKind::timeout);
-  device.failure = FakeDevice::Failure::none;
+  device.script = {};
   device.facts.global_memory = Bytes{1} << 20;
   CHECK(failure_of(device) == ErrorKind::out_of_memory);
 }

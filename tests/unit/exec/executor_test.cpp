@@ -31,7 +31,7 @@ struct Setup {
     }
   }
 
-  RawSample run(const std::string& strategy, std::optional<Nanos> timeout = {}) {
+  RawSample run(const std::string& strategy, Nanos timeout = std::chrono::seconds(60)) {
     const StrategyChoice choice = parse_strategies(strategy).front();
     const PlanRequest request{workload.shape().items, 1, mode, workload.shape().cost, estimates, 0, 0};
     const auto source = choice.info->make(choice.params)->begin(request, {});
@@ -61,7 +61,7 @@ struct Setup {
   std::vector<DeviceEstimate> estimates;
 };
 
-bool covers_once(std::vector<SliceRecord> slices, Items items) {
+bool covers_once(std::vector<RawSlice> slices, Items items) {
   std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   Items reached = 0;
   for (const auto& slice : slices) {
@@ -129,8 +129,7 @@ TEST_CASE("a device that fails loses its work to the others and the sum is right
       CAPTURE(info.name);
       CAPTURE(launch);
       FakeDevice bad = fake_device("0:1");
-      bad.failure = FakeDevice::Failure::error;
-      bad.fails_at_launch = launch;
+      bad.script = fails_from(FakeCall::launch, launch, FakeFault::Kind::error);
       Setup setup({fake_device("0:0"), bad, fake_device("0:2")}, 100'000);
       const RawSample sample = setup.run(info.name);
       REQUIRE_FALSE(sample.failure);
@@ -149,20 +148,19 @@ TEST_CASE("a device that fails loses its work to the others and the sum is right
 
 TEST_CASE("a device that hangs is given up at the deadline and its work is done by the others") {
   FakeDevice bad = fake_device("0:0");
-  bad.failure = FakeDevice::Failure::hang;
-  bad.fails_at_launch = 1;
+  bad.script = fails_from(FakeCall::launch, 1, FakeFault::Kind::hang);
   Setup setup({bad, fake_device("0:1")}, 100'000);
   const RawSample sample = setup.run("equal", std::chrono::milliseconds(50));
   REQUIRE_FALSE(sample.failure);
   CHECK(setup.right());
   REQUIRE(sample.faults.size() == 1);
-  CHECK(sample.faults[0].hung);
+  CHECK(sample.faults[0].hung());
   CHECK(sample.makespan() >= std::chrono::milliseconds(50));
 }
 
 TEST_CASE("when the last device fails the sample fails, and says why") {
   FakeDevice bad = fake_device("0:0");
-  bad.failure = FakeDevice::Failure::error;
+  bad.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
   Setup setup({bad}, 1000);
   const RawSample sample = setup.run("equal");
   REQUIRE(sample.failure);
@@ -206,8 +204,7 @@ TEST_CASE("no items at all is a sample without slices") {
 
 TEST_CASE("in real time, with a thread each, samples are right one after another and failures are survived") {
   FakeDevice bad = fake_device("0:3", 1e8);
-  bad.failure = FakeDevice::Failure::error;
-  bad.fails_at_launch = 3;
+  bad.script = fails_from(FakeCall::launch, 3, FakeFault::Kind::error);
   for (const StrategyInfo& info : all_strategies()) {
     CAPTURE(info.name);
     Setup setup({fake_device("0:0", 4e8), fake_device("0:1", 2e8), fake_device("0:2", 1e8), bad}, 200'000, {}, FakeTime::is_real);

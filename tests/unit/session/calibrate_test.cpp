@@ -85,10 +85,10 @@ TEST_CASE("a device alone has its own link") {
 }
 
 TEST_CASE("a device that fails or hangs is a warning, the others are measured, and the link is not known") {
-  for (const auto failure : {FakeDevice::Failure::error, FakeDevice::Failure::hang}) {
+  for (const auto failure : {FakeFault::Kind::error, FakeFault::Kind::hang}) {
     const TemporaryFolder folder;
     std::vector<FakeDevice> specs = pair();
-    specs[0].failure = failure;
+    specs[0].script = fails_from(FakeCall::launch, 0, failure);
     Devices devices(specs);
     const CalibrationResult result = calibrate(devices.backend, devices.facts, CalibrationStore(folder.path(), kBasis), false);
     CHECK(result.failed == 1);

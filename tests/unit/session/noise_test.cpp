@@ -62,7 +62,7 @@ TEST_CASE("devices that always take as long have no noise; a device that fails i
   CHECK(*noise < 1e-3);
 
   FakeDevice broken = device("0:1");
-  broken.failure = FakeDevice::Failure::error;
+  broken.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
   FakeBackend failing({device("0:0"), broken}, sum_kernels());
   CHECK_THROWS_AS(measure_noise(failing, problem, facts), Error);
   std::vector<std::string> warnings;

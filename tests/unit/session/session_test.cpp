@@ -238,8 +238,7 @@ TEST_CASE("a cap that is too small for the problem makes it unsupported resident
 
 TEST_CASE("a device that fails is out for the rest: its case says what it cost, the next ones are skipped") {
   FakeDevice bad = fake_device("0:1");
-  bad.failure = FakeDevice::Failure::error;
-  bad.fails_at_launch = 1500;  // after warming up and probing: some 1100
+  bad.script = fails_from(FakeCall::launch, 1500, FakeFault::Kind::error);  // after warming up and probing: some 1100
   SessionOptions options = options_for(2, 1 << 16);
   options.stop.exactly = 200;
   Stopping observer;

@@ -142,7 +142,7 @@ TEST_CASE("where parts cost less a GPU has a line through two problems, which kn
 TEST_CASE("a device that hangs while it is measured is lost, and the others are measured") {
   const SuiteInfo suite = sum_suite(true);
   FakeDevice hanging = device("0:0", DeviceType::cpu);
-  hanging.failure = FakeDevice::Failure::hang;
+  hanging.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::hang);
   FakeBackend backend({hanging, device("0:1", DeviceType::cpu), device("0:2", DeviceType::cpu)}, sum_kernels());
   Executor executor(backend, 3);
   std::vector<SessionDevice> devices;

@@ -11,8 +11,7 @@ namespace {
 // Of devices first .. first + count - 1, the last sample of which took `time` and gave items to those of `items` that are not 0.
 Cell cell_of(std::size_t first, std::vector<Items> items, Nanos time) {
   Cell cell;
-  cell.first = first;
-  cell.count = items.size();
+  for (std::size_t i = 0; i < items.size(); ++i) cell.devices.push_back(first + i);
   cell.times = {time};
   cell.history.push_back({std::move(items), {}, time});
   return cell;
