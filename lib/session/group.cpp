@@ -302,7 +302,12 @@ void Group::take_sample(Cell& cell, bool counts) {
 void Group::note_faults(Cell& cell, const RawSample& sample) {
   for (const DeviceFault& fault : sample.faults) {
     const std::size_t index = cell.first + fault.device.value;
-    cell.faults.push_back({devices_[index].facts.id, fault.what, fault.items_lost});
+    Fault& mine = cell.faults.emplace_back();
+    mine.device = devices_[index].facts.id;
+    mine.kind = fault.hung ? "hang" : "error";
+    mine.phase = "sample";
+    mine.what = fault.what;
+    mine.items_lost = fault.items_lost;
     lose(index, fault.what, fault.hung);
   }
   if (!sample.faults.empty()) close_impossible_cells();
