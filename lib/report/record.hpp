@@ -1,6 +1,8 @@
-// What is kept of a session: plain records, one per case, that hold everything the result file holds. Nothing is recomputed from text.
+// What is kept of a session: plain records, one per case, that hold everything the result file holds. Nothing is recomputed from
+// text.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -37,20 +39,20 @@ struct DeviceRecord {
   Device device;
   std::size_t rank = 0;
   ClockMap clock;
-  std::optional<Capability> capability; // as it was known when the run began
-  Handicap handicap;  // what it was measured under
+  std::optional<Capability> capability;  // as it was known when the run began
+  Handicap handicap;                     // what it was measured under
 };
 
 struct PerDevice {
-  std::string device;                 // its id
+  std::string device;  // its id
   std::optional<Nanos> alone, predicted;
-  double share = 0;                   // items / all items
-  double utilisation = 0;             // compute / T
+  double share = 0;        // items / all items
+  double utilisation = 0;  // compute / T
   Bytes bytes_resident = 0;
-  std::optional<std::string> way;     // to compute, where the suite has several: kernel, tile
+  std::optional<std::string> way;  // to compute, where the suite has several: kernel, tile
   DeviceParts parts;
-  std::vector<Nanos> alone_samples;   // what `alone` is the median of; sample k of all cases is of one round
-  std::vector<Nanos> busy_samples;    // union of its commands, in each sample of the case
+  std::vector<Nanos> alone_samples;  // what `alone` is the median of; sample k of all cases is of one round
+  std::vector<Nanos> busy_samples;   // union of its commands, in each sample of the case
 };
 
 struct SetupTimes {
@@ -64,22 +66,22 @@ struct WorkRecord {
   std::optional<std::string> ceiling{};  // what ceiling_share is a share of: "int32", "host link"; none where nothing is known
 };
 
-struct PlanChosen {                   // what `auto` settled on
+struct PlanChosen {  // what `auto` settled on
   std::string strategy;
   std::vector<std::string> devices, reasons;
 };
 
-struct PlanRequestRecord {            // of the PlanRequest, what is not elsewhere in the record
+struct PlanRequestRecord {  // of the PlanRequest, what is not elsewhere in the record
   Items items = 0, granularity = 1;
-  double in_bytes = 0, out_bytes = 0; // per item
+  double in_bytes = 0, out_bytes = 0;  // per item
   Bytes replicated = 0;
   LinkRate link_up, link_down;
   MergeEstimate merge;
 };
 
 struct PlanRecord {
-  Nanos decision{};                   // begin and every call of next, of the sample shown
-  std::optional<Nanos> predicted{};         // T, before the case's first sample
+  Nanos decision{};                  // begin and every call of next, of the sample shown
+  std::optional<Nanos> predicted{};  // T, before the case's first sample
   std::optional<PlanChosen> chosen{};
   std::vector<DeviceEstimate> estimates{};  // what the strategy was told, per device of the set; empty when not kept
   std::optional<PlanRequestRecord> request{};
@@ -88,11 +90,32 @@ struct PlanRecord {
 struct VerifyRecord {
   VerifyStatus status = VerifyStatus::off;
   std::string method, digest;
+  std::size_t checked = 0;  // samples whose result was compared with the reference or the verified digest; large results
+                            // are looked at only first and last
 };
 
-struct Fault {                        // a device that failed during the case
-  std::string device, what;
-  Items items_lost = 0;
+// What went wrong with a device during a case, and what that cost. The words of `kind` and `phase` are those of the schema.
+struct Fault {
+  std::string device;                   // its id
+  std::string kind;                     // "error", "hang", "out_of_memory", "wrong_result"
+  std::string phase;                    // "set_up", "warm_up", "probe", "sample", "merge", "publish", "verify", "clock"
+  std::string what;                     // the message
+  std::optional<std::size_t> sample{};  // of RunRecord::disturbed; none: outside what was sampled
+  std::optional<Nanos> at{};            // when it was found, since that sample's begin
+  std::optional<Nanos> detection{};     // from the device's last sign of life (or the failing command's submission) to then
+  std::optional<Nanos> recovery{};      // from then until the lost items were finished by others
+  Items items_lost = 0;                 // given to it and without a result on the host
+  Items items_redone = 0;               // of those, finished by others
+  std::optional<double> efficiency_before{}, efficiency_after{};  // of the case with the devices before, and with those left
+};
+
+// A sample in which a device was lost: complete and verified, but no measure of the case.
+struct DisturbedSample {
+  Nanos time{};  // including the recovery
+  VerifyStatus verify = VerifyStatus::off;
+  std::string reason;                // why it has no result, if it has none
+  Timeline timeline;                 // empty where the sample failed
+  std::vector<std::string> devices;  // that the timeline's indices mean; empty: RunRecord::devices
 };
 
 struct RunRecord {
@@ -100,16 +123,18 @@ struct RunRecord {
   ParamMap params;
   std::string strategy;
   ParamMap strategy_params;
-  std::vector<std::string> devices;   // ids of the set given
+  std::vector<std::string> devices;  // ids of the set it was measured on, those without work too
+  std::size_t devices_asked = 0;     // how many it was to be measured on, see asked_for()
   Mode mode = Mode::resident;
   Status status = Status::ok;
   std::optional<std::string> reason;  // why not ok
   SetupTimes setup;
   std::vector<Nanos> samples;
-  std::size_t sample_index = 0;       // the sample nearest the median: timeline and per-device figures are its
+  std::vector<DisturbedSample> disturbed;  // not among `samples`
+  std::size_t sample_index = 0;            // the sample nearest the median: timeline and per-device figures are its
   Summary time;
   WorkRecord work;
-  double rate = 0;                    // ops / median T; 0 when not ok: a wrong result has no numbers
+  double rate = 0;  // ops / median T; 0 when not ok: a wrong result has no numbers
   std::string rate_unit;
   Nanos merge{};
   PlanRecord plan;
@@ -119,18 +144,21 @@ struct RunRecord {
   VerifyRecord verify;
   std::vector<Fault> faults;
   std::vector<std::string> warnings;
-  std::optional<double> noise_floor;  // medians of this work on these devices lie so far apart, as a share: by calibrate
-  Timeline timeline;                  // of sample_index
-  std::vector<TelemetryFigures> telemetry;      // of the host and the devices given; empty: nothing was read
-  std::vector<TelemetryPoint> telemetry_points; // of sample_index
+  std::optional<double> noise_floor;             // medians of this work on these devices lie so far apart, as a share: by calibrate
+  Timeline timeline;                             // of sample_index
+  std::vector<TelemetryFigures> telemetry;       // of the host and the devices given; empty: nothing was read
+  std::vector<TelemetryPoint> telemetry_points;  // of sample_index
 };
 
-struct WatchedRecord {                // whose clocks, power, load, ... were read, by what
-  std::string of, source, reason;     // source empty: nothing could be read, reason says why
+// How many devices the case was asked for: more than it has when some were lost before it was measured.
+inline std::size_t asked_for(const RunRecord& run) { return std::max(run.devices_asked, run.devices.size()); }
+
+struct WatchedRecord {             // whose clocks, power, load, ... were read, by what
+  std::string of, source, reason;  // source empty: nothing could be read, reason says why
 };
 
 struct TelemetryRecord {
-  Nanos interval{};                   // 0: there was none, reason says why
+  Nanos interval{};  // 0: there was none, reason says why
   std::string reason;
   std::vector<WatchedRecord> watched;
 };
@@ -146,6 +174,7 @@ struct Report {
   std::map<std::string, std::string> environment;  // host, cpu, os, loader, variables that change what is measured
   std::vector<DeviceRecord> devices;
   TelemetryRecord telemetry;
+  std::vector<Fault> faults;  // of no case: a device that could not be opened or set up
   std::vector<RunRecord> runs;
 };
 

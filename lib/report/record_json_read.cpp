@@ -175,10 +175,50 @@ PlanRecord read_plan(const JsonReader& j) {
   return plan;
 }
 
+// Files of the first versions know device, what and items_lost only: errors, of samples that count as ordinary ones.
+Fault read_fault(const JsonReader& j, std::size_t disturbed) {
+  const auto number = [](const JsonReader& v) { return v.number(); };
+  Fault f;
+  f.device = j.at("device").string();
+  f.kind = j.has("kind") ? j.at("kind").string() : "error";
+  f.phase = j.has("phase") ? j.at("phase").string() : "sample";
+  f.what = j.at("what").string();
+  if (j.has("sample")) f.sample = j.at("sample").optional([](const JsonReader& v) { return v.integer<std::size_t>(); });
+  if (f.sample && *f.sample >= disturbed) j.at("sample").fail("no such disturbed sample");
+  if (j.has("at_ns")) f.at = j.at("at_ns").optional(read_nanos);
+  if (j.has("detection_ns")) f.detection = j.at("detection_ns").optional(read_nanos);
+  if (j.has("recovery_ns")) f.recovery = j.at("recovery_ns").optional(read_nanos);
+  f.items_lost = j.at("items_lost").integer<Items>();
+  if (j.has("items_redone")) f.items_redone = j.at("items_redone").integer<Items>();
+  if (j.has("efficiency_before")) f.efficiency_before = j.at("efficiency_before").optional(number);
+  if (j.has("efficiency_after")) f.efficiency_after = j.at("efficiency_after").optional(number);
+  return f;
+}
+
+std::vector<Fault> read_faults(const JsonReader& j, std::size_t disturbed) {
+  std::vector<Fault> faults;
+  j.elements([&](const JsonReader& e) { faults.push_back(read_fault(e, disturbed)); });
+  return faults;
+}
+
+DisturbedSample read_disturbed(const JsonReader& j) {
+  DisturbedSample sample;
+  sample.time = j.at("time_ns").nanos();
+  sample.verify = read_word(j.at("verify"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
+  sample.reason = j.at("reason").optional(read_string).value_or("");
+  sample.devices = j.at("devices").strings();
+  if (!j.at("timeline").is_null()) sample.timeline = read_timeline(j.at("timeline"));
+  if (sample.timeline.devices > sample.devices.size())
+    j.at("timeline").at("devices").fail("more than the sample's own list of devices");
+  return sample;
+}
+
 void read_measurement(const JsonReader& j, RunRecord& run) {
   const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate");
   run.setup = {setup.at("build").nanos(), setup.at("alloc").nanos(), setup.at("pin").nanos(), setup.at("upload").nanos()};
   run.samples = read_times(j.at("samples_ns"));
+  if (j.has("disturbed_samples"))
+    j.at("disturbed_samples").elements([&](const JsonReader& e) { run.disturbed.push_back(read_disturbed(e)); });
   run.sample_index = j.at("sample_index").integer<std::size_t>();
   if (!run.samples.empty() && run.sample_index >= run.samples.size()) j.at("sample_index").fail("no such sample");
   run.time = read_summary(j.at("time_ns"));
@@ -201,9 +241,8 @@ void read_results(const JsonReader& j, RunRecord& run) {
   run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   run.verify.method = verify.at("method").string();
   run.verify.digest = verify.at("digest").string();
-  j.at("faults").elements([&](const JsonReader& e) {
-    run.faults.push_back({e.at("device").string(), e.at("what").string(), e.at("items_lost").integer<Items>()});
-  });
+  if (verify.has("samples_checked")) run.verify.checked = verify.at("samples_checked").integer<std::size_t>();
+  run.faults = read_faults(j.at("faults"), run.disturbed.size());
   run.warnings = j.at("warnings").strings();
   if (j.has("noise_floor")) run.noise_floor = j.at("noise_floor").number();
   const JsonReader timeline = j.at("timeline");
@@ -220,6 +259,7 @@ RunRecord read_run(const JsonReader& j) {
   run.strategy = j.at("strategy").string();
   run.strategy_params = read_params(j.at("strategy_params"));
   run.devices = j.at("devices").strings();
+  if (j.has("devices_asked")) run.devices_asked = j.at("devices_asked").integer<std::size_t>();
   run.mode = read_word(j.at("mode"), {Mode::resident, Mode::scalars, Mode::end_to_end});
   run.status = read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});
   run.reason = j.at("reason").optional(read_string);
@@ -251,6 +291,7 @@ Report report_from_json(const nlohmann::ordered_json& json) {
   j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });
   j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
   report.telemetry = read_telemetry(j);
+  if (j.has("faults")) report.faults = read_faults(j.at("faults"), 0);
   j.at("runs").elements([&](const JsonReader& e) { report.runs.push_back(read_run(e)); });
   return report;
 }

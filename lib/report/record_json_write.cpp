@@ -129,6 +129,39 @@ Json timeline(const Timeline& t) {
           {"slices", std::move(slices)}};
 }
 
+Json fault(const Fault& f) {
+  return {{"device", f.device},
+          {"kind", f.kind},
+          {"phase", f.phase},
+          {"what", f.what},
+          {"sample", f.sample ? Json(*f.sample) : Json(nullptr)},
+          {"at_ns", ns(f.at)},
+          {"detection_ns", ns(f.detection)},
+          {"recovery_ns", ns(f.recovery)},
+          {"items_lost", f.items_lost},
+          {"items_redone", f.items_redone},
+          {"efficiency_before", number_json(f.efficiency_before)},
+          {"efficiency_after", number_json(f.efficiency_after)}};
+}
+
+Json faults(const std::vector<Fault>& all) {
+  Json j = Json::array();
+  for (const Fault& f : all) j.push_back(fault(f));
+  return j;
+}
+
+Json disturbed(const std::vector<DisturbedSample>& samples, const std::vector<std::string>& devices) {
+  Json j = Json::array();
+  for (const DisturbedSample& s : samples) {
+    j.push_back({{"time_ns", ns(s.time)},
+                 {"verify", to_string(s.verify)},
+                 {"reason", s.reason.empty() ? Json(nullptr) : Json(s.reason)},
+                 {"devices", s.devices.empty() ? devices : s.devices},
+                 {"timeline", s.timeline.devices > 0 ? timeline(s.timeline) : Json(nullptr)}});
+  }
+  return j;
+}
+
 Json results(const RunRecord& run) {
   Json j = Json::object();
   Json devices = Json::array();
@@ -137,10 +170,11 @@ Json results(const RunRecord& run) {
   for (const MetricField& f : kMetricFields) j["metrics"][f.name] = number_json(run.metrics.*f.member);
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
-  j["verify"] = {{"status", to_string(run.verify.status)}, {"method", run.verify.method}, {"digest", run.verify.digest}};
-  Json faults = Json::array();
-  for (const Fault& f : run.faults) faults.push_back({{"device", f.device}, {"what", f.what}, {"items_lost", f.items_lost}});
-  j["faults"] = std::move(faults);
+  j["verify"] = {{"status", to_string(run.verify.status)},
+                 {"method", run.verify.method},
+                 {"digest", run.verify.digest},
+                 {"samples_checked", run.verify.checked}};
+  j["faults"] = faults(run.faults);
   j["warnings"] = run.warnings;
   if (run.noise_floor) j["noise_floor"] = number_json(*run.noise_floor);
   j["telemetry"] = figures_json(run.telemetry);
@@ -185,17 +219,15 @@ Json plan(const PlanRecord& p) {
 }
 
 Json run_json(const RunRecord& run) {
-  Json j = {{"suite", run.suite},
-            {"params", params(run.params)},
-            {"strategy", run.strategy},
-            {"strategy_params", params(run.strategy_params)},
-            {"devices", run.devices},
-            {"mode", to_string(run.mode)},
-            {"status", to_string(run.status)},
+  Json j = {{"suite", run.suite},          {"params", params(run.params)},
+            {"strategy", run.strategy},    {"strategy_params", params(run.strategy_params)},
+            {"devices", run.devices},      {"devices_asked", asked_for(run)},
+            {"mode", to_string(run.mode)}, {"status", to_string(run.status)},
             {"reason", text(run.reason)}};
   j["setup_ns"] = {
       {"build", ns(run.setup.build)}, {"alloc", ns(run.setup.alloc)}, {"pin", ns(run.setup.pin)}, {"upload", ns(run.setup.upload)}};
   j["samples_ns"] = times(run.samples);
+  j["disturbed_samples"] = disturbed(run.disturbed, run.devices);
   j["sample_index"] = run.sample_index;
   j["time_ns"] = summary(run.time);
   j["work"] = {{"items", run.work.items},
@@ -220,6 +252,7 @@ nlohmann::ordered_json to_json(const Report& report) {
   j["devices"] = Json::array();
   for (const DeviceRecord& d : report.devices) j["devices"].push_back(device(d));
   put_telemetry(report.telemetry, j);
+  j["faults"] = faults(report.faults);
   j["runs"] = Json::array();
   for (const RunRecord& r : report.runs) j["runs"].push_back(run_json(r));
   return j;

@@ -129,6 +129,29 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
   return run;
 }
 
+// In a sample beside those that count its second device hung, and the first one did its last slices again. One of three it was
+// asked for had been lost before.
+inline void lose_second_device(RunRecord& run) {
+  run.devices_asked = 3;
+  run.verify.checked = 11;
+  DisturbedSample& sample = run.disturbed.emplace_back();
+  sample.timeline = sample_run("dynamic", 1'440'000, 640'000, 90'000).timeline;
+  sample.time = sample.timeline.makespan;
+  sample.verify = VerifyStatus::passed;
+  Fault& fault = run.faults.emplace_back();
+  fault.device = "0:1";
+  fault.kind = "hang";
+  fault.phase = "sample";
+  fault.what = "did not answer for 0.2 ms";
+  fault.sample = 0;
+  fault.at = Nanos{900'000};
+  fault.detection = Nanos{200'000};
+  fault.recovery = Nanos{480'000};
+  fault.items_lost = fault.items_redone = 1250;
+  fault.efficiency_before = 0.96;
+  fault.efficiency_after = 1;
+}
+
 inline RunRecord without_numbers(Status status, const std::string& strategy, const std::string& reason) {
   RunRecord run;
   run.suite = "merkle";
@@ -154,7 +177,7 @@ inline Report sample_report() {
   dynamic.warnings = {"0:0: clocks were held down: power cap"};
   RunRecord fine = sample_run("dynamic", 720'000, 705'000, 75'000);
   fine.strategy_params = {{"chunks", 64.0}};
-  fine.faults = {{"0:1", "did not answer for 2 s", 1250}};
+  lose_second_device(fine);
   fine.timeline.merged_on = DeviceIndex{0};
   report.runs = {single,
                  equal,
@@ -166,6 +189,11 @@ inline Report sample_report() {
   end_to_end.mode = Mode::end_to_end;
   end_to_end.metrics.ceiling_share = std::numeric_limits<double>::infinity();
   report.runs.push_back(end_to_end);
+  Fault& absent = report.faults.emplace_back();
+  absent.device = "0:2";
+  absent.kind = "error";
+  absent.phase = "set_up";
+  absent.what = "clCreateContext: CL_DEVICE_NOT_AVAILABLE";
   return report;
 }
 

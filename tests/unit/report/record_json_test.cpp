@@ -65,7 +65,6 @@ TEST_CASE("a report comes back from its JSON text equal in every field") {
   CHECK(b.per_device[0].parts.transfer_total == a.per_device[0].parts.transfer_total);
   CHECK(b.per_device[1].alone_samples == a.per_device[1].alone_samples);
   CHECK(b.per_device[1].busy_samples == a.per_device[1].busy_samples);
-  CHECK(b.faults.at(0).items_lost == 1250);
   CHECK(b.timeline.commands.size() == a.timeline.commands.size());
   CHECK(b.timeline.commands.at(1).label == "kernel");
   CHECK(b.timeline.commands.at(2).slice == kCollect);
@@ -80,6 +79,73 @@ TEST_CASE("a report comes back from its JSON text equal in every field") {
   CHECK(back.devices[1].clock.to_host(1'790'000'000'000'005'000ull) ==
         report.devices[1].clock.to_host(1'790'000'000'000'005'000ull));
   CHECK(back.devices[1].clock.offset_ns() == 71'000);
+}
+
+TEST_CASE("a fault, what it cost and the sample it disturbed come back in each of their parts") {
+  const Report report = test::sample_report();
+  const Report back = report_from_json(to_json(report));
+  CHECK(back.runs[3].devices_asked == 3);
+  CHECK(back.runs[0].devices_asked == 2);  // as many as it has
+  CHECK(back.runs[3].verify.checked == 11);
+  REQUIRE(back.runs[3].faults.size() == 1);
+  const Fault &a = report.runs[3].faults[0], &b = back.runs[3].faults[0];
+  CHECK(b.device == a.device);
+  CHECK(b.kind == "hang");
+  CHECK(b.phase == "sample");
+  CHECK(b.what == a.what);
+  CHECK(b.sample == std::size_t{0});
+  CHECK(b.at == a.at);
+  CHECK(b.detection == a.detection);
+  CHECK(b.recovery == a.recovery);
+  CHECK(b.items_lost == 1250);
+  CHECK(b.items_redone == 1250);
+  CHECK(b.efficiency_before == 0.96);
+  CHECK(b.efficiency_after == 1.0);
+  REQUIRE(back.runs[3].disturbed.size() == 1);
+  const DisturbedSample& disturbed = back.runs[3].disturbed[0];
+  CHECK(disturbed.time == report.runs[3].disturbed[0].time);
+  CHECK(disturbed.verify == VerifyStatus::passed);
+  CHECK(disturbed.reason.empty());
+  CHECK(disturbed.devices == report.runs[3].devices);
+  CHECK(disturbed.timeline.commands.size() == report.runs[3].disturbed[0].timeline.commands.size());
+  REQUIRE(back.faults.size() == 1);
+  CHECK(back.faults[0].phase == "set_up");
+  CHECK_FALSE(back.faults[0].sample);
+  CHECK_FALSE(back.faults[0].detection);
+}
+
+TEST_CASE("a disturbed sample without a result says why, and one of devices the case has no longer names them") {
+  Report report = test::sample_report();
+  DisturbedSample failed;
+  failed.reason = "no device was left";
+  DisturbedSample& disturbed = report.runs[3].disturbed[0];
+  disturbed.devices = {"0:0", "0:1"};
+  report.runs[3].disturbed.push_back(failed);
+  report.runs[3].devices = {"0:0"};
+  report.runs[3].timeline = {};
+  const Json json = to_json(report);
+  CHECK(json["runs"][3]["disturbed_samples"][1]["timeline"].is_null());
+  const Report back = report_from_json(json);
+  CHECK(back.runs[3].disturbed[1].reason == "no device was left");
+  CHECK(back.runs[3].disturbed[1].timeline.devices == 0);
+  CHECK(back.runs[3].disturbed[0].devices.size() == 2);
+}
+
+TEST_CASE("files from before faults were told in full are read") {
+  Json old = to_json(test::sample_report());
+  old.erase("faults");
+  for (Json& run : old["runs"]) {
+    run.erase("disturbed_samples");
+    run.erase("devices_asked");
+    run["verify"].erase("samples_checked");
+  }
+  old["runs"][3]["faults"] = Json::array({{{"device", "0:1"}, {"what", "it hung"}, {"items_lost", 7}}});
+  const Report back = report_from_json(old);
+  CHECK(back.faults.empty());
+  CHECK(back.runs[3].disturbed.empty());
+  CHECK(asked_for(back.runs[3]) == 2);
+  CHECK(back.runs[3].faults.at(0).kind == "error");
+  CHECK(back.runs[3].faults[0].items_lost == 7);
 }
 
 TEST_CASE("a handicap comes back in each of its parts, and a device without one has no such key") {
@@ -181,10 +247,12 @@ TEST_CASE("keys come in the order of the design") {
   const Json json = to_json(test::sample_report());
   std::vector<std::string> keys;
   for (const auto& [key, value] : json["runs"][0].items()) keys.push_back(key);
-  CHECK(keys == std::vector<std::string>{"suite",    "params",   "strategy",   "strategy_params", "devices",    "mode",   "status",
-                                         "reason",   "setup_ns", "samples_ns", "sample_index",    "time_ns",    "work",   "rate",
-                                         "merge_ns", "plan",     "per_device", "metrics",         "bottleneck", "verify", "faults",
-                                         "warnings", "telemetry", "timeline"});
+  CHECK(keys ==
+        std::vector<std::string>{
+            "suite",     "params",   "strategy",   "strategy_params",   "devices",      "devices_asked", "mode",   "status",
+            "reason",    "setup_ns", "samples_ns", "disturbed_samples", "sample_index", "time_ns",       "work",   "rate",
+            "merge_ns",  "plan",     "per_device", "metrics",           "bottleneck",   "verify",        "faults", "warnings",
+            "telemetry", "timeline"});
   CHECK(json.begin().key() == "schema");
   CHECK(json["runs"][0]["params"]["leaves"].is_number_integer());
 }
@@ -216,6 +284,10 @@ TEST_CASE("a missing field or a wrong type is named by its path") {
   CHECK(refusal_with([](Json& j) { j["devices"][0]["compute_units"] = 5'000'000'000; }) ==
         "devices[0].compute_units: a whole number in range expected");
   CHECK(refusal_with([](Json& j) { j["runs"][0]["sample_index"] = 10; }) == "runs[0].sample_index: no such sample");
+  CHECK(refusal_with([](Json& j) { j["runs"][3]["faults"][0]["sample"] = 1; }) ==
+        "runs[3].faults[0].sample: no such disturbed sample");
+  CHECK(refusal_with([](Json& j) { j["runs"][3]["disturbed_samples"][0]["devices"] = {"0:0"}; }) ==
+        "runs[3].disturbed_samples[0].timeline.devices: more than the sample's own list of devices");
 }
 
 TEST_CASE("a timeline that names what is not there is refused") {
@@ -258,6 +330,7 @@ TEST_CASE("the published schemas are JSON and found by name") {
     FAIL("a schema of no such name was found");
   } catch (const Error& e) {
     CHECK(e.kind() == ErrorKind::usage);
-    CHECK(std::string(e.what()) == "no schema \"nothing\": there are calibrate, compare, devices, list, plan, result, scenario, trace");
+    CHECK(std::string(e.what()) ==
+          "no schema \"nothing\": there are calibrate, compare, devices, list, plan, result, scenario, trace");
   }
 }

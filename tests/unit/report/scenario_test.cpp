@@ -73,7 +73,8 @@ Report estimated_report() {
     estimate.pipeline = 12'500;
     estimate.free_memory = Bytes{1} << 37;
     report.runs[i].plan.estimates = {estimate, estimate};
-    report.runs[i].plan.request = PlanRequestRecord{100'000, 8, 32, 0.5, 4096, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}, false, Nanos{5}}};
+    report.runs[i].plan.request =
+        PlanRequestRecord{100'000, 8, 32, 0.5, 4096, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}, false, Nanos{5}}};
   }
   return report;
 }
@@ -320,7 +321,7 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
   CHECK_FALSE(scenario_of(report, 1, Figures::predicted).told);
 
   SUBCASE("but for one that failed") { run.status = Status::failed; }
-  SUBCASE("but for one in which a device failed") { run.faults = {{"0:1", "it hung", 500}}; }
+  SUBCASE("but for one in which a device failed") { run.faults = {{"0:1", "hang", "sample", "it hung"}}; }
   SUBCASE("but for one whose slices are not all there") { run.timeline.slices.pop_back(); }
   if (run.status != Status::ok || !run.faults.empty() || run.timeline.slices.size() != 2) CHECK(rates(Figures::measured) == told);
 }
