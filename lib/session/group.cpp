@@ -1,4 +1,4 @@
-// See the header. Reads in the order of the run: prepare, warm up, probe and predict, sample in turn, verify.
+// The order of a group's run: prepare, warm up, probe and predict, sample in turn, verify.
 #include "lib/session/group.hpp"
 
 #include <algorithm>
@@ -8,116 +8,18 @@
 #include <utility>
 
 #include "lib/session/forecast.hpp"
-#include "lib/session/keep.hpp"
+#include "lib/session/group_run.hpp"
 #include "lib/session/suite_rates.hpp"
-#include "lib/session/time_left.hpp"
-#include "lib/session/verification.hpp"
-#include "lib/session/wakefulness.hpp"
 
 namespace mgpu {
 namespace {
 
 constexpr std::size_t kTurnsOfCpus = 20;  // medians of six lay 8 % apart
 constexpr unsigned kClockProbes = 100;    // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
-constexpr std::size_t kFewest = 3;        // samples that stand, when a device of the case is lost
-constexpr unsigned kMostFailures = 3;     // of a device, after which it is not opened again
 constexpr Nanos kLeastPatience = std::chrono::seconds(60);
 constexpr double kPatience = 20;  // times what was predicted
 
-const char* kind_of(ErrorKind kind) {
-  return kind == ErrorKind::timeout ? "hang" : kind == ErrorKind::out_of_memory ? "out_of_memory" : "error";
-}
-
-class Group {
- public:
-  Group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode, Workload& workload,
-        std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests, std::optional<Nanos> give_up_at,
-        SessionObserver& observer)
-      : backend_(backend),
-        executor_(executor),
-        options_(options),
-        problem_(problem),
-        mode_(mode),
-        workload_(workload),
-        devices_(devices),
-        in_set_(options.devices.size()),
-        rates_(rates),
-        digests_(digests),
-        verification_(workload, options, digests),
-        give_up_at_(give_up_at),
-        observer_(observer),
-        wakefulness_(devices.size()) {}
-
-  GroupResult run() {
-    make_cells();
-    tell();
-    prepare();
-    phase_ = "warm_up";
-    warm_up(true);
-    phase_ = "probe";
-    probe();
-    predict();
-    phase_ = "warm_up";
-    warm_up(false);
-    phase_ = "sample";
-    sample_in_turn();
-    settle_digests();
-    finish();
-    return std::move(result_);
-  }
-
- private:
-  void make_cells();
-  void prepare();
-  void open_again();
-  void prepare_device(std::size_t index);
-  void lose(std::size_t index, ErrorKind kind, const std::string& what);
-  void refuse(std::size_t index, const std::string& why);
-  void leak(std::size_t index);
-  bool is_usable(std::size_t index) const { return !devices_[index].lost && result_.prepared[index].program != nullptr; }
-  std::optional<std::size_t> stand_in(const Cell& cell);
-  void close_unsupported_cells();
-  void shrink_cells();
-  void shrink(Cell& cell);
-  void warm_up(bool alone);
-  void probe();
-  Probe probe_together(std::size_t first, std::size_t count);
-  void estimate(Cell& cell, const Probe& together);
-  void predict();
-  void predict(Cell& cell);
-  void sample_in_turn();
-  void tell() { observer_.progress(progress_of(result_.cells, problem_, mode_, options_.stop)); }
-  Member member(std::size_t index);
-  Nanos patience(const Cell& cell) const;
-  void take_sample(Cell& cell, bool counts);
-  void take_disturbed(Cell& cell, RawSample sample, std::vector<std::size_t> devices);
-  void note_faults(Cell& cell, const RawSample& sample, std::span<const std::size_t> devices);
-  Verification::Outcome check(Cell& cell, bool thorough, std::span<const std::size_t> devices);
-  bool publish(std::span<const std::size_t> devices);
-  void fail(Cell& cell, const std::string& reason);
-  void fail_wrong(Cell& cell, const std::string& reason);
-  std::string ids_of(std::span<const std::size_t> devices) const;
-  bool stopped();
-  void settle_digests();
-  void finish();
-
-  Backend& backend_;
-  Executor& executor_;
-  const SessionOptions& options_;
-  const Problem& problem_;
-  Mode mode_;
-  Workload& workload_;
-  std::vector<SessionDevice>& devices_;
-  const std::size_t in_set_;  // devices; what follows them is in reserve
-  const SuiteRates& rates_;
-  Digests& digests_;
-  Verification verification_;
-  std::optional<Nanos> give_up_at_;
-  SessionObserver& observer_;
-  GroupResult result_;
-  Wakefulness wakefulness_;
-  std::string phase_ = "set_up";  // for faults
-};
+}  // namespace
 
 void Group::make_cells() {
   const auto add = [&](const StrategyChoice* choice, std::size_t first, std::size_t count) {
@@ -144,23 +46,6 @@ void Group::prepare() {
   }
   close_unsupported_cells();
   shrink_cells();
-}
-
-// A device that failed in an earlier group gets a new context, but one that hung, or fails again and again.
-void Group::open_again() {
-  for (std::size_t i = 0; i < in_set_; ++i) {
-    SessionDevice& device = devices_[i];
-    if (!device.lost || device.hung || device.failures == 0 || device.failures >= kMostFailures) continue;
-    try {
-      device.open = backend_.open(device.facts, device.handicap);
-      device.free_memory = device.open->free_memory();
-      device.lost = false;
-      observer_.warning("device " + device.facts.id + " " + device.facts.name + " was opened again, after: " + device.lost_why);
-    } catch (const Error& error) {
-      ++device.failures;
-      device.lost_why = error.what();
-    }
-  }
 }
 
 void Group::prepare_device(std::size_t index) {
@@ -198,117 +83,6 @@ void Group::prepare_device(std::size_t index) {
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();
   }
-}
-
-// Whatever the error: what the device still does is unknown, so that nothing it may touch is ever freed.
-void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
-  SessionDevice& device = devices_[index];
-  if (device.lost) return;
-  device.lost = true;
-  device.hung = kind == ErrorKind::timeout;
-  ++device.failures;
-  device.lost_why = what;
-  say_lost(device, observer_);
-  keep_for_ever(std::move(device.open));
-  leak(index);
-}
-
-// The device lives, but is of no more use to this problem.
-void Group::refuse(std::size_t index, const std::string& why) {
-  result_.prepared[index].capacity = {0, 0, 0, why};
-  observer_.warning("device " + devices_[index].facts.id + " takes no more part in " + problem_.suite->name + ": " + why);
-  leak(index);
-}
-
-void Group::leak(std::size_t index) {
-  result_.lost_any = true;
-  keep_for_ever(std::move(result_.prepared[index].program));
-}
-
-// For a case none of whose devices is left: another device of the set, or else the one in reserve.
-std::optional<std::size_t> Group::stand_in(const Cell& cell) {
-  for (std::size_t i = 0; i < in_set_; ++i) {
-    const bool has_it = std::find(cell.devices.begin(), cell.devices.end(), i) != cell.devices.end();
-    if (is_usable(i) && !has_it) return i;
-  }
-  if (devices_.size() == in_set_) return std::nullopt;
-  const std::size_t reserve = in_set_;
-  SessionDevice& device = devices_[reserve];
-  if (device.lost) return std::nullopt;
-  if (!device.open) {
-    try {
-      device.open = backend_.open(device.facts, device.handicap);
-      device.free_memory = device.open->free_memory();
-      observer_.warning("no device of the set is left: device " + device.facts.id + " " + device.facts.name + " steps in");
-    } catch (const Error& error) {
-      device.lost = true;
-      device.lost_why = error.what();
-      say_lost(device, observer_);
-      return std::nullopt;
-    }
-  }
-  if (!result_.prepared[reserve].program && result_.prepared[reserve].capacity.reason.empty()) prepare_device(reserve);
-  return is_usable(reserve) ? std::optional(reserve) : std::nullopt;
-}
-
-// Cases one of whose devices lives, but cannot do this.
-void Group::close_unsupported_cells() {
-  for (Cell& cell : result_.cells) {
-    for (const std::size_t i : cell.devices) {
-      if (devices_[i].lost || result_.prepared[i].program) continue;
-      cell.closed = true;
-      cell.status = Status::unsupported;
-      cell.reason = "device " + devices_[i].facts.id + ": " + result_.prepared[i].capacity.reason;
-      break;
-    }
-  }
-}
-
-// Cases go on with the devices that are left; what was measured with all of them stands, where it is enough.
-void Group::shrink_cells() {
-  for (Cell& cell : result_.cells) {
-    const auto gone = [&](std::size_t i) { return !is_usable(i); };
-    if (cell.closed || std::none_of(cell.devices.begin(), cell.devices.end(), gone)) continue;
-    const std::size_t enough = options_.stop.exactly > 0 ? options_.stop.exactly : kFewest;
-    if (cell.times.size() >= enough) {
-      cell.closed = true;
-    } else {
-      shrink(cell);
-    }
-  }
-}
-
-void Group::shrink(Cell& cell) {
-  std::string why;
-  if (!cell.times.empty()) cell.before = {cell.devices, std::move(cell.times)};
-  cell.times.clear();
-  cell.samples.clear();
-  cell.decisions.clear();
-  cell.history.clear();
-  cell.chosen.reset();
-  cell.predicted.reset();
-  const std::vector<std::size_t> before = cell.devices;
-  for (std::size_t n = before.size(); n-- > 0;) {
-    const std::size_t i = before[n];
-    if (is_usable(i)) continue;
-    why = "device " + devices_[i].facts.id + ": " +
-          (devices_[i].lost ? "lost, " + devices_[i].lost_why : result_.prepared[i].capacity.reason);
-    cell.devices.erase(cell.devices.begin() + static_cast<std::ptrdiff_t>(n));
-    if (!cell.estimates.empty()) cell.estimates.erase(cell.estimates.begin() + static_cast<std::ptrdiff_t>(n));
-  }
-  if (cell.devices.empty()) {
-    const auto other = cell.alone() ? std::nullopt : stand_in(cell);
-    if (!other) {
-      cell.devices = before;
-      cell.closed = true;
-      cell.status = cell.before || !cell.disturbed.empty() ? Status::failed : Status::skipped;
-      cell.reason = why;
-      return;
-    }
-    cell.devices = {*other};
-    estimate(cell, {});
-  }
-  if (!cell.estimates.empty()) predict(cell);
 }
 
 // Uncounted executions: kernels are built for good, memory is touched. Devices alone get one at least, and first: probes follow.
@@ -378,7 +152,9 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
 }
 
 void Group::estimate(Cell& cell, const Probe& together) {
-  estimate_cell(cell, together, workload_, mode_, devices_, result_.prepared, options_.calibration,
+  // A probe of more devices than are left says nothing of these.
+  const bool alike = together.devices.size() == cell.devices.size();
+  estimate_cell(cell, alike ? together : Probe{}, workload_, mode_, devices_, result_.prepared, options_.calibration,
                 options_.stated ? &*options_.stated : nullptr);
 }
 
@@ -479,54 +255,9 @@ void Group::take_sample(Cell& cell, bool counts) {
   cell.samples.push_back(std::move(sample));
 }
 
-// A device was lost: the sample is kept apart, and its result is verified as thoroughly as a first one.
-void Group::take_disturbed(Cell& cell, RawSample sample, std::vector<std::size_t> devices) {
-  note_faults(cell, sample, devices);
-  Cell::Disturbed disturbed{std::move(sample), std::move(devices), VerifyStatus::off, {}};
-  if (disturbed.sample.failure) {
-    disturbed.reason = disturbed.sample.failure->what();
-  } else {
-    const VerifyRecord before = cell.verify;
-    const Verification::Outcome outcome = check(cell, true, disturbed.devices);
-    disturbed.reason = outcome.why;
-    disturbed.verify = outcome.status == Verification::Outcome::Status::wrong ? VerifyStatus::failed
-                       : outcome.status == Verification::Outcome::Status::right && options_.verify != VerifyLevel::off
-                           ? VerifyStatus::passed
-                           : VerifyStatus::off;
-    if (disturbed.verify == VerifyStatus::failed) {
-      cell.disturbed.push_back(std::move(disturbed));
-      return fail_wrong(cell, outcome.why);
-    }
-    if (outcome.status == Verification::Outcome::Status::unknown) cell.verify = before;
-  }
-  cell.disturbed.push_back(std::move(disturbed));
-  shrink_cells();
-}
-
-void Group::note_faults(Cell& cell, const RawSample& sample, std::span<const std::size_t> devices) {
-  for (const DeviceFault& fault : sample.faults) {
-    const std::size_t index = devices[fault.device.value];
-    const Recovery recovery = recovery_of(sample, fault);
-    Fault noted{devices_[index].facts.id, kind_of(fault.kind), fault.merging ? "merge" : phase_, fault.what};
-    noted.at = fault.at;
-    noted.detection = fault.detection;
-    noted.recovery = recovery.time;
-    noted.items_lost = fault.items_lost;
-    noted.items_redone = recovery.items;
-    if (!cell.alone()) noted.sample = cell.disturbed.size();
-    (cell.alone() ? result_.faults : cell.faults).push_back(std::move(noted));
-    if (fault.kind == ErrorKind::out_of_memory) {
-      refuse(index, fault.what);
-    } else {
-      lose(index, fault.kind, fault.what);
-    }
-  }
-}
-
 // A case whose result is wrong has no numbers, as one without a result.
 Verification::Outcome Group::check(Cell& cell, bool thorough, std::span<const std::size_t> devices) {
-  Verification::Outcome outcome =
-      verification_.check(cell.verify, ids_of(devices), thorough, [&] { return publish(devices); });
+  Verification::Outcome outcome = verification_.check(cell.verify, ids_of(devices), thorough, [&] { return publish(devices); });
   if (!outcome.digest.empty()) ++cell.digests[outcome.digest];
   return outcome;
 }
@@ -550,26 +281,6 @@ bool Group::publish(std::span<const std::size_t> devices) {
   return all;
 }
 
-void Group::fail(Cell& cell, const std::string& reason) {
-  cell.status = Status::failed;
-  cell.reason = reason;
-  cell.closed = true;
-  cell.samples.clear();
-  cell.times.clear();
-  cell.decisions.clear();
-}
-
-void Group::fail_wrong(Cell& cell, const std::string& reason) {
-  const std::string ids = ids_of(cell.devices);
-  cell.verify.status = VerifyStatus::failed;
-  fail(cell, cell.devices.size() == 1 ? "device " + ids + ": " + reason : reason);
-  if (cell.devices.size() > 1) return;
-  // Nobody else had a part in it. What is measured against this device alone has no base.
-  Fault fault{ids, "wrong_result", "verify", reason};
-  (cell.alone() ? result_.faults : cell.faults).push_back(std::move(fault));
-  observer_.warning("device " + ids + " alone computes a wrong result: " + reason);
-}
-
 std::string Group::ids_of(std::span<const std::size_t> devices) const {
   std::string ids;
   for (const std::size_t i : devices) ids += (ids.empty() ? "" : ", ") + devices_[i].facts.id;
@@ -590,40 +301,28 @@ bool Group::stopped() {
   return true;
 }
 
-// Bits that most results do not have are wrong, though the reference's bound allows them: equal devices compute equal bits.
-void Group::settle_digests() {
-  if (options_.verify == VerifyLevel::off) return;
-  const std::string& agreed = digests_.agreed();
-  const auto equal = [&](std::size_t i) {
-    return devices_[i].facts.name == devices_[0].facts.name && devices_[i].facts.platform == devices_[0].facts.platform;
-  };
-  for (Cell& cell : result_.cells) {
-    const auto other = std::find_if(cell.digests.begin(), cell.digests.end(), [&](const auto& d) { return d.first != agreed; });
-    if (other == cell.digests.end() || cell.status != Status::ok) continue;
-    if (!std::all_of(cell.devices.begin(), cell.devices.end(), equal)) {
-      cell.verify.method += "; devices of another kind give other last bits";
-      continue;
-    }
-    fail_wrong(cell, "the result " + other->first + " differs from " + agreed + ", which most samples have");
-  }
-}
-
 void Group::finish() {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     Prepared& mine = result_.prepared[i];
-    if (!is_usable(i)) continue;
-    try {
-      mine.after = devices_[i].open->probe_clock(kClockProbes);
-    } catch (const Error& error) {
-      lose(i, error.kind(), error.what());
-      result_.faults.push_back({devices_[i].facts.id, kind_of(error.kind()), "clock", error.what()});
-    }
-    mine.clock = fit_clock(mine.before, mine.after);
+    if (is_usable(i)) probe_clock_again(i);
+    if (!mine.before.empty()) mine.clock = fit_clock(mine.before, mine.after);
     mine.program.reset();
   }
 }
 
-}  // namespace
+void Group::probe_clock_again(std::size_t index) {
+  try {
+    result_.prepared[index].after = devices_[index].open->probe_clock(kClockProbes);
+  } catch (const Error& error) {
+    lose(index, error.kind(), error.what());
+    result_.faults.push_back({devices_[index].facts.id, kind_of(error.kind()), "clock", error.what()});
+  }
+}
+
+std::size_t in_set(std::span<const SessionDevice> devices) {
+  return static_cast<std::size_t>(
+      std::count_if(devices.begin(), devices.end(), [](const SessionDevice& device) { return !device.reserve; }));
+}
 
 void say_lost(const SessionDevice& device, SessionObserver& observer) {
   observer.warning("device " + device.facts.id + " " + device.facts.name + " is out: " + device.lost_why);

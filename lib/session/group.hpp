@@ -30,6 +30,9 @@ struct SessionDevice {
   std::string lost_why;
 };
 
+// Those that are not in reserve; they come first.
+std::size_t in_set(std::span<const SessionDevice> devices);
+
 void say_lost(const SessionDevice& device, SessionObserver& observer);
 
 // One case: a strategy on some of the devices, or one device alone (what every speed-up is measured against).
@@ -91,8 +94,8 @@ struct GroupResult {
   bool lost_any = false;  // what a lost device may still read or write must not be freed: the workload's memory
 };
 
-// Runs the group. Failures of devices and cases are in the cells; `devices` that failed are marked lost, those that had failed before
-// are opened again where they may be. `digests` are those of the problem's verified results so far.
+// Runs the group. Failures of devices and cases are in the cells; `devices` that failed are marked lost, those that had failed
+// before are opened again where they may be. `digests` are those of the problem's verified results so far.
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
                       Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests,
                       std::optional<Nanos> give_up_at, SessionObserver& observer);

@@ -70,11 +70,10 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
   const Nanos begin = backend.now();
   for (std::size_t time = 0; time < kTimes; ++time) {
     if (time >= kFewestMedians && backend.now() - begin > kMostTime) break;
-    std::string digest;
+    Digests digests;
     const GroupResult group =
-        run_group(backend, executor, options, problem, mode, *workload, open, {}, digest, std::nullopt, observer);
-    if (std::any_of(open.begin(), open.end(), [](const SessionDevice& device) { return device.hung; }))
-      keep_for_ever(std::move(workload));  // transfers may be under way
+        run_group(backend, executor, options, problem, mode, *workload, open, {}, digests, std::nullopt, observer);
+    if (group.lost_any) keep_for_ever(std::move(workload));  // transfers may be under way
     if (!observer.lost.empty()) throw Error(ErrorKind::device, observer.lost);
     kinds.resize(group.cells.size());
     for (std::size_t k = 0; k < group.cells.size(); ++k)

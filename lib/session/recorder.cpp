@@ -34,7 +34,7 @@ class Recorder {
 
   std::vector<RunRecord> all() const {
     std::vector<RunRecord> records;
-    std::size_t next = options_.devices.size();  // cells after those of single devices are in the order asked for
+    std::size_t next = in_set(devices_);  // cells after those of single devices are in the order asked for
     for (const std::size_t count : options_.device_counts) {
       for (const StrategyChoice& choice : options_.strategies) {
         const Cell& cell = choice.info->name == "single" ? fastest_alone(count) : group_.cells[next++];
@@ -67,7 +67,7 @@ class Recorder {
   }
 
   std::optional<Nanos> alone(std::size_t device) const {
-    if (device >= options_.devices.size() || group_.cells[device].times.empty()) return std::nullopt;  // in reserve: not measured
+    if (device >= in_set(devices_) || group_.cells[device].times.empty()) return std::nullopt;  // in reserve: not measured
     return summarise(group_.cells[device].times).median;
   }
 
@@ -245,7 +245,7 @@ class Recorder {
     PerDevice mine;
     mine.device = devices_[i].facts.id;
     mine.alone = alone(i);
-    if (i < options_.devices.size()) mine.alone_samples = group_.cells[i].times;
+    if (i < in_set(devices_)) mine.alone_samples = group_.cells[i].times;
     mine.parts = parts;
     mine.share = run.work.items > 0 ? static_cast<double>(parts.items) / static_cast<double>(run.work.items) : 0;
     mine.predicted = predicted_finish(cell, i);

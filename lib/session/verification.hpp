@@ -1,5 +1,5 @@
-// Verification: whether what a sample made is right. A result whose bits are new is held against the workload's reference; which bits
-// are right, where several pass that, is what most results agree on.
+// Verification: whether what a sample made is right. A result whose bits are new is held against the workload's reference; which
+// bits are right, where several pass that, is what most results agree on.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace mgpu {
 
-// Of the results of one problem, in whatever mode, that passed the reference. Equal devices give equal bits: more than one digest means
-// that a device computed something else, within the reference's bound.
+// Of the results of one problem, in whatever mode, that passed the reference. Equal devices give equal bits: more than one digest
+// means that a device computed something else, within the reference's bound.
 class Digests {
  public:
   struct One {
@@ -39,12 +39,12 @@ class Verification {
 
   struct Outcome {
     enum class Status { right, wrong, unknown } status = Status::right;  // unknown: the result could not be brought to the host
-    std::string why;     // not right
-    std::string digest;  // empty: it was not looked at
+    std::string why;                                                     // not right
+    std::string digest;                                                  // empty: it was not looked at
   };
   // Of the sample just merged. `record` gets method, status and digest. `of_case`: the ids of the devices that made it. `thorough`:
-  // against the reference, whatever its bits. Large results are looked at only then, after `publish`, which brings all of them to the
-  // host, or returns false. Throws Error(output).
+  // against the reference, whatever its bits. Large results are looked at only then, after `publish`, which brings all of them to
+  // the host, or returns false. Throws Error(output).
   Outcome check(VerifyRecord& record, const std::string& of_case, bool thorough, const std::function<bool()>& publish);
 
   // To the file that was asked for, if it was not written before: check() does so once two samples agree on a result. Throws

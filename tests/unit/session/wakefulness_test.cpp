@@ -29,16 +29,16 @@ RawSample sample_of(std::vector<std::uint32_t> devices, Nanos end) {
 TEST_CASE("a device that stood still for 2 ms sleeps, if the cell needs it and its samples are short") {
   Wakefulness wakefulness(3);
   const Nanos then = milliseconds(100), soon = then + milliseconds(1), late = then + milliseconds(3);
-  wakefulness.used(sample_of({0, 1}, then), 0);
+  wakefulness.used(sample_of({0, 1}, then), std::vector<std::size_t>{0, 1});
   CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(1)), soon));
   CHECK(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(1)), late));
   CHECK(wakefulness.sleeps(cell_of(0, {5, 5, 5}, milliseconds(1)), soon));        // the third never worked
   CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5, 0}, milliseconds(1)), soon));  // nor does it here
   CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(50)), late));
-  wakefulness.used(sample_of({0}, late), 1);  // device 1 of the session
+  wakefulness.used(sample_of({0}, late), std::vector<std::size_t>{1});  // device 1 of the session
   CHECK_FALSE(wakefulness.sleeps(cell_of(1, {5}, milliseconds(1)), late + milliseconds(1)));
   CHECK(wakefulness.sleeps(cell_of(0, {5}, milliseconds(1)), late + milliseconds(1)));
   Cell fresh;
-  fresh.count = 1;
+  fresh.devices = {0};
   CHECK(wakefulness.sleeps(fresh, late));  // before its first sample it may need all
 }

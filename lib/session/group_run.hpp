@@ -1,0 +1,110 @@
+// The run of a group as a class: what lib/session/group.cpp (its order) and group_losses.cpp (what becomes of devices and cases
+// that fail) share. For nobody else.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/session/group.hpp"
+#include "lib/session/time_left.hpp"
+#include "lib/session/verification.hpp"
+#include "lib/session/wakefulness.hpp"
+
+namespace mgpu {
+
+const char* kind_of(ErrorKind kind);  // of a fault
+
+class Group {
+ public:
+  Group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode, Workload& workload,
+        std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests, std::optional<Nanos> give_up_at,
+        SessionObserver& observer)
+      : backend_(backend),
+        executor_(executor),
+        options_(options),
+        problem_(problem),
+        mode_(mode),
+        workload_(workload),
+        devices_(devices),
+        in_set_(in_set(devices)),
+        rates_(rates),
+        digests_(digests),
+        verification_(workload, options, digests),
+        give_up_at_(give_up_at),
+        observer_(observer),
+        wakefulness_(devices.size()) {}
+
+  GroupResult run() {
+    make_cells();
+    tell();
+    prepare();
+    phase_ = "warm_up";
+    warm_up(true);
+    phase_ = "probe";
+    probe();
+    predict();
+    phase_ = "warm_up";
+    warm_up(false);
+    phase_ = "sample";
+    sample_in_turn();
+    settle_digests();
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void make_cells();
+  void prepare();
+  void open_again();
+  void prepare_device(std::size_t index);
+  void lose(std::size_t index, ErrorKind kind, const std::string& what);
+  void refuse(std::size_t index, const std::string& why);
+  void leak(std::size_t index);
+  bool is_usable(std::size_t index) const { return !devices_[index].lost && result_.prepared[index].program != nullptr; }
+  std::optional<std::size_t> stand_in(const Cell& cell);
+  void close_unsupported_cells();
+  void shrink_cells();
+  void shrink(Cell& cell);
+  void warm_up(bool alone);
+  void probe();
+  Probe probe_together(std::size_t first, std::size_t count);
+  void estimate(Cell& cell, const Probe& together);
+  void predict();
+  void predict(Cell& cell);
+  void sample_in_turn();
+  void tell() { observer_.progress(progress_of(result_.cells, problem_, mode_, options_.stop)); }
+  Member member(std::size_t index);
+  Nanos patience(const Cell& cell) const;
+  void take_sample(Cell& cell, bool counts);
+  void take_disturbed(Cell& cell, RawSample sample, std::vector<std::size_t> devices);
+  void note_faults(Cell& cell, const RawSample& sample, std::span<const std::size_t> devices);
+  Verification::Outcome check(Cell& cell, bool thorough, std::span<const std::size_t> devices);
+  bool publish(std::span<const std::size_t> devices);
+  void fail(Cell& cell, const std::string& reason);
+  void fail_wrong(Cell& cell, const std::string& reason);
+  std::string ids_of(std::span<const std::size_t> devices) const;
+  bool stopped();
+  void settle_digests();
+  void finish();
+  void probe_clock_again(std::size_t index);
+
+  Backend& backend_;
+  Executor& executor_;
+  const SessionOptions& options_;
+  const Problem& problem_;
+  Mode mode_;
+  Workload& workload_;
+  std::vector<SessionDevice>& devices_;
+  const std::size_t in_set_;  // devices; what follows them is in reserve
+  const SuiteRates& rates_;
+  Digests& digests_;
+  Verification verification_;
+  std::optional<Nanos> give_up_at_;
+  SessionObserver& observer_;
+  GroupResult result_;
+  Wakefulness wakefulness_;
+  std::string phase_ = "set_up";  // for faults
+};
+
+}  // namespace mgpu
