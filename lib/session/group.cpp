@@ -124,18 +124,18 @@ void Group::prepare_device(std::size_t index) {
     mine.cost = device.take_setup_cost();
     mine.way = mine.program->way();
     mine.program->self_test(device.stream());
-    settle(backend_, device, device.submit(), options_.case_timeout);
+    settle(backend_, device, device.submit());
     mine.program->self_tested();
     if (mode_ != Mode::end_to_end) {
       const Nanos begin = backend_.now();
       mine.program->load(device.stream());
-      settle(backend_, device, device.submit(), options_.case_timeout);
+      settle(backend_, device, device.submit());
       mine.upload = backend_.now() - begin;
     }
     mine.before = device.probe_clock(kClockProbes);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory && error.kind() != ErrorKind::unsupported)
-      lose(index, error.what(), error.kind() == ErrorKind::timeout);
+      lose(index, error.what(), error.kind() == ErrorKind::timeout || error.kind() == ErrorKind::interrupted);
     mine.program.reset();  // after lose(), which keeps the buffers of a device that hangs
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();
@@ -216,7 +216,7 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
                                      rate == rates_.end() ? nullptr : &rate->second, workload_, mode_, count, devices_.size()));
   }
   if (stopped()) return {};
-  Probe probe = run_probe(backend_, executor_, workload_, members, size, options_.case_timeout);
+  Probe probe = run_probe(backend_, executor_, workload_, members, size);
   for (const DeviceFault& fault : probe.faults) lose(first + fault.device.value, fault.what, fault.hung);
   if (!probe.faults.empty()) close_impossible_cells();
   return probe;
@@ -270,7 +270,7 @@ void Group::take_sample(Cell& cell, bool counts) {
   if (cell.estimates.empty()) estimate(cell, {});  // before the probes
   request.merge_device = fastest_of(cell.estimates);
   request.workload = &workload_;
-  request.timeout = options_.case_timeout;
+  request.timeout = backend_.limits().answer;
   const PlanRequest plan = request_of(cell, workload_, mode_);
   std::unique_ptr<SliceSource> source;
   const Nanos begin = backend_.now();
@@ -318,7 +318,7 @@ void Group::publish(const Cell& cell) {
     if (devices_[i].lost) continue;
     OpenDevice& device = *devices_[i].open;
     result_.prepared[i].program->publish(device.stream());
-    settle(backend_, device, device.submit(), options_.case_timeout);
+    settle(backend_, device, device.submit());
     result_.prepared[i].program->published();
   }
 }

@@ -56,7 +56,9 @@ struct SessionOptions {
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
   std::uint64_t seed = 1;
-  std::optional<Nanos> case_timeout;         // a device that completes nothing for this long is lost; its work goes to the others
+  std::optional<Nanos> case_timeout;         // a device that completes nothing for this long is lost, its work goes to the others;
+                                             // none: as WaitLimits has it
+  Nanos build_timeout = WaitLimits{}.build;  // likewise, of one that is opened or built for
   std::optional<Nanos> time_limit;           // of the session: cases not begun by then are skipped
   std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
   // What strategies are told of each device of the session, where it need not be measured; none: it is. `fits` and `pipeline` are
