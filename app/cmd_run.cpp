@@ -44,6 +44,9 @@ ExitCode cmd_run(const Context& context) {
       {request.result_file, request.quiet, request.verbose, progress_in_place(context.environment), error_width()});
 
   const std::unique_ptr<Backend> backend = context.make_backend();
+  const SessionOptions& session = request.session;
+  backend->limit_waits(
+      {session.case_timeout.value_or(WaitLimits{}.answer), session.build_timeout, [] { return stop_signal() != 0; }});
   DeviceSet set;
   try {
     set = choose_devices(*backend, settings, context.environment);

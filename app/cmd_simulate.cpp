@@ -72,6 +72,7 @@ ExitCode cmd_simulate(const Context& context) {
   session.problems.front().params.size = scenario.work.items;
   session.devices = scenario_devices(scenario);
   session.stated = told_of(scenario);
+  session.case_timeout = kNoLimit;  // nothing hangs there
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);
   RunObserver observer(

@@ -17,6 +17,8 @@ ExitCode exit_code(ErrorKind kind) {
     case ErrorKind::unsupported:
     case ErrorKind::timeout:
       return ExitCode::failed;
+    case ErrorKind::interrupted:
+      return ExitCode::interrupted;
     case ErrorKind::output:
     case ErrorKind::internal:
       break;

@@ -246,6 +246,7 @@ RunRequest read_measurement(const Settings& settings) {
   session.stop = stop_rule(settings);
   session.verify = verify_level(settings);
   session.case_timeout = duration(settings, "timeout");
+  session.build_timeout = duration(settings, "build-timeout").value_or(session.build_timeout);
   session.time_limit = duration(settings, "time-limit");
   request.requirements = read_requirements(settings);
   return request;

@@ -56,7 +56,11 @@ std::vector<OptionSpec> own_run_options() {
       {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement},
       {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement},
       {"timeout", 0, Kind::value, "TIME",
-       "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m", kMeasurement},
+       "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
+       "or more "
+       "where samples are predicted to be long)",
+       kMeasurement},
+      {"build-timeout", 0, Kind::value, "TIME", "Likewise one that is opened, or builds its kernels (default: 5m)", kMeasurement},
       {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement},
       {"no-telemetry", 0, Kind::flag, "", "Do not read clocks, power, temperature and load beside the work", kMeasurement},
       {"result", 'o', Kind::value, "FILE", "Save the measurements as JSON, after every group of cases", kFiles},

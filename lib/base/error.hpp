@@ -15,6 +15,7 @@ enum class ErrorKind {
   out_of_memory,  // it does not fit; smaller pieces may
   unsupported,    // well formed, but this device or suite cannot do it
   timeout,        // a device did not answer in time
+  interrupted,    // whoever asked does not want it any more: Ctrl-C, SIGTERM
   internal,       // our own mistake
 };
 

@@ -6,12 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/device/device.hpp"
 #include "lib/device/handicap.hpp"
 #include "lib/exec/bell.hpp"
 #include "lib/exec/pace.hpp"
+#include "lib/exec/wait.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/timeline.hpp"
 #include "lib/workload/stream.hpp"
@@ -60,9 +62,6 @@ class OpenDevice {
   // Others are polled.
   Bell& bell() { return *bell_; }
   virtual bool rings() const { return false; }
-  // Between two looks at it, of one who had counted `heard` rings before the first: until it rings, or for `otherwise` if it does
-  // not.
-  void nap(std::uint64_t heard, Nanos otherwise) { bell_->wait(heard, rings() ? Bell::kLongest : otherwise); }
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
   // What is enqueued until submit() is a slice's. What is enqueued otherwise is no slice: loading, collecting, merging.
@@ -70,11 +69,15 @@ class OpenDevice {
   virtual BatchId submit() = 0;  // closes the batch and flushes the queues
   // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the device is then lost.
   virtual bool complete(BatchId batch) = 0;
+  // May a kernel of the batch have to be compiled before it runs? CPUs do that when one is launched for the first time: whoever
+  // waits allows as long as for a build.
+  virtual bool may_compile(BatchId) { return false; }
   // When a handicap's hold shall end, as far as that is known: complete() must be asked then, or the device is held for longer.
   virtual std::optional<Nanos> due() const { return {}; }
   virtual DeviceSpan span(BatchId batch) = 0;               // of a complete batch, before it is taken; cheaper than all its times
   virtual std::vector<RawCommand> take(BatchId batch) = 0;  // of a complete batch, once; in order of enqueueing
-  virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;  // blocks for about 10 us each
+  // Blocks for about 10 us each. Throws Error(device), Error(timeout), Error(interrupted).
+  virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;
   virtual SetupCost take_setup_cost() = 0;
   // Nobody will ask this device anything again, though commands may be under way: a handicap must not hold them for ever.
   virtual void abandon() = 0;
@@ -115,6 +118,13 @@ class Backend {
   // A virtual clock moves only here: to the next completion or, when nothing will complete, to `limit` if there is one. False when
   // there is neither, and always when time is real.
   virtual bool advance(std::optional<Nanos> limit) = 0;
+
+  // How long this backend and its devices may take; to be changed while nobody waits for them.
+  void limit_waits(WaitLimits limits) { limits_ = std::move(limits); }
+  const WaitLimits& limits() const { return limits_; }
+
+ private:
+  WaitLimits limits_;
 };
 
 }  // namespace mgpu

@@ -7,29 +7,8 @@
 #include "lib/workload/parallel_for.hpp"
 
 namespace mgpu {
-namespace {
-
-constexpr Nanos kPatience = std::chrono::seconds(20);
-
-}  // namespace
 
 Bytes transfer_piece(const DeviceTraits& traits) { return std::min(Bytes{traits.cpu ? 32u : 64u} << 20, traits.max_allocation); }
-
-void wait_patiently(Backend& backend, OpenDevice& device, BatchId batch, bool gently) {
-  const Nanos begin = backend.now();
-  for (;;) {
-    const std::uint64_t heard = device.bell().count();
-    if (device.complete(batch)) return;
-    const bool never = backend.is_virtual() && !backend.advance(std::nullopt);
-    if (never || backend.now() - begin > kPatience)
-      throw Error(ErrorKind::timeout, "the device did not answer while it was calibrated");
-    if (backend.is_virtual()) continue;
-    if (gently)
-      device.nap(heard, std::chrono::microseconds(100));
-    else
-      std::this_thread::yield();
-  }
-}
 
 HostMemory::HostMemory(Backend& backend, Bytes size, std::span<OpenDevice* const> devices, bool pinned)
     : pages_(size, "transfers"), bytes_(pages_.data(), size) {

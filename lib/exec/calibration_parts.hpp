@@ -1,4 +1,4 @@
-// What both calibrations are made of, of a device alone and of devices together: waiting, memory, how long tries go on.
+// What both calibrations are made of, of a device alone and of devices together: memory, how long tries go on.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,6 @@ inline constexpr unsigned kLeastTries = 5;
 
 // Of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency. On CPUs 6 ms at 5 GB/s, not much more than a time slice.
 Bytes transfer_piece(const DeviceTraits& traits);
-
-// Until the batch is complete. `gently`: asleep until the device rings, as a CPU needs its cores for its kernels; polls otherwise.
-// Throws Error(timeout).
-void wait_patiently(Backend& backend, OpenDevice& device, BatchId batch, bool gently);
 
 // What commands may be using: freed by clear() or at the end, but kept for ever when the device no longer answers, as releasing it
 // can block and the device may still write to it.

@@ -87,7 +87,7 @@ class ClBackend final : public Backend {
   }
 
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override {
-    return std::make_unique<ClDevice>(device, handicap, handle(device), kernels_, is_pocl(device) ? no_cache_ : cache_,
+    return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_, is_pocl(device) ? no_cache_ : cache_,
                                       pool_of(device), pinned_);
   }
 

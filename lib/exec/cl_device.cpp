@@ -8,17 +8,15 @@
 #include "lib/exec/cl_describe.hpp"
 #include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cl_rows.hpp"
+#include "lib/exec/cl_wait.hpp"
 
 namespace mgpu {
-namespace {
 
-cl_int status_of(const cl::Event& event) { return event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>(); }
-
-}  // namespace
-
-ClDevice::ClDevice(const Device& facts, const Handicap& handicap, cl::Device device, std::span<const EmbeddedText> kernels,
-                   const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool, std::shared_ptr<const PinnedRanges> pinned)
+ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handicap, cl::Device device,
+                   std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool,
+                   std::shared_ptr<const PinnedRanges> pinned)
     : OpenDevice(handicap),
+      backend_(backend),
       facts_(limited(facts, handicap)),
       traits_(traits_of(facts_)),
       device_(std::move(device)),
@@ -168,6 +166,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
     const auto& [lx, ly, lz] = grid.local;
     queues_[1].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
                                     dependency(CommandKind::compute), &event);
+    if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
     const bool slows = pace().handicap().slows();  // others keep no books
     const LaunchKey key = slows ? launch_key(object.name(), grid, args) : LaunchKey{};
     if (slows) slow_down_.launched(key, event);
@@ -231,16 +230,9 @@ void ClDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) {
 }
 
 std::optional<Nanos> ClDevice::try_out(const std::function<void(Stream&)>& commands) {
-  constexpr Nanos patience = std::chrono::seconds(30);
-  const Nanos begin = host_now();
   commands(*this);
   const BatchId batch = submit();
-  for (;;) {
-    const std::uint64_t heard = bell().count();
-    if (complete(batch)) break;
-    if (host_now() - begin > patience) throw Error(ErrorKind::timeout, "no answer from " + facts_.id + " to a kernel's trial");
-    nap(heard, std::chrono::microseconds(20));
-  }
+  wait_for(backend_, *this, batch);
   Nanos computing{};
   for (const RawCommand& command : take(batch)) {
     if (command.kind == CommandKind::compute) computing += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
@@ -360,7 +352,8 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
 std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
   std::vector<ClockProbe> probes;
   probes.reserve(count);
-  const cl_uint value = 0;
+  static constexpr cl_uint value = 0;  // read for as long as a write takes that nobody waits for any more
+  const std::string who = name();
   try {
     for (unsigned i = 0; i < count; ++i) {
       cl::Event event;
@@ -368,7 +361,7 @@ std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
       probe.host_before = host_now();
       queues_[0].enqueueWriteBuffer(probe_buffer_, CL_FALSE, 0, sizeof value, &value, nullptr, &event);
       queues_[0].flush();
-      while (status_of(event) > CL_COMPLETE) std::this_thread::yield();
+      wait_for_event(backend_, event, who, backend_.limits().answer, Look::closely);
       probe.host_after = host_now();
       probe.device_started = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
       probe.device_ended = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();

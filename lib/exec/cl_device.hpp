@@ -25,9 +25,10 @@ struct ClBuiltProgram {
 
 class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
-  // `kernels` and `cache` must outlive the device. Throws Error(device).
-  ClDevice(const Device& facts, const Handicap& handicap, cl::Device device, std::span<const EmbeddedText> kernels,
-           const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool, std::shared_ptr<const PinnedRanges> pinned);
+  // `backend`, `kernels` and `cache` must outlive the device. Throws Error(device).
+  ClDevice(Backend& backend, const Device& facts, const Handicap& handicap, cl::Device device,
+           std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool,
+           std::shared_ptr<const PinnedRanges> pinned);
   ~ClDevice() override;
 
   DeviceResources& resources() override { return *this; }
@@ -35,6 +36,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void begin_slice() override { in_slice_ = true; }
   BatchId submit() override;
   bool complete(BatchId batch) override;
+  bool may_compile(BatchId batch) override { return find(batch).first_launch; }
   bool rings() const override { return facts_.is_cpu(); }
   std::optional<Nanos> due() const override { return holds_.due(); }
   DeviceSpan span(BatchId batch) override;
@@ -63,7 +65,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   struct Batch {
     std::uint64_t id = 0;
     std::vector<Staged> staged;
-    bool arrived = false;  // known to be complete
+    bool arrived = false;       // known to be complete
+    bool first_launch = false;  // of a kernel by a CPU, which compiles it now
     std::vector<Pending> commands;
     std::array<cl::Event, 3> last;  // of each queue; null where it has none
   };
@@ -97,6 +100,9 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   Batch& find(BatchId batch);
   void arrive(Batch& batch);
 
+  std::string name() const { return "device " + facts_.id + " " + facts_.name; }
+
+  Backend& backend_;
   Device facts_;
   DeviceTraits traits_;
   cl::Device device_;

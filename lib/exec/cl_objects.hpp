@@ -1,11 +1,14 @@
 // Buffers and kernels of an OpenCL device behind the handles that programs use.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_memory.hpp"
@@ -41,9 +44,25 @@ class ClKernel final : public Kernel {
   cl::Kernel& object() { return object_; }
   const std::string& name() const { return name_; }
 
+  // Was it never launched with such a grid before? PoCL compiles a kernel for every work-group size, and once more for grids wider
+  // than 65535 (grid_width_specialization_limit).
+  bool first_with(const Grid& grid) {
+    const bool wide = *std::max_element(grid.global.begin(), grid.global.end()) > 65535;
+    const Specialised wanted{grid.local, wide};
+    if (std::find(launched_.begin(), launched_.end(), wanted) != launched_.end()) return false;
+    launched_.push_back(wanted);
+    return true;
+  }
+
  private:
+  struct Specialised {
+    std::array<std::size_t, 3> local;
+    bool wide;
+    bool operator==(const Specialised&) const = default;
+  };
   cl::Kernel object_;
   std::string name_;
+  std::vector<Specialised> launched_;
 };
 
 inline const cl::Buffer& memory_of(Buffer& buffer) { return static_cast<ClBuffer&>(buffer).memory(); }

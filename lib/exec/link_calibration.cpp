@@ -1,5 +1,6 @@
 // All devices, and fewer, moving data at once; see the header.
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <exception>
 #include <thread>
@@ -94,7 +95,7 @@ class LinkCalibration {
       batches.push_back(enqueue(i, up));
     }
     for (std::size_t i = 0; i < spans.size(); ++i) {
-      wait_patiently(backend_, *devices_[i], batches[i], false);
+      wait_for(backend_, *devices_[i], batches[i]);
       spans[i].end = backend_.now();
       devices_[i]->take(batches[i]);
     }
@@ -102,6 +103,10 @@ class LinkCalibration {
 
   void on_threads(bool up, std::vector<Span>& spans) {
     std::barrier start(static_cast<std::ptrdiff_t>(spans.size()));
+    std::atomic<std::size_t> at_work = spans.size();
+    std::atomic<bool> stopped = false;
+    WaitLimits limits = backend_.limits();
+    limits.stop = [&] { return stopped.load(); };  // whoever may stop this is asked by this thread alone
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       threads.emplace_back([&, i] {
@@ -110,13 +115,19 @@ class LinkCalibration {
         mine.begin = backend_.now();
         try {
           const BatchId batch = enqueue(i, up);
-          wait_patiently(backend_, *devices_[i], batch, devices_[i]->resources().traits().cpu);
+          const bool cpu = devices_[i]->resources().traits().cpu;
+          wait_for(backend_, *devices_[i], batch, limits, cpu ? Look::gently : Look::closely);
           mine.end = backend_.now();
           devices_[i]->take(batch);
         } catch (...) {
           mine.failure = std::current_exception();
         }
+        --at_work;
       });
+    }
+    while (at_work > 0) {
+      if (backend_.limits().stop && backend_.limits().stop()) stopped = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
 

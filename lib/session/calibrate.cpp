@@ -148,7 +148,7 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       open = backend.open(devices[i]);
       const auto ways = kept_ways(problem, devices.subspan(i, 1), store, warnings);
       for (const auto& workload : work) take_ways(*workload, ways, open->resources().traits(), warnings);
-      rows[i].rate = measure_usual_rate(backend, executor, work, *open, std::chrono::seconds(60));
+      rows[i].rate = measure_usual_rate(backend, executor, work, *open);
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);

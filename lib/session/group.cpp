@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kTurnsOfCpus = 20;  // medians of six lay 8 % apart
 constexpr unsigned kClockProbes = 100;    // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
-constexpr Nanos kLeastPatience = std::chrono::seconds(60);
 constexpr double kPatience = 20;  // times what was predicted
 
 }  // namespace
@@ -51,7 +50,6 @@ void Group::prepare() {
 void Group::prepare_device(std::size_t index) {
   Prepared& mine = result_.prepared[index];
   OpenDevice& device = *devices_[index].open;
-  const Nanos limit = options_.case_timeout.value_or(kLeastPatience);
   bool enqueued = false;
   try {
     mine.capacity = workload_.capacity(device.resources().traits(), mode_);
@@ -62,18 +60,20 @@ void Group::prepare_device(std::size_t index) {
     mine.way = mine.program->way();
     enqueued = true;
     mine.program->self_test(device.stream());
-    settle(backend_, device, device.submit(), limit);
+    settle(backend_, device, device.submit());
     mine.program->self_tested();
     if (mode_ != Mode::end_to_end) {
       const Nanos begin = backend_.now();
       mine.program->load(device.stream());
-      settle(backend_, device, device.submit(), limit);
+      settle(backend_, device, device.submit());
       mine.upload = backend_.now() - begin;
     }
     mine.before = device.probe_clock(kClockProbes);
   } catch (const Error& error) {
     const bool refused = error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::unsupported;
-    if (!refused) {
+    if (error.kind() == ErrorKind::interrupted) {
+      give_up(index);
+    } else if (!refused) {
       lose(index, error.kind(), error.what());
       result_.faults.push_back({devices_[index].facts.id, kind_of(error.kind()), "set_up", error.what()});
     } else if (enqueued && error.kind() == ErrorKind::out_of_memory) {
@@ -136,7 +136,7 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
                                      rate == rates_.end() ? nullptr : &rate->second, workload_, mode_, devices.size(), in_set_));
   }
   if (stopped()) return {};
-  Probe probe = run_probe(backend_, executor_, workload_, members, size, options_.case_timeout.value_or(kLeastPatience));
+  Probe probe = run_probe(backend_, executor_, workload_, members, size);
   for (const DeviceFault& fault : probe.faults) {
     const std::size_t index = devices[fault.device.value];
     lose(index, fault.kind, fault.what);
@@ -201,12 +201,13 @@ void Group::sample_in_turn() {
 Member Group::member(std::size_t index) {
   const Prepared& mine = result_.prepared[index];
   const bool compiles = devices_[index].facts.is_cpu() && !mine.executed;
-  return {devices_[index].open.get(), mine.program.get(), compiles ? options_.build_timeout : Nanos{}};
+  return {devices_[index].open.get(), mine.program.get(), compiles ? backend_.limits().build : Nanos{}};
 }
 
 Nanos Group::patience(const Cell& cell) const {
-  if (options_.case_timeout) return *options_.case_timeout;
-  return cell.predicted ? std::max(kLeastPatience, from_seconds(kPatience * seconds(cell.predicted->makespan))) : kLeastPatience;
+  const Nanos least = backend_.limits().answer;
+  if (options_.case_timeout || !cell.predicted) return least;
+  return std::max(least, from_seconds(kPatience * seconds(cell.predicted->makespan)));
 }
 
 void Group::take_sample(Cell& cell, bool counts) {
@@ -270,7 +271,7 @@ bool Group::publish(std::span<const std::size_t> devices) {
     try {
       OpenDevice& device = *devices_[i].open;
       result_.prepared[i].program->publish(device.stream());
-      settle(backend_, device, device.submit(), options_.case_timeout.value_or(kLeastPatience));
+      settle(backend_, device, device.submit());
       result_.prepared[i].program->published();
     } catch (const Error& error) {
       lose(i, error.kind(), error.what());

@@ -39,12 +39,16 @@ void Group::open_again() {
 void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
   SessionDevice& device = devices_[index];
   if (device.lost) return;
-  device.lost = true;
   device.hung = kind == ErrorKind::timeout;
   ++device.failures;
   device.lost_why = what;
   say_lost(device, observer_);
-  keep_for_ever(std::move(device.open));
+  give_up(index);
+}
+
+void Group::give_up(std::size_t index) {
+  devices_[index].lost = true;
+  keep_for_ever(std::move(devices_[index].open));
   leak(index);
 }
 

@@ -59,6 +59,7 @@ class Group {
   void open_again();
   void prepare_device(std::size_t index);
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
+  void give_up(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
   void leak(std::size_t index);
   bool is_usable(std::size_t index) const { return !devices_[index].lost && result_.prepared[index].program != nullptr; }

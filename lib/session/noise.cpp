@@ -31,7 +31,6 @@ SessionOptions options_of(const Problem& problem, std::span<const Device> device
   if (devices.size() > 1) options.strategies = parse_strategies("equal");
   options.stop.exactly = kSamples;
   options.verify = VerifyLevel::off;
-  options.case_timeout = std::chrono::seconds(60);
   options.stated = SetEstimates{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
   return options;
 }

@@ -16,7 +16,7 @@ namespace mgpu {
 std::optional<double> noise_of(const std::vector<std::vector<Nanos>>& kinds);
 
 // The problem is measured 8 times anew on the same inputs, programs and buffers made each time, 5 samples each: each device alone,
-// and equal shares on all. Fewer times when that takes more than 20 s. Blocks. Throws Error(device), Error(timeout).
+// and equal shares on all. Fewer times when that takes more than 20 s. Blocks. Throws Error(device).
 std::optional<double> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices);
 
 }  // namespace mgpu

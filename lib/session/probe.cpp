@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "lib/base/stats.hpp"
 #include "lib/session/probe_reading.hpp"
@@ -202,8 +201,7 @@ std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nano
   return StageCost{std::max(Nanos{}, at_large - from_seconds(slope * static_cast<double>(large))), slope};
 }
 
-Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
-                std::optional<Nanos> timeout) {
+Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size) {
   const Shape& shape = workload.shape();
   Probe probe;
   const auto [small, large] = sizes_of(shape, size);
@@ -227,7 +225,8 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     for (const std::size_t which : {at_small, at_large, in_pieces}) {
       if (which != at_large && small == large) continue;
       ProbeSource source(which == at_small ? small : large, which == at_large ? large : small, members.size(), places);
-      const RawSample sample = executor.run({&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, timeout.value_or(std::chrono::seconds(60)), false});
+      const RawSample sample =
+          executor.run({&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, backend.limits().answer, false});
       if (sample.failure || !sample.faults.empty()) {
         probe.faults = sample.faults;
         return probe;
@@ -332,23 +331,6 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   }
   estimate.items_per_s = per_item > 0 ? 1 / per_item : 0;
   return estimate;
-}
-
-void settle(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout) {
-  const Nanos begin = backend.now();
-  for (;;) {
-    const std::uint64_t heard = device.bell().count();
-    if (device.complete(batch)) break;
-    if (timeout && backend.now() - begin > *timeout) {
-      throw Error(ErrorKind::timeout, "the device did not answer within the time of a case");
-    }
-    if (backend.is_virtual()) {
-      if (!backend.advance(std::nullopt)) throw Error(ErrorKind::timeout, "the device never answers");
-    } else {
-      device.nap(heard, std::chrono::microseconds(50));
-    }
-  }
-  device.take(batch);
 }
 
 }  // namespace mgpu

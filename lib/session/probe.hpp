@@ -70,9 +70,9 @@ struct ProbeSize {
 
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
 // small ones, of which each begins with another; where k is one granule, each has its own. In turn, at least three times and until
-// 60 ms are spent (240 for several with a CPU), medians of each. k is what `size` says, but at least one granule. Blocks.
-Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size,
-                std::optional<Nanos> timeout);
+// 60 ms are spent (240 for several with a CPU), medians of each. k is what `size` says, but at least one granule. Blocks; a
+// device counts as hung by the limits of the backend.
+Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size);
 
 // The two medians of a queue as a line. `full_per_item_s`: what an item costs on a full device, 0 when not known. That is the slope
 // unless the line is half as steep again: the device is then slower than it was. Small slices can be steeper, as they make less of
@@ -99,8 +99,5 @@ struct Share {
 
 // Of member `index` of a probe.
 DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost& cost, Mode mode, const Share& share);
-
-// Polls to the end of a batch and forgets its commands. Throws Error(timeout).
-void settle(Backend& backend, OpenDevice& device, BatchId batch, std::optional<Nanos> timeout);
 
 }  // namespace mgpu

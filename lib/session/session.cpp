@@ -109,6 +109,8 @@ bool StopRule::satisfied(std::span<const Nanos> samples) const {
 }
 
 Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
+  const LimitsInForce limits(backend, {options.case_timeout.value_or(WaitLimits{}.answer), options.build_timeout,
+                                       [&observer] { return observer.stop_requested(); }});
   std::vector<SessionDevice> devices = open_devices(backend, options, observer);
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const auto& known = options.calibration.devices;
@@ -138,7 +140,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
 
     if (!options.stated) {
       const auto lost = [&](const SessionDevice& device) { say_lost(device, observer); };
-      measure_missing_rates(backend, executor, problem, ways, devices, options.case_timeout, rates, lost);
+      measure_missing_rates(backend, executor, problem, ways, devices, rates, lost);
     }
     Digests digests;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {

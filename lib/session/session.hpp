@@ -56,13 +56,13 @@ struct SessionOptions {
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
   std::uint64_t seed = 1;
-  // A device that completes nothing for this long is lost, and its work goes to the others; none: 60 s, or 20 times what was
-  // predicted for the case where that is more.
+  // A device that completes nothing for this long is lost, and its work goes to the others; none: as WaitLimits has it, or 20 times
+  // what was predicted for the case where that is more.
   std::optional<Nanos> case_timeout;
-  Nanos build_timeout = std::chrono::seconds(300);  // of a program; on CPUs, also added to that before it has run once
-  std::optional<Device> reserve;                    // steps in when no device of the set is left
-  std::optional<Nanos> time_limit;                  // of the session: cases not begun by then are skipped
-  std::optional<TelemetryPlaces> telemetry;         // none: it was turned off
+  Nanos build_timeout = WaitLimits{}.build;  // likewise, of one that is opened or built for
+  std::optional<Device> reserve;             // steps in when no device of the set is left
+  std::optional<Nanos> time_limit;           // of the session: cases not begun by then are skipped
+  std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
   // What strategies are told of each device of the session, where it need not be measured; none: it is. `fits` and `pipeline` are
   // what the workload says, at most these; 0: as it says.
   std::optional<SetEstimates> stated;

@@ -91,7 +91,7 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
 }
 
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
-                                            std::optional<Nanos> timeout, const std::function<void(DeviceProgram&)>& look) {
+                                            const std::function<void(DeviceProgram&)>& look) {
   const Capacity capacity = workload.capacity(device.resources().traits(), Mode::resident);
   if (capacity.fits < workload.shape().items) return std::nullopt;
   Programs programs;
@@ -102,9 +102,9 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   Probe probe;
   programs.guard([&] {
     program->load(device.stream());
-    settle(backend, device, device.submit(), timeout);
-    refuse_hung(run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}, timeout));  // warms up
-    probe = refuse_hung(run_probe(backend, executor, workload, {&member, 1}, whole_problem, timeout));
+    settle(backend, device, device.submit());
+    refuse_hung(run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}));  // warms up
+    probe = refuse_hung(run_probe(backend, executor, workload, {&member, 1}, whole_problem));
   });
   if (probe.devices.empty()) return std::nullopt;
   if (look) look(*program);
@@ -151,15 +151,13 @@ UsualWork usual_work(const Problem& like, bool cpu, Bytes most) {
   return work;
 }
 
-std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device,
-                                            std::optional<Nanos> timeout) {
-  std::optional<SuiteRate> rate = measure_suite_rate(backend, executor, *work.front(), device, timeout);
+std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device) {
+  std::optional<SuiteRate> rate = measure_suite_rate(backend, executor, *work.front(), device);
   if (!rate) return rate;
   const Shape& shape = work.front()->shape();
   rate->unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
   if (work.size() == 1) return rate;
-  if (const auto smaller = measure_suite_rate(backend, executor, *work.back(), device, timeout))
-    rate = line_through(*smaller, *rate);
+  if (const auto smaller = measure_suite_rate(backend, executor, *work.back(), device)) rate = line_through(*smaller, *rate);
   return rate;
 }
 
@@ -173,7 +171,7 @@ void hangs(SessionDevice& device, const std::string& why) {
 
 // CPUs share memory, and some of them power: each executes the whole, all at once. Throws Error(timeout) when one of them hangs.
 void measure_crowding(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
-                      std::span<SessionDevice> devices, std::optional<Nanos> timeout, SuiteRates& rates) {
+                      std::span<SessionDevice> devices, SuiteRates& rates) {
   Programs programs;
   std::vector<Member> members;
   std::vector<SuiteRate*> alone;
@@ -191,9 +189,9 @@ void measure_crowding(Backend& backend, Executor& executor, Workload& workload, 
   programs.guard([&] {
     for (const Member& member : members) {
       member.program->load(member.device->stream());
-      settle(backend, *member.device, member.device->submit(), timeout);
+      settle(backend, *member.device, member.device->submit());
     }
-    probe = refuse_hung(run_probe(backend, executor, workload, members, {1, workload.shape().items, {}}, timeout));
+    probe = refuse_hung(run_probe(backend, executor, workload, members, {1, workload.shape().items, {}}));
   });
   for (std::size_t i = 0; i < probe.devices.size(); ++i) {
     if (alone[i]->whole <= Nanos{}) continue;
@@ -203,7 +201,7 @@ void measure_crowding(Backend& backend, Executor& executor, Workload& workload, 
 
 // Of the devices that have none.
 void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& ways,
-                   std::span<SessionDevice> devices, bool cpus, std::optional<Nanos> timeout, SuiteRates& rates,
+                   std::span<SessionDevice> devices, bool cpus, SuiteRates& rates,
                    const std::function<void(const SessionDevice&)>& lost) {
   const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
@@ -232,7 +230,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
       if (usual.empty()) usual = usual_work(problem, cpus, room);
       std::vector<std::string> told;  // the session has said it already
       for (const auto& workload : usual) take_ways(*workload, ways, device.open->resources().traits(), told);
-      auto rate = measure_usual_rate(backend, executor, usual, *device.open, timeout);
+      auto rate = measure_usual_rate(backend, executor, usual, *device.open);
       if (!rate) return;
       if (device.handicap.slows_always()) {  // rates are those of devices as they are
         const double slow = device.handicap.slow;
@@ -248,7 +246,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     });
   }
   if (!cpus || usual.empty()) return;
-  attempt([&] { measure_crowding(backend, executor, *usual.front(), work, devices, timeout, rates); },
+  attempt([&] { measure_crowding(backend, executor, *usual.front(), work, devices, rates); },
           [&](const std::string& why) {  // which one did not answer is not known; none of them is asked again
             for (SessionDevice& device : devices) {
               if (device.lost || !device.facts.is_cpu()) continue;
@@ -261,9 +259,9 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
 }  // namespace
 
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
-                           const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices,
-                           std::optional<Nanos> timeout, SuiteRates& rates, const std::function<void(const SessionDevice&)>& lost) {
-  for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, ways, devices, cpus, timeout, rates, lost);
+                           const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices, SuiteRates& rates,
+                           const std::function<void(const SessionDevice&)>& lost) {
+  for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, ways, devices, cpus, rates, lost);
 }
 
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {

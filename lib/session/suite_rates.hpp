@@ -28,9 +28,9 @@ Bytes room_on(const Device& device);
 Problem problem_of_size(const Problem& like, std::uint64_t size);
 
 // None where the device cannot do it. `look`, if given, is shown the program when it has computed everything. Throws Error(device),
-// Error(timeout). Blocks, for a second at most.
+// Error(timeout), Error(interrupted). Blocks, for a second at most; a device counts as hung by the limits of the backend.
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
-                                            std::optional<Nanos> timeout, const std::function<void(DeviceProgram&)>& look = {});
+                                            const std::function<void(DeviceProgram&)>& look = {});
 
 // Of one device and two problems, each executed whole: what operations cost beyond what a slice does whatever its size, and how the
 // rest of a sample grows. `larger` as it is, or nearly, where noise hides that.
@@ -41,16 +41,15 @@ using UsualWork = std::vector<std::unique_ptr<Workload>>;
 UsualWork usual_work(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
 
 // Of that work, with its unit. Likewise.
-std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device,
-                                            std::optional<Nanos> timeout);
+std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device);
 
 struct SessionDevice;
 
 // Adds to `rates` what is missing for the devices, which compute in `ways`, by device id. Those that fail are left without a rate;
 // those that hang are lost, and `lost` is told.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
-                           const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices,
-                           std::optional<Nanos> timeout, SuiteRates& rates, const std::function<void(const SessionDevice&)>& lost);
+                           const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices, SuiteRates& rates,
+                           const std::function<void(const SessionDevice&)>& lost);
 
 // As others use CPUs too, an old figure would be worse than none.
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates);

@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t kRounds = 3;    // each way so often, in turn: the best counts, as other load only ever slows
 constexpr double kWorthwhile = 1.02;  // less than that over the usual way is noise
 constexpr double kHopeless = 0.8;     // of the best so far: measured once, no more
-constexpr auto kPatience = std::chrono::seconds(60);
 
 // The problems of a suite that are tuned: every value of its tuned options.
 std::vector<Problem> problems_of(const SuiteInfo& suite, bool cpu) {
@@ -61,7 +60,7 @@ class Tuner {
         took = program.way();
         if (first) wrong = verify(program);
       };
-      const auto rate = measure_suite_rate(backend_, executor_, workload_, device_, kPatience, look);
+      const auto rate = measure_suite_rate(backend_, executor_, workload_, device_, look);
       if (!rate) return refuse(way, "it does not fit");
       if (took != way.way) return refuse(way, "it does not work");
       if (!wrong.empty()) return refuse(way, "it is wrong: " + wrong);
@@ -76,7 +75,7 @@ class Tuner {
   // What the program computed last, against the suite's reference.
   std::string verify(DeviceProgram& program) {
     program.publish(device_.stream());
-    settle(backend_, device_, device_.submit(), kPatience);
+    settle(backend_, device_, device_.submit());
     program.published();
     workload_.merge();  // a probe's sample ends before
     const Verdict verdict = workload_.verify(VerifyLevel::full, 1);

@@ -83,7 +83,7 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
 
 void SuiteSetup::settle_device(std::size_t index) {
   OpenDevice& device = *machine_.devices()[index].open;
-  settle(machine_.backend(), device, device.submit(), kTimeout);
+  settle(machine_.backend(), device, device.submit());
 }
 
 Probe SuiteSetup::probe(std::size_t first, std::size_t count) {
@@ -94,7 +94,7 @@ Probe SuiteSetup::probe(std::size_t first, std::size_t count) {
     members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
     size.most = std::min(size.most, prepared_[i].capacity.pipeline);
   }
-  Probe found = run_probe(machine_.backend(), machine_.executor(), *workload_, members, size, kTimeout);
+  Probe found = run_probe(machine_.backend(), machine_.executor(), *workload_, members, size);
   if (!found.faults.empty()) throw Error(ErrorKind::device, found.faults.front().what);
   return found;
 }

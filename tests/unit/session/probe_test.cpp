@@ -219,14 +219,14 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
     const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
     const auto program = workload.program(open->resources(), DeviceIndex{0}, Mode::resident, capacity);
     program->load(open->stream());
-    settle(backend, *open, open->submit(), {});
+    settle(backend, *open, open->submit());
     const Member member{open.get(), program.get()};
-    const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}, {});
+    const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}});
     CHECK(probe.items == most);
     REQUIRE(probe.devices.size() == 1);
     if (most >= 4) CHECK(probe.devices[0].compute.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
     // Where all is asked for, all is executed.
-    CHECK(run_probe(backend, executor, workload, {&member, 1}, {1, capacity.fits, {}}, {}).items == items);
+    CHECK(run_probe(backend, executor, workload, {&member, 1}, {1, capacity.fits, {}}).items == items);
   }
 }
 
@@ -260,10 +260,10 @@ Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280, std::vector<
     const Capacity capacity = workload.capacity(open.back()->resources().traits(), mode);
     programs.push_back(workload.program(open.back()->resources(), index, mode, capacity));
     if (mode == Mode::resident) programs.back()->load(open.back()->stream());
-    settle(backend, *open.back(), open.back()->submit(), {});
+    settle(backend, *open.back(), open.back()->submit());
     members.push_back({open.back().get(), programs.back().get()});
   }
-  return run_probe(backend, executor, workload, members, {0.05, items, {}}, {});
+  return run_probe(backend, executor, workload, members, {0.05, items, {}});
 }
 
 std::vector<FakeDevice> two_devices() {

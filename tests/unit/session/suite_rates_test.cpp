@@ -87,7 +87,7 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   for (const Device& facts : backend.enumerate().devices) {
     const auto open = backend.open(facts);
     const bool cpu = facts.is_cpu();
-    const auto rate = measure_usual_rate(backend, executor, usual_work({&with, {}}, cpu), *open, {});
+    const auto rate = measure_usual_rate(backend, executor, usual_work({&with, {}}, cpu), *open);
     REQUIRE(rate);
     CHECK(rate->unit == "items/s");
     if (cpu) {
@@ -111,7 +111,7 @@ TEST_CASE("where parts cost less a GPU has a line through two problems, which kn
   gpu.open = backend.open(gpu.facts);
   const UsualWork work = usual_work({&suite, {}}, false);
   REQUIRE(work.size() == 2);
-  const auto rate = measure_usual_rate(backend, executor, work, *gpu.open, {});
+  const auto rate = measure_usual_rate(backend, executor, work, *gpu.open);
   REQUIRE(rate);
   CHECK(rate->ops_per_s == doctest::Approx(1e6).epsilon(1e-3));
   CHECK(rate->slice == microseconds(24));
@@ -144,6 +144,7 @@ TEST_CASE("a device that hangs while it is measured is lost, and the others are 
   FakeDevice hanging = device("0:0", DeviceType::cpu);
   hanging.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::hang);
   FakeBackend backend({hanging, device("0:1", DeviceType::cpu), device("0:2", DeviceType::cpu)}, sum_kernels());
+  backend.limit_waits({std::chrono::milliseconds(100)});
   Executor executor(backend, 3);
   std::vector<SessionDevice> devices;
   for (const Device& facts : backend.enumerate().devices) {
@@ -154,7 +155,7 @@ TEST_CASE("a device that hangs while it is measured is lost, and the others are 
   SuiteRates rates;
   std::vector<std::string> lost;
   const Problem problem{&suite, {}};
-  measure_missing_rates(backend, executor, problem, {}, devices, std::chrono::milliseconds(100), rates,
+  measure_missing_rates(backend, executor, problem, {}, devices, rates,
                         [&](const SessionDevice& device) { lost.push_back(device.facts.id); });
   CHECK(lost == std::vector<std::string>{"0:0"});
   CHECK(devices[0].hung);

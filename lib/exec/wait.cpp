@@ -1,0 +1,80 @@
+// See the header.
+#include "lib/exec/wait.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/exec/backend.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Nanos kBetweenStops = std::chrono::milliseconds(1);  // a look at a signal's flag, through two calls
+constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
+
+}  // namespace
+
+void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopCheck& stop, const std::function<bool()>& done,
+                const std::function<void()>& rest) {
+  const Nanos deadline = backend.now() + limit;
+  Nanos asked = Nanos::min();
+  const auto give_up = [&] { throw Error(ErrorKind::timeout, std::string(who) + " did not answer for " + format_duration(limit)); };
+  while (!done()) {
+    const Nanos now = backend.now();
+    if (now >= deadline) give_up();
+    if (stop && (asked == Nanos::min() || backend.is_virtual() || now - asked >= kBetweenStops)) {
+      asked = now;
+      if (stop()) throw Error(ErrorKind::interrupted, "stopped while " + std::string(who) + " was at work");
+    }
+    if (!backend.is_virtual()) {
+      rest();
+      continue;
+    }
+    if (!backend.advance(deadline)) give_up();
+    if (backend.now() > deadline) give_up();  // the next completion was later
+  }
+}
+
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits, Look look) {
+  std::uint64_t heard = 0;
+  const auto done = [&] {
+    heard = device.bell().count();
+    return device.complete(batch);
+  };
+  const auto rest = [&] {
+    if (look == Look::closely) return std::this_thread::yield();
+    Nanos longest = device.rings() ? Bell::kLongest : kBetweenLooks;
+    if (const auto due = device.due()) longest = std::min(longest, std::max(Nanos{}, *due - backend.now()));
+    device.bell().wait(heard, longest);
+  };
+  try {
+    const Nanos limit = limits.answer + (device.may_compile(batch) ? limits.build : Nanos{});
+    wait_until(backend, "device " + device.resources().traits().id, limit, limits.stop, done, rest);
+  } catch (...) {
+    device.abandon();
+    throw;
+  }
+}
+
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look) {
+  wait_for(backend, device, batch, backend.limits(), look);
+}
+
+void settle(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits) {
+  wait_for(backend, device, batch, limits);
+  device.take(batch);
+}
+
+void settle(Backend& backend, OpenDevice& device, BatchId batch) { settle(backend, device, batch, backend.limits()); }
+
+LimitsInForce::LimitsInForce(Backend& backend, WaitLimits limits) : backend_(backend), before_(backend.limits()) {
+  backend_.limit_waits(std::move(limits));
+}
+
+LimitsInForce::~LimitsInForce() { backend_.limit_waits(std::move(before_)); }
+
+}  // namespace mgpu

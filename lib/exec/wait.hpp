@@ -1,0 +1,61 @@
+// How long anything may keep the tool waiting, and the one loop in which it waits for a device. Nobody waits inside a driver:
+// calls that block there are lib/exec/driver_call.hpp's matter.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "lib/base/units.hpp"
+
+namespace mgpu {
+
+class Backend;
+class OpenDevice;
+struct BatchId;
+
+// Asked every millisecond or so by whoever waits, on its thread. True: nobody wants the answer any more (Ctrl-C).
+using StopCheck = std::function<bool()>;
+
+// A century: whatever is added to it stays within 64 bits.
+inline constexpr Nanos kNoLimit = std::chrono::hours(24 * 365 * 100);
+
+// When a device counts as hung. Each is the limit of one wait, not of a sum.
+struct WaitLimits {
+  Nanos answer = std::chrono::seconds(60);  // commands are under way, and none of them completes
+  // The driver opens a device, builds for it or pins memory. CPUs compile a kernel as it is launched for the first time: that wait
+  // has this and `answer`.
+  Nanos build = std::chrono::seconds(300);
+  StopCheck stop = {};  // ends every wait
+};
+
+// gently: asleep until the device rings, or 50 us if it does not. closely: looks without a pause, where microseconds count.
+enum class Look { gently, closely };
+
+// Until `done`, which is asked again and again. `rest` is called between two looks where time is real; a virtual clock is moved on
+// instead, never past the limit. Throws Error(timeout) "WHO did not answer for 60 s", Error(interrupted), and what `done` throws.
+void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopCheck& stop, const std::function<bool()>& done,
+                const std::function<void()>& rest);
+
+// Until the batch is complete. After any error the device is abandoned: what it may still use has to be drained or leaked
+// (try_drain, lib/exec/leak.hpp). Throws as wait_until and OpenDevice::complete. Without `limits`: those of the backend.
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits, Look look = Look::gently);
+void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look = Look::gently);
+
+// wait_for, after which the batch's commands are forgotten.
+void settle(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits);
+void settle(Backend& backend, OpenDevice& device, BatchId batch);
+
+// Puts limits in force, for as long as it lives; those that were are back afterwards.
+class LimitsInForce {
+ public:
+  LimitsInForce(Backend& backend, WaitLimits limits);
+  ~LimitsInForce();
+  LimitsInForce(const LimitsInForce&) = delete;
+  LimitsInForce& operator=(const LimitsInForce&) = delete;
+
+ private:
+  Backend& backend_;
+  WaitLimits before_;
+};
+
+}  // namespace mgpu
