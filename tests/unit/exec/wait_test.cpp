@@ -13,7 +13,6 @@
 using namespace mgpu;
 using namespace mgpu::test;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 namespace {
 
@@ -28,7 +27,7 @@ struct Busy {
   static FakeDevice device(bool hangs) {
     FakeDevice made = fake_device("0:7");
     made.launch = Nanos{};
-    if (hangs) made.failure = FakeDevice::Failure::hang;
+    if (hangs) made.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::hang);
     return made;
   }
   static FakeKernelCode kernel() {
@@ -98,7 +97,7 @@ TEST_CASE("without a limit a device that hangs is found all the same where time 
 TEST_CASE("whoever asks to stop ends the wait, at once or while it goes on") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     Busy busy(time, time == FakeTime::is_real);
-    WaitLimits limits{seconds(60)};
+    WaitLimits limits{std::chrono::seconds(60)};
     limits.stop = [] { return true; };
     const Error error = failure_of([&] { wait_for(busy.backend, *busy.open, busy.batch, limits); });
     CHECK(error.kind() == ErrorKind::interrupted);
@@ -106,7 +105,7 @@ TEST_CASE("whoever asks to stop ends the wait, at once or while it goes on") {
   }
   Busy busy(FakeTime::is_real, true);
   unsigned asked = 0;
-  WaitLimits limits{seconds(60)};
+  WaitLimits limits{std::chrono::seconds(60)};
   limits.stop = [&] { return ++asked == 3; };
   CHECK(failure_of([&] { wait_for(busy.backend, *busy.open, busy.batch, limits); }).kind() == ErrorKind::interrupted);
   CHECK(asked == 3);
@@ -114,11 +113,11 @@ TEST_CASE("whoever asks to stop ends the wait, at once or while it goes on") {
 
 TEST_CASE("limits in force end with whoever put them there") {
   FakeBackend backend({fake_device("0:0")}, sum_kernels());
-  backend.limit_waits({seconds(7)});
+  backend.limit_waits({std::chrono::seconds(7)});
   {
     const LimitsInForce others(backend, {milliseconds(1), milliseconds(2)});
     CHECK(backend.limits().answer == milliseconds(1));
     CHECK(backend.limits().build == milliseconds(2));
   }
-  CHECK(backend.limits().answer == seconds(7));
+  CHECK(backend.limits().answer == std::chrono::seconds(7));
 }
