@@ -62,6 +62,8 @@ class OpenDevice {
   // Others are polled.
   Bell& bell() { return *bell_; }
   virtual bool rings() const { return false; }
+  // For how long nobody looks at it without being notified: a device that hangs, or a command that fails, need not notify.
+  virtual Nanos looked_at_every() const { return Bell::kLongest; }
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
   // What is enqueued until submit() is a slice's. What is enqueued otherwise is no slice: loading, collecting, merging.

@@ -80,7 +80,7 @@ struct Executor::Crew {
   std::atomic<std::size_t> ready{0};
   std::atomic<std::uint64_t> go{0};  // generation that may start
 
-  void serve(std::size_t index);
+  void serve(std::size_t index, std::uint64_t seen);  // seen: the last generation that is not its
 };
 
 Executor::Executor(Backend& backend, std::size_t workers, StartThread start)
@@ -99,7 +99,8 @@ Executor::Executor(Backend& backend, std::size_t workers, StartThread start)
 Executor::~Executor() { dismiss(); }
 
 void Executor::start_thread(std::size_t index) {
-  threads_[index] = start_([crew = crew_, index] { crew->serve(index); });
+  const std::uint64_t seen = crew_->generation;  // one that replaces another begins with the next sample
+  threads_[index] = start_([crew = crew_, index, seen] { crew->serve(index, seen); });
 }
 
 void Executor::dismiss() {
@@ -221,13 +222,8 @@ void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& req
   }
 }
 
-void Executor::Crew::serve(std::size_t index) {
+void Executor::Crew::serve(std::size_t index, std::uint64_t seen) {
   make_sleeps_precise();
-  std::uint64_t seen = 0;
-  {
-    const std::lock_guard lock(mutex);  // one that replaces another begins with the next sample
-    seen = generation;
-  }
   for (;;) {
     std::shared_ptr<Sample> mine;
     DeviceWorker* worker = nullptr;

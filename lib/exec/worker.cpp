@@ -167,7 +167,8 @@ bool DeviceWorker::would_act_on_others() {
 void DeviceWorker::rest() {
   if (!notifies_) return std::this_thread::yield();
   OpenDevice& device = *member().device;
-  Nanos nap = Bell::kLongest;
+  Nanos nap = device.looked_at_every();
+  if (const auto limit = gives_up_at()) nap = std::min(nap, *limit - run_.backend.now());
   if (const auto due = device.due()) nap = std::min(nap, *due - run_.backend.now());
   if (nap <= Nanos{}) return;
   // Whoever changes the version looks at this flag afterwards: one of the two sees the other.

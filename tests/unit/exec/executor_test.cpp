@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <system_error>
 
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
@@ -33,14 +35,24 @@ struct Setup {
 
   RawSample run(const std::string& strategy, Nanos timeout = std::chrono::seconds(60)) {
     const StrategyChoice choice = parse_strategies(strategy).front();
+    if (reserve) estimates.resize(*reserve);
     const PlanRequest request{workload.shape().items, 1, mode, workload.shape().cost, estimates, 0, 0};
     const auto source = choice.info->make(choice.params)->begin(request, {});
     SampleRequest sample;
     sample.workload = &workload;
     sample.source = source.get();
     sample.timeout = timeout;
-    for (std::size_t i = 0; i < open.size(); ++i) sample.members.push_back({open[i].get(), programs[i].get()});
-    Executor executor(backend, open.size());
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (reserve != i) sample.members.push_back({open[i].get(), programs[i].get()});
+    }
+    sample.stop = stop;
+    if (reserve) {
+      sample.reserve = [&]() -> std::optional<Member> {
+        ++asked_reserve;
+        return Member{open[*reserve].get(), programs[*reserve].get()};
+      };
+    }
+    Executor executor(backend, open.size(), start);
     return executor.run(sample);
   }
 
@@ -53,6 +65,10 @@ struct Setup {
   bool right() const { return workload.digest() == std::to_string(workload.reference()); }
 
   Mode mode = Mode::end_to_end;
+  std::optional<std::size_t> reserve;  // the last device
+  std::size_t asked_reserve = 0;
+  std::function<bool()> stop;
+  Executor::StartThread start;
   std::vector<FakeDevice> specs;
   FakeBackend backend;
   SumWorkload workload;
@@ -202,17 +218,175 @@ TEST_CASE("no items at all is a sample without slices") {
   CHECK(sample.slices.empty());
 }
 
-TEST_CASE("in real time, with a thread each, samples are right one after another and failures are survived") {
-  FakeDevice bad = fake_device("0:3", 1e8);
-  bad.script = fails_from(FakeCall::launch, 3, FakeFault::Kind::error);
+TEST_CASE("in real time, with a thread each, polling or notified, samples are right and failures and hangs are survived") {
+  for (const DeviceType type : {DeviceType::gpu, DeviceType::cpu}) {  // CPUs notify
+    for (const auto kind : {FakeFault::Kind::error, FakeFault::Kind::refused, FakeFault::Kind::hang}) {
+      std::size_t faults = 0;
+      for (const StrategyInfo& info : all_strategies()) {
+        CAPTURE(info.name);
+        std::vector<FakeDevice> fakes{fake_device("0:0", 4e7), fake_device("0:1", 2e7), fake_device("0:2", 1e7),
+                                      fake_device("0:3", 4e7)};
+        fakes[3].script = fails_from(FakeCall::launch, 1, kind);
+        for (FakeDevice& fake : fakes) fake.facts.type = type;
+        Setup setup(fakes, 200'000, {}, FakeTime::is_real);
+        const RawSample sample = setup.run(info.name, std::chrono::milliseconds(kind == FakeFault::Kind::hang ? 100 : 20'000));
+        REQUIRE_FALSE(sample.failure);
+        CHECK(setup.right());
+        CHECK(sample.makespan() > Nanos{});
+        for (const DeviceFault& fault : sample.faults) CHECK(fault.device == DeviceIndex{3});
+        faults += sample.faults.size();
+      }
+      CHECK(faults >= 8);  // of some strategies it gets one slice at most
+    }
+  }
+}
+
+TEST_CASE("a device that completes one slice after the other is not given up, though each waited for the time-out") {
+  FakeDevice device = fake_device("0:0", 1e6);
+  device.launch = Nanos{};
+  Setup setup({device}, 8'000);  // eight slices of 1 ms, two in flight
+  const RawSample sample = setup.run("single", std::chrono::microseconds(1'500));
+  CHECK_FALSE(sample.failure);
+  CHECK(sample.faults.empty());
+}
+
+TEST_CASE("a hang is found when the time-out has passed since the device's last sign of life") {
   for (const StrategyInfo& info : all_strategies()) {
+    FakeDevice bad = fake_device("0:0", 1e8);
+    bad.script = fails_from(FakeCall::launch, 3, FakeFault::Kind::hang);
+    Setup setup({bad, fake_device("0:1", 1e8)}, 1'000'000);
+    const Nanos timeout = std::chrono::milliseconds(500);
+    const RawSample sample = setup.run(info.name, timeout);
     CAPTURE(info.name);
-    Setup setup({fake_device("0:0", 4e8), fake_device("0:1", 2e8), fake_device("0:2", 1e8), bad}, 200'000, {}, FakeTime::is_real);
-    const RawSample sample = setup.run(info.name, std::chrono::seconds(20));
     REQUIRE_FALSE(sample.failure);
     CHECK(setup.right());
-    CHECK(sample.makespan() > Nanos{});
+    for (const DeviceFault& fault : sample.faults) {
+      CHECK(fault.hung());
+      CHECK(fault.detection >= timeout);
+      CHECK(fault.detection <= timeout + timeout / 10);
+    }
   }
+}
+
+TEST_CASE("losing one of two equal devices costs the work that is not on the host, and little more") {
+  std::size_t faults = 0;
+  for (const StrategyInfo& info : all_strategies()) {
+    for (const std::uint64_t launch : {0, 1, 2, 3, 6}) {
+      FakeDevice one = fake_device("0:0", 1e7), other = fake_device("0:1", 1e7);
+      one.up = other.up = 1e12;
+      other.script = fails_from(FakeCall::launch, launch, FakeFault::Kind::error);
+      const Items items = 1'000'000;
+      Setup setup({one, other}, items);
+      const RawSample sample = setup.run(info.name);
+      CAPTURE(info.name);
+      CAPTURE(launch);
+      REQUIRE_FALSE(sample.failure);
+      CHECK(setup.right());
+      if (sample.faults.empty()) continue;
+      ++faults;
+      const DeviceFault& fault = sample.faults.front();
+      Items done = 0;  // by the other, when the fault was found
+      for (const RawSlice& slice : sample.slices) {
+        if (slice.device == DeviceIndex{0} && slice.finished - sample.begin <= fault.at) done += slice.end - slice.begin;
+      }
+      const double ideal = static_cast<double>(items - done) / 1e7;
+      CHECK(seconds(sample.makespan() - fault.at) <= 1.1 * ideal);
+      const Recovery recovery = recovery_of(sample, fault);
+      CHECK(recovery.items == fault.items_lost);
+      REQUIRE(recovery.time);
+      CHECK(*recovery.time <= sample.makespan() - fault.at);
+    }
+  }
+  CHECK(faults >= 30);
+}
+
+TEST_CASE("when every device is lost whoever is in reserve does what is left, on either clock") {
+  for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
+    for (const StrategyInfo& info : all_strategies()) {
+      FakeDevice one = fake_device("0:0", 1e8), other = fake_device("0:1", 1e8), third = fake_device("0:2", 1e7);
+      one.script = other.script = fails_from(FakeCall::launch, 1, FakeFault::Kind::error);
+      Setup setup({one, other, third}, 100'000, {}, time);
+      setup.reserve = 2;
+      const RawSample sample = setup.run(info.name);
+      CAPTURE(info.name);
+      REQUIRE_FALSE(sample.failure);
+      CHECK(setup.right());
+      CHECK_FALSE(sample.faults.empty());
+      CHECK(setup.asked_reserve <= 1);
+    }
+  }
+}
+
+TEST_CASE("a sample that shall stop ends when what is in flight has ended, and has no result") {
+  Setup setup({fake_device("0:0", 1e6), fake_device("0:1", 1e6)}, 4'000'000, {}, FakeTime::is_real);  // 2 s
+  setup.stop = [] { return true; };
+  const RawSample sample = setup.run("dynamic:chunks=64");
+  CHECK(sample.interrupted);
+  CHECK(sample.failure);
+  CHECK(sample.faults.empty());
+}
+
+TEST_CASE("a driver that does not return from a call costs its device, and the sample goes on without it") {
+  std::mutex mutex;
+  std::condition_variable released;
+  bool release = false;
+  FakeDevice stuck = fake_device("0:1", 1e7);
+  stuck.script = [&](FakeCall call, std::uint64_t number) {
+    if (call == FakeCall::launch && number == 1) {
+      std::unique_lock lock(mutex);
+      released.wait(lock, [&] { return release; });
+    }
+    return FakeFault{};
+  };
+  std::atomic<int> ended = 0;
+  Setup setup({fake_device("0:0", 1e7), stuck}, 100'000, {}, FakeTime::is_real);
+  setup.start = [&](std::function<void()> main) {
+    return std::thread([main = std::move(main), &ended] {
+      main();
+      ++ended;
+    });
+  };
+  const RawSample sample = setup.run("dynamic", std::chrono::milliseconds(100));
+  REQUIRE_FALSE(sample.failure);
+  CHECK(setup.right());
+  REQUIRE(sample.faults.size() == 1);
+  CHECK(sample.faults[0].device == DeviceIndex{1});
+  CHECK(sample.faults[0].hung());
+  CHECK(std::string(sample.faults[0].what).find("did not return") != std::string::npos);
+  {
+    const std::lock_guard lock(mutex);
+    release = true;
+  }
+  released.notify_all();
+  while (ended < 3) std::this_thread::yield();  // two workers and the one that took the stuck one's place: all end by themselves
+  CHECK(setup.right());
+}
+
+TEST_CASE("an executor whose threads cannot all be started says so, and waits for none") {
+  FakeBackend backend({fake_device("0:0")}, sum_kernels(), FakeTime::is_real);
+  int started = 0;
+  const auto start = [&](std::function<void()> main) {
+    if (++started == 3) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+    return std::thread(std::move(main));
+  };
+  CHECK_THROWS_AS(Executor(backend, 4, start), Error);
+}
+
+TEST_CASE("the clock of a sample begins when every worker's thread is awake") {
+  Setup setup({fake_device("0:0"), fake_device("0:1")}, 1000, {}, FakeTime::is_real);
+  std::atomic<bool> first = true;
+  std::atomic<std::int64_t> awake = 0;
+  setup.start = [&](std::function<void()> main) {
+    return std::thread([main = std::move(main), late = first.exchange(false), &awake, &setup] {
+      if (late) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        awake = setup.backend.now().count();
+      }
+      main();
+    });
+  };
+  const RawSample sample = setup.run("equal");
+  CHECK(sample.begin.count() >= awake);
 }
 
 TEST_CASE("one executor runs many samples on changing numbers of devices") {
