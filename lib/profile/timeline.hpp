@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/base/ids.hpp"
+#include "lib/base/name.hpp"
 #include "lib/base/units.hpp"
 
 namespace mgpu {
@@ -21,7 +22,7 @@ struct Command {
   DeviceIndex device;
   CommandKind kind = CommandKind::compute;
   std::int32_t slice = 0;
-  std::string label;  // kernel name; empty for transfers
+  Name label;       // kernel name; empty for transfers
   Bytes bytes = 0;    // of a transfer
   Nanos queued{}, submitted{}, started{}, ended{};
 };

@@ -113,7 +113,7 @@ Json timeline(const Timeline& t) {
   Json commands = Json::array(), spans = Json::array(), slices = Json::array();
   for (const Command& c : t.commands)
     commands.push_back(Json::array(
-        {c.device.value, to_string(c.kind), c.slice, c.label, c.bytes, ns(c.queued), ns(c.submitted), ns(c.started), ns(c.ended)}));
+        {c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes, ns(c.queued), ns(c.submitted), ns(c.started), ns(c.ended)}));
   for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
   for (const SliceRecord& s : t.slices)
     slices.push_back(Json::array({s.device.value, s.slice, s.begin, s.end, ns(s.enqueued), ns(s.finished)}));

@@ -80,7 +80,7 @@ Timeline read_timeline(const JsonReader& json) {
     c.device = row.device(t.devices);
     c.kind = row.word({CommandKind::upload, CommandKind::compute, CommandKind::download});
     c.slice = row.integer<std::int32_t>();
-    c.label = row.string();
+    c.label = Name(row.string());
     c.bytes = row.integer<Bytes>();
     c.queued = row.nanos();
     c.submitted = row.nanos();

@@ -140,7 +140,7 @@ class TraceText {
       const std::string of_slice = found == items.end() ? "" : fmt::format(R"("items":{},)", found->second);
       const std::string bytes = c.kind == CommandKind::compute ? "" : fmt::format(R"("bytes":{},)", c.bytes);
       const Drawn at = drawn(c.started, c.ended);
-      slice(device(r, c.device).pid, tid_of(r, k), stage + (c.label.empty() ? std::string(to_string(c.kind)) : c.label),
+      slice(device(r, c.device).pid, tid_of(r, k), stage + (c.label.empty() ? to_string(c.kind) : c.label.text()),
             to_string(c.kind), at,
             fmt::format(R"("slice":{},{}{}"queued_ns":{},"submitted_ns":{},"started_ns":{},"ended_ns":{})", c.slice, of_slice,
                         bytes, c.queued.count(), c.submitted.count(), c.started.count(), c.ended.count()));

@@ -25,7 +25,7 @@ class TimelineBuilder {
     c.device = {device};
     c.kind = kind;
     c.slice = slice;
-    c.label = kind == CommandKind::compute ? "kernel" : "";
+    c.label = Name(kind == CommandKind::compute ? "kernel" : "");
     c.bytes = bytes;
     c.queued = c.submitted = c.started = Nanos{started};
     c.ended = Nanos{ended};

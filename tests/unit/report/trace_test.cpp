@@ -197,7 +197,7 @@ TEST_CASE("the name of a handicapped device's process says so") {
 TEST_CASE("names with quotes and bytes that are no UTF-8 do not break a trace") {
   Report report = test::sample_report();
   report.devices[0].device.name = "a \"b\" \xff\n";
-  report.runs[0].timeline.commands[0].label = "k\\\x80";
+  report.runs[0].timeline.commands[0].label = Name("k\\\x80");
   CHECK(check_chrome_trace(to_chrome_trace(report)).empty());
 }
 
