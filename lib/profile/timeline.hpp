@@ -48,9 +48,14 @@ struct SliceRecord {  // who took what, in the order each device finished
   Nanos enqueued{}, finished{};  // host clock
 };
 
+// Stamps of commands further than this from the sample's begin, which only a broken clock gives, are held here: differences of any
+// two fit.
+inline constexpr Nanos kFarthest{std::int64_t{1} << 61};
+
 struct Timeline {
   std::size_t devices = 0;
   Nanos makespan{};                      // first submit to merged result
+  std::vector<Nanos> uncertainty;        // of each device's clock map, by which its commands lie where they do; empty: not known
   Nanos merge_begin{}, merge_end{};      // the merge, on the host or on a device; equal when there was nothing to merge
   std::optional<DeviceIndex> merged_on;  // none: the host
   std::vector<Command> commands;         // in order of start
