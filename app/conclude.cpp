@@ -4,17 +4,21 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <map>
+
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/report/fault_words.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/text_table.hpp"
 #include "lib/report/trace_writer.hpp"
 
 namespace mgpu {
 namespace {
 
 // Files, tables, closing words. Returns ok, or internal when a file could not be written.
-ExitCode deliver(const Report& report, const RunRequest& request, const std::vector<Miss>& missed, RunObserver& observer,
+ExitCode deliver(const Report& report, const RunRequest& request, const std::vector<Miss>& failures, RunObserver& observer,
                  const TableStyle& style) {
   observer.clear_line();
   observer.save(report);
@@ -27,7 +31,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
       print_error(error.what());
     }
   }
-  written &= write_exports(report, request.exports, missed);
+  written &= write_exports(report, request.exports, failures);
   if (request.json) {
     print(to_json_text(report));
   } else {
@@ -42,11 +46,46 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
+// What a test's reader must count as failed: with what is required, under --strict, every loss that the run survived.
+std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& missed, bool strict) {
+  std::vector<Miss> failures = missed;
+  for (const Fault& fault : report.faults)
+    if (fault_code(fault, strict) != ExitCode::ok) failures.push_back({std::nullopt, fault_sentence(fault, nullptr)});
+  for (std::size_t k = 0; k < report.runs.size(); ++k) {
+    const RunRecord& run = report.runs[k];
+    for (const Fault& fault : run.faults)
+      if (fault_code(fault, strict) != ExitCode::ok) failures.push_back({k, fault_sentence(fault, &run)});
+    if (strict && asked_for(run) > run.devices.size())
+      failures.push_back({k, fmt::format("measured on {} devices", devices_text(run))});
+  }
+  return failures;
+}
+
+// One line for each device, whatever it was lost in: the tables hold the rest.
+void tell_faults(const Report& report, bool strict) {
+  std::map<std::string, std::pair<const Fault*, std::size_t>> devices;  // the first fault or the worst, and how many
+  const auto count = [&](const Fault& fault) {
+    auto& [told, faults] = devices.try_emplace(fault.device, &fault, 0).first->second;
+    if (fault_code(fault, strict) == ExitCode::unverified) told = &fault;
+    ++faults;
+  };
+  for (const Fault& fault : report.faults) count(fault);
+  for (const RunRecord& run : report.runs)
+    for (const Fault& fault : run.faults) count(fault);
+  for (const auto& [device, faults] : devices) {
+    const std::string more = faults.second > 1 ? fmt::format(" ({} faults in all)", faults.second) : "";
+    const char* level = fault_code(*faults.first, strict) == ExitCode::ok ? "warning" : "error";
+    print_error(printable(fmt::format("{}: {}: {}{}", level, what_happened(*faults.first), faults.first->what, more)));
+  }
+}
+
 }  // namespace
 
 ExitCode conclude(const Report& report, const RunRequest& request, RunObserver& observer, const TableStyle& style) {
   const std::vector<Miss> missed = misses(report, request.requirements);
-  std::vector<ExitCode> codes{deliver(report, request, missed, observer, style), outcome(report, request.strict)};
+  std::vector<ExitCode> codes{deliver(report, request, failures_of(report, missed, request.strict), observer, style),
+                              outcome(report, request.strict)};
+  tell_faults(report, request.strict);
   if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
   if (!report.complete && stop_signal() != 0) {
     codes.push_back(stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted);

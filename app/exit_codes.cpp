@@ -35,6 +35,11 @@ ExitCode worst(std::span<const ExitCode> codes) {
   return ExitCode::ok;
 }
 
+ExitCode fault_code(const Fault& fault, bool strict) {
+  if (fault.kind == "wrong_result") return ExitCode::unverified;
+  return strict ? ExitCode::failed : ExitCode::ok;
+}
+
 ExitCode outcome(const Report& report, bool strict) {
   std::vector<ExitCode> codes;
   bool any_ok = false;
@@ -42,7 +47,10 @@ ExitCode outcome(const Report& report, bool strict) {
     any_ok |= run.status == Status::ok;
     if (run.verify.status == VerifyStatus::failed) codes.push_back(ExitCode::unverified);
     if (run.status == Status::failed || (strict && run.status == Status::skipped)) codes.push_back(ExitCode::failed);
+    for (const Fault& fault : run.faults) codes.push_back(fault_code(fault, strict));
+    if (strict && asked_for(run) > run.devices.size()) codes.push_back(ExitCode::failed);
   }
+  for (const Fault& fault : report.faults) codes.push_back(fault_code(fault, strict));
   if (!any_ok) codes.push_back(ExitCode::failed);  // a job in CI must not pass because nothing was measured
   return worst(codes);
 }

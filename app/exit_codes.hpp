@@ -10,12 +10,12 @@ namespace mgpu {
 
 enum class ExitCode : int {
   ok = 0,
-  internal = 1,    // our own mistake, or an output that cannot be written
+  internal = 1,      // our own mistake, or an output that cannot be written
   usage = 2,         // also a bad input file, and results that are not comparable
   regression = 3,    // or a requirement that was missed
   inconclusive = 4,  // when asked to fail on it
-  failed = 5,      // a case failed or none could run; under --strict also one that was skipped
-  unverified = 6,  // a result was wrong
+  failed = 5,        // a case failed or none could run; under --strict also one that was skipped
+  unverified = 6,    // a result was wrong
   no_device = 7,
   too_few_devices = 77,  // CTest's SKIP_RETURN_CODE and Automake's skip
   interrupted = 130,     // 128 + SIGINT
@@ -27,7 +27,10 @@ ExitCode exit_code(ErrorKind kind);
 // The first of 143, 130, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result must not hide behind a slow one.
 ExitCode worst(std::span<const ExitCode> codes);
 
-// What the rows of a report amount to. `strict`: a skipped case counts as failed.
+// A device that was lost while others finished its work is a failure under `strict` only; one that gave a wrong result always is.
+ExitCode fault_code(const Fault& fault, bool strict);
+
+// What the rows of a report amount to. `strict`: a skipped case counts as failed, and so does a loss that the run survived.
 ExitCode outcome(const Report& report, bool strict);
 
 }  // namespace mgpu

@@ -48,6 +48,7 @@ std::vector<Batch> batches_of(const Report& fresh, const Comparison& comparison)
     key.suite = run.suite;
     key.params = run.params;
     key.devices = run.devices;
+    key.devices_asked = run.devices_asked;
     key.mode = run.mode;
     Batch& batch = batches[case_name(key)];
     if (batch.first == nullptr) batch.first = &run;
@@ -66,7 +67,7 @@ std::vector<std::string> words_for(const Batch& batch, const Context& context) {
                                  "--mode",
                                  run.mode == Mode::end_to_end ? "end-to-end" : to_string(run.mode),
                                  "--device-counts",
-                                 std::to_string(run.devices.size())};
+                                 std::to_string(asked_for(run))};
   const auto suite =
       std::find_if(context.suites.begin(), context.suites.end(), [&](const SuiteInfo& s) { return s.name == run.suite; });
   if (suite == context.suites.end()) throw Error(ErrorKind::input, "--confirm: this program has no suite " + run.suite);

@@ -9,6 +9,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/report/fault_words.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/text_table.hpp"
 
@@ -28,7 +29,7 @@ const char* mode_words(Mode mode) { return mode == Mode::end_to_end ? "end to en
 
 // "merkle resident equal on 2: 26.1 ms, 12 samples"
 std::string case_line(const RunRecord& run) {
-  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, mode_words(run.mode), run.strategy, run.devices.size());
+  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, mode_words(run.mode), run.strategy, devices_text(run));
   if (run.status != Status::ok) return who + to_string(run.status) + (run.reason ? ": " + *run.reason : "");
   return who +
          fmt::format("{}, {} sample{}", format_duration(run.time.median), run.samples.size(), run.samples.size() == 1 ? "" : "s");

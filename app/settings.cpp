@@ -30,7 +30,7 @@ std::vector<OptionSpec> own_run_options() {
        "Split each chosen CPU in N equal devices (default: one per core, at most 8, when no device is named)", kDevices},
       {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices},
       {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices},
-      {"strict", 0, Kind::flag, "", "Terms that match nothing and skipped cases are errors", kDevices},
+      {"strict", 0, Kind::flag, "", "Terms that match nothing, skipped cases and lost devices are errors", kDevices},
       {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using what is kept", kDevices},
       {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices},
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices},

@@ -143,6 +143,7 @@ def strategies(group):
                           capsize=4, linewidth=1.6, zorder=5)
         efficiency = case.metric("efficiency")
         text = duration(case.median) + (f", efficiency {efficiency:.2f}" if efficiency is not None else "")
+        text += f", {len(case.faults)} fault{'' if len(case.faults) == 1 else 's'}" if case.faults else ""
         axes.annotate(("best: " if best else "") + text, (max(case.median, (case.interval or [0, 0])[1]), y), xytext=(7, 0),
                       textcoords="offset points", va="center", fontsize=9.5, weight="bold" if best else "normal",
                       bbox=ON_WHITE, zorder=6)

@@ -15,6 +15,9 @@ import sys
 
 KINDS = ("upload", "compute", "download")
 PREPARE, COLLECT, MERGE = -1, -2, -3
+SLACK, COARSEST, TAKES_TIME = 100_000, 1_000_000, 1 << 20  # ns that a command may lie outside the sample; ns; bytes of a transfer
+TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "residue_ns", "finish_ns",
+         "transfer_hidden_ns", "transfer_total_ns")
 
 
 def close(a, b, absolute=0.0):
@@ -42,6 +45,22 @@ def summary(samples):
     return {"n": len(ordered), "min": ordered[0], "median": middle, "mean": statistics.fmean(ordered),
             "stdev": statistics.stdev(ordered) if len(ordered) > 1 else 0,
             "mad": statistics.median(abs(t - middle) for t in ordered), "ci95": [ordered[low], ordered[high]]}
+
+
+def impossible(timeline, device):
+    """Whether the time stamps of the device's commands cannot be right: no time is made of them then."""
+    whole, known = timeline["makespan_ns"], timeline.get("uncertainty_ns") or []
+    uncertainty = known[device] if known else 0
+    names = timeline["columns"]["commands"]
+    for c in (dict(zip(names, row)) for row in timeline["commands"]):
+        if c["device"] != device:
+            continue
+        length = c["ended_ns"] - c["started_ns"]
+        takes_time = c["kind"] == "compute" or c["bytes"] >= TAKES_TIME
+        outside = max(-c["started_ns"], c["ended_ns"] - whole) > uncertainty + SLACK
+        if length < 0 or (length == 0 and takes_time) or outside or uncertainty > max(whole, COARSEST):
+            return True
+    return False
 
 
 class Events:
@@ -95,6 +114,8 @@ def parts(timeline, device):
     p["slices"] = len(events.slices)
     p["bytes_in"] = sum(c["bytes"] for c in events.raw if c["kind"] == "upload")
     p["bytes_out"] = sum(c["bytes"] for c in events.raw if c["kind"] == "download")
+    if impossible(timeline, device):
+        p.update(dict.fromkeys(TIMES))
     return p
 
 
@@ -112,6 +133,11 @@ def metrics(run, devices, alone):
         items = sum(d["items"] for d in devices)
         if n > 1 and items:
             m["share_error"] = max(abs(d["items"] / items * t * speeds - 1) for d, t in zip(devices, alone))
+    predicted = run["plan"]["predicted_ns"]
+    if predicted is not None and time:
+        m["prediction_error"] = abs(predicted - time) / time
+    if any(d["busy_ns"] is None for d in devices):
+        return m  # all below is made of the times of every device's commands
     busy = [d["busy_ns"] for d in devices]
     if n > 1 and sum(busy):
         mean = sum(busy) / n
@@ -129,9 +155,6 @@ def metrics(run, devices, alone):
         m["sync_share"] = sum(d["sync_ns"] for d in devices) / (n * whole)
         if n > 1:
             m["utilisation_stdev"] = statistics.pstdev(d["compute_ns"] / whole for d in devices)
-    predicted = run["plan"]["predicted_ns"]
-    if predicted is not None and time:
-        m["prediction_error"] = abs(predicted - time) / time
     return m
 
 
@@ -143,6 +166,36 @@ class Check:
         self.figures += 1
         if not close(file, ours, absolute):
             self.wrong.append(f"{where}: the file has {file}, from the raw data it is {ours}")
+
+    def bare(self, index, run):
+        """A case that is not ok has no figures: what it has of samples did not come to an end, or is wrong."""
+        self.figures += 1
+        found = [name for name, value in (("samples_ns", run["samples_ns"]), ("rate", run["rate"]["value"]),
+                                          ("time_ns", run["time_ns"]["median"]), ("per_device", run["per_device"]),
+                                          ("metrics", any(v is not None for v in run["metrics"].values())),
+                                          ("timeline", run["timeline"]["commands"])) if value]
+        if found:
+            self.wrong.append(f"runs[{index}] {run['suite']} {run['strategy']} {run['mode']}: {run['status']}, and yet it has {', '.join(found)}")
+
+    def faults(self, where, run):
+        """Faults against the samples they disturbed, which are in none of the figures."""
+        disturbed = run.get("disturbed_samples", [])
+        self.figures += 1
+        if run.get("devices_asked", len(run["devices"])) < len(run["devices"]):
+            self.wrong.append(f"{where} devices_asked: fewer than the devices it was measured on")
+        for k, fault in enumerate(run["faults"]):
+            self.figures += 1
+            if fault.get("items_redone", 0) > fault["items_lost"]:
+                self.wrong.append(f"{where} faults[{k}]: more items redone than lost")
+            if fault.get("sample") is not None and not 0 <= fault["sample"] < len(disturbed):
+                self.wrong.append(f"{where} faults[{k}]: no such disturbed sample")
+        for k, sample in enumerate(disturbed):
+            if sample["timeline"] is None:
+                continue
+            self.equal(f"{where} disturbed_samples[{k}].time_ns", sample["time_ns"], sample["timeline"]["makespan_ns"])
+            self.figures += 1
+            if sum(parts(sample["timeline"], d)["items"] for d in range(sample["timeline"]["devices"])) < run["work"]["items"]:
+                self.wrong.append(f"{where} disturbed_samples[{k}]: its slices are not all items")
 
     def run(self, index, run):
         where = f"runs[{index}] {run['suite']} {run['strategy']} {run['mode']}"
@@ -156,6 +209,7 @@ class Check:
         self.equal(f"{where} timeline.makespan_ns", run["timeline"]["makespan_ns"], shown)
         if run["rate"]["value"]:
             self.equal(f"{where} rate", run["rate"]["value"], run["work"]["ops"] / (run["time_ns"]["median"] * 1e-9))
+        self.faults(where, run)
         devices, alone = [], []
         for d, file in enumerate(run["per_device"]):
             ours = parts(run["timeline"], d)
@@ -163,7 +217,10 @@ class Check:
             for name, value in ours.items():
                 self.equal(f"{where} per_device[{d}].{name}", file[name], value)
             self.equal(f"{where} per_device[{d}].share", file["share"], ours["items"] / run["work"]["items"])
-            self.equal(f"{where} per_device[{d}].utilisation", file["utilisation"], ours["compute_ns"] / shown)
+            known = ours["busy_ns"] is not None
+            self.equal(f"{where} per_device[{d}].utilisation", file["utilisation"], ours["compute_ns"] / shown if known else None)
+            if known == ("parts_reason" in file):
+                self.wrong.append(f"{where} per_device[{d}]: time stamps {'can' if known else 'cannot'} be right")
             if "busy_samples_ns" in file:
                 self.equal(f"{where} per_device[{d}].busy_samples_ns", file["busy_samples_ns"][run["sample_index"]], ours["busy_ns"])
             alone.append(file["alone_ns"])
@@ -181,11 +238,13 @@ class Check:
         cases = sorted((e for e in events if e.get("cat") == "case"), key=lambda e: e["ts"])
         self.equal("trace: number of cases", len(cases), len(runs))
         named = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"}
-        pids = sorted(pid for pid, name in named.items() if name != "run")  # one for each device, in their order
+        pids = sorted(pid for pid, name in named.items() if name != "run")  # one for each device, in their order; disturbed samples' after
         for k, (case, (index, devices)) in enumerate(zip(cases, runs)):
             end = cases[k + 1]["ts"] if k + 1 < len(cases) else math.inf
             whole = case["args"]["makespan_ns"]
             for pid, device in zip(pids, devices):
+                if device["busy_ns"] is None:
+                    continue
                 mine = [e["args"] for e in events if e["pid"] == pid and e.get("cat") in KINDS and case["ts"] <= e["ts"] < end]
                 busy, reached = 0, 0
                 for begin, stop in sorted((max(a["started_ns"], 0), min(a["ended_ns"], whole)) for a in mine):
@@ -203,7 +262,9 @@ def main():
         result = json.load(file)
     check, runs = Check(), []
     for index, run in enumerate(result["runs"]):
-        if run["status"] == "ok" and run["samples_ns"]:
+        if run["status"] != "ok":
+            check.bare(index, run)
+        elif run["samples_ns"]:
             runs.append((index, check.run(index, run)))
     if given.trace:
         with open(given.trace, encoding="utf-8") as file:

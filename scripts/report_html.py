@@ -50,7 +50,7 @@ def chart_data(groups):
         for case in sorted(group.ok(), key=lambda case: (case.n, case.median)):
             cases.append({"label": case.label, "strategy": case.strategy, "n": case.n, "devices": case.devices, "median": case.median,
                           "interval": case.interval, "samples": case.samples[:SAMPLES_AT_MOST], "speedup": case.metric("speedup"),
-                          "s_max": case.metric("s_max"), "alone": case.alone(), "predicted": case.predicted,
+                          "s_max": case.metric("s_max"), "faults": len(case.faults), "alone": case.alone(), "predicted": case.predicted,
                           "parts": [[number(d, f"{part}_ns") for part in PARTS] for d in case.per_device], "timeline": timeline(case)})
         best = group.best()
         out.append({"title": group.title, "kind": f"{group.suite}, {group.mode.replace('_', ' ')}", "cases": cases,
@@ -74,7 +74,7 @@ def cells(group, case):
     def share(name):
         return figure(case.metric(name), lambda v: f"{v:.2f}")
 
-    head = [(group.title, group.title), (case.label, case.label), (str(case.n), case.n)]
+    head = [(group.title, group.title), (case.label, case.label), (case.on, case.n)]
     if not case.ok:
         return head + [("–", "")] * 10 + [(f"{case.status}: {case.reason}", case.status)]
     half = (case.interval[1] - case.interval[0]) / 2 / case.median * 100 if case.interval else None
@@ -173,7 +173,14 @@ def notices(document, groups):
     if slowed:
         found.append(f"Made worse on purpose: device {', '.join(slowed)}.")
     told = {str(w) for group in groups for case in group.cases for w in get(case.run, "warnings") or []}
+    told |= {f"Where the time of device {get(d, 'device')} went in some cases is not known: {get(d, 'parts_reason')}."
+             for group in groups for case in group.cases for d in case.per_device if get(d, "parts_reason")}
     return found + sorted(told)[:8]
+
+
+def faults(document, groups):
+    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>" for where, what in result_file.all_faults(document, groups))
+    return f'<section id="faults">\n<h2>What went wrong</h2>\n<ul>{lines}</ul>\n</section>' if lines else ""
 
 
 def page(name, document, plotly):
@@ -183,6 +190,7 @@ def page(name, document, plotly):
     fill = {"title": text(f"{Path(name).name}: mgpu-bench"), "name": text(Path(name).name), "style": (HERE / "page.css").read_text(encoding="utf-8"),
             "devices": text(devices_in_words(document)), "summary": summary or "<li>The file holds no case.</li>",
             "notices": "".join(f'<p class="notice">{text(n)}</p>' for n in notices(document, groups)), "table": table(groups),
+            "faults": faults(document, groups),
             "environment": environment(document), "data": data, "plotly": plotly, "script": (HERE / "page.js").read_text(encoding="utf-8")}
     pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@@")  # text, name, text, name, ...: filled text is never searched again
     return "".join(fill[piece] if k % 2 else piece for k, piece in enumerate(pieces))

@@ -98,6 +98,8 @@ class Case:
         interval = get(self.run, "time_ns", "ci95")
         self.interval = interval if isinstance(interval, list) and len(interval) == 2 and self.median else None
         self.verified = str(get(self.run, "verify", "status") or "?")
+        self.asked = max(number(self.run, "devices_asked") or 0, len(self.devices))
+        self.faults = [f for f in get(self.run, "faults") or [] if isinstance(f, dict)]
 
     @property
     def ok(self):
@@ -110,6 +112,11 @@ class Case:
     @property
     def n(self):
         return len(self.devices)
+
+    @property
+    def on(self):
+        """"7 of 8" where devices were lost before it was measured, else how many there are."""
+        return f"{self.n} of {self.asked}" if self.asked > self.n else str(self.n)
 
     def metric(self, name):
         return number(self.run, "metrics", name)
@@ -175,7 +182,7 @@ def name_cases(cases):
     for case in cases:
         own = get(case.run, "strategy_params") or {}
         shown = [f"{k}={power(v)}" for k, v in own.items() if len(params[(case.suite, case.strategy, k)]) > 1]
-        case.label = ":".join([case.strategy, *shown])
+        case.label = ":".join([case.strategy, *shown]) + (f" ({case.on} devices)" if case.asked > case.n else "")
 
 
 def groups(documents):
@@ -196,6 +203,53 @@ def groups(documents):
             case.label += f" ({case.source})"
         group.cases.append(case)
     return list(found.values())
+
+
+HAPPENED = {"hang": "hung", "out_of_memory": "ran out of memory", "wrong_result": "gave a wrong result"}
+PHASES = {"set_up": "at set-up", "warm_up": "in the warm-up", "probe": "while rates were probed", "sample": "in {}", "merge": "in the merge of {}",
+          "publish": "when the result was brought to the host", "verify": "when results were verified",
+          "clock": "when its clock was compared with the host's"}
+
+
+def which_sample(fault, case):
+    """By its place among all samples, those that were disturbed before it included."""
+    disturbed, k = get(case.run, "disturbed_samples") if case else None, number(fault, "sample")
+    if not isinstance(disturbed, list) or not isinstance(k, int) or not 0 <= k < len(disturbed) or number(disturbed[k], "samples_before") is None:
+        return "a sample"
+    before = [number(sample, "samples_before") or 0 for sample in disturbed]
+    place = before[k] + 1 + sum(b <= before[k] for b in before[:k])
+    return f"sample {place}"
+
+
+def fault_words(fault, case=None):
+    """What went wrong, when, and what it cost, in a sentence."""
+    phase, lost, redone = str(get(fault, "phase") or "sample"), number(fault, "items_lost"), number(fault, "items_redone") or 0
+    text = f"device {get(fault, 'device') or '?'} {HAPPENED.get(str(get(fault, 'kind')), 'failed')} "
+    text += PHASES.get(phase, f"at: {phase}").format(which_sample(fault, case))
+    if get(fault, "what"):
+        text += f" ({get(fault, 'what')})"
+    if number(fault, "detection_ns") is not None:
+        text += f", which was found after {duration(number(fault, 'detection_ns'))}"
+    if lost:
+        took = number(fault, "recovery_ns")
+        text += f"; {redone:,} of the {lost:,} items lost with it were computed again by the others"
+        text += f", which took {duration(took)}" if took is not None and redone else ""
+    if number(fault, "sample") is not None:
+        text += "; this sample is not part of the figures"
+    before, after = number(fault, "efficiency_before"), number(fault, "efficiency_after")
+    if before is not None and after is not None:
+        text += f". Efficiency was {100 * before:.1f} % before and is {100 * after:.1f} % with the devices that were left"
+    return text + "."
+
+
+def all_faults(document, groups):
+    """(problem and strategy, sentence) of each; those of no case first."""
+    for fault in get(document, "faults") or []:
+        yield "", fault_words(fault)
+    for group in groups:
+        for case in group.cases:
+            for fault in case.faults:
+                yield f"{group.title}, {case.label}", fault_words(fault, case)
 
 
 COLUMNS = {"commands": {"device", "kind", "slice", "label", "bytes", "started_ns", "ended_ns"}, "spans": {"device", "state", "begin_ns", "end_ns"}}

@@ -23,7 +23,7 @@ namespace mgpu {
 // A command as the device stamped it: device nanoseconds; ClockMap turns them into host time.
 struct RawCommand {
   CommandKind kind = CommandKind::compute;
-  std::string label;
+  Name label;
   Bytes bytes = 0;
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
   std::uint32_t queue = 0;  // of the device's compute queues; 0 for transfers

@@ -12,6 +12,12 @@
 
 namespace mgpu {
 
+namespace {
+
+const Name kHandicapDelay("delay"), kHandicapSlowDown("slow-down");
+
+}  // namespace
+
 ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handicap, cl::Device device,
                    std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool,
                    std::shared_ptr<const PinnedRanges> pinned)
@@ -111,14 +117,14 @@ const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
   return nullptr;
 }
 
-ClDevice::Pending& ClDevice::record(CommandKind kind, cl::Event event, std::string label, Bytes bytes, cl::Event since) {
+ClDevice::Pending& ClDevice::record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since) {
   Batch& batch = batches_.back();
   batch.last[static_cast<std::size_t>(kind)] = latest_[static_cast<std::size_t>(kind)] = event;
   Pending& pending = batch.commands.emplace_back();
   pending.event = std::move(event);
   pending.since = std::move(since);
   pending.command.kind = kind;
-  pending.command.label = std::move(label);
+  pending.command.label = label;
   pending.command.bytes = bytes;
   return pending;
 }
@@ -130,14 +136,14 @@ void ClDevice::delay_slice() {
   queues_[1].enqueueMarkerWithWaitList(nullptr, &ready);
   cl::Event end = holds_.add(context_, queues_[1], ready, {}, pace().handicap().delay);
   ring_after(ready);
-  record(CommandKind::compute, std::move(end), "delay", 0, std::move(ready));
+  record(CommandKind::compute, std::move(end), kHandicapDelay, 0, std::move(ready));
 }
 
 void ClDevice::slow_down() {
   auto added = slow_down_.add(context_, queues_[1], holds_, pace());
   if (!added) return;
   if (!added->counted) ring_after(added->since);
-  record(CommandKind::compute, std::move(added->end), "slow-down", 0, std::move(added->since)).counted = added->counted;
+  record(CommandKind::compute, std::move(added->end), kHandicapSlowDown, 0, std::move(added->since)).counted = added->counted;
 }
 
 void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from) {
@@ -168,11 +174,11 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
                                     dependency(CommandKind::compute), &event);
     if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
     const bool slows = pace().handicap().slows();  // others keep no books
-    const LaunchKey key = slows ? launch_key(object.name(), grid, args) : LaunchKey{};
+    const LaunchKey key = slows ? launch_key(object.name().text(), grid, args) : LaunchKey{};
     if (slows) slow_down_.launched(key, event);
     record(CommandKind::compute, std::move(event), object.name(), 0).key = key;
   } catch (const cl::Error& error) {
-    throw cl_failure("kernel " + object.name() + " on " + facts_.id, error.err());
+    throw cl_failure("kernel " + object.name().text() + " on " + facts_.id, error.err());
   }
 }
 

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/base/name.hpp"
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_memory.hpp"
 #include "lib/workload/stream.hpp"
@@ -40,9 +41,9 @@ class ClBuffer final : public Buffer {
 
 class ClKernel final : public Kernel {
  public:
-  ClKernel(cl::Kernel object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
+  ClKernel(cl::Kernel object, const std::string& name) : object_(std::move(object)), name_(name) {}
   cl::Kernel& object() { return object_; }
-  const std::string& name() const { return name_; }
+  Name name() const { return name_; }
 
   // Was it never launched with such a grid before? PoCL compiles a kernel for every work-group size, and once more for grids wider
   // than 65535 (grid_width_specialization_limit).
@@ -61,7 +62,7 @@ class ClKernel final : public Kernel {
     bool operator==(const Specialised&) const = default;
   };
   cl::Kernel object_;
-  std::string name_;
+  Name name_;
   std::vector<Specialised> launched_;
 };
 

@@ -112,7 +112,7 @@ struct FakeBackend::Machine {
 
 namespace {
 
-constexpr std::string_view kSlowDown = "slow-down", kDelay = "delay";
+const Name kSlowDown("slow-down"), kDelay("delay");
 
 class FakeBuffer final : public Buffer {
  public:
@@ -128,12 +128,12 @@ class FakeBuffer final : public Buffer {
 
 class FakeKernel final : public Kernel {
  public:
-  FakeKernel(std::string name, const FakeKernelCode& code) : name_(std::move(name)), code_(code) {}
-  const std::string& name() const { return name_; }
+  FakeKernel(const std::string& name, const FakeKernelCode& code) : name_(name), code_(code) {}
+  Name name() const { return name_; }
   const FakeKernelCode& code() const { return code_; }
 
  private:
-  std::string name_;
+  Name name_;
   const FakeKernelCode& code_;
 };
 
@@ -274,7 +274,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     const auto& fake = static_cast<FakeKernel&>(kernel);
     const Handicap& handicap = pace().handicap();
     if (in_slice_ && !std::exchange(delayed_, true) && handicap.delay > Nanos{})
-      add(CommandKind::compute, std::string(kDelay), 0, handicap.delay);
+      add(CommandKind::compute, kDelay, 0, handicap.delay);
     std::vector<FakeArg> values;
     for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
     const FakeFault fault = check(FakeCall::launch);
@@ -300,7 +300,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   // Kernels are over, of the batch or before a download: a slowed device takes its time now. How long is known when they have
   // ended.
   void end_kernels() {
-    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, std::string(kSlowDown), 0, QueueModel::kForever);
+    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, kSlowDown, 0, QueueModel::kForever);
   }
 
   void note_ended(Batch& batch) {
@@ -343,7 +343,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   // `duration`: what it takes beside moving its bytes.
-  void add(CommandKind kind, std::string label, Bytes bytes, Nanos duration, const FakeFault& fault = {}) {
+  void add(CommandKind kind, Name label, Bytes bytes, Nanos duration, const FakeFault& fault = {}) {
     open_.failed |= fails(fault);
     if (fault.kind == FakeFault::Kind::hang) duration = QueueModel::kForever;
     double moved = static_cast<double>(bytes);
@@ -353,7 +353,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     }
     const Nanos now = backend_.now();
     const std::uint64_t stamp = device_clock(now);
-    open_.commands.push_back({kind, std::move(label), bytes, stamp, stamp, 0, 0});
+    open_.commands.push_back({kind, label, bytes, stamp, stamp, 0, 0});
     machine_->enqueue(index_, kind, duration, moved, next_tag_++, now);
   }
 

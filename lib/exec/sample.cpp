@@ -3,18 +3,23 @@
 
 #include <algorithm>
 
+#include "lib/base/saturating.hpp"
+
 namespace mgpu {
 
 Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks) {
   Timeline timeline;
   timeline.devices = clocks.size();
   timeline.makespan = sample.makespan();
+  for (const ClockMap& clock : clocks) timeline.uncertainty.push_back(clock.uncertainty);
   timeline.merge_begin = sample.merge_begin - sample.begin;
   timeline.merge_end = sample.merge_end - sample.begin;
   timeline.merged_on = sample.merged_on;
   for (const RawBatch& batch : sample.batches) {
     const ClockMap& clock = clocks[batch.device.value];
-    const auto host = [&](std::uint64_t stamp) { return clock.to_host(stamp) - sample.begin; };
+    const auto host = [&](std::uint64_t stamp) {
+      return std::clamp(saturating_subtract(clock.to_host(stamp), sample.begin), -kFarthest, kFarthest);
+    };
     for (const RawCommand& raw : batch.commands) {
       timeline.commands.push_back({batch.device, raw.kind, batch.slice, raw.label, raw.bytes, host(raw.queued), host(raw.submitted),
                                    host(raw.started), host(raw.ended)});

@@ -123,6 +123,11 @@ Nanos replay(const Timeline& timeline, MadeFree free) { return Replay(timeline, 
 Bottleneck find_bottleneck(const Timeline& timeline) {
   Bottleneck b;
   if (timeline.makespan <= Nanos{}) return b;
+  const std::vector<std::string> impossible = impossible_stamps(timeline);
+  if (std::any_of(impossible.begin(), impossible.end(), [](const std::string& why) { return !why.empty(); })) {
+    b.name = "unknown";
+    return b;
+  }
   b.perfect_balance = perfectly_balanced(timeline);
   b.free_transfers = replay(timeline, {.transfers = true});
   b.free_launches = replay(timeline, {.launches = true});

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "lib/base/saturating.hpp"
+
 namespace mgpu {
 
 namespace {
@@ -26,6 +28,12 @@ struct Bracket {
   double half() const { return (high - low) / 2; }
   double span() const { return last - first; }
 };
+
+// The nearest whole number; what no 64 bits hold is held at a quarter of their range, and no number is 0.
+std::int64_t whole(double ns) {
+  constexpr double limit = 4.6e18;
+  return std::isnan(ns) ? 0 : std::llround(std::clamp(ns, -limit, limit));
+}
 
 struct Origin {
   std::uint64_t device = 0;
@@ -67,11 +75,11 @@ Bracket bracket(std::span<const ClockProbe> probes, const Origin& origin, double
 ClockMap from_bracket(const Bracket& b, const Origin& origin, double drift, double uncertainty) {
   ClockMap map;
   map.method = "bounds";
-  const auto device = static_cast<std::int64_t>(std::llround(b.device));
+  const std::int64_t device = whole(b.device);
   map.reference_device = origin.device + static_cast<std::uint64_t>(device);
-  map.reference_host = origin.host + Nanos{device + static_cast<std::int64_t>(std::llround(b.middle()))};
+  map.reference_host = saturating_add(origin.host, Nanos{device} + Nanos{whole(b.middle())});
   map.drift_ppb = drift * 1e9;
-  map.uncertainty = Nanos{static_cast<std::int64_t>(std::ceil(uncertainty)) + 1};  // 1 ns: both ends are rounded
+  map.uncertainty = Nanos{whole(std::ceil(uncertainty)) + 1};  // 1 ns: both ends are rounded
   return map;
 }
 
@@ -79,7 +87,8 @@ ClockMap from_bracket(const Bracket& b, const Origin& origin, double drift, doub
 
 Nanos ClockMap::to_host(std::uint64_t device_ns) const {
   const std::int64_t elapsed = since(device_ns, reference_device);
-  return reference_host + Nanos{elapsed + static_cast<std::int64_t>(std::llround(static_cast<double>(elapsed) * drift_ppb * 1e-9))};
+  return saturating_add(reference_host,
+                        saturating_add(Nanos{elapsed}, Nanos{whole(static_cast<double>(elapsed) * drift_ppb * 1e-9)}));
 }
 
 std::int64_t ClockMap::offset_ns() const {

@@ -123,15 +123,17 @@ std::optional<double> karp_flatt(double speedup, double s_max) {
 Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> parts, const MetricsInput& input) {
   Metrics m;
   add_speedups(m, parts, input);
-  add_shares(m, parts, timeline.makespan);
-  std::vector<Nanos> finish, busy;
-  for (const DeviceParts& p : parts) {
-    finish.push_back(p.finish);
-    busy.push_back(p.busy);
+  if (std::all_of(parts.begin(), parts.end(), [](const DeviceParts& p) { return p.unknown.empty(); })) {
+    add_shares(m, parts, timeline.makespan);
+    std::vector<Nanos> finish, busy;
+    for (const DeviceParts& p : parts) {
+      finish.push_back(p.finish);
+      busy.push_back(p.busy);
+    }
+    m.balance = balance(finish);
+    m.imbalance_percent = imbalance_percent(busy);
+    m.imbalance_derose_percent = imbalance_derose_percent(busy);
   }
-  m.balance = balance(finish);
-  m.imbalance_percent = imbalance_percent(busy);
-  m.imbalance_derose_percent = imbalance_derose_percent(busy);
   if (input.predicted && input.time > Nanos{})
     m.prediction_error = std::abs(as_double(*input.predicted - input.time)) / as_double(input.time);
   m.ceiling_share = input.ceiling_share;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/profile/timeline.hpp"
@@ -14,6 +15,7 @@ namespace mgpu {
 // (commands running during them count as commands). residue = T - the sum of all others: what the measurement missed or counted
 // twice.
 struct DeviceParts {
+  std::string unknown;  // why its times are not known (see impossible_stamps), which are then all 0; empty: they are
   Nanos upload{}, compute{}, download{}, launch{}, sync{}, idle{}, residue{};
   Nanos busy{};             // union of the device's commands
   Nanos finish{};           // end of its last command before the merge; 0 if it had none
@@ -25,13 +27,20 @@ struct DeviceParts {
 };
 std::vector<DeviceParts> device_parts(const Timeline& timeline);
 
+// Why the time stamps of each device cannot be right, by device; empty where they can. A command ends after it began, or as it did:
+// but a kernel takes time, and so does a transfer of 1 MiB. It lies inside the sample, but for the uncertainty of the device's
+// clock and 100 us more (none of 244,608 commands recorded on four machines lay further out than the uncertainty alone), and that
+// is at most the sample's own length, or 1 ms.
+std::vector<std::string> impossible_stamps(const Timeline& timeline);
+
 struct Metrics {
   std::optional<double> speedup, s_max, efficiency, balance, imbalance_percent, imbalance_derose_percent, karp_flatt,
       utilisation_stdev, overlap, comm_share, sync_share, share_error, prediction_error, ceiling_share;
 };
 
 // `time` is the median T of the case. `alone` holds tau_i of each device of the set (none where not measured); speedup, s_max and
-// what follows from them need all of them. `predicted` is the prediction of T made before the first sample.
+// what follows from them need all of them. What is made of times of commands is none when those of any device are not known.
+// `predicted` is the prediction of T made before the first sample.
 struct MetricsInput {
   Nanos time{};
   std::vector<std::optional<Nanos>> alone;

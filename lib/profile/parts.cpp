@@ -23,7 +23,18 @@ void check_device(const Timeline& timeline, DeviceIndex device) {
 
 // A part of T lies inside T: what a clock error moved outside the sample is cut off, and the clock map's uncertainty tells of it.
 Interval inside(const Timeline& timeline, Nanos begin, Nanos end) {
-  return {std::clamp(begin, Nanos{}, timeline.makespan), std::clamp(end, Nanos{}, timeline.makespan)};
+  const Nanos whole = std::max(timeline.makespan, Nanos{});
+  return {std::clamp(begin, Nanos{}, whole), std::clamp(end, Nanos{}, whole)};
+}
+
+DeviceParts without_times(const DeviceParts& all, const std::string& why) {
+  DeviceParts parts;
+  parts.unknown = why;
+  parts.items = all.items;
+  parts.slices = all.slices;
+  parts.bytes_in = all.bytes_in;
+  parts.bytes_out = all.bytes_out;
+  return parts;
 }
 
 // Fills what commands say, and returns the union of all commands of the device.
@@ -78,6 +89,9 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
     (span.state == HostState::in_flight ? p.launch : span.state == HostState::sync ? p.sync : p.idle) += rest;
   }
   for (DeviceParts& p : parts) p.residue = timeline.makespan - (p.upload + p.compute + p.download + p.launch + p.sync + p.idle);
+  const std::vector<std::string> impossible = impossible_stamps(timeline);
+  for (std::size_t i = 0; i < timeline.devices; ++i)
+    if (!impossible[i].empty()) parts[i] = without_times(parts[i], impossible[i]);
   return parts;
 }
 

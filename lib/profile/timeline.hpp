@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/base/ids.hpp"
+#include "lib/base/name.hpp"
 #include "lib/base/units.hpp"
 
 namespace mgpu {
@@ -21,7 +22,7 @@ struct Command {
   DeviceIndex device;
   CommandKind kind = CommandKind::compute;
   std::int32_t slice = 0;
-  std::string label;  // kernel name; empty for transfers
+  Name label;       // kernel name; empty for transfers
   Bytes bytes = 0;    // of a transfer
   Nanos queued{}, submitted{}, started{}, ended{};
 };
@@ -47,9 +48,14 @@ struct SliceRecord {  // who took what, in the order each device finished
   Nanos enqueued{}, finished{};  // host clock
 };
 
+// Stamps of commands further than this from the sample's begin, which only a broken clock gives, are held here: differences of any
+// two fit.
+inline constexpr Nanos kFarthest{std::int64_t{1} << 61};
+
 struct Timeline {
   std::size_t devices = 0;
   Nanos makespan{};                      // first submit to merged result
+  std::vector<Nanos> uncertainty;        // of each device's clock map, by which its commands lie where they do; empty: not known
   Nanos merge_begin{}, merge_end{};      // the merge, on the host or on a device; equal when there was nothing to merge
   std::optional<DeviceIndex> merged_on;  // none: the host
   std::vector<Command> commands;         // in order of start

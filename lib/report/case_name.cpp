@@ -20,6 +20,12 @@ bool is_standard(const std::string& strategy, const std::string& name, const std
                      [&](const StrategyParam& p) { return p.name == name && p.text(p.standard) == value; });
 }
 
+std::string name_with(const RunRecord& run, const std::string& devices) {
+  std::string name = run.suite;
+  for (const auto& [key, value] : run.params) name += fmt::format("/{}:{}", key, param_text(value));
+  return fmt::format("{}/{}/devices:{}/{}", name, strategy_label(run), devices, to_string(run.mode));
+}
+
 }  // namespace
 
 std::string param_text(const ParamValue& value) {
@@ -33,10 +39,11 @@ std::string strategy_label(const RunRecord& run) {
   return label;
 }
 
-std::string case_name(const RunRecord& run) {
-  std::string name = run.suite;
-  for (const auto& [key, value] : run.params) name += fmt::format("/{}:{}", key, param_text(value));
-  return fmt::format("{}/{}/devices:{}/{}", name, strategy_label(run), run.devices.size(), to_string(run.mode));
+std::string case_name(const RunRecord& run) { return name_with(run, std::to_string(asked_for(run))); }
+
+std::string series_name(const RunRecord& run) {
+  const std::size_t asked = asked_for(run);
+  return name_with(run, asked > run.devices.size() ? fmt::format("{}of{}", run.devices.size(), asked) : std::to_string(asked));
 }
 
 }  // namespace mgpu

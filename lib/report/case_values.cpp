@@ -1,12 +1,15 @@
 // See the header.
 #include "lib/report/case_values.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "lib/report/case_name.hpp"
+#include "lib/report/fault_words.hpp"
 
 namespace mgpu {
 
@@ -49,10 +52,14 @@ std::vector<double> imbalances(const RunRecord& run) {
   for (const PerDevice& p : run.per_device) samples = std::min(samples, p.busy_samples.size());
   for (std::size_t k = 0; k < samples; ++k) {
     double most = 0, sum = 0;
+    bool known = true;
     for (const PerDevice& p : run.per_device) {
-      most = std::max(most, as_double(p.busy_samples[k]));
-      sum += as_double(p.busy_samples[k]);
+      const Nanos busy = p.busy_samples[k].value_or(Nanos{});
+      known = known && p.busy_samples[k];
+      most = std::max(most, as_double(busy));
+      sum += as_double(busy);
     }
+    if (!known) continue;
     values.push_back(most * static_cast<double>(run.per_device.size()) / sum);
   }
   return values;
@@ -120,8 +127,14 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValu
       if (fresh) cases.push_back({name, &run, {}, {}, {}});
       CaseValues& mine = cases[found->second];
       if (mine.trouble.empty()) mine.trouble = trouble_of(run);
-      for (const std::string& warning : run.warnings) {
-        if (std::find(mine.warnings.begin(), mine.warnings.end(), warning) == mine.warnings.end()) mine.warnings.push_back(warning);
+      if (mine.trouble.empty() && run.devices.size() != mine.run->devices.size())
+        mine.trouble =
+            fmt::format("measured on {} devices in one round and on {} in another", devices_text(*mine.run), devices_text(run));
+      for (const auto& more : {run.warnings, fault_notes(run)}) {
+        for (const std::string& warning : more) {
+          if (std::find(mine.warnings.begin(), mine.warnings.end(), warning) == mine.warnings.end())
+            mine.warnings.push_back(warning);
+        }
       }
       if (!trouble_of(run).empty()) continue;
       for (const Compared metric : kAllCompared) {

@@ -41,7 +41,7 @@ struct CaseValues {
   const RunRecord* run = nullptr;  // the first of this name
   std::string trouble;             // why it has no values: "failed: ..."; empty when it has
   std::array<std::vector<double>, kAllCompared.size()> values;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  // and what is to be known of its faults
 };
 
 // One report: each case with the values of its samples. Several are rounds: each case has one value per report, in their order; NaN

@@ -1,4 +1,4 @@
-// A table in one or two plain sentences: what won, by how much, and what holds it back.
+// A table in a few plain sentences: what won, by how much, what holds it back, and what went wrong.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lib/base/quantity.hpp"
+#include "lib/report/fault_words.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/report/text_table.hpp"
@@ -31,7 +32,7 @@ const PerDevice* only_worker(const RunRecord& run) {
 std::string on_devices(const RunRecord& run) {
   const std::size_t n = run.devices.size();
   if (n > 1 && only_worker(run)) return fmt::format("1 of {} devices", n);
-  return fmt::format("{} device{}", n, n == 1 ? "" : "s");
+  return fmt::format("{} device{}", devices_text(run), asked_for(run) == 1 ? "" : "s");
 }
 
 // The device that is fastest alone, if every device's time alone is known.
@@ -75,6 +76,7 @@ std::string held_back(const RunRecord& run) {
       {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
       {"free_launches", "launch gaps; without them it would take", &Bottleneck::free_launches},
       {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
+  if (run.bottleneck.name == "unknown") return " What holds it back is not known, as time stamps of its commands cannot be right.";
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
     if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
@@ -84,18 +86,30 @@ std::string held_back(const RunRecord& run) {
   return " Nothing but the work itself holds it back: no what-if would save 1 %.";
 }
 
+// " dynamic: device 0:1 failed in the 3rd sample (...)." for each of the first few faults.
+std::string faults_of(const RunGroup& group) {
+  constexpr std::size_t kTold = 4;
+  std::string words;
+  std::size_t faults = 0;
+  for (std::size_t k = 0; k < group.runs.size(); ++k)
+    for (const Fault& fault : group.runs[k]->faults)
+      if (faults++ < kTold) words += fmt::format(" {}: {}", group.labels[k], fault_sentence(fault, group.runs[k]));
+  if (faults > kTold) words += fmt::format(" {} more in the table of faults.", faults - kTold);
+  return words;
+}
+
 std::string words_for(const RunGroup& group) {
   if (!group.best) {
     const RunRecord& first = *group.runs.front();
-    return fmt::format("{}: no run was ok; the first is {}{}.", group.title, to_string(first.status),
-                       first.reason ? ": " + *first.reason : "");
+    return fmt::format("{}: no run was ok; the first is {}{}.{}", group.title, to_string(first.status),
+                       first.reason ? ": " + *first.reason : "", faults_of(group));
   }
   const RunRecord& best = *group.best;
   const std::size_t at = static_cast<std::size_t>(std::find(group.runs.begin(), group.runs.end(), group.best) - group.runs.begin());
   const auto ok = std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* r) { return r->status == Status::ok; });
-  return fmt::format("{}: {} on {} {} {}{}{}.{}", group.title, group.labels[at], on_devices(best),
+  return fmt::format("{}: {} on {} {} {}{}{}.{}{}", group.title, group.labels[at], on_devices(best),
                      ok > 1 ? "is fastest with" : "takes", format_duration(best.time.median), against_single(best),
-                     against_equal(group), best.timeline.commands.empty() ? "" : held_back(best));
+                     against_equal(group), best.timeline.commands.empty() ? "" : held_back(best), faults_of(group));
 }
 
 }  // namespace
@@ -122,6 +136,7 @@ std::string wrapped_prose(const std::string& text, const TableStyle& style, std:
 std::string closing_words(const Report& report) {
   std::string out;
   for (const RunGroup& group : group_runs(report)) out += printable(words_for(group)) + '\n';
+  for (const Fault& fault : report.faults) out += printable(fault_sentence(fault, nullptr)) + '\n';
   return out;
 }
 

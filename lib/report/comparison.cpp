@@ -8,6 +8,7 @@
 #include <map>
 
 #include "lib/report/case_name.hpp"
+#include "lib/report/fault_words.hpp"
 #include "lib/report/run_groups.hpp"
 
 namespace mgpu {
@@ -87,6 +88,10 @@ void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> f
     } else if (!c.trouble.empty() || !other->second->trouble.empty()) {
       const bool lost = c.trouble.empty();
       out.uncompared.push_back({c.name, lost ? "NEW: " + other->second->trouble : "BASE: " + c.trouble, lost});
+    } else if (const RunRecord& a = *c.run, &b = *other->second->run; a.devices.size() != b.devices.size()) {
+      const bool lost = b.devices.size() < a.devices.size();
+      out.uncompared.push_back(
+          {c.name, fmt::format("{}: measured on {} devices", lost ? "NEW" : "BASE", devices_text(lost ? b : a)), lost});
     } else {
       for (const Compared metric : out.options.metrics)
         if (has_metric(c, *other->second, metric)) out.rows.push_back(make_row(c, *other->second, metric, out));

@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/report/case_name.hpp"
+#include "lib/report/fault_words.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_text.hpp"
 
@@ -45,7 +46,7 @@ Json google_context(const Report& report) {
 
 // Keys in the order of Google Benchmark's own writer. The name ends in /real_time, by which Conbench knows which time counts.
 Json google_entry(const RunRecord& run, std::size_t family, std::size_t repetitions, std::size_t repetition, double ns) {
-  const std::string name = case_name(run) + "/real_time";
+  const std::string name = series_name(run) + "/real_time";
   Json j = {{"name", name},
             {"family_index", family},
             {"per_family_instance_index", 0},
@@ -68,7 +69,8 @@ void add_counters(const RunRecord& run, Json& entry) {
     const std::optional<double> value = run.metrics.*field.member;
     if (value && std::isfinite(*value)) entry[field.name] = *value;
   }
-  entry["label"] = fmt::format("{} on {} devices", strategy_label(run), run.devices.size());
+  entry["label"] = fmt::format("{} on {} devices", strategy_label(run), devices_text(run));
+  for (const std::string& note : fault_notes(run)) entry["label"] = entry["label"].get<std::string>() + "; " + note;
 }
 
 double median_ns(const RunRecord& run) { return static_cast<double>(run.time.median.count()); }
@@ -128,7 +130,7 @@ std::string export_googlecpp(const Report& report, bool samples) {
 std::string export_bmf(const Report& report) {
   Json out = Json::object();
   each_ok(report, [&](const RunRecord& run) {
-    Json& mine = out[case_name(run)];
+    Json& mine = out[series_name(run)];
     for (const Measure& m : measures(run)) {
       mine[m.slug] = {{"value", m.value}};
       if (m.bounds) mine[m.slug].update(Json{{"lower_value", m.bounds->first}, {"upper_value", m.bounds->second}});
@@ -142,9 +144,11 @@ std::string export_gha(const Report& report, bool bigger) {
   each_ok(report, [&](const RunRecord& run) {
     for (const Measure& m : measures(run)) {
       if (m.bigger_is_better != bigger) continue;
-      Json entry = {{"name", case_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}};
+      Json entry = {{"name", series_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}};
       if (m.bounds) entry["range"] = fmt::format("{:.6g} to {:.6g}", m.bounds->first, m.bounds->second);
-      entry["extra"] = fmt::format("samples: {}\nverified: {}", run.time.n, to_string(run.verify.status));
+      std::string extra = fmt::format("samples: {}\nverified: {}", run.time.n, to_string(run.verify.status));
+      for (const std::string& note : fault_notes(run)) extra += '\n' + note;
+      entry["extra"] = std::move(extra);
       out.push_back(std::move(entry));
     }
   });

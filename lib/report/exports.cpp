@@ -11,6 +11,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
 #include "lib/report/export_json.hpp"
+#include "lib/report/fault_words.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/text_table.hpp"
@@ -38,7 +39,7 @@ std::string export_csv(const Report& report) {
       "low_ns,"
       "time_ci95_high_ns,rate,rate_unit";
   for (const json_names::MetricField& field : json_names::kMetricFields) out += std::string(",") + field.name;
-  out += ",bottleneck,verified\r\n";
+  out += ",bottleneck,verified,devices_asked,faults,disturbed\r\n";
   for (const RunRecord& run : report.runs) {
     if (run.status != Status::ok) continue;
     const Summary& t = run.time;
@@ -50,7 +51,8 @@ std::string export_csv(const Report& report) {
       const std::optional<double> value = run.metrics.*field.member;
       out += value && std::isfinite(*value) ? fmt::format(",{}", *value) : ",";
     }
-    out += fmt::format(",{},{}\r\n", quoted(run.bottleneck.name), to_string(run.verify.status));
+    out += fmt::format(",{},{},{},{},{}\r\n", quoted(run.bottleneck.name), to_string(run.verify.status), asked_for(run),
+                       run.faults.size(), run.disturbed.size());
   }
   return out;
 }
@@ -70,17 +72,19 @@ std::string export_markdown(const Report& report) {
   for (const RunGroup& group : group_runs(report)) {
     out += fmt::format("{}**{}**\n\n", out.empty() ? "" : "\n", cell(group.title));
     out +=
-        "| strategy | devices | time | rate | speed-up | efficiency (%) | balance (%) | bottleneck | verified |\n"
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n";
+        "| strategy | devices | asked | time | rate | speed-up | efficiency (%) | balance (%) | bottleneck | verified | faults | "
+        "disturbed "
+        "|\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: |\n";
     for (std::size_t k = 0; k < group.runs.size(); ++k) {
       const RunRecord& run = *group.runs[k];
       if (run.status != Status::ok) continue;
       const std::string label = cell(group.labels[k]);
-      out += fmt::format("| {} | {} | {} | {}{} | {} | {} | {} | {} | {} |\n", &run == group.best ? "**" + label + "**" : label,
-                         run.devices.size(), format_duration(run.time.median), run.rate > 0 ? format_si(run.rate) : "-",
+      out += fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} | {} |\n",
+                         &run == group.best ? "**" + label + "**" : label, run.devices.size(), asked_for(run),
+                         format_duration(run.time.median), run.rate > 0 ? format_si(run.rate) : "-",
                          run.rate > 0 ? cell(run.rate_unit) : "", share(run.metrics.speedup, 1, 2),
                          share(run.metrics.efficiency, 100, 1), share(run.metrics.balance, 100, 1), cell(run.bottleneck.name),
-                         to_string(run.verify.status));
+                         to_string(run.verify.status), run.faults.size(), run.disturbed.size());
     }
   }
   return out;
@@ -109,31 +113,37 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
   std::size_t failures = 0, skipped = 0, tests = report.runs.size();
   const auto failed = [&](const std::string& what) {
     ++failures;
-    return fmt::format("><failure message=\"{}\"/></testcase>\n", xml(what));
+    return fmt::format("<failure message=\"{}\"/>", xml(what));
   };
+  // What was survived is no failure: readers show it with the test that passed.
+  const auto told = [](const std::string& lines) { return lines.empty() ? "" : fmt::format("<system-out>{}</system-out>", lines); };
   for (std::size_t k = 0; k < report.runs.size(); ++k) {
     const RunRecord& run = report.runs[k];
     cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\" time=\"{:.9f}\"", xml(run.suite),
-                         xml(case_name(run)), seconds(run.time.median));
-    std::string why;
+                         xml(case_name(run)), run.status == Status::ok ? seconds(run.time.median) : 0);
+    std::string why, what, lines;
     for (const Miss& miss : missed)
       if (miss.run == k) why += (why.empty() ? "" : "; ") + miss.what;
-    if (run.status == Status::failed)
-      cases += failed(run.reason.value_or("failed"));
-    else if (!why.empty())
-      cases += failed(why);
-    else if (run.status == Status::ok)
-      cases += "/>\n";
-    else {
+    for (const Fault& fault : run.faults) lines += xml(fault_sentence(fault, &run)) + '\n';
+    if (run.status == Status::failed) {
+      what = failed(run.reason.value_or("failed"));
+    } else if (!why.empty()) {
+      what = failed(why);
+    } else if (run.status != Status::ok) {
       ++skipped;
-      cases += fmt::format("><skipped message=\"{}: {}\"/></testcase>\n", to_string(run.status), xml(run.reason.value_or("")));
+      what = fmt::format("<skipped message=\"{}: {}\"/>", to_string(run.status), xml(run.reason.value_or("")));
     }
+    what += told(lines);
+    cases += what.empty() ? "/>\n" : '>' + what + "</testcase>\n";
   }
   for (const Miss& miss : missed) {
     if (miss.run) continue;
     ++tests;
-    cases += "    <testcase classname=\"mgpu-bench\" name=\"required\" time=\"0\"" + failed(miss.what);
+    cases += "    <testcase classname=\"mgpu-bench\" name=\"required\" time=\"0\">" + failed(miss.what) + "</testcase>\n";
   }
+  std::string lost;
+  for (const Fault& fault : report.faults) lost += xml(fault_sentence(fault, nullptr)) + '\n';
+  if (!lost.empty()) cases += "    " + told(lost) + '\n';
   const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"", tests, failures, skipped);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite name=\"mgpu-bench\" {0}>\n{1}"

@@ -17,7 +17,10 @@ namespace mgpu {
 // Format: every measure of a case with its bounds gha-bigger         github-action-benchmark, customBiggerIsBetter: speed-up,
 // efficiency, rate gha-smaller        likewise customSmallerIsBetter: time, imbalance csv                one line a case, RFC 4180
 // markdown           one table a problem
-// junit              a test case for each case; `missed` requirements are failures
+// junit              a test case for each case; `missed` requirements, and faults under --strict, are failures; other faults are
+// said
+//
+// A case measured on fewer devices than asked for is a series of its own to the first five.
 std::span<const std::string_view> export_kinds();
 
 // Throws Error(internal) for a kind that export_kinds() does not have.

@@ -1,4 +1,4 @@
-// The words of the records, as the result file and the tables write them.
+// The words of the records, as the result file and the tables write them, and what is left of one without figures.
 #include "lib/report/record.hpp"
 
 namespace mgpu {
@@ -27,6 +27,23 @@ const char* to_string(VerifyStatus status) {
       return "off";
   }
   return "";
+}
+
+RunRecord without_figures(const RunRecord& run) {
+  RunRecord bare = run;
+  bare.samples.clear();
+  bare.sample_index = 0;
+  bare.time = {};
+  bare.rate = 0;
+  bare.merge = {};
+  bare.plan.decision = {};
+  bare.per_device.clear();
+  bare.metrics = {};
+  bare.bottleneck = {};
+  bare.timeline = {};
+  bare.telemetry.clear();
+  bare.telemetry_points.clear();
+  return bare;
 }
 
 }  // namespace mgpu

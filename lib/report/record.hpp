@@ -47,12 +47,12 @@ struct PerDevice {
   std::string device;  // its id
   std::optional<Nanos> alone, predicted;
   double share = 0;        // items / all items
-  double utilisation = 0;  // compute / T
+  double utilisation = 0;  // compute / T; means nothing where the parts are unknown
   Bytes bytes_resident = 0;
   std::optional<std::string> way;  // to compute, where the suite has several: kernel, tile
   DeviceParts parts;
-  std::vector<Nanos> alone_samples;  // what `alone` is the median of; sample k of all cases is of one round
-  std::vector<Nanos> busy_samples;   // union of its commands, in each sample of the case
+  std::vector<Nanos> alone_samples;                // what `alone` is the median of; sample k of all cases is of one round
+  std::vector<std::optional<Nanos>> busy_samples;  // union of its commands, in each sample of the case, where that is known
 };
 
 struct SetupTimes {
@@ -113,9 +113,10 @@ struct Fault {
 struct DisturbedSample {
   Nanos time{};  // including the recovery
   VerifyStatus verify = VerifyStatus::off;
-  std::string reason;                // why it has no result, if it has none
-  Timeline timeline;                 // empty where the sample failed
-  std::vector<std::string> devices;  // that the timeline's indices mean; empty: RunRecord::devices
+  std::string reason;                           // why it has no result, if it has none
+  Timeline timeline;                            // empty where the sample failed
+  std::vector<std::string> devices;             // that the timeline's indices mean; empty: RunRecord::devices
+  std::optional<std::size_t> samples_before{};  // how many of RunRecord::samples were taken before it; none: not known
 };
 
 struct RunRecord {
@@ -152,6 +153,10 @@ struct RunRecord {
 
 // How many devices the case was asked for: more than it has when some were lost before it was measured.
 inline std::size_t asked_for(const RunRecord& run) { return std::max(run.devices_asked, run.devices.size()); }
+
+// The record of a case that is not ok, as it may be written and shown: without samples and everything made of them. A case that
+// failed, or was given up after a few samples, must not pass for one that was measured.
+RunRecord without_figures(const RunRecord& run);
 
 struct WatchedRecord {             // whose clocks, power, load, ... were read, by what
   std::string of, source, reason;  // source empty: nothing could be read, reason says why

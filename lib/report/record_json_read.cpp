@@ -129,10 +129,14 @@ PerDevice read_per_device(const JsonReader& j) {
   p.parts.slices = j.at("slices").integer<std::uint32_t>();
   p.parts.bytes_in = j.at("bytes_in").integer<Bytes>();
   p.parts.bytes_out = j.at("bytes_out").integer<Bytes>();
-  for (const PartField& f : kPartFields) p.parts.*f.member = j.at(f.name).nanos();
+  if (j.has("parts_reason"))
+    p.parts.unknown = j.at("parts_reason").string();
+  else
+    for (const PartField& f : kPartFields) p.parts.*f.member = j.at(f.name).nanos();
   if (j.has("alone_samples_ns"))
     p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were kept have none
-  if (j.has("busy_samples_ns")) p.busy_samples = read_times(j.at("busy_samples_ns"));
+  if (j.has("busy_samples_ns"))
+    j.at("busy_samples_ns").elements([&](const JsonReader& e) { p.busy_samples.push_back(e.optional(read_nanos)); });
   return p;
 }
 
@@ -207,6 +211,7 @@ DisturbedSample read_disturbed(const JsonReader& j) {
   sample.verify = read_word(j.at("verify"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   sample.reason = j.at("reason").optional(read_string).value_or("");
   sample.devices = j.at("devices").strings();
+  sample.samples_before = j.at("samples_before").optional([](const JsonReader& v) { return v.integer<std::size_t>(); });
   if (!j.at("timeline").is_null()) sample.timeline = read_timeline(j.at("timeline"));
   if (sample.timeline.devices > sample.devices.size())
     j.at("timeline").at("devices").fail("more than the sample's own list of devices");

@@ -89,17 +89,20 @@ Json summary(const Summary& s) {
           {"ci95", Json::array({ns(s.ci95_low), ns(s.ci95_high)})}};
 }
 
-Json times(const std::vector<Nanos>& all) {
+template <typename Time>
+Json times(const std::vector<Time>& all) {
   Json j = Json::array();
-  for (const Nanos t : all) j.push_back(ns(t));
+  for (const Time& t : all) j.push_back(ns(t));
   return j;
 }
 
 Json per_device(const PerDevice& p) {
   Json j = {{"device", p.device},       {"alone_ns", ns(p.alone)},        {"items", p.parts.items}, {"share", number_json(p.share)},
             {"slices", p.parts.slices}, {"predicted_ns", ns(p.predicted)}};
-  for (const PartField& f : kPartFields) j[f.name] = ns(p.parts.*f.member);
-  j["utilisation"] = number_json(p.utilisation);
+  const bool known = p.parts.unknown.empty();
+  for (const PartField& f : kPartFields) j[f.name] = known ? ns(p.parts.*f.member) : Json(nullptr);
+  if (!known) j["parts_reason"] = p.parts.unknown;
+  j["utilisation"] = known ? number_json(p.utilisation) : Json(nullptr);
   j["bytes_in"] = p.parts.bytes_in;
   j["bytes_out"] = p.parts.bytes_out;
   j["bytes_resident"] = p.bytes_resident;
@@ -113,12 +116,13 @@ Json timeline(const Timeline& t) {
   Json commands = Json::array(), spans = Json::array(), slices = Json::array();
   for (const Command& c : t.commands)
     commands.push_back(Json::array(
-        {c.device.value, to_string(c.kind), c.slice, c.label, c.bytes, ns(c.queued), ns(c.submitted), ns(c.started), ns(c.ended)}));
+        {c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes, ns(c.queued), ns(c.submitted), ns(c.started), ns(c.ended)}));
   for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
   for (const SliceRecord& s : t.slices)
     slices.push_back(Json::array({s.device.value, s.slice, s.begin, s.end, ns(s.enqueued), ns(s.finished)}));
   return {{"devices", t.devices},
           {"makespan_ns", ns(t.makespan)},
+          {"uncertainty_ns", times(t.uncertainty)},
           {"merge",
            {{"begin_ns", ns(t.merge_begin)},
             {"end_ns", ns(t.merge_end)},
@@ -157,6 +161,7 @@ Json disturbed(const std::vector<DisturbedSample>& samples, const std::vector<st
                  {"verify", to_string(s.verify)},
                  {"reason", s.reason.empty() ? Json(nullptr) : Json(s.reason)},
                  {"devices", s.devices.empty() ? devices : s.devices},
+                 {"samples_before", s.samples_before ? Json(*s.samples_before) : Json(nullptr)},
                  {"timeline", s.timeline.devices > 0 ? timeline(s.timeline) : Json(nullptr)}});
   }
   return j;
@@ -254,7 +259,7 @@ nlohmann::ordered_json to_json(const Report& report) {
   put_telemetry(report.telemetry, j);
   j["faults"] = faults(report.faults);
   j["runs"] = Json::array();
-  for (const RunRecord& r : report.runs) j["runs"].push_back(run_json(r));
+  for (const RunRecord& r : report.runs) j["runs"].push_back(run_json(r.status == Status::ok ? r : without_figures(r)));
   return j;
 }
 

@@ -21,7 +21,7 @@ namespace mgpu {
 namespace {
 
 std::string known_metrics() {
-  std::string names = "time, rate";
+  std::string names = "time, rate, faults, disturbed";
   for (const json_names::MetricField& field : json_names::kMetricFields) names += std::string(", ") + field.name;
   return names;
 }
@@ -59,7 +59,7 @@ Requirement parse_one(std::string_view from, std::string_view text) {
     r.metric = r.metric.substr(colon + 1);
     if (!known_scope(r.scope)) refuse(from, text, "before the colon best, or a strategy of mgpu-bench list strategies");
   }
-  const bool known = r.metric == "time" || r.metric == "rate" ||
+  const bool known = r.metric == "time" || r.metric == "rate" || r.metric == "faults" || r.metric == "disturbed" ||
                      std::any_of(json_names::kMetricFields.begin(), json_names::kMetricFields.end(),
                                  [&](const auto& field) { return r.metric == field.name; });
   if (!known) refuse(from, text, "the metrics " + known_metrics());
@@ -69,6 +69,8 @@ Requirement parse_one(std::string_view from, std::string_view text) {
 
 std::optional<double> figure(const RunRecord& run, const std::string& metric) {
   if (metric == "time") return static_cast<double>(run.time.median.count());
+  if (metric == "faults") return static_cast<double>(run.faults.size());
+  if (metric == "disturbed") return static_cast<double>(run.disturbed.size());
   if (metric == "rate") return run.rate > 0 ? std::optional(run.rate) : std::nullopt;
   for (const json_names::MetricField& field : json_names::kMetricFields)
     if (metric == field.name) return run.metrics.*field.member;
@@ -117,6 +119,9 @@ std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& r
   std::vector<Miss> all;
   for (const Requirement& r : requirements) {
     const std::vector<const RunRecord*> runs = in_scope(report, r.scope);
+    const auto lost = static_cast<double>(report.faults.size());
+    if (r.metric == "faults" && r.scope.empty() && lost > 0 && !holds(lost, r))
+      all.push_back({std::nullopt, fmt::format("faults of no case are {}, required is {}", lost, r.text)});
     if (runs.empty()) all.push_back({std::nullopt, fmt::format("no case was measured that {} is about", r.text)});
     for (const RunRecord* run : runs) {
       const std::optional<double> value = figure(*run, r.metric);

@@ -19,7 +19,8 @@ struct Requirement {
 };
 
 // One or several with commas between: [best:|STRATEGY:]METRIC RELATION NUMBER. METRIC is time (the bound is a duration, 2ms), rate,
-// or one of `list metrics`; RELATION is >=, <=, > or <. `from` names the option. Throws Error(usage) that says what is accepted.
+// faults or disturbed (how many devices failed in a case, and samples with them), or one of `list metrics`; RELATION is >=, <=, >
+// or <. `from` names the option. Throws Error(usage) that says what is accepted.
 std::vector<Requirement> parse_requirements(std::string_view from, std::string_view text);
 
 struct Miss {

@@ -185,7 +185,10 @@ void correct(Scenario& scenario, const RunRecord& run) {
   sample.devices.resize(count);
   sample.merge = run.merge;
   sample.makespan = run.timeline.makespan;
-  for (std::size_t i = 0; i < count; ++i) sample.devices[i].finish = run.per_device[i].parts.finish;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!run.per_device[i].parts.unknown.empty()) return;
+    sample.devices[i].finish = run.per_device[i].parts.finish;
+  }
   std::vector<SliceRecord> slices = run.timeline.slices;
   std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a.slice < b.slice; });
   std::vector<Nanos> finished(count);  // of each device's slices so far, the last

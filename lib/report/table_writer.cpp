@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/report/fault_words.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
 #include "lib/report/text_table.hpp"
@@ -47,12 +48,15 @@ std::string largest_residue(const RunRecord& run) {
   const auto makespan = static_cast<double>(run.timeline.makespan.count());
   if (run.per_device.empty() || makespan <= 0) return "-";
   double worst = 0;
+  for (const PerDevice& p : run.per_device)
+    if (!p.parts.unknown.empty()) return "?";
   for (const PerDevice& p : run.per_device) worst = std::max(worst, std::abs(static_cast<double>(p.parts.residue.count())));
   return fmt::format("{:.1f}", worst / makespan * 100);
 }
 
 std::string short_bottleneck(const std::string& name) {
   if (name == "perfect_balance") return "balance";
+  if (name == "unknown") return "?";
   return name.starts_with("free_") ? name.substr(5) : name;
 }
 
@@ -74,10 +78,12 @@ std::vector<TextColumn> run_columns(const GroupScales& scales) {
           {"verified", "", false, 75, false}};
 }
 
-// What is wrong with a row: what the record says, and samples too few for compare to test. Those of a virtual clock are all alike.
+// What is wrong with a row: what the record says, faults, times that are not known, and samples too few for compare to test. Those
+// of a virtual clock are all alike.
 std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
   constexpr std::size_t kFewSamples = 5;
   std::vector<std::string> warnings = run.warnings;
+  for (std::string& note : fault_notes(run)) warnings.push_back(std::move(note));
   if (!simulated && run.status == Status::ok && run.samples.size() < kFewSamples)
     warnings.push_back(fmt::format("{} sample{} only", run.samples.size(), run.samples.size() == 1 ? "" : "s"));
   return warnings;
@@ -86,7 +92,7 @@ std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
 // `mark`: "*" for the best, "!" for one with warnings.
 TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark, const GroupScales& scales,
                 std::size_t spread_width) {
-  const std::string devices = std::to_string(run.devices.size());
+  const std::string devices = devices_text(run);
   if (run.status != Status::ok) {
     const std::string why = run.reason.value_or("");
     return {{mark, label, devices, std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why)}, kNotOk};
@@ -155,6 +161,7 @@ std::string run_tables(const Report& report, const TableStyle& style) {
   std::string out;
   const bool simulated = report.environment.contains("simulated");
   for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style);
+  if (const std::string faults = fault_table(report, style); !faults.empty()) out += (out.empty() ? "" : "\n") + faults;
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;

@@ -11,9 +11,9 @@
 namespace mgpu {
 
 struct TableStyle {
-  unsigned width = 100;   // columns available
-  bool color = false;     // nothing is said by colour alone
-  bool wraps = false;     // prose is broken at the width: a person reads it, not a program
+  unsigned width = 100;  // columns available
+  bool color = false;    // nothing is said by colour alone
+  bool wraps = false;    // prose is broken at the width: a person reads it, not a program
 };
 
 // `measured`: by device; columns for it appear when something is known of one of them.
@@ -30,11 +30,12 @@ struct CalibrationRow {
 std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style);
 
 // One table per suite, parameters, mode; one row per strategy and device set: time with its spread, rate, speed-up, efficiency,
-// balance, bottleneck, verification. The best row is marked with '*'. Below them, devices that were measured under a handicap.
+// balance, bottleneck, verification. The best row is marked with '*', one that something is wrong with '!'. Below them what became
+// of devices that failed, and devices that were measured under a handicap.
 std::string run_tables(const Report& report, const TableStyle& style);
 // Lines longer than the width broken between words, what follows `indent` columns in. Unchanged unless the style wraps.
 std::string wrapped_prose(const std::string& text, const TableStyle& style, std::size_t indent);
-// One closing paragraph per table: what won, by how much, what holds it back.
+// One closing paragraph per table: what won, by how much, what holds it back, what was lost and what that cost.
 std::string closing_words(const Report& report);
 
 }  // namespace mgpu

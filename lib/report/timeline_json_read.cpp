@@ -1,5 +1,5 @@
-// JSON -> Timeline: tables of rows, the columns in the order the writer gives them; further columns of newer files are skipped. A file
-// whose columns are others is refused, so that no number is taken for another.
+// JSON -> Timeline: tables of rows, the columns in the order the writer gives them; further columns of newer files are skipped. A
+// file whose columns are others is refused, so that no number is taken for another.
 #include <algorithm>
 #include <array>
 
@@ -70,6 +70,11 @@ Timeline read_timeline(const JsonReader& json) {
   Timeline t;
   t.devices = json.at("devices").integer<std::uint32_t>();
   t.makespan = json.at("makespan_ns").nanos();
+  if (json.has("uncertainty_ns")) {
+    const JsonReader uncertainty = json.at("uncertainty_ns");
+    uncertainty.elements([&](const JsonReader& e) { t.uncertainty.push_back(e.nanos()); });
+    if (!t.uncertainty.empty() && t.uncertainty.size() != t.devices) uncertainty.fail("not one for each device");
+  }
   const JsonReader merge = json.at("merge");
   t.merge_begin = merge.at("begin_ns").nanos();
   t.merge_end = merge.at("end_ns").nanos();
@@ -80,7 +85,7 @@ Timeline read_timeline(const JsonReader& json) {
     c.device = row.device(t.devices);
     c.kind = row.word({CommandKind::upload, CommandKind::compute, CommandKind::download});
     c.slice = row.integer<std::int32_t>();
-    c.label = row.string();
+    c.label = Name(row.string());
     c.bytes = row.integer<Bytes>();
     c.queued = row.nanos();
     c.submitted = row.nanos();

@@ -80,6 +80,7 @@ class Checker {
     if (!ts) return;
     if (kind == 'X') complete(e, *tid, *ts);
     if (kind == 'C') counter(e, *pid);
+    if (kind == 'i') instant(e);
     if (kind == 's' || kind == 'f') flow(e, kind, name, {*tid, *ts, index_});
   }
 
@@ -131,6 +132,12 @@ class Checker {
       const auto [known, fresh] = process_of_series_.emplace(series, pid);
       if (!fresh && known->second != pid) breach("series \"" + series + "\" belongs to another pid already");
     }
+  }
+
+  // Without a scope it is the thread's; another letter is counted as an error and the event is dropped.
+  void instant(const TraceJson& e) {
+    const auto scope = e.find("s");
+    if (scope != e.end() && *scope != "t" && *scope != "p" && *scope != "g") breach("an instant's s is none of t p g");
   }
 
   void flow(const TraceJson& e, char kind, const std::string& name, const FlowEnd& end) {

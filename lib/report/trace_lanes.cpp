@@ -8,6 +8,9 @@
 #include <numeric>
 #include <queue>
 
+#include "lib/report/case_name.hpp"
+#include "lib/report/fault_words.hpp"
+
 namespace mgpu {
 
 namespace {
@@ -26,7 +29,7 @@ std::string process_name(const DeviceRecord& record) {
   return upper(to_string(d.type)) + ' ' + std::to_string(record.rank) + ": " + d.name + ' ' + d.pci.value_or(d.id) + handicap;
 }
 
-// Lanes of the events of each (device, thread) of one run.
+// Lanes of the events of each (device, thread) of one sample.
 template <typename Event, typename Thread, typename Times>
 std::vector<std::uint32_t> lanes_of(const std::vector<Event>& events, const std::vector<std::size_t>& device_of,
                                     std::vector<TraceDevice>& devices, Thread thread, Times times) {
@@ -47,6 +50,48 @@ std::vector<std::uint32_t> lanes_of(const std::vector<Event>& events, const std:
     }
   }
   return lanes;
+}
+
+// A file put together by hand may name devices that its list lacks.
+void add_processes(const Report& report, TraceLayout& layout) {
+  const auto add = [&](const std::string& id, const std::string& name) {
+    if (!layout.by_id.emplace(id, layout.devices.size()).second) return;
+    TraceDevice& device = layout.devices.emplace_back();
+    device.id = id;
+    device.name = name;
+  };
+  for (const DeviceRecord& d : report.devices) add(d.device.id, process_name(d));
+  for (const Fault& fault : report.faults) add(fault.device, "device " + fault.device);
+  for (const RunRecord& run : report.runs) {
+    for (const std::string& id : run.devices) add(id, "device " + id);
+    for (const Fault& fault : run.faults) add(fault.device, "device " + fault.device);
+  }
+}
+
+// One process for all devices of a disturbed sample, named for the case and the fault.
+void add_disturbed_process(const RunRecord& run, std::size_t k, TraceLayout& layout, TracedSample& sample) {
+  std::string what;
+  for (const Fault& fault : run.faults)
+    if (fault.sample == k) what += (what.empty() ? "" : ", ") + what_happened(fault);
+  const std::vector<std::string>& ids = run.disturbed[k].devices.empty() ? run.devices : run.disturbed[k].devices;
+  for (const std::string& id : ids) {
+    sample.device_of.push_back(layout.devices.size());
+    TraceDevice& device = layout.devices.emplace_back();
+    device.id = id;
+    device.name = traced_name(run) + ": " + (what.empty() ? "disturbed" : what);
+    device.prefix = id + ' ';
+    device.shares = sample.device_of.size() > 1;
+  }
+}
+
+void add_lanes(const Timeline& t, TraceLayout& layout, TracedSample& sample) {
+  sample.timeline = &t;
+  sample.lanes.commands = lanes_of(
+      t.commands, sample.device_of, layout.devices, [](const Command& c) { return 1 + static_cast<std::size_t>(c.kind); },
+      [&](const Command& c) { return drawn(t, c.started, c.ended); });
+  sample.lanes.spans = lanes_of(
+      t.spans, sample.device_of, layout.devices, [](const HostSpan&) { return std::size_t{0}; },
+      [&](const HostSpan& s) { return drawn(t, s.begin, s.end); });
 }
 
 }  // namespace
@@ -71,36 +116,33 @@ std::vector<std::uint32_t> assign_lanes(const std::vector<std::pair<Nanos, Nanos
   return lanes;
 }
 
+std::string traced_name(const RunRecord& run) {
+  std::string name = run.suite;
+  for (const auto& [key, value] : run.params) name += ' ' + key + '=' + param_text(value);
+  return name + ' ' + to_string(run.mode) + ' ' + run.strategy;
+}
+
 TraceLayout lay_out_trace(const Report& report) {
   TraceLayout layout;
-  std::map<std::string, std::size_t> by_id;
-  const auto add = [&](const std::string& id, const std::string& name) {
-    TraceDevice device;
-    device.id = id;
-    device.name = name;
-    by_id.emplace(id, layout.devices.size());
-    layout.devices.push_back(std::move(device));
-  };
-  for (const DeviceRecord& d : report.devices) add(d.device.id, process_name(d));
+  add_processes(report, layout);
   for (const RunRecord& run : report.runs) {
-    std::vector<std::size_t> device_of;
-    for (const std::string& id : run.devices) {
-      if (!by_id.contains(id)) add(id, "device " + id);  // a file put together by hand may lack it
-      device_of.push_back(by_id[id]);
+    TracedSample& sample = layout.shown.emplace_back();
+    if (run.status != Status::ok) continue;
+    for (const std::string& id : run.devices) sample.device_of.push_back(layout.by_id.at(id));
+    add_lanes(run.timeline, layout, sample);
+  }
+  for (const RunRecord& run : report.runs) {
+    std::vector<TracedSample>& samples = layout.disturbed.emplace_back();
+    for (std::size_t k = 0; k < run.disturbed.size(); ++k) {
+      TracedSample& sample = samples.emplace_back();
+      if (run.disturbed[k].timeline.devices == 0) continue;
+      add_disturbed_process(run, k, layout, sample);
+      add_lanes(run.disturbed[k].timeline, layout, sample);
     }
-    RunLanes lanes;
-    lanes.commands = lanes_of(
-        run.timeline.commands, device_of, layout.devices, [](const Command& c) { return 1 + static_cast<std::size_t>(c.kind); },
-        [](const Command& c) { return drawn(c.started, c.ended); });
-    lanes.spans = lanes_of(
-        run.timeline.spans, device_of, layout.devices, [](const HostSpan&) { return std::size_t{0}; },
-        [](const HostSpan& s) { return drawn(s.begin, s.end); });
-    layout.runs.push_back(std::move(lanes));
-    layout.device_of.push_back(std::move(device_of));
   }
   std::uint32_t pid = TraceLayout::kRunPid, tid = TraceLayout::kRunTid;
   for (TraceDevice& device : layout.devices) {
-    device.pid = ++pid;
+    device.pid = device.shares ? pid : ++pid;
     for (std::size_t thread = 0; thread < kTraceThreads; ++thread) {
       device.first_tid[thread] = tid + 1;
       tid += device.lanes[thread];

@@ -1,11 +1,14 @@
 // Where each event of a report goes in a trace: which process, which thread, which lane of it. Internal to lib/report.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "lib/base/saturating.hpp"
 #include "lib/report/record.hpp"
 
 namespace mgpu {
@@ -17,35 +20,52 @@ inline constexpr std::size_t kTraceThreads = 4;
 // overlap. Lanes are in the order of `begin_end`; O(n log n). Reversed intervals count as empty.
 std::vector<std::uint32_t> assign_lanes(const std::vector<std::pair<Nanos, Nanos>>& begin_end);
 
-// How one run is laid out: a lane for each command and span.
-struct RunLanes {
+// How one sample is laid out: a lane for each command and span.
+struct SampleLanes {
   std::vector<std::uint32_t> commands, spans;  // parallel to the timeline's
 };
 
-// One process of the trace.
+// The tracks of one device: a process of the trace, or a part of one that several devices share.
 struct TraceDevice {
-  std::string id, name;
-  std::uint32_t pid = 0;
+  std::string id, name;   // of the process
+  std::string prefix;     // of its threads' names, where devices share a process: "0:1 "
+  std::uint32_t pid = 0;  // that of the device before it where they share one
+  bool shares = false;
   std::array<std::uint32_t, kTraceThreads> lanes{1, 1, 1, 1};      // how many each thread needs: at least one
   std::array<std::uint32_t, kTraceThreads> first_tid{0, 0, 0, 0};  // lanes follow one another
 };
 
-struct TraceLayout {
-  static constexpr std::uint32_t kRunPid = 1, kRunTid = 1;
-  std::vector<TraceDevice> devices;
-  std::vector<std::vector<std::size_t>> device_of;  // [run][index in the run's devices] -> devices
-  std::vector<RunLanes> runs;
+// A sample as it is drawn: whose tracks, and which lanes of them.
+struct TracedSample {
+  const Timeline* timeline = nullptr;  // null: there is none to draw
+  std::vector<std::size_t> device_of;  // index in the timeline's devices -> TraceLayout::devices
+  SampleLanes lanes;
 };
 
+struct TraceLayout {
+  static constexpr std::uint32_t kRunPid = 1, kRunTid = 1;
+  std::vector<TraceDevice> devices;          // a process each; after them those of disturbed samples, a process for each sample
+  std::map<std::string, std::size_t> by_id;  // those that have a process of their own
+  std::vector<TracedSample> shown;           // by run: none of cases that are not ok
+  std::vector<std::vector<TracedSample>> disturbed;  // by run, by disturbed sample
+};
+
+// Points into `report`.
 TraceLayout lay_out_trace(const Report& report);
 
-// Time events of a run as drawn: never before the sample began, never of negative length.
+// "merkle leaves=100000 resident dynamic"
+std::string traced_name(const RunRecord& run);
+
+// Time events of a sample as drawn: never before it began, never of negative length, and not later than the sample's length, once
+// more that and 1 ms: stamps further out are impossible, and importers take no time beyond 25 days.
 struct Drawn {
   Nanos begin{}, length{};
 };
-inline Drawn drawn(Nanos begin, Nanos end) {
-  const Nanos from = begin < Nanos{} ? Nanos{} : begin;
-  return {from, end < from ? Nanos{} : end - from};
+inline Drawn drawn(const Timeline& timeline, Nanos begin, Nanos end) {
+  const Nanos whole = std::max(timeline.makespan, Nanos{});
+  const Nanos latest = saturating_add(saturating_add(whole, whole), Nanos{1'000'000});
+  const Nanos from = std::clamp(begin, Nanos{}, latest);
+  return {from, std::clamp(end, from, latest) - from};
 }
 
 }  // namespace mgpu

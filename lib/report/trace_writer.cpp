@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "lib/report/fault_words.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/trace_lanes.hpp"
 
@@ -27,13 +28,6 @@ std::string in_quotes(std::string_view text) {
 // Microseconds with three decimals: whole nanoseconds, written exactly.
 std::string us(Nanos t) { return fmt::format("{}.{:03}", t.count() / 1000, t.count() % 1000); }
 
-std::string traced_name(const RunRecord& run) {
-  std::string name = run.suite;
-  for (const auto& [key, value] : run.params)
-    name += ' ' + key + '=' + std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
-  return name + ' ' + to_string(run.mode) + ' ' + run.strategy;
-}
-
 class TraceText {
  public:
   explicit TraceText(const Report& report) : report_(report), layout_(lay_out_trace(report)) {}
@@ -41,6 +35,7 @@ class TraceText {
   std::string write() {
     out_ = "{\"traceEvents\":[\n";
     names();
+    for (const Fault& fault : report_.faults) instant(fault, device_of(fault), Nanos{});
     for (std::size_t r = 0; r < report_.runs.size(); ++r) run(r);
     out_ += "\n],\"displayTimeUnit\":\"ns\",\"metadata\":";
     metadata();
@@ -71,11 +66,11 @@ class TraceText {
     name_process(TraceLayout::kRunPid, TraceLayout::kRunTid, "run", 0);
     name_thread(TraceLayout::kRunPid, TraceLayout::kRunTid, "cases");
     for (const TraceDevice& d : layout_.devices) {
-      name_process(d.pid, d.first_tid[0], d.name, d.pid);
+      if (!d.shares) name_process(d.pid, d.first_tid[0], d.name, d.pid);
       for (std::size_t thread = 0; thread < kTraceThreads; ++thread)
         for (std::uint32_t lane = 0; lane < d.lanes[thread]; ++lane)
           name_thread(d.pid, d.first_tid[thread] + lane,
-                      lane == 0 ? std::string(threads[thread]) : fmt::format("{} ({})", threads[thread], lane + 1));
+                      d.prefix + (lane == 0 ? std::string(threads[thread]) : fmt::format("{} ({})", threads[thread], lane + 1)));
     }
   }
 
@@ -87,50 +82,104 @@ class TraceText {
 
   void run(std::size_t r) {
     const RunRecord& run = report_.runs[r];
-    const Timeline& t = run.timeline;
-    if (t.makespan <= Nanos{} && t.commands.empty()) return;  // never ran: the result file says why
-    const Drawn whole = drawn(Nanos{}, t.makespan);
-    slice(
-        TraceLayout::kRunPid, TraceLayout::kRunTid, traced_name(run), "case", whole,
-        fmt::format(R"("status":"{}","sample":{},"makespan_ns":{})", to_string(run.status), run.sample_index, t.makespan.count()));
-    if (t.merge_end > t.merge_begin) {
-      const Nanos begin = std::clamp(t.merge_begin, Nanos{}, whole.length), end = std::clamp(t.merge_end, begin, whole.length);
-      slice(TraceLayout::kRunPid, TraceLayout::kRunTid, "merge", "merge", drawn(begin, end),
-            fmt::format(R"("on":{})", in_quotes(t.merged_on ? run.devices.at(t.merged_on->value) : "host")));
+    for (const Fault& fault : run.faults)
+      if (!fault.sample) instant(fault, device_of(fault), Nanos{});
+    const TracedSample& sample = layout_.shown[r];
+    const bool ran = sample.timeline != nullptr && (sample.timeline->makespan > Nanos{} || !sample.timeline->commands.empty());
+    if (ran) {  // else the result file says why not
+      whole(sample, traced_name(run), "case",
+            fmt::format(R"("status":"{}","sample":{},"makespan_ns":{})", to_string(run.status), run.sample_index,
+                        run.timeline.makespan.count()),
+            run.devices);
+      in_flight(sample);
+      gauges(run);
+      next();
     }
-    length_ = whole.length;
-    spans(r);
-    commands(r);
-    arrows(r);
-    in_flight(r);
-    gauges(r);
-    base_ += length_ + std::max(Nanos{1000}, length_ / 20);  // the gap holds clock errors apart, too
+    for (std::size_t k = 0; k < run.disturbed.size(); ++k) disturbed(r, k);
   }
 
-  const TraceDevice& device(std::size_t r, DeviceIndex index) const {
-    return layout_.devices[layout_.device_of[r].at(index.value)];
+  // After the sample shown, in a process of its own; the faults on the device's own tracks, too.
+  void disturbed(std::size_t r, std::size_t k) {
+    const RunRecord& run = report_.runs[r];
+    const DisturbedSample& lost = run.disturbed[k];
+    const TracedSample& sample = layout_.disturbed[r][k];
+    const std::string name = traced_name(run) + ", disturbed";
+    const std::string args = fmt::format(R"("verify":"{}","reason":{},"makespan_ns":{})", to_string(lost.verify),
+                                         in_quotes(lost.reason), lost.time.count());
+    if (sample.timeline != nullptr) {
+      whole(sample, name, "disturbed", args, lost.devices.empty() ? run.devices : lost.devices);
+    } else {
+      length_ = std::max(lost.time, Nanos{});
+      slice(TraceLayout::kRunPid, TraceLayout::kRunTid, name, "disturbed", {Nanos{}, length_}, args);
+    }
+    for (const Fault& fault : run.faults) {
+      if (fault.sample != k) continue;
+      const Nanos at = std::clamp(fault.at.value_or(Nanos{}), Nanos{}, length_);
+      instant(fault, device_of(fault), at);
+      for (const std::size_t device : sample.device_of)
+        if (layout_.devices[device].id == fault.device) instant(fault, layout_.devices[device], at);
+    }
+    next();
+  }
+
+  // The sample on the run's track and on its devices'.
+  void whole(const TracedSample& sample, const std::string& name, const char* category, const std::string& args,
+             const std::vector<std::string>& devices) {
+    const Timeline& t = *sample.timeline;
+    const Drawn whole = drawn(t, Nanos{}, t.makespan);
+    slice(TraceLayout::kRunPid, TraceLayout::kRunTid, name, category, whole, args);
+    if (t.merge_end > t.merge_begin) {
+      const Nanos begin = std::clamp(t.merge_begin, Nanos{}, whole.length), end = std::clamp(t.merge_end, begin, whole.length);
+      slice(TraceLayout::kRunPid, TraceLayout::kRunTid, "merge", "merge", {begin, end - begin},
+            fmt::format(R"("on":{})", in_quotes(t.merged_on ? devices.at(t.merged_on->value) : "host")));
+    }
+    length_ = whole.length;
+    spans(sample);
+    commands(sample);
+    arrows(sample);
+  }
+
+  // The next sample begins here.
+  void next() {
+    base_ += length_ + std::max(Nanos{1000}, length_ / 20);  // the gap holds clock errors apart, too
+    length_ = {};
+  }
+
+  void instant(const Fault& fault, const TraceDevice& device, Nanos at) {
+    const auto ns = [](const std::optional<Nanos>& t) { return t ? std::to_string(t->count()) : "null"; };
+    event(
+        R"({{"ph":"i","s":"t","pid":{},"tid":{},"ts":{},"name":{},"cat":"fault","args":{{"kind":{},"phase":{},"what":{},"items_lost":{},"items_redone":{},"detection_ns":{},"recovery_ns":{}}}}})",
+        device.pid, device.first_tid[0], us(base_ + at), in_quotes(what_happened(fault)), in_quotes(fault.kind),
+        in_quotes(fault.phase), in_quotes(fault.what), fault.items_lost, fault.items_redone, ns(fault.detection),
+        ns(fault.recovery));
+  }
+
+  const TraceDevice& device_of(const Fault& fault) const { return layout_.devices[layout_.by_id.at(fault.device)]; }
+
+  const TraceDevice& device(const TracedSample& sample, DeviceIndex index) const {
+    return layout_.devices[sample.device_of.at(index.value)];
   }
 
   void reach(Drawn at) { length_ = std::max(length_, at.begin + at.length); }
 
-  void spans(std::size_t r) {
-    const Timeline& t = report_.runs[r].timeline;
+  void spans(const TracedSample& sample) {
+    const Timeline& t = *sample.timeline;
     for (std::size_t k = 0; k < t.spans.size(); ++k) {
-      const TraceDevice& d = device(r, t.spans[k].device);
-      const Drawn at = drawn(t.spans[k].begin, t.spans[k].end);
+      const TraceDevice& d = device(sample, t.spans[k].device);
+      const Drawn at = drawn(t, t.spans[k].begin, t.spans[k].end);
       const char* state = t.spans[k].state == HostState::in_flight ? "in flight" : to_string(t.spans[k].state);
-      slice(d.pid, d.first_tid[0] + layout_.runs[r].spans[k], state, "host", at, "");
+      slice(d.pid, d.first_tid[0] + sample.lanes.spans[k], state, "host", at, "");
       reach(at);
     }
   }
 
-  std::uint32_t tid_of(std::size_t r, std::size_t k) const {
-    const Command& c = report_.runs[r].timeline.commands[k];
-    return device(r, c.device).first_tid[1 + static_cast<std::size_t>(c.kind)] + layout_.runs[r].commands[k];
+  std::uint32_t tid_of(const TracedSample& sample, std::size_t k) const {
+    const Command& c = sample.timeline->commands[k];
+    return device(sample, c.device).first_tid[1 + static_cast<std::size_t>(c.kind)] + sample.lanes.commands[k];
   }
 
-  void commands(std::size_t r) {
-    const Timeline& t = report_.runs[r].timeline;
+  void commands(const TracedSample& sample) {
+    const Timeline& t = *sample.timeline;
     std::map<std::pair<std::uint32_t, std::int32_t>, Items> items;
     for (const SliceRecord& s : t.slices) items[{s.device.value, s.slice}] = s.end - s.begin;
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
@@ -139,8 +188,8 @@ class TraceText {
       const auto found = items.find({c.device.value, c.slice});
       const std::string of_slice = found == items.end() ? "" : fmt::format(R"("items":{},)", found->second);
       const std::string bytes = c.kind == CommandKind::compute ? "" : fmt::format(R"("bytes":{},)", c.bytes);
-      const Drawn at = drawn(c.started, c.ended);
-      slice(device(r, c.device).pid, tid_of(r, k), stage + (c.label.empty() ? std::string(to_string(c.kind)) : c.label),
+      const Drawn at = drawn(t, c.started, c.ended);
+      slice(device(sample, c.device).pid, tid_of(sample, k), stage + (c.label.empty() ? to_string(c.kind) : c.label.text()),
             to_string(c.kind), at,
             fmt::format(R"("slice":{},{}{}"queued_ns":{},"submitted_ns":{},"started_ns":{},"ended_ns":{})", c.slice, of_slice,
                         bytes, c.queued.count(), c.submitted.count(), c.started.count(), c.ended.count()));
@@ -150,8 +199,8 @@ class TraceText {
 
   // From the last upload of a slice to its first kernel, and from its last kernel to its first download. A command of no length
   // holds no arrow: importers find no slice open there.
-  void arrows(std::size_t r) {
-    const Timeline& t = report_.runs[r].timeline;
+  void arrows(const TracedSample& sample) {
+    const Timeline& t = *sample.timeline;
     constexpr std::size_t none = static_cast<std::size_t>(-1);
     struct Ends {
       std::array<std::size_t, 3> first{none, none, none}, last{none, none, none};
@@ -159,7 +208,7 @@ class TraceText {
     std::map<std::pair<std::uint32_t, std::int32_t>, Ends> slices;
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
-      if (drawn(c.started, c.ended).length <= Nanos{}) continue;
+      if (drawn(t, c.started, c.ended).length <= Nanos{}) continue;
       Ends& e = slices[{c.device.value, c.slice}];
       const auto stage = static_cast<std::size_t>(c.kind);
       if (e.first[stage] == none || c.started < t.commands[e.first[stage]].started) e.first[stage] = k;
@@ -167,29 +216,29 @@ class TraceText {
     }
     for (const auto& [where, e] : slices)
       for (std::size_t stage = 0; stage < 2; ++stage)
-        if (e.last[stage] != none && e.first[stage + 1] != none) arrow(r, e.last[stage], e.first[stage + 1]);
+        if (e.last[stage] != none && e.first[stage + 1] != none) arrow(sample, e.last[stage], e.first[stage + 1]);
   }
 
-  void arrow(std::size_t r, std::size_t from, std::size_t to) {
-    const Timeline& t = report_.runs[r].timeline;
-    const Drawn source = drawn(t.commands[from].started, t.commands[from].ended);
-    const Drawn target = drawn(t.commands[to].started, t.commands[to].ended);
+  void arrow(const TracedSample& sample, std::size_t from, std::size_t to) {
+    const Timeline& t = *sample.timeline;
+    const Drawn source = drawn(t, t.commands[from].started, t.commands[from].ended);
+    const Drawn target = drawn(t, t.commands[to].started, t.commands[to].ended);
     const Nanos leave = source.begin + source.length - Nanos{1};  // the last nanosecond inside it
     if (target.begin < leave) return;                             // a clock error: an arrow back in time would explain nothing
-    const std::uint32_t pid = device(r, t.commands[from].device).pid;
+    const std::uint32_t pid = device(sample, t.commands[from].device).pid;
     ++flows_;
-    event(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"name":"slice","cat":"slice","id":{}}})", pid, tid_of(r, from), us(base_ + leave),
-          flows_);
-    event(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"name":"slice","cat":"slice","id":{}}})", pid, tid_of(r, to),
+    event(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"name":"slice","cat":"slice","id":{}}})", pid, tid_of(sample, from),
+          us(base_ + leave), flows_);
+    event(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"name":"slice","cat":"slice","id":{}}})", pid, tid_of(sample, to),
           us(base_ + target.begin), flows_);
   }
 
-  void in_flight(std::size_t r) {
-    const Timeline& t = report_.runs[r].timeline;
+  void in_flight(const TracedSample& sample) {
+    const Timeline& t = *sample.timeline;
     std::map<std::pair<std::size_t, Nanos>, int> steps;  // (device, time) -> change
     for (const SliceRecord& s : t.slices) {
-      const std::size_t d = layout_.device_of[r].at(s.device.value);
-      const Drawn at = drawn(s.enqueued, s.finished);
+      const std::size_t d = sample.device_of.at(s.device.value);
+      const Drawn at = drawn(t, s.enqueued, s.finished);
       ++steps[{d, at.begin}];
       --steps[{d, at.begin + at.length}];
       steps[{d, Nanos{}}] += 0;  // a counter keeps its last value: begin every case at 0
@@ -205,17 +254,15 @@ class TraceText {
   }
 
   // A counter holds until its next value: what was read before the sample's first reading is drawn from its begin on.
-  void gauges(std::size_t r) {
-    const RunRecord& run = report_.runs[r];
+  void gauges(const RunRecord& run) {
     std::set<std::string> begun;
     for (const TelemetryPoint& point : run.telemetry_points) {
       const TraceDevice* owner = nullptr;
-      for (const TraceDevice& d : layout_.devices)
-        if (d.id == point.of) owner = &d;
+      if (const auto found = layout_.by_id.find(point.of); found != layout_.by_id.end()) owner = &layout_.devices[found->second];
       if (owner == nullptr && point.of != kHost) continue;
       const std::uint32_t pid = owner != nullptr ? owner->pid : TraceLayout::kRunPid;
       const std::uint32_t tid = owner != nullptr ? owner->first_tid[0] : TraceLayout::kRunTid;
-      const Nanos at = begun.insert(point.of).second ? Nanos{} : drawn(point.reading.at, point.reading.at).begin;
+      const Nanos at = begun.insert(point.of).second ? Nanos{} : drawn(run.timeline, point.reading.at, point.reading.at).begin;
       for (const GaugeInfo& gauge : kGaugeTable) {
         const double value = point.reading[gauge.gauge] * gauge.factor;
         if (!std::isfinite(value)) continue;
@@ -244,7 +291,7 @@ class TraceText {
   TraceLayout layout_;
   std::string out_;
   bool first_ = true;
-  Nanos base_{}, length_{};  // where the case being written begins, and how long it is
+  Nanos base_{}, length_{};  // where the sample being written begins, and how long it is
   std::uint64_t flows_ = 0;
 };
 

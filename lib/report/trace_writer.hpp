@@ -10,8 +10,9 @@
 
 namespace mgpu {
 
-// Cases follow one another on the time axis, zero-based microseconds with fractions. Clock method, offset, drift and uncertainty
-// of each device are in "metadata".
+// Cases follow one another on the time axis, zero-based microseconds with fractions: of each the sample shown, then those that a
+// fault disturbed, in a process of their own. Faults are instants on their device's worker. Clock method, offset, drift and
+// uncertainty of each device are in "metadata".
 std::string to_chrome_trace(const Report& report);
 
 // The rules importers hold traces to (the import-error counters of Perfetto that must be zero): one line per breach, empty when it

@@ -178,7 +178,8 @@ class Recorder {
     for (std::size_t n = 0; n < set.size(); ++n) run.per_device.push_back(per_device(run, cell, parts[n], set[n]));
     for (const RawSample& sample : cell.samples) {
       const std::vector<DeviceParts> then = device_parts(timeline_of(sample, cell, set));
-      for (std::size_t n = 0; n < set.size(); ++n) run.per_device[n].busy_samples.push_back(then[n].busy);
+      for (std::size_t n = 0; n < set.size(); ++n)
+        run.per_device[n].busy_samples.push_back(then[n].unknown.empty() ? std::optional(then[n].busy) : std::nullopt);
     }
     std::vector<TimeWindow> windows;
     for (const RawSample& sample : cell.samples) windows.push_back({sample.begin, sample.end});
@@ -272,6 +273,9 @@ class Recorder {
     for (auto& slice : timeline.slices) slice.device = self;
     if (timeline.merged_on) timeline.merged_on = self;
     timeline.devices = set.size();
+    std::vector<Nanos> uncertainty(set.size());
+    uncertainty[self.value] = timeline.uncertainty.front();
+    timeline.uncertainty = std::move(uncertainty);
     for (std::uint32_t i = 0; i < set.size(); ++i) {
       if (i != self.value) timeline.spans.push_back({DeviceIndex{i}, HostState::idle, Nanos{}, timeline.makespan});
     }

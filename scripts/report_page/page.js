@@ -57,7 +57,9 @@
       hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: { color: cases.map((c, k) => k ? "#56B4E9" : "#0072B2") },
       error_x: { type: "data", symmetric: false, color: "#000", array: cases.map((c) => c.interval ? (c.interval[1] - c.median) / scale : 0),
         arrayminus: cases.map((c) => c.interval ? (c.median - c.interval[0]) / scale : 0) } };
-    const words = { type: "scatter", mode: "text", y, x: reach, text: cases.map((c, k) => k ? ` ${time(c.median)}` : ` <b>best: ${time(c.median)}</b>`),
+    const went_wrong = (c) => c.faults ? `, ${c.faults} fault${c.faults === 1 ? "" : "s"}` : "";
+    const words = { type: "scatter", mode: "text", y, x: reach,
+      text: cases.map((c, k) => (k ? ` ${time(c.median)}` : ` <b>best: ${time(c.median)}</b>`) + went_wrong(c)),
       textposition: "middle right", showlegend: false, hoverinfo: "skip" };
     const dots = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => plain(c.label))), showlegend: false,
       x: cases.flatMap((c) => c.samples.map((t) => t / scale)), marker: { symbol: "line-ns-open", color: "#222", size: 7, opacity: 0.4 }, hoverinfo: "skip" };

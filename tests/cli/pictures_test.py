@@ -75,7 +75,8 @@ class Pictures(Scripts):
         stems = {f"{kind}-merkle-leaves100000-resident" for kind in ("scaling", "strategies", "timeline", "imbalance")}
         stems |= {"prediction", "roofline"}
         self.assertEqual(made, {f"{stem}.svg" for stem in stems})
-        shown = {"scaling": ("measured: device 0:0 alone, 1.00 ms", "dynamic:chunks=64"), "strategies": ("best: 810 us, efficiency 0.93",
+        shown = {"scaling": ("measured: device 0:0 alone, 1.00 ms", "dynamic:chunks=64 (2 of 3 devices)"),
+                 "strategies": ("best: 810 us, efficiency 0.93", "830 us, efficiency 0.90, 1 fault",
                  "failed: the root differs from the reference", "perfect split: 750 us"), "timeline": ("merge, 44.0 us", "75.0 %"),
                  "imbalance": ("47.9 %", "device 0:1"), "prediction": ("median error 1.0 %, 4 cases",),
                  "roofline": ("81 %, 123 M nodes/s", "dynamic:chunks=16, 2 devices")}
@@ -143,6 +144,13 @@ class Page(Scripts):
         self.holds(page, "clock 1755 to 1980 MHz, power 120 to 700 W, clocks held down: power cap")
         self.holds(page, "not looked at: there is no NVML")
         self.holds(page, "cores in use 25 to 50 %")
+        self.holds(page, "<h2>What went wrong</h2>")
+        self.holds(page, "dynamic:chunks=64 (2 of 3 devices)</b>: device 0:1 hung in sample 3 (did not answer for 0.2 ms), which was found after 200 us; "
+                   "1,250 of the 1,250 items lost with it were computed again by the others, which took 480 us; this sample is not part of the "
+                   "figures. Efficiency was 96.0 % before and is 100.0 % with the devices that were left.</li>")
+        self.holds(page, "<li>device 0:2 failed at set-up (clCreateContext: CL_DEVICE_NOT_AVAILABLE).</li>")
+        self.holds(page, '"number" data-key="2">2 of 3</td>')
+        self.holds(page, '"faults":1')
         self.assertEqual(page.count("<tr"), 1 + 7)
         self.assertEqual(re.findall(r'(?:src|href)="(.*?)"', page), ["data:,"])
 

@@ -138,6 +138,7 @@ inline void lose_second_device(RunRecord& run) {
   sample.timeline = sample_run("dynamic", 1'440'000, 640'000, 90'000).timeline;
   sample.time = sample.timeline.makespan;
   sample.verify = VerifyStatus::passed;
+  sample.samples_before = 2;
   Fault& fault = run.faults.emplace_back();
   fault.device = "0:1";
   fault.kind = "hang";

@@ -25,7 +25,7 @@ class TimelineBuilder {
     c.device = {device};
     c.kind = kind;
     c.slice = slice;
-    c.label = kind == CommandKind::compute ? "kernel" : "";
+    c.label = Name(kind == CommandKind::compute ? "kernel" : "");
     c.bytes = bytes;
     c.queued = c.submitted = c.started = Nanos{started};
     c.ended = Nanos{ended};
@@ -78,7 +78,7 @@ inline Timeline random_pipeline(std::mt19937& random) {
     const auto put = [&](CommandKind kind, std::int32_t slice, std::int64_t ready) {
       std::int64_t& q = queue[static_cast<int>(kind)];
       const std::int64_t start = std::max(q, ready) + pick(0, 5);
-      q = start + pick(0, 100);
+      q = start + pick(1, 100);  // work takes time
       b.command(d, kind, slice, start, q);
       return q;
     };

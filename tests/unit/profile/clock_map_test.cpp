@@ -129,3 +129,24 @@ TEST_CASE("a map carries stamps on both sides of its reference and near the end 
   CHECK(map.to_host(map.reference_device + 1'000'000'000) == Nanos{6'000'001'000});
   CHECK(map.to_host(map.reference_device - 1'000'000'000) == Nanos{3'999'999'000});
 }
+
+TEST_CASE("probes of a broken clock give a map that says how little it knows, without leaving the range of a number") {
+  constexpr std::uint64_t far = std::uint64_t{1} << 62;
+  const auto probe_at = [](std::uint64_t started, std::uint64_t ended, std::int64_t host) {
+    return ClockProbe{Nanos{host}, Nanos{host + 50'000}, started, ended};
+  };
+  const std::vector<std::vector<ClockProbe>> stuck = {
+      {probe_at(0, 0, 1'000'000), probe_at(0, 0, 2'000'000)},
+      {probe_at(1000, far, 1'000'000), probe_at(far, 1000, 2'000'000)},
+      {probe_at(5, 2 * far + 5, 1'000'000), probe_at(2 * far - 1, 3 * far, 2'000'000)},
+      {probe_at(3 * far + 9, 9, 1'000'000)},
+  };
+  for (const std::vector<ClockProbe>& before : stuck) {
+    for (const std::vector<ClockProbe>& after : stuck) {
+      const ClockMap map = fit_clock(before, after);
+      CHECK(map.uncertainty > Nanos{400'000});
+      for (const std::uint64_t stamp : {std::uint64_t{0}, std::uint64_t{1000}, far, 2 * far, 3 * far, ~std::uint64_t{0}})
+        map.to_host(stamp);
+    }
+  }
+}

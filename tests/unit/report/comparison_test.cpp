@@ -101,7 +101,8 @@ TEST_CASE("where calibrate found more noise than the default floor, that is the 
   CHECK(row_of(c, "equal", Compared::time).floor == 0.15);
   CHECK(row_of(c, "dynamic", Compared::time).change == Change::regression);
   CHECK(row_of(c, "dynamic", Compared::time).floor == 0.02);
-  CHECK(comparison_tables(c, {160, false}).find("floor 2.0 %, by the noise that calibrate found: 15.0 % in merkle") != std::string::npos);
+  CHECK(comparison_tables(c, {160, false}).find("floor 2.0 %, by the noise that calibrate found: 15.0 % in merkle") !=
+        std::string::npos);
   CHECK(comparison_markdown(c, {}).find("count as none up to 15.0 % in merkle") != std::string::npos);
   CompareOptions options;
   options.floor = 0.03;
@@ -220,4 +221,47 @@ TEST_CASE("warnings of either side stand beside the verdict, in text, Markdown a
   const auto json = nlohmann::json::parse(comparison_json(c, {"a.json", "b.json"}, {"1", "abc", {}}, false));
   CHECK(json["rows"][0]["warnings"][0] == "NEW: clocks were throttled | badly");
   CHECK(json["counts"]["regression"] == 3);
+}
+
+TEST_CASE("a case with faults is compared, and each verdict says which side had them") {
+  const Report base = timed({{"equal", 10}});
+  Report fresh = timed({{"equal", 10}});
+  lose_second_device(fresh.runs[0]);
+  fresh.runs[0].devices_asked = 2;
+  const Comparison c = compared(base, fresh);
+  const ComparisonRow& row = row_of(c, "equal", Compared::time);
+  CHECK(row.change == Change::same);
+  CHECK(row.warnings == std::vector<std::string>{"NEW: device 0:1 hung", "NEW: 1 sample that a fault disturbed is not counted"});
+  CHECK(comparison_tables(c, {200, false}).find("same [NEW: device 0:1 hung; NEW: 1 sample") != std::string::npos);
+}
+
+TEST_CASE("cases measured on different numbers of devices are the same case and are not compared") {
+  const Report base = timed({{"equal", 10}, {"dynamic", 10}});
+  Report fresh = timed({{"equal", 10}, {"dynamic", 10}});
+  RunRecord& run = fresh.runs[1];
+  run.devices = {"0:0"};
+  run.devices_asked = 2;
+  const Comparison c = compared(base, fresh);
+  CHECK(c.rows.size() == 4);
+  REQUIRE(c.uncompared.size() == 1);
+  CHECK(c.uncompared[0].name.ends_with("/dynamic/devices:2/resident"));
+  CHECK(c.uncompared[0].what == "NEW: measured on 1 of 2 devices");
+  CHECK(c.uncompared[0].lost);
+  const Comparison other_way = compared(fresh, base);
+  REQUIRE(other_way.uncompared.size() == 1);
+  CHECK(other_way.uncompared[0].what == "BASE: measured on 1 of 2 devices");
+  CHECK_FALSE(other_way.uncompared[0].lost);
+  CHECK(compared(fresh, fresh).rows.size() == 8);
+
+  const std::vector<Report> rounds = {base, fresh};
+  const Comparison in_turns = compare_reports(rounds, rounds, {});
+  REQUIRE(in_turns.uncompared.size() == 1);
+  CHECK(in_turns.uncompared[0].what == "BASE: measured on 2 devices in one round and on 1 of 2 in another");
+}
+
+TEST_CASE("samples in which busy times are not known are left out of the imbalance") {
+  Report report = timed({{"equal", 10}});
+  for (std::size_t k = 0; k < 12; k += 2) report.runs[0].per_device[1].busy_samples[k].reset();
+  CHECK(case_values(report.runs[0], Compared::imbalance).size() == 6);
+  CHECK(case_values(report.runs[0], Compared::time).size() == 12);
 }

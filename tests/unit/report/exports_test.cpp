@@ -37,10 +37,10 @@ TEST_CASE("a name belongs to one case only") {
   const Report report = sample_report();
   for (const RunRecord& run : report.runs) names.insert(case_name(run));
   CHECK(names.size() == report.runs.size());
-  CHECK(names.contains("merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:2/resident"));
+  CHECK(names.contains("merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:3/resident"));
   RunRecord run = report.runs[3];
   run.strategy_params["chunks"] = 0.0;  // the default
-  CHECK(case_name(run) == "merkle/leaves:100000/tree:plain/dynamic/devices:2/resident");
+  CHECK(case_name(run) == "merkle/leaves:100000/tree:plain/dynamic/devices:3/resident");
 }
 
 TEST_CASE("Google Benchmark JSON has one entry a case, or one a sample, and nothing that is not finite") {
@@ -98,6 +98,12 @@ TEST_CASE("CSV and Markdown have a line for each case, as many cells as the head
   CHECK(csv.find("inf") == std::string::npos);
   const std::string markdown = exported("markdown", report, {});
   CHECK(count(markdown, "| passed |") == kOk);
+  CHECK(count(csv, ",devices_asked,faults,disturbed\r\n") == 1);
+  CHECK(count(csv, ",passed,2,0,0\r\n") == kOk - 1);
+  CHECK(count(csv, ",passed,3,1,1\r\n") == 1);
+  CHECK(count(markdown, "| passed | 0 | 0 |") == kOk - 1);
+  CHECK(count(markdown, "| dynamic:chunks=64 | 2 | 3 |") == 1);
+  CHECK(count(markdown, "| passed | 1 | 1 |") == 1);
   CHECK(markdown.find("a,\"b\"\\|c") != std::string::npos);
 }
 
@@ -131,4 +137,49 @@ TEST_CASE("what is no requirement is refused in one line that says what is accep
   for (const char* bad :
        {"", "efficiency", "efficiency>=", "efficiency>=much", "bogus>=1", "bogus:time<1s", "time<=5", "efficiency=>1", "time<1s,"})
     CHECK(refusal([&] { parse_requirements("--require", bad); }).find("--require: \"") == 0);
+}
+
+TEST_CASE("a case measured on fewer devices than asked for is another series, and its label says what happened") {
+  const Report report = sample_report();
+  const std::string name = "merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:2of3/resident";
+  CHECK(series_name(report.runs[3]) == name);
+  CHECK(series_name(report.runs[2]) == case_name(report.runs[2]));
+  const Json google = Json::parse(exported("googlecpp", report, {}))["benchmarks"][3];
+  CHECK(google["name"] == name + "/real_time");
+  CHECK(google["label"] ==
+        "dynamic:chunks=64 on 2 of 3 devices; device 0:1 hung; 1 sample that a fault disturbed is not counted; measured on 2 of 3 "
+        "devices");
+  CHECK(Json::parse(exported("bmf", report, {})).contains(name));
+  bool said = false;
+  for (const Json& entry : Json::parse(exported("gha-smaller", report, {})))
+    said = said || (entry["name"] == name + " time" && has(entry["extra"].get<std::string>(), "device 0:1 hung"));
+  CHECK(said);
+}
+
+TEST_CASE("JUnit tells a fault that was survived with the test that passed, and gives cases that are not ok no time") {
+  Report report = sample_report();
+  report.runs[4].time.median = Nanos{1'000'000'000};
+  const std::string xml = exported("junit", report, {});
+  CHECK(has(xml, "failures=\"1\""));
+  CHECK(count(xml, "<system-out>") == 2);  // of a case, and of the devices that none had
+  CHECK(has(xml, "\"><system-out>device 0:1 hung in the 3rd sample (did not answer for 0.2 ms)"));
+  CHECK(has(xml, "    <system-out>device 0:2 failed at set-up"));
+  CHECK(count(xml, "time=\"0.000000000\"") == 2);
+  const std::string strict = exported("junit", report, {{std::size_t{3}, "device 0:1 hung"}});
+  CHECK(has(strict, "failures=\"2\""));
+  CHECK(has(strict, "><failure message=\"device 0:1 hung\"/><system-out>"));
+}
+
+TEST_CASE("no fault and no disturbed sample can be required") {
+  Report report = sample_report();
+  report.faults.clear();
+  CHECK(missed_of(report, "equal:faults<=0,equal:disturbed<1").empty());
+  CHECK(missed_of(report, "faults<=0") ==
+        std::vector<std::string>{
+            "merkle/leaves:100000/tree:plain/dynamic:chunks=64/devices:3/resident: faults is 1, required is faults<=0"});
+  CHECK(missed_of(report, "disturbed<=0").size() == 1);
+  CHECK(missed_of(report, "faults<=1").empty());
+  report = sample_report();
+  CHECK(missed_of(report, "faults<=0").front() == "faults of no case are 1, required is faults<=0");
+  CHECK(missed_of(report, "faults<=0").size() == 2);
 }

@@ -107,6 +107,7 @@ TEST_CASE("a fault, what it cost and the sample it disturbed come back in each o
   CHECK(disturbed.verify == VerifyStatus::passed);
   CHECK(disturbed.reason.empty());
   CHECK(disturbed.devices == report.runs[3].devices);
+  CHECK(disturbed.samples_before == std::size_t{2});
   CHECK(disturbed.timeline.commands.size() == report.runs[3].disturbed[0].timeline.commands.size());
   REQUIRE(back.faults.size() == 1);
   CHECK(back.faults[0].phase == "set_up");
@@ -129,6 +130,45 @@ TEST_CASE("a disturbed sample without a result says why, and one of devices the 
   CHECK(back.runs[3].disturbed[1].reason == "no device was left");
   CHECK(back.runs[3].disturbed[1].timeline.devices == 0);
   CHECK(back.runs[3].disturbed[0].devices.size() == 2);
+}
+
+TEST_CASE("a device whose time stamps are impossible has no parts in the file, and a reason, and is read again as it was") {
+  Report report = test::sample_report();
+  PerDevice& device = report.runs[0].per_device[0];
+  device.parts.unknown = "a kernel took no time";
+  device.busy_samples[3].reset();
+  const Json json = Json::parse(to_json_text(report));
+  const Json& written = json["runs"][0]["per_device"][0];
+  CHECK(written["compute_ns"].is_null());
+  CHECK(written["residue_ns"].is_null());
+  CHECK(written["utilisation"].is_null());
+  CHECK(written["items"] == 100'000);
+  CHECK(written["parts_reason"] == "a kernel took no time");
+  CHECK(written["busy_samples_ns"][3].is_null());
+  CHECK_FALSE(json["runs"][0]["per_device"][1].contains("parts_reason"));
+  const Report back = report_from_json(json);
+  CHECK(back.runs[0].per_device[0].parts.unknown == "a kernel took no time");
+  CHECK_FALSE(back.runs[0].per_device[0].busy_samples[3]);
+  CHECK(to_json_text(back) == to_json_text(report));
+}
+
+TEST_CASE("a case that is not ok is written without figures, whatever its record holds") {
+  for (const Status status : {Status::failed, Status::skipped, Status::unsupported}) {
+    Report report = test::sample_report();
+    RunRecord& run = report.runs[3];
+    run.status = status;
+    run.reason = "device 0:1 was lost";
+    const Json json = to_json(report)["runs"][3];
+    CHECK(json["samples_ns"].empty());
+    CHECK(json["time_ns"]["median"] == 0);
+    CHECK(json["rate"]["value"] == 0);
+    CHECK(json["per_device"].empty());
+    for (const auto& [name, value] : json["metrics"].items()) CHECK(value.is_null());
+    CHECK(json["timeline"]["commands"].empty());
+    CHECK(json["faults"].size() == 1);  // those it keeps
+    CHECK(json["disturbed_samples"].size() == 1);
+    CHECK(json["reason"] == "device 0:1 was lost");
+  }
 }
 
 TEST_CASE("files from before faults were told in full are read") {
@@ -302,6 +342,8 @@ TEST_CASE("a timeline that names what is not there is refused") {
         at + "columns.slices: other columns than this tool reads");
   CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["devices"] = 3; }) ==
         at + "devices: more than the run's own list of devices");
+  CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["uncertainty_ns"] = {1}; }) ==
+        at + "uncertainty_ns: not one for each device");
   CHECK(refusal_with([](Json& j) { j["runs"][0]["timeline"]["merge"]["on"] = 5; }) == at + "merge.on: no such device");
 }
 

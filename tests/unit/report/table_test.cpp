@@ -150,3 +150,75 @@ TEST_CASE("a device that was handicapped is named below the tables, so that nobo
   const std::string text = run_tables(report, {});
   CHECK(text.ends_with("handicapped on purpose: 0:1 (kernels 3 times as long)\n"));
 }
+
+TEST_CASE("a row of fewer devices than asked for says so, is marked, and its fault is in the table of faults") {
+  const std::string text = run_tables(test::sample_report(), {200, false});
+  CHECK(text.find("\n !  dynamic:chunks=64  2 of 3  830") != std::string::npos);
+  CHECK(text.find("\n! dynamic:chunks=64: device 0:1 hung\n") != std::string::npos);
+  CHECK(text.find("\n! dynamic:chunks=64: 1 sample that a fault disturbed is not counted\n") != std::string::npos);
+  CHECK(text.find("\n! dynamic:chunks=64: measured on 2 of 3 devices\n") != std::string::npos);
+  const std::string faults = text.substr(text.find("\nFaults\n"));
+  CHECK(faults.find("merkle dynamic:chunks=64  0:1     hang   sample  3rd sample, 900 us       200 us        1250    480 us") !=
+        std::string::npos);
+  CHECK(faults.find("96.0 -> 100.0  did not answer for 0.2 ms\n") != std::string::npos);
+  CHECK(faults.find("clCreateContext: CL_DEVICE_NOT_AVAILABLE") != std::string::npos);
+  Report sound = test::sample_report();
+  sound.faults.clear();
+  sound.runs.resize(3);
+  CHECK(run_tables(sound, {200, false}).find("Faults") == std::string::npos);
+}
+
+TEST_CASE("closing words say what was lost, how soon that was found and what it cost") {
+  Report report = test::sample_report();
+  const std::string words = closing_words(report);
+  CHECK(words.find(
+            "dynamic:chunks=64: device 0:1 hung in the 3rd sample (did not answer for 0.2 ms), which was found after 200 us; its "
+            "1,250 items were computed again by the others, which took 480 us; this sample is not part of the figures. "
+            "Efficiency was 96.0 % before and is 100.0 % with the devices that were left.") != std::string::npos);
+  CHECK(words.ends_with("\ndevice 0:2 failed at set-up (clCreateContext: CL_DEVICE_NOT_AVAILABLE).\n"));
+
+  RunRecord& run = report.runs[3];
+  Fault wrong;
+  wrong.device = "0:0";
+  wrong.kind = "wrong_result";
+  wrong.phase = "verify";
+  wrong.what = "item 17 differs";
+  run.faults = {wrong};
+  CHECK(closing_words(report).find("device 0:0 gave a wrong result when results were verified (item 17 differs).") !=
+        std::string::npos);
+  wrong.kind = "out_of_memory";
+  wrong.phase = "probe";
+  wrong.items_lost = 1;
+  run.faults = {wrong};
+  CHECK(closing_words(report).find(
+            "device 0:0 ran out of memory while rates were probed (item 17 differs); 1 item was lost with it.") !=
+        std::string::npos);
+  run.disturbed[0].reason = "no device was left";
+  run.disturbed[0].samples_before.reset();
+  wrong.phase = "merge";
+  wrong.sample = 0;
+  wrong.items_lost = 5000;
+  wrong.items_redone = 2048;
+  run.faults = {wrong, wrong, wrong, wrong, wrong, wrong};
+  const std::string many = closing_words(report);
+  CHECK(many.find(
+            "in the merge of a sample (item 17 differs); 2,048 of its 5,000 items were computed again by the others; this sample "
+            "has no result: no device was left.") != std::string::npos);
+  CHECK(many.find(" 2 more in the table of faults.") != std::string::npos);
+}
+
+TEST_CASE("a device whose time stamps are impossible is named below its row, and what is made of them is a question mark") {
+  Report report = test::sample_report();
+  report.runs.resize(1);
+  report.faults.clear();
+  RunRecord& run = report.runs[0];
+  run.per_device[1].parts.unknown = "a kernel took no time";
+  run.metrics.balance.reset();
+  run.bottleneck = {};
+  run.bottleneck.name = "unknown";
+  const std::string text = run_tables(report, {160, false});
+  CHECK(text.find("where the time of device 0:1 went is not known: a kernel took no time") != std::string::npos);
+  CHECK(text.find("1001        ?  ?           passed") != std::string::npos);
+  CHECK(closing_words(report).find("What holds it back is not known, as time stamps of its commands cannot be right.") !=
+        std::string::npos);
+}

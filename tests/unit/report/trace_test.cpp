@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -194,10 +196,89 @@ TEST_CASE("the name of a handicapped device's process says so") {
   CHECK(text.find("GPU 1: NVIDIA H200 0000:3b:00.0 (slices 1.00 ms late)\"") != std::string::npos);
 }
 
+TEST_CASE("a fault is an instant on its device's worker, and the sample it disturbed follows in a process of its own") {
+  const Report report = test::sample_report();
+  const auto instants = events(report, "i");
+  REQUIRE(instants.size() == 3);  // of no case; on the device's track and in the disturbed sample's process
+  CHECK(instants[0]["name"] == "device 0:2 failed");
+  CHECK(instants[0]["ts"] == 0);
+  CHECK(instants[1]["name"] == "device 0:1 hung");
+  CHECK(instants[1]["cat"] == "fault");
+  CHECK(instants[1]["args"] == Json{{"kind", "hang"},
+                                    {"phase", "sample"},
+                                    {"what", "did not answer for 0.2 ms"},
+                                    {"items_lost", 1250},
+                                    {"items_redone", 1250},
+                                    {"detection_ns", 200'000},
+                                    {"recovery_ns", 480'000}});
+  CHECK(instants[1]["ts"] == instants[2]["ts"]);
+  double disturbed = -1, shown = -1;
+  for (const Json& e : events(report, "X")) {
+    if (e["cat"] == "disturbed") disturbed = e["ts"];
+    if (e["cat"] == "case" && disturbed < 0) shown = e["ts"];  // the last before it
+  }
+  CHECK(disturbed > shown);
+  CHECK(instants[1]["ts"].get<double>() == doctest::Approx(disturbed + 900));
+  std::map<std::uint32_t, std::string> processes;
+  std::vector<std::string> threads;
+  const std::uint32_t of_sample = instants[2]["pid"];
+  for (const Json& e : events(report, "M")) {
+    if (e["name"] == "process_name") processes[e["pid"]] = e["args"]["name"];
+    if (e["name"] == "thread_name" && e["pid"] == of_sample) threads.push_back(e["args"]["name"]);
+  }
+  CHECK(processes[instants[1]["pid"]] == "GPU 1: NVIDIA H200 0000:3b:00.0");
+  CHECK(processes[of_sample] == "merkle leaves=100000 tree=plain resident dynamic: device 0:1 hung");
+  CHECK(processes.size() == 5);  // the run, two devices, the one that was lost before, the disturbed sample
+  CHECK(threads == std::vector<std::string>{"0:0 host worker", "0:0 upload", "0:0 compute", "0:0 download", "0:1 host worker",
+                                            "0:1 upload", "0:1 compute", "0:1 download"});
+}
+
+TEST_CASE("faults outside samples, samples without a result and devices that are not listed obey the rules of traces, too") {
+  Report report = test::sample_report();
+  RunRecord& run = report.runs[3];
+  Fault early = run.faults[0];
+  early.device = "7:7";
+  early.phase = "warm_up";
+  early.sample.reset();
+  early.at.reset();
+  run.faults.push_back(early);
+  DisturbedSample failed;
+  failed.reason = "no device was left";
+  run.disturbed.push_back(failed);
+  Fault last = run.faults[0];
+  last.sample = 1;
+  last.at = Nanos{-5};
+  run.faults.push_back(last);
+  run.disturbed[0].devices = {"0:1", "9:9"};
+  run.disturbed[0].timeline.commands[0].started = Nanos{-(std::int64_t{1} << 62)};
+  report.runs[4].disturbed = run.disturbed;  // a case that failed
+  CHECK(all_lines(check_chrome_trace(to_chrome_trace(report))) == "");
+  CHECK(events(report, "i").size() == 5);
+}
+
+TEST_CASE("stamps that no clock can give are drawn near the sample and recorded as they are") {
+  constexpr std::int64_t far = std::int64_t{1} << 62;
+  for (const auto& [started, ended] :
+       {std::pair{far, far + 5}, {-far, far}, {far, -far}, {std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}}) {
+    const Report report = report_of(TimelineBuilder(2, 1000).compute(0, 0, started, ended).compute(1, 0, 10, 900).get());
+    CHECK(all_lines(check_chrome_trace(to_chrome_trace(report))) == "");
+    for (const Json& e : events(report, "X")) {
+      CHECK(e["ts"].get<double>() + e["dur"].get<double>() <= 1002);
+      if (e["cat"] == "compute" && e["pid"] == 2) CHECK(e["args"]["started_ns"] == started);
+    }
+  }
+}
+
+TEST_CASE("a case that is not ok is not drawn, whatever its record holds") {
+  Report report = report_of(TimelineBuilder(2, 1000).compute(0, 0, 10, 500).get());
+  report.runs[0].status = Status::skipped;
+  CHECK(events(report, "X").empty());
+}
+
 TEST_CASE("names with quotes and bytes that are no UTF-8 do not break a trace") {
   Report report = test::sample_report();
   report.devices[0].device.name = "a \"b\" \xff\n";
-  report.runs[0].timeline.commands[0].label = "k\\\x80";
+  report.runs[0].timeline.commands[0].label = Name("k\\\x80");
   CHECK(check_chrome_trace(to_chrome_trace(report)).empty());
 }
 
@@ -245,6 +326,15 @@ TEST_CASE("the checker sees times that are negative, missing, strings or not zer
 TEST_CASE("the checker sees metadata that importers refuse") {
   CHECK(breach_of([](Json& e) { e[0]["args"]["name"] = ""; }) == "event 0: process_name is empty or not a string");
   CHECK(breach_of([](Json& e) { e[1]["args"]["sort_index"] = "0"; }) == "event 1: sort_index is not a number");
+}
+
+TEST_CASE("the checker sees instants of an unknown scope") {
+  Json instant = {{"ph", "i"}, {"name", "fault"}, {"pid", 1}, {"tid", 1}, {"ts", 3}, {"s", "t"}};
+  Json e = good_events();
+  e.push_back(instant);
+  CHECK(check_chrome_trace(e.dump()).empty());
+  instant["s"] = "q";
+  CHECK(breach_of([&](Json& events) { events.push_back(instant); }) == "event 8: an instant's s is none of t p g");
 }
 
 TEST_CASE("the checker sees slices of a thread that overlap without nesting") {

@@ -1,0 +1,36 @@
+// See the header.
+#include "lib/base/name.hpp"
+
+#include <mutex>
+#include <unordered_set>
+
+namespace mgpu {
+
+namespace {
+
+// Never destroyed: threads that a hung device holds may still name things while the process ends.
+struct Kept {
+  std::mutex mutex;
+  std::unordered_set<std::string> names;  // whose elements stay where they are
+};
+
+Kept& kept() {
+  static Kept& all = *new Kept;
+  return all;
+}
+
+}  // namespace
+
+Name::Name(std::string_view text) {
+  if (text.empty()) return;
+  Kept& all = kept();
+  const std::lock_guard lock(all.mutex);
+  text_ = &*all.names.emplace(text).first;
+}
+
+const std::string& Name::text() const {
+  static const std::string& none = *new std::string;
+  return text_ == nullptr ? none : *text_;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,48 @@
+// Whether the time stamps of commands can be right. Kept apart from what is made of them, which is parts.cpp's matter.
+#include <algorithm>
+#include <string>
+
+#include "lib/base/error.hpp"
+#include "lib/base/saturating.hpp"
+#include "lib/profile/metrics.hpp"
+
+namespace mgpu {
+
+namespace {
+
+constexpr Nanos kSlack{100'000};            // clocks drift between the moments they are compared, and not quite evenly
+constexpr Nanos kCoarsest{1'000'000};       // of a short sample
+constexpr Bytes kNotInNoTime = 1ull << 20;  // 1 us, a coarse timer's step, would be a terabyte per second
+
+const char* what_is_wrong(const Command& c, Nanos earliest, Nanos latest) {
+  if (c.ended < c.started) return "a command ended before it began";
+  if (c.ended == c.started && c.kind == CommandKind::compute) return "a kernel took no time";
+  if (c.ended == c.started && c.bytes >= kNotInNoTime) return "a transfer took no time";
+  if (c.started < earliest || c.ended > latest) return "a command lies outside the sample";
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> impossible_stamps(const Timeline& timeline) {
+  std::vector<std::string> wrong(timeline.devices);
+  const auto uncertainty = [&](std::size_t device) {
+    return device < timeline.uncertainty.size() ? timeline.uncertainty[device] : Nanos{};
+  };
+  for (const Command& c : timeline.commands) {
+    const std::size_t device = c.device.value;
+    if (device >= timeline.devices)
+      throw Error(ErrorKind::internal,
+                  "timeline names device " + std::to_string(device) + " of " + std::to_string(timeline.devices));
+    if (!wrong[device].empty()) continue;
+    if (uncertainty(device) > std::max(timeline.makespan, kCoarsest)) {
+      wrong[device] = "its clock could not be compared with the host's to less than the sample's length";
+      continue;
+    }
+    const Nanos slack = saturating_add(uncertainty(device), kSlack);
+    wrong[device] = what_is_wrong(c, Nanos{} - slack, saturating_add(timeline.makespan, slack));
+  }
+  return wrong;
+}
+
+}  // namespace mgpu

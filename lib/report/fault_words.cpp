@@ -1,0 +1,158 @@
+// See the header.
+#include "lib/report/fault_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/quantity.hpp"
+#include "lib/report/case_name.hpp"
+#include "lib/report/text_table.hpp"
+
+namespace mgpu {
+
+namespace {
+
+std::string spaced(std::string word) {
+  std::replace(word.begin(), word.end(), '_', ' ');
+  return word;
+}
+
+// 1,024
+std::string grouped(Items n) {
+  std::string text = std::to_string(n);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
+// 1st, 2nd, 3rd, 11th
+std::string ordinal(std::size_t n) {
+  const std::size_t last = n % 100 / 10 == 1 ? 0 : n % 10;
+  return std::to_string(n) + (last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
+const DisturbedSample* sample_of(const Fault& fault, const RunRecord* run) {
+  return run != nullptr && fault.sample && *fault.sample < run->disturbed.size() ? &run->disturbed[*fault.sample] : nullptr;
+}
+
+std::string which_sample(const Fault& fault, const RunRecord* run) {
+  const DisturbedSample* sample = sample_of(fault, run);
+  if (sample == nullptr || !sample->samples_before) return "a sample";
+  std::size_t number = *sample->samples_before + 1;  // disturbed ones before it were samples too
+  for (std::size_t k = 0; k < *fault.sample; ++k) number += run->disturbed[k].samples_before <= sample->samples_before;
+  return fmt::format("the {} sample", ordinal(number));
+}
+
+std::string where(const Fault& fault, const RunRecord* run) {
+  if (fault.phase == "sample") return "in " + which_sample(fault, run);
+  if (fault.phase == "merge") return "in the merge of " + which_sample(fault, run);
+  if (fault.phase == "set_up") return "at set-up";
+  if (fault.phase == "warm_up") return "in the warm-up";
+  if (fault.phase == "probe") return "while rates were probed";
+  if (fault.phase == "publish") return "when the result was brought to the host";
+  if (fault.phase == "verify") return "when results were verified";
+  if (fault.phase == "clock") return "when its clock was compared with the host's";
+  return "at: " + spaced(fault.phase);
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+
+std::string efficiency_words(const Fault& fault) {
+  const auto known = [](const std::optional<double>& v) { return v && std::isfinite(*v); };
+  if (!known(fault.efficiency_before) || !known(fault.efficiency_after)) return "";
+  return fmt::format(" Efficiency was {} before and is {} with the devices that were left.", percent(*fault.efficiency_before),
+                     percent(*fault.efficiency_after));
+}
+
+std::string items_words(const Fault& fault) {
+  if (fault.items_lost == 0) return "";
+  const std::string took = fault.recovery ? ", which took " + format_duration(*fault.recovery) : "";
+  const bool one = fault.items_lost == 1;
+  if (fault.items_redone == 0) return fmt::format("; {} item{} were lost with it", grouped(fault.items_lost), one ? "" : "s");
+  if (fault.items_redone >= fault.items_lost)
+    return fmt::format("; its {} item{} computed again by the others{}", grouped(fault.items_lost), one ? " was" : "s were", took);
+  return fmt::format("; {} of its {} items were computed again by the others{}", grouped(fault.items_redone),
+                     grouped(fault.items_lost), took);
+}
+
+std::string when_cell(const Fault& fault, const RunRecord* run) {
+  std::string text = sample_of(fault, run) != nullptr ? which_sample(fault, run) : "";
+  if (text.starts_with("the ")) text.erase(0, 4);
+  if (fault.at) text += (text.empty() ? "" : ", ") + format_duration(*fault.at);
+  return text.empty() ? "-" : text;
+}
+
+std::string time_cell(const std::optional<Nanos>& t) { return t ? format_duration(*t) : "-"; }
+
+std::string efficiency_cell(const Fault& fault) {
+  const auto cell = [](const std::optional<double>& v) { return v && std::isfinite(*v) ? fmt::format("{:.1f}", *v * 100) : "-"; };
+  return fault.efficiency_before || fault.efficiency_after ? cell(fault.efficiency_before) + " -> " + cell(fault.efficiency_after)
+                                                           : "-";
+}
+
+TextRow fault_row(const Fault& fault, const RunRecord* run) {
+  const std::string redone = fault.items_redone < fault.items_lost ? fmt::format(" ({} redone)", fault.items_redone) : "";
+  return {{run != nullptr ? run->suite + ' ' + strategy_label(*run) : "-", fault.device, spaced(fault.kind), spaced(fault.phase),
+           when_cell(fault, run), time_cell(fault.detection), std::to_string(fault.items_lost) + redone, time_cell(fault.recovery),
+           efficiency_cell(fault), fault.what}};
+}
+
+void add_once(std::vector<std::string>& all, std::string one) {
+  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+}
+
+}  // namespace
+
+std::string what_happened(const Fault& fault) {
+  const char* verb = fault.kind == "hang"            ? "hung"
+                     : fault.kind == "out_of_memory" ? "ran out of memory"
+                     : fault.kind == "wrong_result"  ? "gave a wrong result"
+                                                     : "failed";
+  return fmt::format("device {} {}", fault.device, verb);
+}
+
+std::string devices_text(const RunRecord& run) {
+  const std::size_t asked = asked_for(run);
+  return asked > run.devices.size() ? fmt::format("{} of {}", run.devices.size(), asked) : std::to_string(run.devices.size());
+}
+
+std::vector<std::string> fault_notes(const RunRecord& run) {
+  std::vector<std::string> notes;
+  for (const Fault& fault : run.faults) add_once(notes, what_happened(fault));
+  if (const std::size_t n = run.disturbed.size(); n > 0)
+    notes.push_back(n == 1 ? "1 sample that a fault disturbed is not counted"
+                           : fmt::format("{} samples that faults disturbed are not counted", n));
+  if (asked_for(run) > run.devices.size()) notes.push_back(fmt::format("measured on {} devices", devices_text(run)));
+  for (const PerDevice& p : run.per_device)
+    if (!p.parts.unknown.empty())
+      notes.push_back(fmt::format("where the time of device {} went is not known: {}", p.device, p.parts.unknown));
+  return notes;
+}
+
+std::string fault_sentence(const Fault& fault, const RunRecord* run) {
+  std::string text = fmt::format("{} {}", what_happened(fault), where(fault, run));
+  if (!fault.what.empty()) text += fmt::format(" ({})", fault.what);
+  if (fault.detection) text += fmt::format(", which was found after {}", format_duration(*fault.detection));
+  text += items_words(fault);
+  if (const DisturbedSample* sample = sample_of(fault, run))
+    text += sample->reason.empty() ? "; this sample is not part of the figures"
+                                   : fmt::format("; this sample has no result: {}", sample->reason);
+  return text + '.' + efficiency_words(fault);
+}
+
+std::string fault_table(const Report& report, const TableStyle& style) {
+  std::vector<TextRow> rows;
+  for (const Fault& fault : report.faults) rows.push_back(fault_row(fault, nullptr));
+  for (const RunRecord& run : report.runs)
+    for (const Fault& fault : run.faults) rows.push_back(fault_row(fault, &run));
+  if (rows.empty()) return "";
+  std::vector<TextColumn> columns = {{"case", "", false, 45, true},        {"device", "", false, 0, false},
+                                     {"kind", "", false, 0, false},        {"phase", "", false, 60, false},
+                                     {"when", "", false, 30, false},       {"found after", "", true, 50, false},
+                                     {"items lost", "", true, 70, false},  {"recovery", "", true, 65, false},
+                                     {"efficiency", "%", true, 40, false}, {"message", "", false, 0, true}};
+  return "Faults\n" + draw_table(std::move(columns), std::move(rows), style.width, style.color);
+}
+
+}  // namespace mgpu

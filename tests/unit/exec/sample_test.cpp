@@ -1,0 +1,61 @@
+// Device stamps on the host's clock: exactly where clocks are sane, held within bounds where they are not.
+#include "lib/exec/sample.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "lib/profile/metrics.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+RawSample with_kernel(std::uint64_t started, std::uint64_t ended) {
+  RawSample sample;
+  sample.begin = Nanos{5'000'000'000};
+  sample.end = Nanos{5'000'100'000};
+  RawCommand command;
+  command.started = started;
+  command.ended = ended;
+  sample.batches.push_back({DeviceIndex{0}, 0, {command}});
+  return sample;
+}
+
+ClockMap clock() {
+  ClockMap map;
+  map.method = "bounds";
+  map.reference_device = 1'790'000'000'000'000'000ull;
+  map.reference_host = Nanos{5'000'000'000};
+  map.drift_ppb = -8500;
+  map.uncertainty = Nanos{6'000};
+  return map;
+}
+
+}  // namespace
+
+TEST_CASE("a timeline holds what its clocks are sure of") {
+  const ClockMap map = clock();
+  const Timeline t = to_timeline(with_kernel(map.reference_device + 10'000, map.reference_device + 20'000), std::span(&map, 1));
+  CHECK(t.uncertainty == std::vector<Nanos>{Nanos{6'000}});
+  CHECK(t.commands.at(0).started == Nanos{10'000});
+  CHECK(device_parts(t)[0].compute == Nanos{10'000});
+}
+
+TEST_CASE("no stamp overflows, whatever the device gives and whatever its clock was fitted to") {
+  const std::uint64_t reference = clock().reference_device;
+  for (const std::uint64_t stamp : {std::uint64_t{0}, reference + (1ull << 62), reference + (1ull << 63), reference - (1ull << 62),
+                                    std::numeric_limits<std::uint64_t>::max()}) {
+    CAPTURE(stamp);
+    ClockMap map = clock();
+    for (const double drift : {0.0, -8500.0, 1e18, -1e18, std::numeric_limits<double>::quiet_NaN()}) {
+      map.drift_ppb = drift;
+      const Timeline t = to_timeline(with_kernel(reference + 10'000, stamp), std::span(&map, 1));
+      const Command& c = t.commands.at(0);
+      CHECK(c.ended <= kFarthest);
+      CHECK(c.ended >= -kFarthest);
+      CHECK_FALSE(device_parts(t)[0].unknown.empty());
+      CHECK(device_parts(t)[0].busy == Nanos{});
+    }
+  }
+}
