@@ -59,6 +59,7 @@ ExitCode cmd_run(const Context& context) {
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, true);
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
   request.session.devices = std::move(set.devices);
+  request.session.reserve = std::move(set.reserve);
   for (const std::string& warning : set.warnings) observer.warning(warning);
 
   Report begun;

@@ -133,12 +133,15 @@ DeviceSet choose_devices(Backend& backend, const Settings& settings, const Envir
     set.warnings.push_back(fmt::format("{}: there is no CPU among the devices to split", parts_from));
   }
   if (set.devices.size() > most) set.devices.resize(most);
+  const auto is_cpu = [](const Device& device) { return device.is_cpu(); };
+  const auto cpu = std::find_if(found.devices.begin(), found.devices.end(), is_cpu);
+  if (cpu != found.devices.end() && std::none_of(set.devices.begin(), set.devices.end(), is_cpu)) set.reserve = *cpu;
   return set;
 }
 
 DeviceSet every_device(Backend& backend, const Environment& environment) {
   Backend::Enumeration found = enumerate(backend, "", environment);
-  return {std::move(found.devices), std::move(found.warnings)};
+  return {std::move(found.devices), std::nullopt, std::move(found.warnings)};
 }
 
 }  // namespace mgpu

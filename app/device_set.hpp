@@ -1,6 +1,7 @@
 // Which devices a command works on: the selection of -d, sub-devices and caps, over what a backend enumerates.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 namespace mgpu {
 
 struct DeviceSet {
-  std::vector<Device> devices;  // in the order of the selection; never empty
+  std::vector<Device> devices;    // in the order of the selection; never empty
+  std::optional<Device> reserve;  // a CPU, where none is among them: should none of them be left
   std::vector<std::string> warnings;
 };
 

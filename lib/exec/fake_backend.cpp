@@ -231,7 +231,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     return std::vector<ClockProbe>(count, ClockProbe{now, now, stamp, stamp});
   }
 
-  SetupCost take_setup_cost() override { return {{}, {}, *allocated_}; }
+  SetupCost take_setup_cost() override { return {spec_.build, {}, *allocated_}; }
   Bytes free_memory() override { return spec_.facts.global_memory - *allocated_; }
 
  private:

@@ -58,6 +58,7 @@ struct FakeDevice {
   Nanos transfer{};                             // added to every upload and download
   Nanos launch = std::chrono::microseconds(5);  // added to every kernel
   Nanos least{};                                // of a kernel with it
+  Nanos build{};                                // what building for it costs, as far as it says
   std::int64_t clock_offset_ns = 0;             // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
   FakeScript script{};  // none: nothing goes wrong. In real time asked by the thread that drives the device

@@ -15,7 +15,8 @@ namespace mgpu {
 namespace {
 
 // Nothing is shared between contexts but the host memory the workloads pin.
-std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& options, SessionObserver& observer) {
+std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& options, Report& report,
+                                        SessionObserver& observer) {
   std::vector<SessionDevice> devices;
   std::string why;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
@@ -29,7 +30,8 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
     } catch (const Error& error) {
       device.lost = true;
       device.lost_why = why = error.what();
-      observer.warning("device " + facts.id + " " + facts.name + " is out: " + why);
+      say_lost(device, observer);
+      report.faults.push_back({facts.id, "error", "set_up", why});
     }
     devices.push_back(std::move(device));
   }
@@ -111,7 +113,7 @@ bool StopRule::satisfied(std::span<const Nanos> samples) const {
 Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
   const LimitsInForce limits(backend, {options.case_timeout.value_or(WaitLimits{}.answer), options.build_timeout,
                                        [&observer] { return observer.stop_requested(); }});
-  std::vector<SessionDevice> devices = open_devices(backend, options, observer);
+  std::vector<SessionDevice> devices = open_devices(backend, options, report, observer);
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const auto& known = options.calibration.devices;
     report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt, devices[i].handicap});
@@ -139,8 +141,11 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
     if (!options.stated) {
-      const auto lost = [&](const SessionDevice& device) { say_lost(device, observer); };
-      measure_missing_rates(backend, executor, problem, ways, devices, rates, lost);
+      const auto lost = [&](const SessionDevice& device) {
+        say_lost(device, observer);
+        report.faults.push_back({device.facts.id, device.hung ? "hang" : "error", "probe", device.lost_why});
+      };
+      measure_missing_rates(backend, executor, problem, ways, std::span(devices).first(in_set(devices)), rates, lost);
     }
     Digests digests;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {

@@ -45,12 +45,15 @@ inline FakeKernels sum_kernels() {
 }
 
 struct SumFaults {
-  std::optional<DeviceIndex> corrupts;    // this device's partial sums come out wrong
-  Items too_many = ~Items{0};             // enqueue of a larger slice runs out of memory
-  bool merge_fails = false;               // the device that merges fails
-  std::chrono::milliseconds verifying{};  // how long that takes
-  std::size_t* samples = nullptr;         // counts them
-  std::vector<Slice>* given = nullptr;    // notes what is enqueued, on a virtual clock
+  std::optional<DeviceIndex> corrupts;          // this device's partial sums come out wrong
+  Items too_many = ~Items{0};                   // enqueue of a larger slice runs out of memory
+  bool merge_fails = false;                     // the device that merges fails
+  std::chrono::milliseconds verifying{};        // how long that takes
+  std::size_t* samples = nullptr;               // counts them
+  std::size_t slightly_wrong = 0;               // this sample, counted from 1, is off by one, which verification allows
+  std::size_t* written = nullptr;               // counts results that were written to a file
+  std::vector<std::size_t>* sharing = nullptr;  // notes by how many devices each sample was shared
+  std::vector<Slice>* given = nullptr;          // notes what is enqueued, on a virtual clock
 };
 
 class SumWorkload final : public Workload {
@@ -92,10 +95,16 @@ class SumWorkload final : public Workload {
   std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
   void begin_sample() override {
     sum_ = 0, merged_ = false;
+    ++sample_;
+    if (faults_.sharing != nullptr) faults_.sharing->push_back(expected_);
     if (faults_.samples != nullptr) ++*faults_.samples;
   }
+  void expect(std::size_t devices) override { expected_ = devices; }
   bool merge_on_device(const DeviceTraits&) const override { return faults_.merge_fails; }
-  void merge() override { merged_ = true; }
+  void merge() override {
+    merged_ = true;
+    if (sample_ == faults_.slightly_wrong) ++sum_;
+  }
   std::string digest() const override { return merged_ ? std::to_string(sum_) : std::string(); }
 
   std::uint64_t reference() const {
@@ -106,11 +115,14 @@ class SumWorkload final : public Workload {
 
   Verdict verify(VerifyLevel, std::uint64_t) override {
     std::this_thread::sleep_for(faults_.verifying);
-    if (digest() == std::to_string(reference())) return {Verdict::Status::passed, "a loop", {}};
+    if (merged_ && sum_ - reference() <= (faults_.slightly_wrong > 0 ? 1 : 0)) return {Verdict::Status::passed, "a loop", {}};
     return {Verdict::Status::failed, "a loop", "sum " + digest() + " instead of " + std::to_string(reference())};
   }
 
-  void write_result(const std::filesystem::path& file) const override { std::ofstream(file) << sum_ << '\n'; }
+  void write_result(const std::filesystem::path& file) const override {
+    std::ofstream(file) << sum_ << '\n';
+    if (faults_.written != nullptr) ++*faults_.written;
+  }
 
  private:
   class Program final : public DeviceProgram {
@@ -184,6 +196,7 @@ class SumWorkload final : public Workload {
   SumFaults faults_;
   std::mutex mutex_;
   std::uint64_t sum_ = 0;
+  std::size_t sample_ = 0, expected_ = 0;
   bool merged_ = false;
 };
 

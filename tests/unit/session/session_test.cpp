@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <set>
 
 #include "tests/support/quiet_observer.hpp"
@@ -259,6 +260,139 @@ TEST_CASE("when a device fails its case says what that cost, and all cases go on
   }
   CHECK(faulty + report.faults.size() >= 1);
   CHECK(on_one >= 10);
+}
+
+TEST_CASE("a device that failed is opened again for what comes next, but one that hung is not") {
+  for (const auto kind : {FakeFault::Kind::error, FakeFault::Kind::hang}) {
+    FakeDevice bad = fake_device("0:1");
+    bad.script = [kind](FakeCall call, std::uint64_t number) {
+      return call == FakeCall::launch && number == 1500 ? FakeFault{kind} : FakeFault{};
+    };
+    SessionOptions options = options_for(2, 1 << 16);
+    options.strategies = parse_strategies("equal,dynamic");
+    options.stop.exactly = 200;
+    Stopping observer;
+    const Report report = run({fake_device("0:0"), bad}, options, observer);
+    std::size_t lost = report.faults.size();
+    for (const RunRecord& run : report.runs) {
+      CHECK(run.status == Status::ok);
+      lost += run.faults.size();
+      const bool back = run.mode == Mode::end_to_end && kind == FakeFault::Kind::error;
+      if (run.mode == Mode::end_to_end) CHECK(run.devices.size() == (back ? 2 : 1));
+    }
+    CHECK(lost == 1);
+  }
+}
+
+TEST_CASE("when the only device is lost the one in reserve finishes the sample and the case, and the record says who") {
+  FakeDevice gpu = fake_device("0:0");
+  gpu.script = fails_from(FakeCall::launch, 1500, FakeFault::Kind::error);
+  FakeDevice cpu = fake_device("1:0", 1e8);
+  cpu.facts.score = 10;
+  cpu.facts.type = DeviceType::cpu;
+  FakeBackend backend({gpu, cpu}, sum_kernels());
+  SessionOptions options = options_for(1, 1 << 16);
+  options.strategies = parse_strategies("equal,dynamic");
+  options.modes = {Mode::resident};
+  options.stop.exactly = 300;
+  options.devices = {backend.enumerate().devices[0]};
+  options.reserve = backend.enumerate().devices[1];
+  Stopping observer;
+  const Report report = run_session(backend, options, {}, observer);
+  std::size_t recovered = 0;
+  REQUIRE(report.devices.size() == 2);
+  CHECK(report.devices[1].device.id == "1:0");
+  for (const RunRecord& run : report.runs) {
+    CHECK(run.status == Status::ok);
+    CHECK(run.devices == std::vector<std::string>{"1:0"});
+    CHECK(run.samples.size() == 300);
+    for (const DisturbedSample& sample : run.disturbed) {
+      CHECK(sample.verify == VerifyStatus::passed);
+      CHECK(sample.devices == std::vector<std::string>{"0:0", "1:0"});
+      ++recovered;
+    }
+  }
+  CHECK(recovered + report.faults.size() == 1);
+}
+
+TEST_CASE("a wrong result of a device alone is told, though no row is that device's") {
+  Stopping observer;
+  SessionOptions options = options_for(2, 1000);
+  options.strategies = parse_strategies("equal");
+  g_faults.corrupts = DeviceIndex{1};
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  REQUIRE_FALSE(report.faults.empty());
+  CHECK(report.faults.front().device == "0:1");
+  CHECK(report.faults.front().kind == "wrong_result");
+  CHECK_FALSE(observer.warnings.empty());
+}
+
+TEST_CASE("a first result that is wrong within the reference's bound does not make the right ones after it wrong") {
+  Stopping observer;
+  SessionOptions options = options_for(2, 1000);
+  options.modes = {Mode::resident};
+  g_faults.slightly_wrong = 1;  // the first device alone
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  for (const RunRecord& run : report.runs) {
+    if (run.strategy != "single") CHECK(run.status == Status::ok);
+  }
+  REQUIRE(report.faults.size() == 1);
+  CHECK(report.faults.front().device == "0:0");
+  CHECK(report.faults.front().kind == "wrong_result");
+}
+
+TEST_CASE("every result that is compared is counted, and the one that is asked for is written once") {
+  Stopping observer;
+  SessionOptions options = options_for(2, 1000);
+  std::size_t written = 0;
+  g_faults.written = &written;
+  options.result_file = std::filesystem::temp_directory_path() / "mgpu-bench-session-test-result";
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  CHECK(written == 1);
+  for (const RunRecord& run : report.runs) CHECK(run.verify.checked == 1 + 4 + 1);  // warm-up, samples, the last thoroughly
+  std::filesystem::remove(*options.result_file);
+}
+
+TEST_CASE("a device that is full at set-up cannot do this, and does what fits it afterwards") {
+  FakeDevice full = fake_device("0:1");
+  Stopping observer;
+  SessionOptions options = options_for(2, 1 << 16);
+  options.strategies = parse_strategies("equal");
+  DeviceEstimate estimate;
+  estimate.items_per_s = 1e9;
+  options.stated = SetEstimates{{estimate, estimate}, 0, 0, {}};
+  full.script = [](FakeCall call, std::uint64_t number) {
+    return call == FakeCall::allocate && number == 0 ? FakeFault{FakeFault::Kind::out_of_memory} : FakeFault{};
+  };
+  const Report report = run({fake_device("0:0"), full}, options, observer);
+  CHECK(find(report, "equal", Mode::resident).status == Status::unsupported);
+  CHECK(find(report, "equal", Mode::end_to_end).status == Status::ok);
+  CHECK(find(report, "equal", Mode::end_to_end).devices.size() == 2);
+  CHECK(report.faults.empty());
+}
+
+TEST_CASE("rounds go forwards and backwards in turn, so that a drift hits all cases alike") {
+  std::vector<std::size_t> sharing;
+  SessionOptions options = options_for(2, 1000);
+  options.modes = {Mode::resident};
+  options.strategies = parse_strategies("equal");
+  DeviceEstimate estimate;
+  estimate.items_per_s = 1e9;
+  options.stated = SetEstimates{{estimate, estimate}, 0, 0, {}};
+  g_faults.sharing = &sharing;
+  Stopping observer;
+  run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  // Warm-ups of two alone and of both; then alone, alone, both; both, alone, alone; and so on.
+  CHECK(sharing == std::vector<std::size_t>{1, 1, 2, 1, 1, 2, 2, 1, 1, 1, 1, 2, 2, 1, 1});
+}
+
+TEST_CASE("building is as long as the slowest device takes: they build at once") {
+  FakeDevice slow = fake_device("0:0"), slower = fake_device("0:1");
+  slow.build = std::chrono::milliseconds(20);
+  slower.build = std::chrono::milliseconds(30);
+  Stopping observer;
+  const Report report = run({slow, slower}, options_for(2, 1000), observer);
+  for (const RunRecord& run : report.runs) CHECK(run.setup.build == std::chrono::milliseconds(30));
 }
 
 TEST_CASE("a session that is stopped keeps what was measured and is not complete") {
