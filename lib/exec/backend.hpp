@@ -12,7 +12,7 @@
 #include "lib/device/device.hpp"
 #include "lib/device/handicap.hpp"
 #include "lib/exec/bell.hpp"
-#include "lib/exec/pace.hpp"
+#include "lib/exec/slow_down.hpp"
 #include "lib/exec/wait.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/timeline.hpp"
@@ -55,9 +55,9 @@ struct SetupCost {
 // block while commands are under way: an owner whose device hangs leaks it instead.
 class OpenDevice {
  public:
-  explicit OpenDevice(const Handicap& handicap = {}) : pace_(handicap) {}
+  explicit OpenDevice(const Handicap& handicap = {}) : slow_down_(handicap) {}
   virtual ~OpenDevice() = default;
-  Pace& pace() { return pace_; }  // its handicap, and from when on it is in force
+  SlowDown& slow_down() { return slow_down_; }  // its handicap, and from when on it is in force
   // Rings when a batch completes and when a handicap's hold begins, of a device that rings(): a CPU, whose cores are for kernels.
   // Others are polled.
   Bell& bell() { return *bell_; }
@@ -91,7 +91,7 @@ class OpenDevice {
   std::shared_ptr<Bell> shared_bell() const { return bell_; }  // for callbacks, which may come after the device is gone
 
  private:
-  Pace pace_;
+  SlowDown slow_down_;
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
 };
 

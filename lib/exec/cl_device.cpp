@@ -130,17 +130,17 @@ ClDevice::Pending& ClDevice::record(CommandKind kind, cl::Event event, Name labe
 }
 
 void ClDevice::delay_slice() {
-  if (!in_slice_ || std::exchange(delayed_, true) || pace().handicap().delay <= Nanos{}) return;
+  if (!in_slice_ || std::exchange(delayed_, true) || slow_down().handicap().delay <= Nanos{}) return;
   if (const auto* uploads = dependency(CommandKind::compute)) queues_[1].enqueueBarrierWithWaitList(uploads, nullptr);
   cl::Event ready;  // when its kernels could have begun
   queues_[1].enqueueMarkerWithWaitList(nullptr, &ready);
-  cl::Event end = holds_.add(context_, queues_[1], ready, {}, pace().handicap().delay);
+  cl::Event end = holds_.add(context_, queues_[1], ready, {}, slow_down().handicap().delay);
   ring_after(ready);
   record(CommandKind::compute, std::move(end), kHandicapDelay, 0, std::move(ready));
 }
 
-void ClDevice::slow_down() {
-  auto added = slow_down_.add(context_, queues_[1], holds_, pace());
+void ClDevice::slow_kernels() {
+  auto added = slow_down_.add(context_, queues_[1], holds_, slow_down());
   if (!added) return;
   if (!added->counted) ring_after(added->since);
   record(CommandKind::compute, std::move(added->end), kHandicapSlowDown, 0, std::move(added->since)).counted = added->counted;
@@ -173,7 +173,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
     queues_[1].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
                                     dependency(CommandKind::compute), &event);
     if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
-    const bool slows = pace().handicap().slows();  // others keep no books
+    const bool slows = slow_down().handicap().slows();  // others keep no books
     const LaunchKey key = slows ? launch_key(object.name().text(), grid, args) : LaunchKey{};
     if (slows) slow_down_.launched(key, event);
     record(CommandKind::compute, std::move(event), object.name(), 0).key = key;
@@ -185,7 +185,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
 void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   if (to.empty()) return;
   try {
-    slow_down();
+    slow_kernels();
     cl::Event event;
     if (const auto staged = staging_.take(to); !staged.empty()) {
       batches_.back().staged.push_back({staged.data(), to});
@@ -248,7 +248,7 @@ std::optional<Nanos> ClDevice::try_out(const std::function<void(Stream&)>& comma
 
 BatchId ClDevice::submit() {
   try {
-    slow_down();
+    slow_kernels();
     flush();
     const auto& last = batches_.back().last;
     const auto final = std::find_if(last.rbegin(), last.rend(), [](const cl::Event& event) { return event() != nullptr; });
@@ -275,7 +275,7 @@ ClDevice::Batch& ClDevice::find(BatchId batch) {
 
 bool ClDevice::complete(BatchId batch) {
   try {
-    if (holds_.poll(pace())) flush();
+    if (holds_.poll(slow_down())) flush();
     const auto& last = find(batch).last;
     for (const cl::Event& event : last) {
       if (event() == nullptr) continue;
@@ -328,7 +328,7 @@ DeviceSpan ClDevice::span(BatchId batch) {
 }
 
 void ClDevice::learn(const Pending& pending) {
-  if (!pace().handicap().slows() || pending.command.kind != CommandKind::compute) return;
+  if (!slow_down().handicap().slows() || pending.command.kind != CommandKind::compute) return;
   const Nanos took{static_cast<std::int64_t>(pending.command.ended - pending.command.started)};
   if (pending.counted) slow_down_.spun(*pending.counted, took);
   if (pending.since() == nullptr) slow_down_.took(pending.key, took);

@@ -86,8 +86,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
   Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});
-  void delay_slice();  // before its first kernel
-  void slow_down();    // after the kernels of a batch, or before a download of their results
+  void delay_slice();   // before its first kernel
+  void slow_kernels();  // after the kernels of a batch, or before a download of their results
   void flush();
   void ring_after(const cl::Event& event) {
     if (rings()) ring_when_complete(event, shared_bell());

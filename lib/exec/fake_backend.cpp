@@ -272,7 +272,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
     const auto& fake = static_cast<FakeKernel&>(kernel);
-    const Handicap& handicap = pace().handicap();
+    const Handicap& handicap = slow_down().handicap();
     if (in_slice_ && !std::exchange(delayed_, true) && handicap.delay > Nanos{})
       add(CommandKind::compute, kDelay, 0, handicap.delay);
     std::vector<FakeArg> values;
@@ -317,7 +317,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
         batch.slowed = Nanos{};
         batch.settled = false;
       } else if (command.kind == CommandKind::compute && command.label != kDelay) {
-        batch.slowed += pace().extra(times->started, times->ended);
+        batch.slowed += slow_down().extra(times->started, times->ended);
       }
     }
   }
