@@ -19,9 +19,10 @@ class ClSlowDown {
     std::optional<Nanos> counted;  // a spin, told to count for so long
   };
 
-  // Spins from now on where it can. Throws cl::Error.
-  void may_spin(const cl::Context& context, const cl::CommandQueue& queue, const cl::Program& program) {
-    spin_.open(context, queue, program);
+  // Spins from now on where it can. Throws as ClSpin::open.
+  void may_spin(const cl::Context& context, const cl::CommandQueue& queue, const cl::Program& program,
+                const std::function<void(const cl::Event&)>& wait) {
+    spin_.open(context, queue, program, wait);
   }
   void launched(LaunchKey key, cl::Event event) { kernels_.push_back({key, std::move(event)}); }
   // Behind the kernels launched since the last time; nothing when there were none, or when what they owe is less than a spin takes:

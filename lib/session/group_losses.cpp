@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/exec/leak.hpp"
 #include "lib/session/forecast.hpp"
 #include "lib/session/group_run.hpp"
-#include "lib/session/keep.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kEnoughToStand = 3;     // samples that stand, when a device of the case is lost
-constexpr unsigned kMostFailures = 3;  // of a device, after which it is not opened again
+constexpr std::size_t kEnoughToStand = 3;  // samples that stand, when a device of the case is lost
+constexpr unsigned kMostFailures = 3;      // of a device, after which it is not opened again
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
 
 void Group::give_up(std::size_t index) {
   devices_[index].lost = true;
-  keep_for_ever(std::move(devices_[index].open));
+  mgpu::leak(std::move(devices_[index].open));
   leak(index);
 }
 
@@ -61,7 +61,7 @@ void Group::refuse(std::size_t index, const std::string& why) {
 
 void Group::leak(std::size_t index) {
   result_.lost_any = true;
-  keep_for_ever(std::move(result_.prepared[index].program));
+  mgpu::leak(std::move(result_.prepared[index].program));
 }
 
 // For a case none of whose devices is left: another device of the set, or else the one in reserve.

@@ -46,7 +46,7 @@ std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor
 struct SessionDevice;
 
 // Adds to `rates` what is missing for the devices, which compute in `ways`, by device id. Those that fail are left without a rate;
-// those that hang are lost, and `lost` is told.
+// those that may then still be at work are lost, and `lost` is told. Measures no more once the backend's limits say stop.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices, SuiteRates& rates,
                            const std::function<void(const SessionDevice&)>& lost);
