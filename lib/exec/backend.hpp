@@ -12,7 +12,7 @@
 #include "lib/device/device.hpp"
 #include "lib/device/handicap.hpp"
 #include "lib/exec/bell.hpp"
-#include "lib/exec/pace.hpp"
+#include "lib/exec/slow_down.hpp"
 #include "lib/exec/wait.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/timeline.hpp"
@@ -51,13 +51,14 @@ struct SetupCost {
   Bytes allocated = 0;  // now held on the device
 };
 
-// An opened device: its context, queues and stream. Owned by the session, used by one worker thread at a time. The destructor may
-// block while commands are under way: an owner whose device hangs leaks it instead.
+// An opened device: its context, queues and stream. Owned by the session, used by one worker thread at a time. The destructor does
+// not wait for long: handles that commands may still be using it leaks. The host memory of transfers is the owner's, who must not
+// free it before the device is drained.
 class OpenDevice {
  public:
-  explicit OpenDevice(const Handicap& handicap = {}) : pace_(handicap) {}
+  explicit OpenDevice(const Handicap& handicap = {}) : slow_down_(handicap) {}
   virtual ~OpenDevice() = default;
-  Pace& pace() { return pace_; }  // its handicap, and from when on it is in force
+  SlowDown& slow_down() { return slow_down_; }  // its handicap, and from when on it is in force
   // Rings when a batch completes and when a handicap's hold begins, of a device that rings(): a CPU, whose cores are for kernels.
   // Others are polled.
   Bell& bell() { return *bell_; }
@@ -81,8 +82,12 @@ class OpenDevice {
   // Blocks for about 10 us each. Throws Error(device), Error(timeout), Error(interrupted).
   virtual std::vector<ClockProbe> probe_clock(unsigned count) = 0;
   virtual SetupCost take_setup_cost() = 0;
-  // Nobody will ask this device anything again, though commands may be under way: a handicap must not hold them for ever.
+  // Nobody will ask for the commands that may be under way: a handicap must not hold them for ever, and nothing that they may be
+  // using is released, until drained() has said that they have ended.
   virtual void abandon() = 0;
+  // Have all commands that it was ever given ended? Polls; for after an error, as a handicap is no longer kept to. False also where
+  // that is not known: a GPU one of whose commands failed may still be at work on others.
+  virtual bool drained() = 0;
   // What can still be allocated, as far as anybody tells: another process may take it. Devices that share memory are told equal
   // shares.
   virtual Bytes free_memory() = 0;
@@ -91,7 +96,7 @@ class OpenDevice {
   std::shared_ptr<Bell> shared_bell() const { return bell_; }  // for callbacks, which may come after the device is gone
 
  private:
-  Pace pace_;
+  SlowDown slow_down_;
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
 };
 

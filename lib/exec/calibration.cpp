@@ -41,8 +41,8 @@ class DeviceCalibration {
       measured.memory_bytes_per_s = copy();
       transfers(measured);
       launches(measured);
-    } catch (const Error& error) {
-      holdings_.keep_if(error);
+    } catch (...) {
+      if (!try_drain(backend_, device_)) holdings_.leak();
       throw;
     }
     return measured;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/base/error.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/exec/leak.hpp"
 #include "lib/workload/pages.hpp"
 
 namespace mgpu {
@@ -19,18 +19,12 @@ inline constexpr unsigned kLeastTries = 5;
 // Of a transfer: 1.2 ms at 55 GB/s, 10 us of which are latency. On CPUs 6 ms at 5 GB/s, not much more than a time slice.
 Bytes transfer_piece(const DeviceTraits& traits);
 
-// What commands may be using: freed by clear() or at the end, but kept for ever when the device no longer answers, as releasing it
-// can block and the device may still write to it.
+// What commands may be using: freed by clear() or at the end, unless it is leaked, as the device does not answer any more.
 class Holdings {
  public:
   Holdings() = default;
   Holdings(const Holdings&) = delete;
   Holdings& operator=(const Holdings&) = delete;
-  ~Holdings() {
-    if (!lost_) return;
-    static auto& kept = *new std::vector<std::vector<std::shared_ptr<void>>>;  // one session's thread calibrates
-    kept.push_back(std::move(held_));
-  }
   template <class T>
   T& add(std::unique_ptr<T> object) {
     T& held = *object;
@@ -38,11 +32,10 @@ class Holdings {
     return held;
   }
   void clear() { held_.clear(); }
-  void keep_if(const Error& error) { lost_ |= error.kind() == ErrorKind::timeout; }
+  void leak() { mgpu::leak(std::move(held_)); }
 
  private:
   std::vector<std::shared_ptr<void>> held_;
-  bool lost_ = false;
 };
 
 // Memory for transfers, written as workloads write theirs, by all threads of the host: where there are several memories, each

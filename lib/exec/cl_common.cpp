@@ -58,4 +58,8 @@ Error cl_failure(const std::string& what, cl_int status) {
   return Error(memory ? ErrorKind::out_of_memory : ErrorKind::device, what + ": " + cl_status_name(status));
 }
 
+Error allocation_failure(const std::string& what, cl_int status) {
+  return cl_failure(what, status == CL_OUT_OF_RESOURCES ? CL_MEM_OBJECT_ALLOCATION_FAILURE : status);
+}
+
 }  // namespace mgpu

@@ -22,4 +22,7 @@ std::string cl_status_name(cl_int status);
 // An allocation that failed is out_of_memory, everything else device. `what` says what was being done and to which device.
 Error cl_failure(const std::string& what, cl_int status);
 
+// Of an allocation: NVIDIA reports a full device as out of resources when the memory is used for the first time.
+Error allocation_failure(const std::string& what, cl_int status);
+
 }  // namespace mgpu

@@ -1,11 +1,10 @@
-// See the header. Nothing waits inside the driver: a call that blocks cannot be given up when the device hangs.
+// Commands and batches; what is made at set-up is cl_device_setup.cpp's matter. Nothing waits inside the driver: a call that blocks
+// cannot be given up when the device hangs.
 #include "lib/exec/cl_device.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
-#include "lib/exec/cl_describe.hpp"
 #include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cl_rows.hpp"
 #include "lib/exec/cl_wait.hpp"
@@ -17,94 +16,6 @@ namespace {
 const Name kHandicapDelay("delay"), kHandicapSlowDown("slow-down");
 
 }  // namespace
-
-ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handicap, cl::Device device,
-                   std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool,
-                   std::shared_ptr<const PinnedRanges> pinned)
-    : OpenDevice(handicap),
-      backend_(backend),
-      facts_(limited(facts, handicap)),
-      traits_(traits_of(facts_)),
-      device_(std::move(device)),
-      kernels_(kernels),
-      cache_(cache),
-      allocated_(std::make_shared<Bytes>(0)),
-      pool_(std::move(pool)) {
-  try {
-    context_ = cl::Context(device_);
-    for (auto& queue : queues_) queue = cl::CommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE);
-    probe_buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint));
-    // A CPU's cores may be wanted by others while a queue is held, and a hold of PoCL is microseconds late.
-    if (!facts_.is_cpu() && handicap.slows_always()) slow_down_.may_spin(context_, queues_[1], program(ClSpin::kFile, {}));
-    if (!facts_.is_cpu() && !facts_.host_unified_memory) staging_ = ClStaging(context_, queues_[0], std::move(pinned));
-  } catch (const cl::Error& error) {
-    throw cl_failure("cannot open " + facts_.id + " " + facts_.name, error.err());
-  }
-  batches_.emplace_back();
-}
-
-ClDevice::~ClDevice() {
-  if (holds_.release_all()) {
-    for (const auto& queue : queues_) clFinish(queue());  // what was held runs now, and needs what is released next
-  }
-  // PoCL's own thread is not done with an event when the host sees it complete. A device closed at once, on a busy machine, made
-  // PoCL 3.1 crash in POclReleaseEvent in 20 of 70 runs; after 50 ms in none of 40.
-  if (is_pocl(facts_)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-}
-
-std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
-  const Nanos begin = host_now();
-  const std::string what = "allocating " + std::to_string(size) + " bytes on " + facts_.id + " " + facts_.name;
-  if (size == 0) throw Error(ErrorKind::internal, what);
-  // Drivers that allocate on first use would fail inside a sample; a CPU device swaps. Refuse what cannot fit.
-  if (*allocated_ + size > facts_.global_memory || size > facts_.max_allocation)
-    throw Error(ErrorKind::out_of_memory, what + ": does not fit");
-  try {
-    holds_.release_all();  // finish() would wait for them, and nobody would poll
-    cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
-    // The first use makes the driver allocate: now, not inside a sample.
-    queues_[1].enqueueFillBuffer(memory, cl_uchar{0}, 0, std::min<Bytes>(size, 4));
-    queues_[1].finish();
-    setup_.alloc += host_now() - begin;
-    return std::make_unique<ClBuffer>(std::move(memory), size, allocated_, pool_.pool());
-  } catch (const cl::Error& error) {
-    // NVIDIA reports a full device as out of resources here.
-    throw cl_failure(what, error.err() == CL_OUT_OF_RESOURCES ? CL_MEM_OBJECT_ALLOCATION_FAILURE : error.err());
-  }
-}
-
-// PoCL (3.1 to 5.0 at least) counts the users of a loaded kernel by its program and work-group size, but loads it anew for a wider
-// grid: two devices that run one program at once with different grids take each other's counts, and an assertion ends the process
-// (pocl_release_dlhandle_cache). A definition of its own makes each device's program another one.
-std::string ClDevice::own_options(const std::string& options) const {
-  if (!is_pocl(facts_)) return options;
-  std::string own = facts_.id;
-  std::replace_if(
-      own.begin(), own.end(), [](char c) { return c == ':' || c == '.'; }, '_');
-  return options + " -DMGPU_DEVICE_" + own;
-}
-
-const cl::Program& ClDevice::program(std::string_view file, const std::string& given) {
-  const std::string options = own_options(given);
-  const std::string key = std::string(file) + ' ' + options;
-  for (const auto& built : programs_) {
-    if (built.key == key) return built.program;
-  }
-  programs_.push_back({key, cache_.build(context_, device_, file, with_includes(kernels_, file), options)});
-  return programs_.back().program;
-}
-
-std::unique_ptr<Kernel> ClDevice::kernel(std::string_view file, std::string_view entry, const std::string& options) {
-  const Nanos begin = host_now();
-  const std::string name(entry);
-  try {
-    cl::Kernel object(program(file, options), name.c_str());
-    setup_.build += host_now() - begin;
-    return std::make_unique<ClKernel>(std::move(object), name);
-  } catch (const cl::Error& error) {
-    throw cl_failure("kernel " + name + " of kernels/" + std::string(file) + " on " + facts_.id, error.err());
-  }
-}
 
 const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
   // A launch waits for uploads; a download for launches, or for uploads when nothing was launched since.
@@ -130,17 +41,17 @@ ClDevice::Pending& ClDevice::record(CommandKind kind, cl::Event event, Name labe
 }
 
 void ClDevice::delay_slice() {
-  if (!in_slice_ || std::exchange(delayed_, true) || pace().handicap().delay <= Nanos{}) return;
+  if (!in_slice_ || std::exchange(delayed_, true) || slow_down().handicap().delay <= Nanos{}) return;
   if (const auto* uploads = dependency(CommandKind::compute)) queues_[1].enqueueBarrierWithWaitList(uploads, nullptr);
   cl::Event ready;  // when its kernels could have begun
   queues_[1].enqueueMarkerWithWaitList(nullptr, &ready);
-  cl::Event end = holds_.add(context_, queues_[1], ready, {}, pace().handicap().delay);
+  cl::Event end = holds_.add(context_, queues_[1], ready, {}, slow_down().handicap().delay);
   ring_after(ready);
   record(CommandKind::compute, std::move(end), kHandicapDelay, 0, std::move(ready));
 }
 
-void ClDevice::slow_down() {
-  auto added = slow_down_.add(context_, queues_[1], holds_, pace());
+void ClDevice::slow_kernels() {
+  auto added = slow_down_.add(context_, queues_[1], holds_, slow_down());
   if (!added) return;
   if (!added->counted) ring_after(added->since);
   record(CommandKind::compute, std::move(added->end), kHandicapSlowDown, 0, std::move(added->since)).counted = added->counted;
@@ -173,7 +84,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
     queues_[1].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
                                     dependency(CommandKind::compute), &event);
     if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
-    const bool slows = pace().handicap().slows();  // others keep no books
+    const bool slows = slow_down().handicap().slows();  // others keep no books
     const LaunchKey key = slows ? launch_key(object.name().text(), grid, args) : LaunchKey{};
     if (slows) slow_down_.launched(key, event);
     record(CommandKind::compute, std::move(event), object.name(), 0).key = key;
@@ -185,7 +96,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<Ke
 void ClDevice::download(Buffer& from, Bytes offset, std::span<std::byte> to) {
   if (to.empty()) return;
   try {
-    slow_down();
+    slow_kernels();
     cl::Event event;
     if (const auto staged = staging_.take(to); !staged.empty()) {
       batches_.back().staged.push_back({staged.data(), to});
@@ -235,20 +146,9 @@ void ClDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) {
   }
 }
 
-std::optional<Nanos> ClDevice::try_out(const std::function<void(Stream&)>& commands) {
-  commands(*this);
-  const BatchId batch = submit();
-  wait_for(backend_, *this, batch);
-  Nanos computing{};
-  for (const RawCommand& command : take(batch)) {
-    if (command.kind == CommandKind::compute) computing += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
-  }
-  return computing;
-}
-
 BatchId ClDevice::submit() {
   try {
-    slow_down();
+    slow_kernels();
     flush();
     const auto& last = batches_.back().last;
     const auto final = std::find_if(last.rbegin(), last.rend(), [](const cl::Event& event) { return event() != nullptr; });
@@ -275,7 +175,7 @@ ClDevice::Batch& ClDevice::find(BatchId batch) {
 
 bool ClDevice::complete(BatchId batch) {
   try {
-    if (holds_.poll(pace())) flush();
+    if (holds_.poll(slow_down())) flush();
     const auto& last = find(batch).last;
     for (const cl::Event& event : last) {
       if (event() == nullptr) continue;
@@ -328,7 +228,7 @@ DeviceSpan ClDevice::span(BatchId batch) {
 }
 
 void ClDevice::learn(const Pending& pending) {
-  if (!pace().handicap().slows() || pending.command.kind != CommandKind::compute) return;
+  if (!slow_down().handicap().slows() || pending.command.kind != CommandKind::compute) return;
   const Nanos took{static_cast<std::int64_t>(pending.command.ended - pending.command.started)};
   if (pending.counted) slow_down_.spun(*pending.counted, took);
   if (pending.since() == nullptr) slow_down_.took(pending.key, took);
@@ -362,7 +262,7 @@ std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
   const std::string who = name();
   try {
     for (unsigned i = 0; i < count; ++i) {
-      cl::Event event;
+      cl::Event& event = aside_.emplace_back();
       ClockProbe probe;
       probe.host_before = host_now();
       queues_[0].enqueueWriteBuffer(probe_buffer_, CL_FALSE, 0, sizeof value, &value, nullptr, &event);
@@ -372,6 +272,7 @@ std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
       probe.device_started = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
       probe.device_ended = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
       probes.push_back(probe);
+      aside_.pop_back();
     }
   } catch (const cl::Error& error) {
     throw cl_failure("probing the clock of " + facts_.id, error.err());
@@ -381,13 +282,13 @@ std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
 
 SetupCost ClDevice::take_setup_cost() {
   SetupCost cost = setup_;
-  cost.allocated = *allocated_;
+  cost.allocated = state_->allocated;
   setup_ = {};
   return cost;
 }
 
 Bytes ClDevice::free_memory() {
-  const Bytes held = std::min(*allocated_, facts_.global_memory);  // allocate() goes no further than the total
+  const Bytes held = std::min(state_->allocated, facts_.global_memory);  // allocate() goes no further than the total
   return std::min(free_device_memory(device_, facts_, *pool_.pool()), facts_.global_memory - held);
 }
 

@@ -11,6 +11,7 @@
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_holds.hpp"
 #include "lib/exec/cl_memory.hpp"
+#include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/exec/cl_slow_down.hpp"
 #include "lib/exec/cl_staging.hpp"
@@ -25,11 +26,11 @@ struct ClBuiltProgram {
 
 class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
-  // `backend`, `kernels` and `cache` must outlive the device. Throws Error(device).
+  // `backend`, `kernels` and `cache` must outlive the device. Throws Error(device), Error(timeout), Error(interrupted).
   ClDevice(Backend& backend, const Device& facts, const Handicap& handicap, cl::Device device,
            std::span<const EmbeddedText> kernels, const ClProgramCache& cache, std::shared_ptr<ClMemoryPool> pool,
            std::shared_ptr<const PinnedRanges> pinned);
-  ~ClDevice() override;
+  ~ClDevice() override;  // leaks what may be in use, and gives up a driver that does not come back
 
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
@@ -43,7 +44,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<RawCommand> take(BatchId batch) override;
   std::vector<ClockProbe> probe_clock(unsigned count) override;
   SetupCost take_setup_cost() override;
-  void abandon() override { holds_.release_all(); }
+  void abandon() override;
+  bool drained() override;
   Bytes free_memory() override;
 
   const cl::Context& context() const { return context_; }
@@ -71,6 +73,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     std::array<cl::Event, 3> last;  // of each queue; null where it has none
   };
 
+  struct Handles;  // all that OpenCL counts references of
+
   // DeviceResources
   const DeviceTraits& traits() const override { return traits_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override;
@@ -83,11 +87,15 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) override;
   void download_rows(Buffer& from, std::byte* to, const Rows& rows) override;
 
+  void open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned);
+  void close() noexcept;
+  // Of a command outside of all batches.
+  void wait_aside(const cl::Event& event, Nanos limit);
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
   Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});
-  void delay_slice();  // before its first kernel
-  void slow_down();    // after the kernels of a batch, or before a download of their results
+  void delay_slice();   // before its first kernel
+  void slow_kernels();  // after the kernels of a batch, or before a download of their results
   void flush();
   void ring_after(const cl::Event& event) {
     if (rings()) ring_when_complete(event, shared_bell());
@@ -114,7 +122,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::deque<Batch> batches_;        // the last is open
   std::array<cl::Event, 3> latest_;  // of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;
-  std::shared_ptr<Bytes> allocated_;  // shared with buffers, which may outlive the device object
+  std::vector<cl::Event> aside_;  // of commands outside of batches, while somebody waits for them, or when nobody does any more
+  std::shared_ptr<ClDeviceState> state_ = std::make_shared<ClDeviceState>();
   bool in_slice_ = false, delayed_ = false;
   ClSlowDown slow_down_;
   ClHolds holds_;

@@ -26,25 +26,25 @@ cl::Event ClHolds::add(const cl::Context& context, const cl::CommandQueue& queue
   return end;
 }
 
-Nanos ClHolds::release_time(const Hold& hold, Nanos now, const Pace& pace) {
+Nanos ClHolds::release_time(const Hold& hold, Nanos now, const SlowDown& slow_down) {
   const auto since = hold.since.getProfilingInfo<CL_PROFILING_COMMAND_END>();
   clock_.saw(now, since);
   Nanos at = clock_.to_host(since) + hold.delay;
   for (const cl::Event& kernel : hold.kernels) {
-    at += pace.extra(clock_.to_host(kernel.getProfilingInfo<CL_PROFILING_COMMAND_START>()),
-                     clock_.to_host(kernel.getProfilingInfo<CL_PROFILING_COMMAND_END>()));
+    at += slow_down.extra(clock_.to_host(kernel.getProfilingInfo<CL_PROFILING_COMMAND_START>()),
+                          clock_.to_host(kernel.getProfilingInfo<CL_PROFILING_COMMAND_END>()));
   }
   return at;
 }
 
-bool ClHolds::poll(const Pace& pace) {
+bool ClHolds::poll(const SlowDown& slow_down) {
   if (holds_.empty()) return false;
   Hold& hold = holds_.front();
   if (!hold.release_at) {
     const cl_int status = hold.since.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
     if (status > CL_COMPLETE) return false;
     const Nanos now = host_now();  // not before it was seen complete: a clock that lags would end holds too soon
-    hold.release_at = status < 0 ? now : release_time(hold, now, pace);  // whoever waits will find the failure
+    hold.release_at = status < 0 ? now : release_time(hold, now, slow_down);  // whoever waits will find the failure
   }
   if (host_now() < *hold.release_at) return false;
   hold.gate.setStatus(CL_COMPLETE);

@@ -9,7 +9,7 @@
 
 #include "lib/base/units.hpp"
 #include "lib/exec/cl_common.hpp"
-#include "lib/exec/pace.hpp"
+#include "lib/exec/slow_down.hpp"
 
 namespace mgpu {
 
@@ -34,12 +34,12 @@ class ClHolds {
   ~ClHolds() { release_all(); }
 
   // Stops `queue` behind what is in it, until `delay` after `since`, its last command (a kernel or a bare marker, which all drivers
-  // stamp), and as much longer as `pace` then asks of `kernels`. Returns the event that ends with the hold. Throws cl::Error.
+  // stamp), and as much longer as `slow_down` then asks of `kernels`. Returns the event that ends with the hold. Throws cl::Error.
   cl::Event add(const cl::Context& context, const cl::CommandQueue& queue, cl::Event since, std::vector<cl::Event> kernels,
                 Nanos delay);
   // Releases a hold that is due; true if it did. To be called whenever the device is asked for anything: nobody else does. Throws
   // cl::Error.
-  bool poll(const Pace& pace);
+  bool poll(const SlowDown& slow_down);
   // When the first hold shall be released, as far as that is known.
   std::optional<Nanos> due() const { return holds_.empty() ? std::nullopt : holds_.front().release_at; }
   bool release_all() noexcept;  // true: something was held, and goes on now
@@ -52,7 +52,7 @@ class ClHolds {
     Nanos delay{};
     std::optional<Nanos> release_at;  // none: `since` is not over
   };
-  Nanos release_time(const Hold& hold, Nanos now, const Pace& pace);
+  Nanos release_time(const Hold& hold, Nanos now, const SlowDown& slow_down);
 
   std::deque<Hold> holds_;  // of one in-order queue: only the first can be due
   ClSeenClock clock_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -13,20 +14,28 @@
 #include "lib/base/name.hpp"
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_memory.hpp"
+#include "lib/exec/leak.hpp"
 #include "lib/workload/stream.hpp"
 
 namespace mgpu {
 
+// What a device shares with its buffers, which may outlive it.
+struct ClDeviceState {
+  Bytes allocated = 0;
+  std::atomic<bool> in_doubt = false;  // it was abandoned, and may be at work: nothing it knows of is released
+};
+
 // Counts itself in what its device and its pool have allocated, for as long as it lives.
 class ClBuffer final : public Buffer {
  public:
-  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<Bytes> allocated, std::shared_ptr<ClMemoryPool> pool)
-      : memory_(std::move(memory)), size_(size), allocated_(std::move(allocated)), pool_(std::move(pool)) {
-    *allocated_ += size_;
+  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device, std::shared_ptr<ClMemoryPool> pool)
+      : memory_(std::move(memory)), size_(size), device_(std::move(device)), pool_(std::move(pool)) {
+    device_->allocated += size_;
     pool_->allocated += size_;
   }
   ~ClBuffer() override {
-    *allocated_ -= size_;
+    if (device_->in_doubt) return leak(std::move(memory_));
+    device_->allocated -= size_;
     pool_->allocated -= size_;
   }
   Bytes size() const override { return size_; }
@@ -35,7 +44,7 @@ class ClBuffer final : public Buffer {
  private:
   cl::Buffer memory_;
   Bytes size_;
-  std::shared_ptr<Bytes> allocated_;
+  std::shared_ptr<ClDeviceState> device_;
   std::shared_ptr<ClMemoryPool> pool_;
 };
 

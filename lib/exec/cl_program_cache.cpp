@@ -4,9 +4,11 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -45,7 +47,8 @@ std::optional<Binary> read_cached(const fs::path& file, const std::string& key) 
 void write_cached(const fs::path& file, const std::string& key, const Binary& binary) {
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  const fs::path temporary = file.string() + "." + std::to_string(::getpid());
+  static std::atomic<unsigned> files = 0;  // a build that was left behind may still be writing one
+  const fs::path temporary = file.string() + "." + std::to_string(::getpid()) + "." + std::to_string(files++);
   {
     std::ofstream out(temporary, std::ios::binary);
     const std::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
@@ -70,15 +73,38 @@ std::optional<cl::Program> from_binary(const cl::Context& context, const cl::Dev
   }
 }
 
+// Of what a compiler said: the first lines that say something, as one.
+std::string first_lines(const std::string& log) {
+  constexpr std::size_t kMostLines = 3, kMostOfLine = 160;
+  std::string text;
+  std::istringstream in(log);
+  std::string line;
+  for (std::size_t count = 0; count < kMostLines && std::getline(in, line);) {
+    std::erase_if(line, [](char c) { return c == '\0' || c == '\r'; });
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string::npos) continue;
+    text += (count++ == 0 ? "" : " | ") + line.substr(begin, kMostOfLine);
+  }
+  return text.empty() ? "the compiler says nothing" : text;
+}
+
+// A compiler that refuses a text does so for this problem; one that has no memory, or no device any more (NVIDIA: -9999), fails for
+// all that follow.
+bool is_refusal(cl_int status) {
+  return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BUILD_OPTIONS || status == CL_COMPILER_NOT_AVAILABLE;
+}
+
 cl::Program from_text(const cl::Context& context, const cl::Device& device, std::string_view file, std::string_view text,
                       const std::string& options) {
   cl::Program program(context, std::string(text));
   try {
     program.build({device}, options.c_str());
   } catch (const cl::Error& error) {
-    const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device);
-    throw Error(ErrorKind::device, "kernels/" + std::string(file) + " does not build on " + device.getInfo<CL_DEVICE_NAME>() +
-                                       " (" + cl_status_name(error.err()) + "): " + log);
+    std::string what = "kernels/" + std::string(file) + " does not build (" + cl_status_name(error.err()) + ")";
+    if (!is_refusal(error.err())) throw Error(ErrorKind::device, what);
+    cl_int status = CL_SUCCESS;
+    what += " on " + std::string(device.getInfo<CL_DEVICE_NAME>(&status).c_str());
+    throw Error(ErrorKind::unsupported, what + ": " + first_lines(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device, &status)));
   }
   return program;
 }

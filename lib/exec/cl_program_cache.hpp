@@ -15,8 +15,9 @@ class ClProgramCache {
   // An empty folder: nothing is kept.
   explicit ClProgramCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // A built program for the one device of `context`. Throws Error(device) with the build log. A cache that cannot be
-  // read or written costs time, never the run.
+  // A built program for the one device of `context`; blocks in the driver for as long as its compiler takes. Throws
+  // Error(unsupported) with the first lines of the compiler's log where it refuses the text or the options, Error(device) where
+  // anything else is wrong. A cache that cannot be read or written costs time, never the run.
   cl::Program build(const cl::Context& context, const cl::Device& device, std::string_view file, std::string_view text,
                     const std::string& options) const;
 

@@ -5,22 +5,22 @@
 
 namespace mgpu {
 
-std::optional<Nanos> ClSlowDown::expected(const Pace& pace) const {
-  if (!spin_.ready() || !pace.handicap().slows_always()) return {};
+std::optional<Nanos> ClSlowDown::expected(const SlowDown& slow_down) const {
+  if (!spin_.ready() || !slow_down.handicap().slows_always()) return {};
   Nanos kernels{};
   for (const Launched& kernel : kernels_) {
     const auto took = times_.expected(kernel.key);
     if (!took) return {};
     kernels += *took;
   }
-  const Nanos extra{std::llround((pace.handicap().slow - 1) * static_cast<double>(kernels.count()))};
+  const Nanos extra{std::llround((slow_down.handicap().slow - 1) * static_cast<double>(kernels.count()))};
   return extra <= ClSpin::kLongest ? std::optional(extra) : std::nullopt;
 }
 
 std::optional<ClSlowDown::Added> ClSlowDown::add(const cl::Context& context, const cl::CommandQueue& queue, ClHolds& holds,
-                                                 const Pace& pace) {
+                                                 const SlowDown& slow_down) {
   if (kernels_.empty()) return {};
-  const std::optional<Nanos> extra = expected(pace);
+  const std::optional<Nanos> extra = expected(slow_down);
   std::vector<Launched> kernels = std::exchange(kernels_, {});
   Added added{kernels.back().event, {}, {}};
   if (!extra) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "lib/base/units.hpp"
 #include "lib/exec/cl_common.hpp"
@@ -16,8 +17,10 @@ class ClSpin {
   static constexpr Nanos kLongest = std::chrono::milliseconds(50);  // desktops reset GPUs whose kernel takes seconds
 
   bool ready() const { return kernel_() != nullptr; }
-  // Measures how fast the device counts; takes some milliseconds. Throws cl::Error.
-  void open(const cl::Context& context, const cl::CommandQueue& queue, const cl::Program& program);
+  // Measures how fast the device counts; takes some milliseconds. `wait` returns when an event's command is complete. Throws
+  // cl::Error and what `wait` throws.
+  void open(const cl::Context& context, const cl::CommandQueue& queue, const cl::Program& program,
+            const std::function<void(const cl::Event&)>& wait);
   // What a spin takes besides counting, the gap before it included: none takes less.
   Nanos overhead() const { return overhead_; }
   // Counts for that long. Throws cl::Error.

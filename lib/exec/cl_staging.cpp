@@ -3,12 +3,24 @@
 
 #include <utility>
 
+#include "lib/exec/leak.hpp"
+
 namespace mgpu {
 
-ClStaging::ClStaging(const cl::Context& context, const cl::CommandQueue& queue, std::shared_ptr<const PinnedRanges> pinned)
+ClStaging::ClStaging(const cl::Context& context, const cl::CommandQueue& queue, std::shared_ptr<const PinnedRanges> pinned,
+                     const std::function<void(const cl::Event&)>& wait)
     : queue_(queue), pinned_(std::move(pinned)) {
   buffer_ = cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, kSize);
-  memory_ = static_cast<std::byte*>(queue_.enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, kSize));
+  cl::Event mapped;
+  void* const memory = queue_.enqueueMapBuffer(buffer_, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0, kSize, nullptr, &mapped);
+  try {
+    queue_.flush();
+    wait(mapped);
+  } catch (...) {
+    leak(std::move(buffer_));  // the device may still be mapping it
+    throw;
+  }
+  memory_ = static_cast<std::byte*>(memory);
 }
 
 ClStaging::ClStaging(ClStaging&& other) noexcept { *this = std::move(other); }

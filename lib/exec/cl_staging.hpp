@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -15,12 +16,15 @@ namespace mgpu {
 
 class ClStaging {
  public:
-  ClStaging() = default;  // holds nothing: every take() fails
-  // `pinned`: the memory that needs no such detour. Throws cl::Error.
-  ClStaging(const cl::Context& context, const cl::CommandQueue& queue, std::shared_ptr<const PinnedRanges> pinned);
+  static constexpr std::size_t kSize = std::size_t{1} << 20, kLargest = std::size_t{1} << 18;  // in all; at once
+  ClStaging() = default;                                                                       // holds nothing: every take() fails
+  // `pinned`: the memory that needs no such detour. `wait` returns when an event's command is complete. Throws cl::Error and what
+  // `wait` throws.
+  ClStaging(const cl::Context& context, const cl::CommandQueue& queue, std::shared_ptr<const PinnedRanges> pinned,
+            const std::function<void(const cl::Event&)>& wait);
   ClStaging(ClStaging&& other) noexcept;
   ClStaging& operator=(ClStaging&& other) noexcept;
-  ~ClStaging();
+  ~ClStaging();  // blocks until the device is done with it: lib/exec/driver_call.hpp
 
   // As many bytes as `memory` has, that stay the caller's until release(). Empty where the transfer should go straight: from or to
   // pinned memory (to copy 256 KiB takes a host thread 26 us), of more than is worth it, or when none are free.
@@ -29,7 +33,6 @@ class ClStaging {
   void release() { used_ = 0; }
 
  private:
-  static constexpr std::size_t kSize = std::size_t{1} << 20, kLargest = std::size_t{1} << 18;
   cl::CommandQueue queue_;
   std::shared_ptr<const PinnedRanges> pinned_;
   cl::Buffer buffer_;

@@ -187,6 +187,13 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   Nanos looked_at_every() const override { return std::chrono::hours(1); }  // it never fails to notify, nor must workers
   void begin_slice() override { in_slice_ = true; }
   void abandon() override {}
+  bool drained() override {
+    end_kernels();
+    for (Batch& each : closed_) note_ended(each);
+    note_ended(open_);
+    const auto over = [](const Batch& batch) { return batch.ended == batch.commands.size(); };
+    return over(open_) && std::all_of(closed_.begin(), closed_.end(), over);
+  }
 
   BatchId submit() override {
     end_kernels();
@@ -272,7 +279,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
     const auto& fake = static_cast<FakeKernel&>(kernel);
-    const Handicap& handicap = pace().handicap();
+    const Handicap& handicap = slow_down().handicap();
     if (in_slice_ && !std::exchange(delayed_, true) && handicap.delay > Nanos{})
       add(CommandKind::compute, kDelay, 0, handicap.delay);
     std::vector<FakeArg> values;
@@ -317,7 +324,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
         batch.slowed = Nanos{};
         batch.settled = false;
       } else if (command.kind == CommandKind::compute && command.label != kDelay) {
-        batch.slowed += pace().extra(times->started, times->ended);
+        batch.slowed += slow_down().extra(times->started, times->ended);
       }
     }
   }

@@ -23,8 +23,9 @@ class LinkCalibration {
     try {
       LinkRate up = by_count(true);
       return {{}, std::move(up), by_count(false)};
-    } catch (const Error& error) {
-      holdings_.keep_if(error);
+    } catch (...) {
+      const auto drained = [&](OpenDevice* device) { return try_drain(backend_, *device); };
+      if (std::count_if(devices_.begin(), devices_.end(), drained) < std::ssize(devices_)) holdings_.leak();
       throw;
     }
   }

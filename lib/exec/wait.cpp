@@ -15,6 +15,7 @@ namespace {
 
 constexpr Nanos kBetweenStops = std::chrono::milliseconds(1);  // a look at a signal's flag, through two calls
 constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
+constexpr Nanos kLongestDrain = std::chrono::seconds(1);  // few commands take longer, and a device that hangs is found late enough
 
 }  // namespace
 
@@ -62,6 +63,19 @@ void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLim
 
 void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look) {
   wait_for(backend, device, batch, backend.limits(), look);
+}
+
+bool try_drain(Backend& backend, OpenDevice& device) noexcept {
+  try {
+    const WaitLimits& limits = backend.limits();
+    device.abandon();
+    wait_until(
+        backend, "", std::min(limits.answer / 10, kLongestDrain), limits.stop, [&] { return device.drained(); },
+        [] { std::this_thread::sleep_for(kBetweenLooks); });
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 void settle(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits) {

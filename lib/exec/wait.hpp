@@ -41,6 +41,11 @@ void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopC
 void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits, Look look = Look::gently);
 void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look = Look::gently);
 
+// After any error: waits until all that the device was ever given has ended, a tenth of the time it has for an answer and a second
+// at most. True: what its commands used may be freed, and it may be used again unless its errors go on. False: all that has to be
+// leaked. Throws nothing.
+bool try_drain(Backend& backend, OpenDevice& device) noexcept;
+
 // wait_for, after which the batch's commands are forgotten.
 void settle(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits);
 void settle(Backend& backend, OpenDevice& device, BatchId batch);

@@ -118,7 +118,7 @@ void DeviceWorker::ask_source(Function&& function) {
 
 void DeviceWorker::start() {
   state_since_ = run_.backend.now();
-  member().device->pace().begin_sample(run_.sample.begin);
+  member().device->slow_down().begin_sample(run_.sample.begin);
 }
 
 bool DeviceWorker::step() {
@@ -144,9 +144,9 @@ bool DeviceWorker::advance() {
     leave();
     return true;
   }
-  if (Pace& pace = member().device->pace(); pace.waits_for_share()) {
+  if (SlowDown& slow_down = member().device->slow_down(); slow_down.waits_for_share()) {
     const auto items = static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
-    pace.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
+    slow_down.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
   }
   const bool progress = retire();
   if (run_.over() && in_flight_.empty()) {
@@ -161,7 +161,7 @@ bool DeviceWorker::advance() {
 }
 
 bool DeviceWorker::would_act_on_others() {
-  return in_flight_.empty() || (policy_.would_ask() && !policy_.done()) || member().device->pace().waits_for_share();
+  return in_flight_.empty() || (policy_.would_ask() && !policy_.done()) || member().device->slow_down().waits_for_share();
 }
 
 void DeviceWorker::rest() {
@@ -411,7 +411,7 @@ void DeviceWorker::leave() {
     }
     std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
   }
-  member().device->pace().end_sample();
+  member().device->slow_down().end_sample();
   const std::lock_guard lock(run_.mutex);
   for (RawBatch& batch : batches) run_.sample.batches.push_back(std::move(batch));
   if (run_.sample.end > state_since_) spans_.push_back({self_, state_, state_since_, run_.sample.end});

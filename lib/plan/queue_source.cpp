@@ -19,7 +19,7 @@ constexpr double kLong = 2e-3;  // seconds of a piece: a hundred times the momen
 }  // namespace
 
 QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const std::optional<std::vector<double>>& weights)
-    : ledger_(request), pace_(request), items_(static_cast<double>(request.items)), most_pieces_(most_pieces) {
+    : ledger_(request), observed_(request), items_(static_cast<double>(request.items)), most_pieces_(most_pieces) {
   const std::vector<double> speeds = estimated_speeds(request).rates;
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   for (std::size_t i = 0; i < speeds.size(); ++i) {
@@ -42,7 +42,7 @@ QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const s
 // What ends together: items / rate + pieces * overhead is the same for all. A device that its pieces would cost more than half of
 // that is given half.
 std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) const {
-  if (!pace_.timed()) return rates;
+  if (!observed_.timed()) return rates;
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
   std::vector<double> costs(rates.size(), 0);  // seconds
   double paid = 0;                             // items
@@ -50,7 +50,7 @@ std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) 
     if (!(rates[i] > 0)) continue;
     const double least = items_ * rates[i] / all / least_[i];  // so many of the least would be a fair share
     const double pieces = least <= kShrink ? least : kShrink + std::log(least / kShrink) / -std::log1p(-1 / kShrink);
-    costs[i] = pace_.overhead({i}) * pieces;
+    costs[i] = observed_.overhead({i}) * pieces;
     paid += costs[i] * rates[i];
   }
   const double end = (items_ + paid) / all;
@@ -60,22 +60,22 @@ std::vector<double> QueueSource::weights_with_pieces(std::vector<double> rates) 
 
 void QueueSource::set_least_pieces() {
   std::vector<double> rates;
-  for (std::uint32_t i = 0; i < ledger_.size(); ++i) rates.push_back(ledger_.is_able({i}) ? pace_.rate({i}) : 0);
+  for (std::uint32_t i = 0; i < ledger_.size(); ++i) rates.push_back(ledger_.is_able({i}) ? observed_.rate({i}) : 0);
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0), average = average_rate(rates);
   const double share = launch_share(rates);
   const double time = all > 0 ? items_ / all : 0;  // of a perfect split
   least_.resize(ledger_.size());
   for (std::uint32_t i = 0; i < least_.size(); ++i) {
     const double most = i < most_.size() ? most_[i] : most_pieces_;
-    const double overhead = average > 0 ? pace_.overhead({i}) * rates[i] / average : 0;
-    const double pieces = pace_.timed() ? pieces_worth(overhead, time, share, most) : most;
-    least_[i] = pace_.rate({i}) * time / pieces;
+    const double overhead = average > 0 ? observed_.overhead({i}) * rates[i] / average : 0;
+    const double pieces = observed_.timed() ? pieces_worth(overhead, time, share, most) : most;
+    least_[i] = observed_.rate({i}) * time / pieces;
   }
 }
 
 Answer QueueSource::next(DeviceIndex device) {
   balance(device);
-  pace_.issuing(ledger_, device);
+  observed_.issuing(ledger_, device);
   const Items own = own_piece(device);
   if (keeps_in_reach(device, own)) return Wait{};
   if (own > 0 && !ends_late(device, own)) {
@@ -94,9 +94,9 @@ Answer QueueSource::issued(const Slice& slice) {
 }
 
 void QueueSource::finished(DeviceIndex device, const Slice& slice, Nanos busy) {
-  const bool first = !pace_.timed();
+  const bool first = !observed_.timed();
   ledger_.finished(device, slice);
-  pace_.finished(device, slice, busy);
+  observed_.finished(device, slice, busy);
   common_end_.reset();
   if (first) set_least_pieces();  // only now is it known what a launch is beside them
 }
@@ -113,7 +113,7 @@ void QueueSource::lost(DeviceIndex device, std::span<const Slice> not_on_host) {
 
 void QueueSource::joined(DeviceIndex device) {
   ledger_.joined(device);
-  pace_.joined(device);
+  observed_.joined(device);
   common_end_.reset();
   if (device.value < move_costs_.size()) return;
   move_costs_.push_back(*std::max_element(move_costs_.begin(), move_costs_.end()));
@@ -122,9 +122,9 @@ void QueueSource::joined(DeviceIndex device) {
 
 double QueueSource::queue_end(DeviceIndex device) const {
   const Items own = ledger_.owned(device);
-  const double end = pace_.end(ledger_, device);
+  const double end = observed_.end(ledger_, device);
   if (own == 0) return end;
-  return end + static_cast<double>(own) / pace_.rate(device) + (pace_.timed() ? pace_.overhead(device) : 0);
+  return end + static_cast<double>(own) / observed_.rate(device) + (observed_.timed() ? observed_.overhead(device) : 0);
 }
 
 void QueueSource::steal_if_idle(DeviceIndex thief) {
@@ -145,8 +145,8 @@ void QueueSource::steal_if_idle(DeviceIndex thief) {
 // As much as lets both end together: a share r_thief / (r_thief + r_victim) of what the victim has left when both are free now,
 // less by what the thief still has in flight and the launch it pays.
 void QueueSource::steal(DeviceIndex thief, DeviceIndex victim, double before) {
-  const double mine = pace_.rate(thief), theirs = pace_.rate(victim), cost = move_cost(thief);
-  const double start = pace_.end(ledger_, thief) + cost;
+  const double mine = observed_.rate(thief), theirs = observed_.rate(victim), cost = move_cost(thief);
+  const double start = observed_.end(ledger_, thief) + cost;
   const double granule = static_cast<double>(ledger_.granularity());
   const double items = std::round((before - start) * mine * theirs / (mine + theirs) / granule) * granule;
   if (!(items >= granule)) return;
@@ -169,7 +169,7 @@ Items QueueSource::own_piece(DeviceIndex device) const {
 // the moment is longer than that gains.
 bool QueueSource::keeps_in_reach(DeviceIndex device, Items piece) const {
   const bool singly = device.value < singly_.size() && singly_[device.value];
-  return singly && ledger_.flights(device) > 0 && pace_.timed() && static_cast<double>(piece) / pace_.rate(device) > kLong;
+  return singly && ledger_.flights(device) > 0 && observed_.timed() && static_cast<double>(piece) / observed_.rate(device) > kLong;
 }
 
 // A second slice in flight is out of the reach of others. So near the end, a device that is behind them holds one only: its next
@@ -179,10 +179,10 @@ bool QueueSource::ends_late(DeviceIndex device, Items piece) {
   if (!common_end_) {
     double left = static_cast<double>(ledger_.shared());
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) left += static_cast<double>(ledger_.owned({i}));
-    common_end_ = pace_.common_end(ledger_, left).end;
+    common_end_ = observed_.common_end(ledger_, left).end;
   }
-  const double takes = static_cast<double>(piece) / pace_.rate(device);
-  return pace_.end(ledger_, device) + takes > *common_end_ + takes / 4 + move_cost(device);
+  const double takes = static_cast<double>(piece) / observed_.rate(device);
+  return observed_.end(ledger_, device) + takes > *common_end_ + takes / 4 + move_cost(device);
 }
 
 }  // namespace mgpu

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/plan/ledger.hpp"
-#include "lib/plan/pace.hpp"
+#include "lib/plan/observed_rates.hpp"
 #include "lib/plan/slice_source.hpp"
 
 namespace mgpu {
@@ -32,10 +32,10 @@ class QueueSource : public SliceSource {
 
   Ledger& ledger() { return ledger_; }
   const Ledger& ledger() const { return ledger_; }
-  const Pace& pace() const { return pace_; }
+  const ObservedRates& observed() const { return observed_; }
   // Seconds that a slice which a device would not have had costs: its kernels at least, transfers, and what it leaves to merge. 0
   // while nothing is timed.
-  double move_cost(DeviceIndex device) const { return pace_.timed() ? move_costs_[device.value] : 0; }
+  double move_cost(DeviceIndex device) const { return observed_.timed() ? move_costs_[device.value] : 0; }
   // When it would finish its queue, with nothing moved.
   double queue_end(DeviceIndex device) const;
   // A device that has run out takes from the tail of the queue that would end last, where that pays.
@@ -51,7 +51,7 @@ class QueueSource : public SliceSource {
   Answer issued(const Slice& slice);
 
   Ledger ledger_;
-  Pace pace_;
+  ObservedRates observed_;
   std::vector<Items> shares_;
   double items_, most_pieces_;
   std::vector<double> least_;  // items a piece has at least, per device

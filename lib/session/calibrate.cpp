@@ -2,10 +2,11 @@
 #include "lib/session/calibrate.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/exec/calibration.hpp"
-#include "lib/session/keep.hpp"
+#include "lib/exec/leak.hpp"
 #include "lib/session/noise.hpp"
 #include "lib/session/suite_rates.hpp"
 #include "lib/session/tune.hpp"
@@ -55,11 +56,12 @@ class Calibrator {
   }
 
   void fail(std::size_t index, const Error& error) {
+    if (open_[index] && !try_drain(backend_, *open_[index])) leak(std::move(open_[index]));
+    open_[index].reset();
+    if (error.kind() == ErrorKind::interrupted) throw error;
     const Device& device = devices_[index];
     ++result_.failed;
     result_.warnings.push_back("device " + device.id + " " + device.name + " is not calibrated: " + error.what());
-    if (error.kind() == ErrorKind::timeout) keep_for_ever(std::move(open_[index]));
-    open_[index].reset();
   }
 
   void measure(std::size_t index) {
@@ -83,9 +85,11 @@ class Calibrator {
       result_.calibration.link = std::move(link);
       result_.link_origin = CalibrationOrigin::measured;
     } catch (const Error& error) {
+      for (auto& device : open_) {
+        if (!try_drain(backend_, *device)) leak(std::move(device));
+      }
+      if (error.kind() == ErrorKind::interrupted) throw;
       result_.warnings.push_back(std::string("the devices are not calibrated together: ") + error.what());
-      if (error.kind() != ErrorKind::timeout) return;
-      for (auto& device : open_) keep_for_ever(std::move(device));  // one of them hangs
     }
   }
 
@@ -124,7 +128,11 @@ CalibrationResult kept_calibration(std::span<const Device> devices, const Calibr
 
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh) {
   CalibrationResult result = afresh ? nothing_known(devices.size()) : kept_calibration(devices, store);
-  Calibrator(backend, devices, store, result).run();
+  try {
+    Calibrator(backend, devices, store, result).run();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+  }
   if (devices.size() == 1) take_link_of_one(result, devices);
   drop_repeats(result.warnings);
   return result;
@@ -154,10 +162,9 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
     } catch (const Error& error) {
       warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " + error.what());
-      if (error.kind() != ErrorKind::timeout) continue;
-      keep_for_ever(std::move(open));
-      for (auto& workload : work) keep_for_ever(std::move(workload));
-      work.clear();
+      if (!open || try_drain(backend, *open)) continue;
+      leak(std::move(open));
+      leak(std::exchange(work, {}));
     }
   }
 }

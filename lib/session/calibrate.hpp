@@ -28,7 +28,8 @@ struct CalibrationResult {
 CalibrationResult kept_calibration(std::span<const Device> devices, const CalibrationStore& store);
 
 // Opens every device, measures what is not kept (everything, if `afresh`) and keeps it. A device that fails is a warning, and then
-// the link is not measured. Blocks: see lib/exec/calibration.hpp.
+// the link is not measured. Blocks: see lib/exec/calibration.hpp. Once the backend's limits say stop, what is known by then
+// is all.
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh);
 
 // A suite as it comes (first value of every option, usual size) on one device.

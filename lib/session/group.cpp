@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kTurnsOfCpus = 20;  // medians of six lay 8 % apart
 constexpr unsigned kClockProbes = 100;    // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
-constexpr double kPatience = 20;  // times what was predicted
+constexpr double kPatience = 20;          // times what was predicted
 
 }  // namespace
 

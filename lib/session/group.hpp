@@ -33,6 +33,8 @@ struct SessionDevice {
 // Those that are not in reserve; they come first.
 std::size_t in_set(std::span<const SessionDevice> devices);
 
+const char* kind_of(ErrorKind kind);  // of a fault
+
 void say_lost(const SessionDevice& device, SessionObserver& observer);
 
 // One case: a strategy on some of the devices, or one device alone (what every speed-up is measured against).

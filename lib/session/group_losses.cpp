@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/exec/leak.hpp"
 #include "lib/session/forecast.hpp"
 #include "lib/session/group_run.hpp"
-#include "lib/session/keep.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kEnoughToStand = 3;     // samples that stand, when a device of the case is lost
-constexpr unsigned kMostFailures = 3;  // of a device, after which it is not opened again
+constexpr std::size_t kEnoughToStand = 3;  // samples that stand, when a device of the case is lost
+constexpr unsigned kMostFailures = 3;      // of a device, after which it is not opened again
 
 }  // namespace
 
@@ -35,7 +35,6 @@ void Group::open_again() {
   }
 }
 
-// Whatever the error: what the device still does is unknown, so that nothing it may touch is ever freed.
 void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
   SessionDevice& device = devices_[index];
   if (device.lost) return;
@@ -46,22 +45,29 @@ void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
   give_up(index);
 }
 
+// Whatever the error, what the device still does is unknown: unless it is seen to do nothing any more, what it may touch is never
+// freed.
 void Group::give_up(std::size_t index) {
-  devices_[index].lost = true;
-  keep_for_ever(std::move(devices_[index].open));
-  leak(index);
+  SessionDevice& device = devices_[index];
+  device.lost = true;
+  if (device.open && try_drain(backend_, *device.open)) {
+    result_.prepared[index].program.reset();
+    device.open.reset();
+    return;
+  }
+  leak(std::move(result_.prepared[index].program));
+  leak(std::move(device.open));
+  result_.lost_any = true;
 }
 
 // The device lives, but is of no more use to this problem.
 void Group::refuse(std::size_t index, const std::string& why) {
-  result_.prepared[index].capacity = {0, 0, 0, why};
+  Prepared& mine = result_.prepared[index];
+  mine.capacity = {0, 0, 0, why};
   observer_.warning("device " + devices_[index].facts.id + " takes no more part in " + problem_.suite->name + ": " + why);
-  leak(index);
-}
-
-void Group::leak(std::size_t index) {
+  if (devices_[index].open && try_drain(backend_, *devices_[index].open)) return mine.program.reset();
+  leak(std::move(mine.program));
   result_.lost_any = true;
-  keep_for_ever(std::move(result_.prepared[index].program));
 }
 
 // For a case none of whose devices is left: another device of the set, or else the one in reserve.

@@ -13,8 +13,6 @@
 
 namespace mgpu {
 
-const char* kind_of(ErrorKind kind);  // of a fault
-
 class Group {
  public:
   Group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode, Workload& workload,
@@ -61,7 +59,6 @@ class Group {
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
-  void leak(std::size_t index);
   bool is_usable(std::size_t index) const { return !devices_[index].lost && result_.prepared[index].program != nullptr; }
   std::optional<std::size_t> stand_in(const Cell& cell);
   void close_unsupported_cells();

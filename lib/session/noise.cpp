@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
-#include "lib/session/keep.hpp"
 
 namespace mgpu {
 namespace {
@@ -72,7 +72,7 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
     Digests digests;
     const GroupResult group =
         run_group(backend, executor, options, problem, mode, *workload, open, {}, digests, std::nullopt, observer);
-    if (group.lost_any) keep_for_ever(std::move(workload));  // transfers may be under way
+    if (group.lost_any) leak(std::move(workload));  // transfers may be under way
     if (!observer.lost.empty()) throw Error(ErrorKind::device, observer.lost);
     kinds.resize(group.cells.size());
     for (std::size_t k = 0; k < group.cells.size(); ++k)

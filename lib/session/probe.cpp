@@ -54,23 +54,33 @@ class ProbeSource final : public SliceSource {
     if (state.given < pieces_) {
       const Items first = device.value % places_ * items_;
       const Items begin = (state.given++ + device.value) % pieces_ * slice_;
-      return Slice{first + begin, first + std::min(items_, begin + slice_)};
+      const Slice slice{first + begin, first + std::min(items_, begin + slice_)};
+      state.taken += slice.size();
+      return slice;
     }
-    const bool all = std::all_of(devices_.begin(), devices_.end(), [&](const State& s) { return s.finished == items_; });
-    if (all) return Done{};
+    const auto over = [&](const State& s) { return s.given == pieces_ && s.finished + s.dropped == s.taken; };
+    if (std::all_of(devices_.begin(), devices_.end(), over)) return Done{};
     return Wait{true};
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos) override { devices_[device.value].finished += slice.size(); }
-  void rejected(DeviceIndex, const Slice&, Items) override { throw Error(ErrorKind::out_of_memory, "a probe did not fit"); }
-  void lost(DeviceIndex device, std::span<const Slice>) override { devices_[device.value] = {pieces_, items_}; }
+  // What does not fit is not probed: everyone finishes what is under way, and the probe says so.
+  void rejected(DeviceIndex device, const Slice& slice, Items) override {
+    refused_ = true;
+    for (State& state : devices_) state.given = pieces_;
+    devices_[device.value].dropped += slice.size();
+  }
+  void lost(DeviceIndex device, std::span<const Slice>) override { devices_[device.value] = {pieces_}; }
   void joined(DeviceIndex) override {}
+  bool refused() const { return refused_; }  // a device had no memory for its slice
 
  private:
   struct State {
-    Items given = 0, finished = 0;  // pieces, items
+    Items given = 0;                             // pieces
+    Items taken = 0, finished = 0, dropped = 0;  // items
   };
   Items items_, slice_, pieces_, places_;
   std::vector<State> devices_;
+  bool refused_ = false;
 };
 
 Nanos median_of(const std::vector<Execution>& executions, const std::function<Nanos(const Execution&)>& what) {
@@ -229,6 +239,10 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
           executor.run({&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, backend.limits().answer, false});
       if (sample.failure || !sample.faults.empty()) {
         probe.faults = sample.faults;
+        return probe;
+      }
+      if (source.refused()) {
+        probe.refused = true;
         return probe;
       }
       seen[which].push_back(read_execution(sample, members.size()));

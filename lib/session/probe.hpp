@@ -41,6 +41,7 @@ struct Probe {
   Nanos replicated{};  // of that: uploads before the first slice, on the device that took longest
   Items items = 0;     // that each device was given at most
   std::vector<DeviceFault> faults;
+  bool refused = false;  // a device had no memory for its slice: nothing is known of any, and none is lost
 };
 
 // Of work whose parts cost less: kernels of `items` items, executed whole, took `whole`; those of a larger share of k items take

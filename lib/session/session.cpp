@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
-#include "lib/session/keep.hpp"
 #include "lib/session/recorder.hpp"
 #include "lib/session/suite_rates.hpp"
 #include "lib/session/time_left.hpp"
@@ -28,6 +28,7 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
       device.open = backend.open(facts, device.handicap);
       device.free_memory = device.open->free_memory();
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) throw;
       device.lost = true;
       device.lost_why = why = error.what();
       say_lost(device, observer);
@@ -113,7 +114,15 @@ bool StopRule::satisfied(std::span<const Nanos> samples) const {
 Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
   const LimitsInForce limits(backend, {options.case_timeout.value_or(WaitLimits{}.answer), options.build_timeout,
                                        [&observer] { return observer.stop_requested(); }});
-  std::vector<SessionDevice> devices = open_devices(backend, options, report, observer);
+  std::vector<SessionDevice> devices;
+  try {
+    devices = open_devices(backend, options, report, observer);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+    report.complete = false;
+    observer.recorded(report);
+    return report;
+  }
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const auto& known = options.calibration.devices;
     report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt, devices[i].handicap});
@@ -141,11 +150,19 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
     if (!options.stated) {
-      const auto lost = [&](const SessionDevice& device) {
-        say_lost(device, observer);
-        report.faults.push_back({device.facts.id, device.hung ? "hang" : "error", "probe", device.lost_why});
+      const auto failed = [&](const SessionDevice& device, const Error& error) {
+        if (device.lost) {
+          say_lost(device, observer);
+        } else {
+          observer.warning("device " + device.facts.id + " failed while its rate was measured: " + error.what());
+        }
+        report.faults.push_back({device.facts.id, kind_of(error.kind()), "probe", error.what()});
       };
-      measure_missing_rates(backend, executor, problem, ways, std::span(devices).first(in_set(devices)), rates, lost);
+      try {
+        measure_missing_rates(backend, executor, problem, ways, std::span(devices).first(in_set(devices)), rates, failed);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::interrupted) throw;  // the cases will say so
+      }
     }
     Digests digests;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
@@ -165,8 +182,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       if (interrupted) break;
     }
     if (lost_any) {  // transfers of the lost may still be under way: like their handles, the memory they use is leaked
-      keep_for_ever(std::move(pinned));
-      keep_for_ever(std::move(workload));
+      leak(std::move(pinned));
+      leak(std::move(workload));
     }
     if (interrupted) break;
   }

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <thread>
+#include <utility>
 
+#include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
-#include "lib/session/keep.hpp"
 #include "lib/session/probe.hpp"
 #include "lib/session/tune.hpp"
 
@@ -18,31 +19,42 @@ constexpr std::uint64_t kSmaller = 4;
 constexpr double kMostCrowded = 2;  // more is not the others' doing
 constexpr double kSteeper = 1.3;    // than the average of the larger: noise beyond that
 
-// Programs of devices that may hang: what such a device was given is never freed.
-struct Programs {
-  std::vector<std::unique_ptr<DeviceProgram>> all;
+// Programs on some devices. After an error, those whose device may still be at work are leaked.
+class Programs {
+ public:
+  explicit Programs(Backend& backend) : backend_(backend) {}
   void add(Workload& workload, OpenDevice& device, const Capacity& capacity) {
-    const DeviceIndex index{static_cast<std::uint32_t>(all.size())};
-    all.push_back(workload.program(device.resources(), index, Mode::resident, capacity));
+    const DeviceIndex index{static_cast<std::uint32_t>(all_.size())};
+    all_.push_back(workload.program(device.resources(), index, Mode::resident, capacity));
+    members_.push_back({&device, all_.back().get()});
   }
+  std::span<const Member> members() const { return members_; }
   template <class Run>
   void guard(const Run& run) {
     try {
       run();
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::timeout) {
-        for (auto& program : all) keep_for_ever(std::move(program));
+    } catch (...) {
+      for (std::size_t i = 0; i < all_.size(); ++i) {
+        if (!try_drain(backend_, *members_[i].device)) leak(std::move(all_[i]));
       }
       throw;
     }
   }
+
+ private:
+  Backend& backend_;
+  std::vector<std::unique_ptr<DeviceProgram>> all_;
+  std::vector<Member> members_;
 };
 
-Probe refuse_hung(Probe probe) {
-  for (const DeviceFault& fault : probe.faults) {
-    if (fault.hung()) throw Error(ErrorKind::timeout, fault.what);
-  }
+Probe refuse_faults(Probe probe) {
+  for (const DeviceFault& fault : probe.faults) throw Error(fault.kind, fault.what);
   return probe;
+}
+
+void load(Backend& backend, const Member& member) {
+  member.program->load(member.device->stream());
+  settle(backend, *member.device, member.device->submit());
 }
 
 }  // namespace
@@ -94,20 +106,17 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
                                             const std::function<void(DeviceProgram&)>& look) {
   const Capacity capacity = workload.capacity(device.resources().traits(), Mode::resident);
   if (capacity.fits < workload.shape().items) return std::nullopt;
-  Programs programs;
+  Programs programs(backend);
   programs.add(workload, device, capacity);
-  const auto& program = programs.all.front();
-  const Member member{&device, program.get()};
   const ProbeSize whole_problem{1, capacity.fits, {}};
   Probe probe;
   programs.guard([&] {
-    program->load(device.stream());
-    settle(backend, device, device.submit());
-    refuse_hung(run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}}));  // warms up
-    probe = refuse_hung(run_probe(backend, executor, workload, {&member, 1}, whole_problem));
+    load(backend, programs.members().front());
+    refuse_faults(run_probe(backend, executor, workload, programs.members(), {0.05, capacity.fits, {}}));  // warms up
+    probe = refuse_faults(run_probe(backend, executor, workload, programs.members(), whole_problem));
+    if (look && !probe.devices.empty()) look(*programs.members().front().program);
   });
   if (probe.devices.empty()) return std::nullopt;
-  if (look) look(*program);
   const double ops = workload.cost(Mode::resident).ops;  // of one device: the executor has told
   const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, {});
   if (!(estimate.items_per_s > 0)) return std::nullopt;
@@ -163,35 +172,47 @@ std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor
 
 namespace {
 
-void hangs(SessionDevice& device, const std::string& why) {
-  device.lost = device.hung = true;
-  device.lost_why = why;
-  keep_for_ever(std::move(device.open));
+// After an error: a device that may still be at work is lost, with all that it was given. True: it is not.
+bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error) {
+  if (try_drain(backend, *device.open)) return true;
+  device.lost = true;
+  device.hung = error.kind() != ErrorKind::device;
+  device.lost_why = error.what();
+  ++device.failures;
+  leak(std::move(device.open));
+  return false;
 }
 
-// CPUs share memory, and some of them power: each executes the whole, all at once. Throws Error(timeout) when one of them hangs.
+// Of a device, where others only say that this problem is none for it.
+bool is_fault(const Error& error) { return error.kind() == ErrorKind::device || error.kind() == ErrorKind::timeout; }
+
+// CPUs share memory, and some of them power: each executes the whole, all at once. When one fails, its rate is as if nobody else
+// were at work: predictions do without, and the cases will say what is wrong. `at`: which one failed; null: none did.
 void measure_crowding(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
-                      std::span<SessionDevice> devices, SuiteRates& rates) {
-  Programs programs;
-  std::vector<Member> members;
+                      std::span<SessionDevice> devices, SuiteRates& rates, SessionDevice*& at) {
+  Programs programs(backend);
   std::vector<SuiteRate*> alone;
+  std::vector<SessionDevice*> who;
   for (SessionDevice& device : devices) {
     const auto rate = rates.find({work, device.facts.id});
     if (device.lost || !device.facts.is_cpu() || rate == rates.end()) continue;
     const Capacity capacity = workload.capacity(device.open->resources().traits(), Mode::resident);
     if (capacity.fits < workload.shape().items) continue;
     programs.add(workload, *device.open, capacity);
-    members.push_back({device.open.get(), programs.all.back().get()});
     alone.push_back(&rate->second);
+    who.push_back(&device);
   }
-  if (members.size() < 2) return;
+  if (alone.size() < 2) return;
   Probe probe;
   programs.guard([&] {
-    for (const Member& member : members) {
-      member.program->load(member.device->stream());
-      settle(backend, *member.device, member.device->submit());
+    for (std::size_t i = 0; i < who.size(); ++i) {
+      at = who[i];
+      load(backend, programs.members()[i]);
     }
-    probe = refuse_hung(run_probe(backend, executor, workload, members, {1, workload.shape().items, {}}));
+    at = nullptr;
+    probe = run_probe(backend, executor, workload, programs.members(), {1, workload.shape().items, {}});
+    if (!probe.faults.empty()) at = who[probe.faults.front().device.value];
+    refuse_faults(probe);
   });
   for (std::size_t i = 0; i < probe.devices.size(); ++i) {
     if (alone[i]->whole <= Nanos{}) continue;
@@ -199,13 +220,12 @@ void measure_crowding(Backend& backend, Executor& executor, Workload& workload, 
   }
 }
 
-// Of the devices that have none.
+// Of the devices that have none. Throws Error(interrupted).
 void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& ways,
-                   std::span<SessionDevice> devices, bool cpus, SuiteRates& rates,
-                   const std::function<void(const SessionDevice&)>& lost) {
+                   std::span<SessionDevice> devices, bool cpus, SuiteRates& rates, const RateFailed& failed) {
   const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
-    return !device.lost && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
+    return !device.lost && device.open && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
   UsualWork usual;
@@ -213,55 +233,60 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
   for (const SessionDevice& device : devices) {
     if (missing(device)) room = std::min(room, room_on(device.facts));
   }
-  // Not at this size, or a device fails: predictions do without, and the cases will say what is wrong. One that hangs is lost.
-  const auto attempt = [&](const auto& run, const auto& lose) {
-    try {
-      run();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::timeout) return;
-      lose(error.what());
-      for (auto& workload : usual) keep_for_ever(std::move(workload));
-      usual.clear();
+  const auto measure = [&](SessionDevice& device) {
+    if (usual.empty()) usual = usual_work(problem, cpus, room);
+    std::vector<std::string> told;  // the session has said it already
+    for (const auto& workload : usual) take_ways(*workload, ways, device.open->resources().traits(), told);
+    auto rate = measure_usual_rate(backend, executor, usual, *device.open);
+    if (!rate) return;
+    if (device.handicap.slows_always()) {  // rates are those of devices as they are
+      const double slow = device.handicap.slow;
+      rate->ops_per_s *= slow;
+      rate->slice = from_seconds(seconds(rate->slice) / slow);
+      rate->fewer = from_seconds(seconds(rate->fewer) / slow);
     }
+    rates[{work, device.facts.id}] = *rate;
+  };
+  // Each of `asked` is asked whether it is still at work; those that do not say no are lost.
+  const auto after = [&](const Error& error, std::span<SessionDevice> asked) {
+    bool any = false;
+    for (SessionDevice& device : asked) {
+      if (device.lost || !device.open) continue;
+      const bool kept = keep_or_lose(backend, device, error);
+      any |= !kept;
+      const bool its_own = asked.size() == 1 && is_fault(error);
+      if (error.kind() != ErrorKind::interrupted && (!kept || its_own)) failed(device, error);
+    }
+    if (any) leak(std::exchange(usual, {}));
+    if (error.kind() == ErrorKind::interrupted) throw error;
   };
   for (SessionDevice& device : devices) {
     if (!missing(device)) continue;
-    const auto measure = [&] {
-      if (usual.empty()) usual = usual_work(problem, cpus, room);
-      std::vector<std::string> told;  // the session has said it already
-      for (const auto& workload : usual) take_ways(*workload, ways, device.open->resources().traits(), told);
-      auto rate = measure_usual_rate(backend, executor, usual, *device.open);
-      if (!rate) return;
-      if (device.handicap.slows_always()) {  // rates are those of devices as they are
-        const double slow = device.handicap.slow;
-        rate->ops_per_s *= slow;
-        rate->slice = from_seconds(seconds(rate->slice) / slow);
-        rate->fewer = from_seconds(seconds(rate->fewer) / slow);
-      }
-      rates[{work, device.facts.id}] = *rate;
-    };
-    attempt(measure, [&](const std::string& why) {
-      hangs(device, why);
-      lost(device);
-    });
+    try {
+      measure(device);
+    } catch (const Error& error) {  // not at this size, or a device fails: predictions do without
+      after(error, {&device, 1});
+    }
   }
   if (!cpus || usual.empty()) return;
-  attempt([&] { measure_crowding(backend, executor, *usual.front(), work, devices, rates); },
-          [&](const std::string& why) {  // which one did not answer is not known; none of them is asked again
-            for (SessionDevice& device : devices) {
-              if (device.lost || !device.facts.is_cpu()) continue;
-              hangs(device, why);
-              lost(device);
-            }
-          });
+  SessionDevice* at = nullptr;
+  try {
+    measure_crowding(backend, executor, *usual.front(), work, devices, rates, at);
+  } catch (const Error& error) {
+    after(error, at != nullptr ? std::span(at, 1) : devices);
+  }
 }
 
 }  // namespace
 
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices, SuiteRates& rates,
-                           const std::function<void(const SessionDevice&)>& lost) {
-  for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, ways, devices, cpus, rates, lost);
+                           const RateFailed& failed) {
+  try {
+    for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, ways, devices, cpus, rates, failed);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+  }
 }
 
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {

@@ -45,11 +45,15 @@ std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor
 
 struct SessionDevice;
 
+// Told of a device that failed while its rate was measured, and is lost if it says so, and of what went wrong.
+using RateFailed = std::function<void(const SessionDevice&, const Error&)>;
+
 // Adds to `rates` what is missing for the devices, which compute in `ways`, by device id. Those that fail are left without a rate;
-// those that hang are lost, and `lost` is told.
+// those that may then still be at work are lost, and `failed` is told, as of those that failed and are not. Measures no more once
+// the backend's limits say stop.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices, SuiteRates& rates,
-                           const std::function<void(const SessionDevice&)>& lost);
+                           const RateFailed& failed);
 
 // As others use CPUs too, an old figure would be worse than none.
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates);

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "lib/base/error.hpp"
-#include "lib/session/keep.hpp"
+#include "lib/exec/leak.hpp"
 #include "lib/session/probe.hpp"
 #include "lib/session/suite_rates.hpp"
 
@@ -67,7 +67,8 @@ class Tuner {
       way.ops_per_s = std::max(way.ops_per_s, rate->ops_per_s);
       best_ = std::max(best_, way.ops_per_s);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::timeout) throw;
+      const bool over = error.kind() == ErrorKind::timeout || error.kind() == ErrorKind::interrupted;
+      if (over || !try_drain(backend_, device_)) throw;
       refuse(way, error.what());
     }
   }
@@ -103,21 +104,26 @@ KeptWay chosen(const std::vector<TriedWay>& tried) {
   return {taken.way, taken.ops_per_s};
 }
 
-void tune_device(Backend& backend, Executor& executor, Workload& workload, const Device& device, Tuning& tuning,
+// False: it failed, and may still be at work on the workload.
+bool tune_device(Backend& backend, Executor& executor, Workload& workload, const Device& device, Tuning& tuning,
                  const CalibrationStore& store, std::vector<std::string>& warnings) {
   std::unique_ptr<OpenDevice> open;
   try {
     open = backend.open(device);
     const std::vector<std::string> ways = workload.ways(open->resources().traits());
-    if (ways.size() < 2) return;
+    if (ways.size() < 2) return true;
     tuning.tried = Tuner(backend, executor, workload, *open).run(ways);
     tuning.measured = true;
     tuning.way = chosen(tuning.tried);
     if (!tuning.way.way.empty()) store.save_way(device, tuning.work, tuning.way, warnings);
   } catch (const Error& error) {
     warnings.push_back(tuning.work + " is not tuned on " + device.id + ": " + error.what());
-    if (error.kind() == ErrorKind::timeout) keep_for_ever(std::move(open));
+    if (open && !try_drain(backend, *open)) {
+      leak(std::move(open));
+      return false;
+    }
   }
+  return true;
 }
 
 // What was measured just now on another device of the same kind: eight of them are tuned as one.
@@ -166,8 +172,8 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
             tuning.way = like->way;
             tuning.measured = true;
             if (!tuning.way.way.empty()) store.save_way(device, tuning.work, tuning.way, warnings);
-          } else {
-            tune_device(backend, executor, *workload, device, tuning, store, warnings);
+          } else if (!tune_device(backend, executor, *workload, device, tuning, store, warnings)) {
+            leak(std::move(workload));
           }
           if (kept || tuning.measured) all.push_back(std::move(tuning));
         }

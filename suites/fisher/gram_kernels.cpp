@@ -124,7 +124,7 @@ std::unique_ptr<Kernel> exact_kernel(DeviceResources& device, const char* file, 
   try {
     return device.kernel(file, entry, options + " -cl-fp32-correctly-rounded-divide-sqrt");
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::device) throw;
+    if (error.kind() != ErrorKind::unsupported) throw;
     return device.kernel(file, entry, options);  // the option is refused where the device has no such division
   }
 }
@@ -143,11 +143,12 @@ GramKernels make_gram_kernels(DeviceResources& device, const Problem& problem) {
       }
       why = "its kernel gives wrong bits on this device";
     } catch (const Error& error) {
-      if (!variant.to_be_tried || error.kind() != ErrorKind::device) throw;
+      const bool of_kernel = error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
+      if (!variant.to_be_tried || !of_kernel) throw;
       why = error.what();
     }
   }
-  if (made.variant.tile == 0) throw Error(ErrorKind::device, why);
+  if (made.variant.tile == 0) throw Error(ErrorKind::unsupported, why);
   made.combine_lanes = device.traits().cpu ? 8 : 1;
   const std::string options = define("REAL64", problem.wide) + define("B", made.variant.tile) + define("LANES", made.combine_lanes);
   made.combine_blocks = device.kernel("fisher_combine.cl", "combine_blocks", options);

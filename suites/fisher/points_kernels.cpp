@@ -188,7 +188,7 @@ PointsKernel make_points_kernel(DeviceResources& device, const Problem& problem)
       PointsKernel made{variant, make(variant)};
       if (agree(device, problem, made, plain)) return made;
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::device) throw;
+      if (error.kind() != ErrorKind::device && error.kind() != ErrorKind::unsupported) throw;
     }
   }
   return plain;

@@ -104,7 +104,8 @@ Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& cand
         return made;
       why = "kernel " + variant.name() + " gives wrong results on this device";
     } catch (const Error& error) {
-      if (!variant.to_be_tried || error.kind() != ErrorKind::device) throw;
+      const bool of_kernel = error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
+      if (!variant.to_be_tried || !of_kernel) throw;
       why = "kernel " + variant.name() + ": " + error.what();
     }
   }

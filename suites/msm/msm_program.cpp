@@ -35,7 +35,7 @@ MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode
   try {
     make_kernels(device, traits_.nvidia);
   } catch (const Error& error) {
-    if (!traits_.nvidia || error.kind() == ErrorKind::out_of_memory) throw;
+    if (!traits_.nvidia || error.kind() != ErrorKind::unsupported) throw;
     make_kernels(device, false);  // a compiler that refuses the inline assembly
   }
   const Layout plan = layout(traits_, workload.problem(), mode, fits);

@@ -52,16 +52,20 @@ TEST_CASE("a device cannot be split into more parts than it has units") {
   CHECK_THROWS_AS(backend->split(device, 0), Error);
 }
 
-TEST_CASE("a kernel that does not build is an error with the compiler's words") {
+TEST_CASE("a kernel that does not build is unsupported, in the compiler's words on one line, and the device lives on") {
   const auto backend = make_cl_backend({kKernels, {}});
   const auto open = backend->open(backend->enumerate().devices.front());
   try {
     open->resources().kernel("broken.cl", "broken", "");
     FAIL("it built");
   } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::device);
-    CHECK(std::string(error.what()).find("nonsense") != std::string::npos);
+    CHECK(error.kind() == ErrorKind::unsupported);
+    const std::string what = error.what();
+    CHECK(what.find("broken.cl") != std::string::npos);
+    CHECK(what.find("nonsense") != std::string::npos);
+    CHECK(what.find('\n') == std::string::npos);
   }
+  CHECK(open->resources().kernel("sum.cl", "sum_slice", "") != nullptr);
   CHECK_THROWS_AS(open->resources().kernel("missing.cl", "x", ""), Error);
   CHECK_THROWS_AS(open->resources().kernel("sum.cl", "no_such_entry", ""), Error);
 }
@@ -76,6 +80,16 @@ TEST_CASE("an allocation beyond the device is refused as out of memory") {
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::out_of_memory);
   }
+}
+
+TEST_CASE("a driver that has no memory is told from one that fails, which reports a full device as out of resources") {
+  CHECK(allocation_failure("allocating", CL_OUT_OF_RESOURCES).kind() == ErrorKind::out_of_memory);
+  CHECK(allocation_failure("allocating", CL_MEM_OBJECT_ALLOCATION_FAILURE).kind() == ErrorKind::out_of_memory);
+  CHECK(allocation_failure("allocating", CL_INVALID_CONTEXT).kind() == ErrorKind::device);
+  CHECK(cl_failure("a kernel", CL_OUT_OF_RESOURCES).kind() == ErrorKind::device);
+  CHECK(cl_failure("a kernel", -9999).kind() == ErrorKind::device);
+  CHECK(std::string(allocation_failure("allocating 1 byte", CL_INVALID_CONTEXT).what()) ==
+        "allocating 1 byte: CL_INVALID_CONTEXT (-34)");
 }
 
 TEST_CASE("a device that rings does so when a batch is complete, and when a handicap's hold begins") {
@@ -137,6 +151,32 @@ TEST_CASE("built programs are kept, and a damaged file is replaced") {
   std::ofstream(file) << "garbage";
   build();
   CHECK(fs::file_size(file) == size);
+}
+
+TEST_CASE("a kept program is that of one platform, device, driver, text and set of options") {
+  const Folder folder;
+  std::vector<cl::Platform> platforms;
+  cl::Platform::get(&platforms);
+  std::vector<cl::Device> devices;
+  platforms.front().getDevices(CL_DEVICE_TYPE_ALL, &devices);
+  const cl::Device& device = devices.front();
+  const cl::Context context(device);
+  const ClProgramCache cache(folder.path);
+  const auto files = [&] { return std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()); };
+  cache.build(context, device, "sum.cl", kSumKernel.text, "-DUNUSED=1");
+  std::ifstream file(fs::directory_iterator(folder.path)->path(), std::ios::binary);
+  std::vector<std::string> lines(6);
+  for (std::string& line : lines) std::getline(file, line);
+  const auto text = [](const std::string& info) { return std::string(info.c_str()); };
+  CHECK(lines[1] == text(platforms.front().getInfo<CL_PLATFORM_VERSION>()));
+  CHECK(lines[2] == text(device.getInfo<CL_DEVICE_NAME>()));
+  CHECK(lines[3] == text(device.getInfo<CL_DEVICE_VERSION>()));
+  CHECK(lines[4] == text(device.getInfo<CL_DRIVER_VERSION>()));
+  CHECK(lines[5] == "-DUNUSED=1");
+  cache.build(context, device, "sum.cl", kSumKernel.text, "-DUNUSED=2");
+  CHECK(files() == 2);
+  cache.build(context, device, "sum.cl", std::string(kSumKernel.text) + "\n", "-DUNUSED=1");
+  CHECK(files() == 3);
 }
 
 TEST_CASE("a session on real devices: right under every strategy, in both modes, with parts that add up") {

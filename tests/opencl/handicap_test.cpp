@@ -86,11 +86,11 @@ TEST_CASE("a slow-down that has not begun holds nothing back, and begins at the 
   handicap.slow = 100;
   handicap.slow_from_fraction = 0.5;
   Bench bench(handicap);
-  bench.open->pace().begin_sample(bench.backend->now());
+  bench.open->slow_down().begin_sample(bench.backend->now());
   const auto before = bench.finish(bench.slice(0, 1 << 20));
   REQUIRE(before.size() == 2);
   CHECK(length(before[1]) < 50 * length(before[0]));  // some 50 ms: more than a busy machine takes to look
-  bench.open->pace().reached(0.5, bench.backend->now());
+  bench.open->slow_down().reached(0.5, bench.backend->now());
   const auto after = bench.finish(bench.slice(0, 1 << 20));
   CHECK(length(after[1]) > 90 * length(after[0]));
 }

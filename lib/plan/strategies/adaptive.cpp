@@ -49,7 +49,7 @@ class AdaptiveSource final : public QueueSource {
   // Re-plans what is not issued, when that gains enough: the thresholds keep it from following noise to and fro, the cost of a move
   // from moving crumbs.
   void plan_anew() {
-    const double now = pace().now();
+    const double now = observed().now();
     double owned = 0, last = 0, first = std::numeric_limits<double>::infinity(), cost = 0;
     for (std::uint32_t i = 0; i < ledger().size(); ++i) {
       if (!ledger().is_able({i})) continue;
@@ -60,7 +60,7 @@ class AdaptiveSource final : public QueueSource {
       cost = std::max(cost, move_cost({i}));
     }
     if (owned == 0) return;
-    const WaterLevel level = pace().common_end(ledger(), owned + static_cast<double>(ledger().shared()));
+    const WaterLevel level = observed().common_end(ledger(), owned + static_cast<double>(ledger().shared()));
     const double gain = last - level.end;
     const bool uneven = last - first > kGap * (last - now);
     if ((uneven || gain > kWorthwhile * last) && gain > std::max(cost, last * 1e-9)) move_to(level.amounts);
@@ -71,7 +71,7 @@ class AdaptiveSource final : public QueueSource {
     std::uint32_t donor = 0;
     for (std::uint32_t taker = 0; taker < ledger().size(); ++taker) {
       while (donor < ledger().size()) {
-        const double worth = 2 * move_cost({taker}) * pace().rate({taker});  // a piece that takes less is not worth its launch
+        const double worth = 2 * move_cost({taker}) * observed().rate({taker});  // a piece that takes less is not worth its launch
         const double least = std::max(static_cast<double>(ledger().granularity()) / 2, worth);
         const double wanted = ledger().is_able({taker}) ? amounts[taker] - owned(taker) : 0;
         if (wanted < least) break;

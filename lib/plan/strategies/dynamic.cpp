@@ -8,7 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/ledger.hpp"
-#include "lib/plan/pace.hpp"
+#include "lib/plan/observed_rates.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/plan/tree_cuts.hpp"
 
@@ -84,7 +84,7 @@ double worthwhile_chunk(const PlanRequest& request, double granules, double devi
 class DynamicSource final : public SliceSource {
  public:
   // `chunks` per device; 0: as many as are worth it.
-  DynamicSource(const PlanRequest& request, double chunks) : ledger_(request), pace_(request) {
+  DynamicSource(const PlanRequest& request, double chunks) : ledger_(request), observed_(request) {
     const auto granules = static_cast<double>(ceil_div(request.items, request.granularity));
     const auto devices = static_cast<double>(std::max<std::size_t>(ledger_.able(), 1));
     chunk_ = std::max(1.0, chunks > 0 ? granules / (chunks * devices) : worthwhile_chunk(request, granules, devices));
@@ -92,7 +92,7 @@ class DynamicSource final : public SliceSource {
 
   Answer next(DeviceIndex device) override {
     const Items piece = piece_for(device);
-    pace_.issuing(ledger_, device);
+    observed_.issuing(ledger_, device);
     if (!ledger_.holds_back(device, piece) && !would_finish_late(device, piece)) {
       if (const auto slice = ledger_.issue_shared(device, piece)) return *slice;
     }
@@ -100,13 +100,13 @@ class DynamicSource final : public SliceSource {
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     ledger_.finished(device, slice);
-    pace_.finished(device, slice, busy);
+    observed_.finished(device, slice, busy);
   }
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { ledger_.rejected(device, slice, at_most); }
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override { ledger_.lost(device, not_on_host); }
   void joined(DeviceIndex device) override {
     ledger_.joined(device);
-    pace_.joined(device);
+    observed_.joined(device);
   }
 
  private:
@@ -125,26 +125,27 @@ class DynamicSource final : public SliceSource {
   // device finishes a slice.
   bool would_finish_late(DeviceIndex device, Items piece) const {
     const bool second = ledger_.flights(device) > 0;
-    if (!pace_.timed() || (!second && !pace_.has_shown(device))) return false;  // no device stands still because of an estimate
+    if (!observed_.timed() || (!second && !observed_.has_shown(device)))
+      return false;  // no device stands still because of an estimate
     const double chunk = static_cast<double>(piece), held = static_cast<double>(ledger_.in_flight(device));
-    const double takes = pace_.overhead(device) + (held + chunk) / pace_.rate(device);
+    const double takes = observed_.overhead(device) + (held + chunk) / observed_.rate(device);
     double rates = 0, others = 0;  // items/s; chunks
     bool others_at_work = false;
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
       if (!ledger_.is_able({i})) continue;
-      const double rate = pace_.rate({i});
+      const double rate = observed_.rate({i});
       rates += rate;
       if (i == device.value || ledger_.flights({i}) == 0) continue;
-      const double free = pace_.now() + takes - pace_.end(ledger_, {i});  // seconds of it
-      others += std::max(0.0, std::floor(free / (pace_.overhead({i}) + chunk / rate) * (1 + 1e-9)));
-      others_at_work |= pace_.has_shown({i});
+      const double free = observed_.now() + takes - observed_.end(ledger_, {i});  // seconds of it
+      others += std::max(0.0, std::floor(free / (observed_.overhead({i}) + chunk / rate) * (1 + 1e-9)));
+      others_at_work |= observed_.has_shown({i});
     }
     if (second) return takes > static_cast<double>(ledger_.unfinished()) * (1 + 1e-9) / rates;
     return others_at_work && others * chunk >= static_cast<double>(ledger_.shared());
   }
 
   Ledger ledger_;
-  Pace pace_;
+  ObservedRates observed_;
   double chunk_ = 1;  // granules in a chunk, before rounding
 };
 

@@ -8,7 +8,7 @@
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/even_pieces.hpp"
 #include "lib/plan/ledger.hpp"
-#include "lib/plan/pace.hpp"
+#include "lib/plan/observed_rates.hpp"
 #include "lib/plan/self_scheduling.hpp"
 #include "lib/plan/strategy.hpp"
 
@@ -43,18 +43,18 @@ class GuidedSource final : public SliceSource {
  public:
   GuidedSource(const PlanRequest& request, const GuidedOptions& options)
       : ledger_(request),
-        pace_(request),
+        observed_(request),
         least_(least_chunks(request, options)),
         sizes_(options.rule, options.k, granules_left(), ledger_.able(), *std::min_element(least_.begin(), least_.end())) {
     for (std::uint32_t i = 0; i < least_.size(); ++i)
-      launch_matters_ |= options.least == 0 && pace_.timed() && pace_.overhead({i}) > 0;
+      launch_matters_ |= options.least == 0 && observed_.timed() && observed_.overhead({i}) > 0;
   }
 
   Answer next(DeviceIndex device) override {
     if (ledger_.shared() == 0 || !ledger_.is_able(device)) return ledger_.nothing_now();
     const Items piece = at_once(device, chunk_for(device));
     if (piece == 0) return ledger_.nothing_now();
-    pace_.issuing(ledger_, device);
+    observed_.issuing(ledger_, device);
     const auto slice = ledger_.issue_shared(device, piece);
     if (!slice) return ledger_.nothing_now();
     outlook_.reset();
@@ -63,7 +63,7 @@ class GuidedSource final : public SliceSource {
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     ledger_.finished(device, slice);
-    pace_.finished(device, slice, busy);
+    observed_.finished(device, slice, busy);
     outlook_.reset();
   }
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override {
@@ -78,7 +78,7 @@ class GuidedSource final : public SliceSource {
   }
   void joined(DeviceIndex device) override {
     ledger_.joined(device);
-    pace_.joined(device);
+    observed_.joined(device);
     outlook_.reset();
     least_.resize(ledger_.size(), least_.front());
     sizes_.restart(granules_left(), ledger_.able());
@@ -100,9 +100,9 @@ class GuidedSource final : public SliceSource {
   };
   const Outlook& outlook() {
     if (outlook_) return *outlook_;
-    outlook_ = Outlook{0, pace_.common_end(ledger_, static_cast<double>(ledger_.shared()))};
+    outlook_ = Outlook{0, observed_.common_end(ledger_, static_cast<double>(ledger_.shared()))};
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
-      if (ledger_.is_able({i})) outlook_->rates += pace_.rate({i});
+      if (ledger_.is_able({i})) outlook_->rates += observed_.rate({i});
     }
     return *outlook_;
   }
@@ -112,18 +112,18 @@ class GuidedSource final : public SliceSource {
   Items chunk_for(DeviceIndex device) {
     const Items left = granules_left(), least = least_[device.value];
     const auto& [rates, level] = outlook();
-    const Items size = sizes_.next(left, pace_.rate(device) / rates, least);
+    const Items size = sizes_.next(left, observed_.rate(device) / rates, least);
     const double items = static_cast<double>(at_once(device, size));
     if (!launch_matters_) {
       const bool second = ledger_.flights(device) > 0;
-      const bool late = pace_.end(ledger_, device) + items / pace_.rate(device) > level.end * (1 + 1e-9);
+      const bool late = observed_.end(ledger_, device) + items / observed_.rate(device) > level.end * (1 + 1e-9);
       return second && (late || ledger_.holds_back(device, static_cast<Items>(items))) ? 0 : size;
     }
     // At most what lets it end with all others, and all of that where only a crumb would be left of it. What takes less than a
     // launch is not worth one; a launch more or less is no difference, as all will pay some.
     const double granule = static_cast<double>(ledger_.granularity());
     const double most = std::round(level.amounts[device.value] / granule);
-    const double launch = pace_.overhead(device) * pace_.rate(device) / granule;
+    const double launch = observed_.overhead(device) * observed_.rate(device) / granule;
     if (most < std::max(1.0, launch)) return is_better_left(device, level) ? 0 : std::max<Items>(static_cast<Items>(most), 1);
     const double rule = static_cast<double>(size);
     Items chunk = size;
@@ -137,17 +137,17 @@ class GuidedSource final : public SliceSource {
     if (!ledger_.any_in_flight()) return false;
     if (ledger_.flights(device) > 0 || !(level.amounts[device.value] > 0)) return true;
     const double granule = static_cast<double>(ledger_.granularity());
-    const double end = pace_.now() + pace_.overhead(device) + granule / pace_.rate(device);
+    const double end = observed_.now() + observed_.overhead(device) + granule / observed_.rate(device);
     for (std::uint32_t i = 0; i < ledger_.size(); ++i) {
       if (ledger_.flights({i}) == 0 || !ledger_.is_able({i})) continue;
-      const double takes = pace_.overhead({i}) + static_cast<double>(ledger_.shared()) / pace_.rate({i});
-      if (pace_.end(ledger_, {i}) + takes < end) return true;
+      const double takes = observed_.overhead({i}) + static_cast<double>(ledger_.shared()) / observed_.rate({i});
+      if (observed_.end(ledger_, {i}) + takes < end) return true;
     }
     return false;
   }
 
   Ledger ledger_;
-  Pace pace_;
+  ObservedRates observed_;
   std::vector<Items> least_;
   ChunkSizes sizes_;
   std::optional<Outlook> outlook_;

@@ -133,19 +133,19 @@ TEST_CASE("a slow-down from a share of the run on begins when that share is fini
 TEST_CASE("every sample begins as fast as it can when the slow-down comes later") {
   Handicap handicap = slowed(2);
   handicap.slow_from_time = 100us;
-  Pace pace(handicap);
-  CHECK_FALSE(pace.from());
+  SlowDown slow_down(handicap);
+  CHECK_FALSE(slow_down.from());
   for (const Nanos begin : {Nanos{1ms}, Nanos{7ms}}) {
-    pace.begin_sample(begin);
-    CHECK(pace.from() == begin + 100us);
-    CHECK(pace.extra(begin, begin + 100us) == Nanos{});
-    CHECK(pace.extra(begin, begin + 150us) == Nanos{50us});
-    pace.end_sample();
-    CHECK(pace.extra(begin, begin + 150us) == Nanos{});
+    slow_down.begin_sample(begin);
+    CHECK(slow_down.from() == begin + 100us);
+    CHECK(slow_down.extra(begin, begin + 100us) == Nanos{});
+    CHECK(slow_down.extra(begin, begin + 150us) == Nanos{50us});
+    slow_down.end_sample();
+    CHECK(slow_down.extra(begin, begin + 150us) == Nanos{});
   }
-  Pace always(slowed(2.5));
+  SlowDown always(slowed(2.5));
   CHECK(always.extra(1ms, 3ms) == Nanos{3ms});  // loading, too
-  CHECK(Pace().extra(1ms, 3ms) == Nanos{});
+  CHECK(SlowDown().extra(1ms, 3ms) == Nanos{});
 }
 
 TEST_CASE("a delay puts off the kernels of every slice by exactly itself, and counts as compute") {

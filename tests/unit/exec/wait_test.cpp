@@ -111,6 +111,23 @@ TEST_CASE("whoever asks to stop ends the wait, at once or while it goes on") {
   CHECK(asked == 3);
 }
 
+TEST_CASE(
+    "a device is drained when all it was given has ended, submitted or not, and given up after a tenth of the time for an answer") {
+  for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
+    Busy busy(time, false);
+    busy.open->stream().launch(*busy.work, {}, {});  // of no batch
+    CHECK_FALSE(busy.open->drained());
+    CHECK(try_drain(busy.backend, *busy.open));
+    CHECK(busy.open->drained());
+    Busy hung(time, true);
+    hung.backend.limit_waits({milliseconds(200)});
+    const Nanos begin = hung.backend.now();
+    CHECK_FALSE(try_drain(hung.backend, *hung.open));
+    CHECK(hung.backend.now() - begin >= milliseconds(20));
+    if (time == FakeTime::is_virtual) CHECK(hung.backend.now() - begin == milliseconds(20));
+  }
+}
+
 TEST_CASE("limits in force end with whoever put them there") {
   FakeBackend backend({fake_device("0:0")}, sum_kernels());
   backend.limit_waits({std::chrono::seconds(7)});

@@ -230,6 +230,35 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
   }
 }
 
+TEST_CASE("a slice that does not fit ends the probe, and no device is lost for it") {
+  FakeDevice device;
+  device.facts.id = "0:0";
+  device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
+  FakeDevice other = device;
+  other.facts.id = "0:1";
+  for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
+    for (const Items too_many : {Items{0}, Items{20}, Items{63}}) {  // every slice, all but the small ones, the large one
+      FakeBackend backend({device, other}, test::sum_kernels(), time);
+      Executor executor(backend, 2);
+      test::SumWorkload workload(1280, {.too_many = too_many});
+      std::vector<std::unique_ptr<OpenDevice>> open;
+      std::vector<std::unique_ptr<DeviceProgram>> programs;
+      std::vector<Member> members;
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        open.push_back(backend.open(backend.enumerate().devices[i]));
+        const Capacity capacity = workload.capacity(open[i]->resources().traits(), Mode::resident);
+        programs.push_back(workload.program(open[i]->resources(), DeviceIndex{i}, Mode::resident, capacity));
+        members.push_back({open[i].get(), programs[i].get()});
+      }
+      const Probe probe = run_probe(backend, executor, workload, members, {0.05, 1280, {}});
+      CHECK(probe.refused);
+      CHECK(probe.faults.empty());
+      CHECK(probe.devices.empty());
+      for (const auto& each : open) CHECK(try_drain(backend, *each));
+    }
+  }
+}
+
 TEST_CASE("with slices of one size, a CPU repeats what a full device would not need, a GPU is idle meanwhile") {
   Probe probe;
   probe.devices.push_back(

@@ -156,10 +156,104 @@ TEST_CASE("a device that hangs while it is measured is lost, and the others are 
   std::vector<std::string> lost;
   const Problem problem{&suite, {}};
   measure_missing_rates(backend, executor, problem, {}, devices, rates,
-                        [&](const SessionDevice& device) { lost.push_back(device.facts.id); });
+                        [&](const SessionDevice& device, const Error&) { lost.push_back(device.facts.id); });
   CHECK(lost == std::vector<std::string>{"0:0"});
   CHECK(devices[0].hung);
   CHECK_FALSE(devices[1].lost);
   REQUIRE(rates.size() == 2);
   for (const auto& [key, rate] : rates) CHECK(rate.crowded == doctest::Approx(1));  // they share nothing
+}
+
+namespace {
+
+// What is left of devices that are measured, and how many of them are said to be lost.
+struct Measured {
+  explicit Measured(std::vector<FakeDevice> specs) : backend(std::move(specs), sum_kernels()), executor(backend, 3) {
+    backend.limit_waits({std::chrono::milliseconds(100)});
+    for (const Device& facts : backend.enumerate().devices) {
+      SessionDevice& made = devices.emplace_back();
+      made.facts = facts;
+      made.open = backend.open(facts);
+    }
+  }
+  void measure(const SuiteInfo& suite) {
+    measure_missing_rates(backend, executor, {&suite, {}}, {}, devices, rates,
+                          [&](const SessionDevice& device, const Error&) { lost.push_back(device.facts.id); });
+  }
+
+  FakeBackend backend;
+  Executor executor;
+  std::vector<SessionDevice> devices;
+  SuiteRates rates;
+  std::vector<std::string> lost;
+};
+
+}  // namespace
+
+TEST_CASE("of CPUs measured all at once only the one that hangs is lost, and what they do alone is known of all") {
+  const SuiteInfo suite = sum_suite(true);
+  FakeDevice first = device("0:0", DeviceType::cpu), second = device("0:1", DeviceType::cpu),
+             third = device("0:2", DeviceType::cpu);
+  bool all_alone = false;  // has the last begun? Each was measured alone before it is measured with others
+  third.script = [&](FakeCall call, std::uint64_t) {
+    all_alone |= call == FakeCall::launch;
+    return FakeFault{};
+  };
+  first.script = [&](FakeCall call, std::uint64_t) {
+    return all_alone && call == FakeCall::launch ? FakeFault{FakeFault::Kind::hang} : FakeFault{};
+  };
+  Measured measured({first, second, third});
+  measured.measure(suite);
+  CHECK(measured.lost == std::vector<std::string>{"0:0"});
+  CHECK(measured.devices[0].hung);
+  CHECK(measured.devices[0].open == nullptr);
+  for (const std::size_t healthy : {1u, 2u}) {
+    CHECK_FALSE(measured.devices[healthy].lost);
+    CHECK(measured.devices[healthy].open != nullptr);
+  }
+  REQUIRE(measured.rates.size() == 3);
+  for (const auto& [key, rate] : measured.rates) CHECK(rate.crowded == 1);
+}
+
+TEST_CASE("a device that fails while it is measured, or has no memory for it, has no rate and is kept if it is at rest") {
+  FakeDevice failing = device("0:0", DeviceType::gpu);
+  failing.script = fails_from(FakeCall::launch, 3, FakeFault::Kind::error);
+  Measured after_error({failing, device("0:1", DeviceType::gpu)});
+  after_error.measure(sum_suite(true));
+  CHECK(after_error.lost.empty());
+  CHECK(after_error.devices[0].open != nullptr);
+  CHECK(after_error.rates.size() == 1);
+
+  SuiteInfo large = sum_suite(true);
+  large.make = [](const SuiteParams& params) { return std::make_unique<SumWorkload>(params.size, SumFaults{.too_many = 100}); };
+  Measured without_memory({device("0:0", DeviceType::gpu)});
+  without_memory.measure(large);
+  CHECK(without_memory.lost.empty());
+  CHECK(without_memory.devices[0].open != nullptr);
+  CHECK(without_memory.rates.empty());
+}
+
+TEST_CASE("an error with other commands still under way loses the device: nobody knows what it will do") {
+  FakeDevice failing = device("0:0", DeviceType::gpu);
+  bool failed = false;
+  failing.script = [&](FakeCall call, std::uint64_t number) {
+    if (call == FakeCall::launch && number == 3) return FakeFault{FakeFault::Kind::hang};
+    if (call == FakeCall::wait && number > 20 && !std::exchange(failed, true)) return FakeFault{FakeFault::Kind::refused};
+    return FakeFault{};
+  };
+  Measured measured({failing});
+  measured.measure(sum_suite(true));
+  CHECK(measured.devices[0].lost);
+  CHECK(measured.devices[0].open == nullptr);
+  CHECK(measured.rates.empty());
+}
+
+TEST_CASE("whoever stops the measuring is not told that devices are lost") {
+  Measured measured({device("0:0", DeviceType::cpu), device("0:1", DeviceType::cpu)});
+  unsigned asked = 0;
+  WaitLimits limits{std::chrono::milliseconds(100)};
+  limits.stop = [&] { return ++asked > 2; };
+  measured.backend.limit_waits(limits);
+  CHECK_NOTHROW(measured.measure(sum_suite(true)));
+  CHECK(measured.lost.empty());
 }

@@ -1,29 +1,29 @@
 // See the header.
-#include "lib/exec/pace.hpp"
+#include "lib/exec/slow_down.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace mgpu {
 
-Pace::Pace(const Handicap& handicap) : handicap_(handicap) { end_sample(); }
+SlowDown::SlowDown(const Handicap& handicap) : handicap_(handicap) { end_sample(); }
 
-void Pace::begin_sample(Nanos begin) {
+void SlowDown::begin_sample(Nanos begin) {
   in_sample_ = true;
   if (handicap_.slows() && handicap_.slow_from_time) from_ = begin + *handicap_.slow_from_time;
 }
 
-void Pace::reached(double share, Nanos now) {
+void SlowDown::reached(double share, Nanos now) {
   if (waits_for_share() && share >= handicap_.slow_from_fraction) from_ = now;
 }
 
-void Pace::end_sample() {
+void SlowDown::end_sample() {
   in_sample_ = false;
   from_.reset();
   if (handicap_.slows_always()) from_ = Nanos::min();
 }
 
-Nanos Pace::extra(Nanos started, Nanos ended) const {
+Nanos SlowDown::extra(Nanos started, Nanos ended) const {
   if (!from_) return {};
   const Nanos slowed = ended - std::max(started, *from_);
   if (slowed <= Nanos{}) return {};

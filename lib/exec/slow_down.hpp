@@ -1,4 +1,4 @@
-// Pace: from when on and by how much a device is slowed down on purpose. Whoever runs it says when samples begin and how far they
+// From when on and by how much a device is slowed down on purpose. Whoever runs it says when samples begin and how far they
 // are; how the device is held back is the backend's matter. Used by the device's worker thread only.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace mgpu {
 
-class Pace {
+class SlowDown {
  public:
-  explicit Pace(const Handicap& handicap = {});
+  explicit SlowDown(const Handicap& handicap = {});
   const Handicap& handicap() const { return handicap_; }
 
   // Outside samples only a slow-down from the very start is in force: loading and probing meet the device as the sample will.

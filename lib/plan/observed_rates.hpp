@@ -1,4 +1,4 @@
-// Pace: what a run has shown of the speed of its devices, and when each will have finished what it holds. Sources that decide as
+// What a run has shown of the speed of its devices, and when each will have finished what it holds. Sources that decide as
 // they go ask it who is early and who is late. It has no clock: the time a device has worked is the sum of what its slices added
 // (`busy` of SliceSource::finished), and now is the latest of those sums.
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace mgpu {
 
-class Pace {
+class ObservedRates {
  public:
-  explicit Pace(const PlanRequest& request);
+  explicit ObservedRates(const PlanRequest& request);
 
   // Call before the ledger puts a slice into flight, and with the events of SliceSource.
   void issuing(const Ledger& ledger, DeviceIndex device);
@@ -26,8 +26,10 @@ class Pace {
   // A device that has shown nothing yet is as far off its estimate as the others are off theirs.
   double rate(DeviceIndex device) const;  // > 0
   bool timed() const { return timed_; }
-  bool has_shown(DeviceIndex device) const { return paces_[device.value].seen > 0; }  // it has finished a slice
-  double overhead(DeviceIndex device) const { return paces_[device.value].overhead; }  // seconds one more slice costs; 0: not known
+  bool has_shown(DeviceIndex device) const { return devices_[device.value].seen > 0; }  // it has finished a slice
+  double overhead(DeviceIndex device) const {
+    return devices_[device.value].overhead;
+  }  // seconds one more slice costs; 0: not known
   double now() const { return now_; }
   double end(const Ledger& ledger, DeviceIndex device) const;  // of what it has in flight
   // When all devices would end together, were `items` handed out among them now, each to pay for one more slice. Amounts: items, 0
@@ -35,16 +37,16 @@ class Pace {
   WaterLevel common_end(const Ledger& ledger, double items) const;
 
  private:
-  struct DevicePace {
+  struct DeviceRate {
     double estimate = 1;  // relative to those of the other devices, when nothing is timed
     double overhead = 0;
     double clock = 0;  // when its last slice ended
     double recent[3] = {0, 0, 0};
     unsigned seen = 0;  // slices finished
   };
-  double shown(const DevicePace& pace) const;
+  double shown(const DeviceRate& own) const;
 
-  std::vector<DevicePace> paces_;
+  std::vector<DeviceRate> devices_;
   bool timed_ = false, measured_before_ = false;  // rates are known; they were from the beginning
   double now_ = 0;
   double shown_sum_ = 0, estimate_sum_ = 0;  // over the devices that have shown something
