@@ -34,7 +34,10 @@ class ClBuffer final : public Buffer {
     pool_->allocated += size_;
   }
   ~ClBuffer() override {
-    if (device_->in_doubt) return leak(std::move(memory_));
+    if (device_->in_doubt) {
+      leak(std::move(memory_));
+      return;
+    }
     device_->allocated -= size_;
     pool_->allocated -= size_;
   }

@@ -58,9 +58,9 @@ Verification::Outcome Verification::check(VerifyRecord& record, const std::strin
 }
 
 void Verification::write_result() {
-  if (!options_.result_file || result_written_) return;
+  if (!options_.result_file || digests_.written) return;
   workload_.write_result(*options_.result_file);
-  result_written_ = true;
+  digests_.written = true;
 }
 
 }  // namespace mgpu

@@ -26,6 +26,7 @@ class Digests {
   // What the most cases gave, the first of several; of equally many, what the most samples gave. Empty before any.
   const std::string& agreed() const;
   std::size_t samples_of(const std::string& digest) const;
+  bool written = false;  // one of them, to the file that was asked for
 
  private:
   std::vector<One> all_;
@@ -55,7 +56,6 @@ class Verification {
   Workload& workload_;
   const SessionOptions& options_;
   Digests& digests_;
-  bool result_written_ = false;
 };
 
 }  // namespace mgpu

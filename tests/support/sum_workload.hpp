@@ -45,7 +45,7 @@ inline FakeKernels sum_kernels() {
 }
 
 struct SumFaults {
-  std::optional<DeviceIndex> corrupts;          // this device's partial sums come out wrong
+  std::optional<DeviceIndex> corrupts{};         // this device's partial sums come out wrong
   Items too_many = ~Items{0};                   // enqueue of a larger slice runs out of memory
   bool merge_fails = false;                     // the device that merges fails
   std::chrono::milliseconds verifying{};        // how long that takes

@@ -75,7 +75,7 @@ TEST_CASE(
     const Nanos begin = busy.backend.now();
     const Error error = failure_of([&] { settle(busy.backend, *busy.open, busy.batch); });
     CHECK(error.kind() == ErrorKind::timeout);
-    CHECK(std::string(error.what()) == "device 0:7 did not answer for 20ms");
+    CHECK(std::string(error.what()) == "device 0:7 did not answer for 20.0 ms");
     CHECK(busy.backend.now() - begin >= milliseconds(20));
     if (time == FakeTime::is_virtual) CHECK(busy.backend.now() - begin == milliseconds(20));
   }
