@@ -194,6 +194,11 @@ VerifyLevel verify_level(const Settings& settings) {
   return level == "full" ? VerifyLevel::full : level == "sample" ? VerifyLevel::sample : VerifyLevel::off;
 }
 
+IntegrityLevel integrity_level(const Settings& settings) {
+  const std::string level = choose(settings, "integrity", {"off", "sample", "full"});
+  return level == "full" ? IntegrityLevel::full : level == "sample" ? IntegrityLevel::sample : IntegrityLevel::off;
+}
+
 }  // namespace
 
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
@@ -245,6 +250,7 @@ RunRequest read_measurement(const Settings& settings) {
   session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
   session.stop = stop_rule(settings);
   session.verify = verify_level(settings);
+  session.integrity = integrity_level(settings);
   session.case_timeout = duration(settings, "timeout");
   session.build_timeout = duration(settings, "build-timeout").value_or(session.build_timeout);
   session.time_limit = duration(settings, "time-limit");

@@ -48,6 +48,11 @@ std::vector<OptionSpec> own_run_options() {
        "(default: both)",
        kWork},
       {"seed", 0, Kind::value, "N", "Of random inputs (default: 1)", kWork},
+      {"integrity", 0, Kind::value, "LEVEL",
+       "Compute what devices computed again on another device, beside the time, and name the one that differs: off, sample (of "
+       "each "
+       "sample one device's part, in turn) or full (default: off)",
+       kWork},
       {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork},
       {"input", 0, Kind::value, "FILE",
        "Work on this file instead of random data (one suite; several, where it takes them, with commas between)", kWork},

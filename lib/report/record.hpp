@@ -90,6 +90,7 @@ struct PlanRecord {
 struct VerifyRecord {
   VerifyStatus status = VerifyStatus::off;
   std::string method, digest;
+  std::size_t recomputed = 0;  // devices' parts of samples that another device computed again, with equal bits
   std::size_t checked = 0;  // samples whose result was compared with the reference or the verified digest; large results
                             // are looked at only first and last
 };

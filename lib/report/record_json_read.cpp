@@ -246,6 +246,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   run.verify.method = verify.at("method").string();
   run.verify.digest = verify.at("digest").string();
+  if (verify.has("parts_recomputed")) run.verify.recomputed = verify.at("parts_recomputed").integer<std::size_t>();
   if (verify.has("samples_checked")) run.verify.checked = verify.at("samples_checked").integer<std::size_t>();
   run.faults = read_faults(j.at("faults"), run.disturbed.size());
   run.warnings = j.at("warnings").strings();

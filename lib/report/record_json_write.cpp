@@ -178,7 +178,8 @@ Json results(const RunRecord& run) {
   j["verify"] = {{"status", to_string(run.verify.status)},
                  {"method", run.verify.method},
                  {"digest", run.verify.digest},
-                 {"samples_checked", run.verify.checked}};
+                 {"samples_checked", run.verify.checked},
+                 {"parts_recomputed", run.verify.recomputed}};
   j["faults"] = faults(run.faults);
   j["warnings"] = run.warnings;
   if (run.noise_floor) j["noise_floor"] = number_json(*run.noise_floor);

@@ -246,46 +246,16 @@ void Group::take_sample(Cell& cell, bool counts) {
   if (!sample.faults.empty()) return take_disturbed(cell, std::move(sample), std::move(devices));
   if (sample.failure) return fail(cell, sample.failure->what());
   for (const std::size_t i : devices) result_.prepared[i].executed = true;
-  const Verification::Outcome outcome = check(cell, cell.verify.method.empty(), devices);
+  const bool compared = options_.integrity != IntegrityLevel::off && workload_.large_result();
+  const Verification::Outcome outcome = check(cell, cell.verify.method.empty() || compared, devices);
   if (outcome.status == Verification::Outcome::Status::wrong) return fail_wrong(cell, outcome.why);
   if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cells();
+  if (!check_integrity(cell, sample)) return;
   cell.history.push_back(share_of(sample, devices.size()));
   cell.history.back().first = source->first_shares();
   cell.times.push_back(sample.makespan());
   cell.decisions.push_back(cell.choosing + begun + sample.decision);
   cell.samples.push_back(std::move(sample));
-}
-
-// A case whose result is wrong has no numbers, as one without a result.
-Verification::Outcome Group::check(Cell& cell, bool thorough, std::span<const std::size_t> devices) {
-  Verification::Outcome outcome = verification_.check(cell.verify, ids_of(devices), thorough, [&] { return publish(devices); });
-  if (!outcome.digest.empty()) ++cell.digests[outcome.digest];
-  return outcome;
-}
-
-// False: a device was lost, and with it its part of the result.
-bool Group::publish(std::span<const std::size_t> devices) {
-  bool all = true;
-  for (const std::size_t i : devices) {
-    if (!is_usable(i)) continue;
-    try {
-      OpenDevice& device = *devices_[i].open;
-      result_.prepared[i].program->publish(device.stream());
-      settle(backend_, device, device.submit());
-      result_.prepared[i].program->published();
-    } catch (const Error& error) {
-      lose(i, error.kind(), error.what());
-      result_.faults.push_back({devices_[i].facts.id, kind_of(error.kind()), "publish", error.what()});
-      all = false;
-    }
-  }
-  return all;
-}
-
-std::string Group::ids_of(std::span<const std::size_t> devices) const {
-  std::string ids;
-  for (const std::size_t i : devices) ids += (ids.empty() ? "" : ", ") + devices_[i].facts.id;
-  return ids;
 }
 
 bool Group::stopped() {

@@ -200,42 +200,4 @@ void Group::note_faults(Cell& cell, const RawSample& sample, std::span<const std
   }
 }
 
-void Group::fail(Cell& cell, const std::string& reason) {
-  cell.status = Status::failed;
-  cell.reason = reason;
-  cell.closed = true;
-  cell.samples.clear();
-  cell.times.clear();
-  cell.decisions.clear();
-}
-
-void Group::fail_wrong(Cell& cell, const std::string& reason) {
-  const std::string ids = ids_of(cell.devices);
-  cell.verify.status = VerifyStatus::failed;
-  fail(cell, cell.devices.size() == 1 ? "device " + ids + ": " + reason : reason);
-  if (cell.devices.size() > 1) return;
-  // Nobody else had a part in it. What is measured against this device alone has no base.
-  Fault fault{ids, "wrong_result", "verify", reason};
-  (cell.alone() ? result_.faults : cell.faults).push_back(std::move(fault));
-  observer_.warning("device " + ids + " alone computes a wrong result: " + reason);
-}
-
-// Bits that most results do not have are wrong, though the reference's bound allows them: equal devices compute equal bits.
-void Group::settle_digests() {
-  if (options_.verify == VerifyLevel::off) return;
-  const std::string& agreed = digests_.agreed();
-  const auto equal = [&](std::size_t i) {
-    return devices_[i].facts.name == devices_[0].facts.name && devices_[i].facts.platform == devices_[0].facts.platform;
-  };
-  for (Cell& cell : result_.cells) {
-    const auto other = std::find_if(cell.digests.begin(), cell.digests.end(), [&](const auto& d) { return d.first != agreed; });
-    if (other == cell.digests.end() || cell.status != Status::ok) continue;
-    if (!std::all_of(cell.devices.begin(), cell.devices.end(), equal)) {
-      cell.verify.method += "; devices of another kind give other last bits";
-      continue;
-    }
-    fail_wrong(cell, "the result " + other->first + " differs from " + agreed + ", which most samples have");
-  }
-}
-
 }  // namespace mgpu

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/session/group.hpp"
+#include "lib/session/integrity.hpp"
 #include "lib/session/time_left.hpp"
 #include "lib/session/verification.hpp"
 #include "lib/session/wakefulness.hpp"
@@ -79,8 +80,11 @@ class Group {
   void note_faults(Cell& cell, const RawSample& sample, std::span<const std::size_t> devices);
   Verification::Outcome check(Cell& cell, bool thorough, std::span<const std::size_t> devices);
   bool publish(std::span<const std::size_t> devices);
+  bool check_integrity(Cell& cell, const RawSample& sample);
+  Opinion execute_again(Cell& cell, const RawSample& sample, std::size_t from, std::size_t to);
   void fail(Cell& cell, const std::string& reason);
   void fail_wrong(Cell& cell, const std::string& reason);
+  bool all_alike(std::span<const std::size_t> devices) const;
   std::string ids_of(std::span<const std::size_t> devices) const;
   bool stopped();
   void settle_digests();

@@ -42,6 +42,9 @@ std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const 
 // By suite with its options, and by device id.
 using SuiteRates = std::map<std::pair<std::string, std::string>, SuiteRate>;
 
+// Of each sample, whose part is computed again by another device: nobody's, one device's in turn, everybody's.
+enum class IntegrityLevel { off, sample, full };
+
 struct SessionOptions {
   std::vector<Problem> problems;
   std::vector<Mode> modes;
@@ -55,6 +58,7 @@ struct SessionOptions {
   std::vector<std::size_t> device_counts;                // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
+  IntegrityLevel integrity = IntegrityLevel::off;
   std::uint64_t seed = 1;
   // A device that completes nothing for this long is lost, and its work goes to the others; none: as WaitLimits has it, or 20 times
   // what was predicted for the case where that is more.

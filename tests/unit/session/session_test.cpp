@@ -2,6 +2,9 @@
 #include "lib/session/session.hpp"
 
 #include <doctest/doctest.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <filesystem>
 #include <set>
@@ -332,7 +335,9 @@ TEST_CASE("a first result that is wrong within the reference's bound does not ma
   SessionOptions options = options_for(2, 1000);
   options.modes = {Mode::resident};
   g_faults.slightly_wrong = 1;  // the first device alone
-  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  std::vector<FakeDevice> fakes{fake_device("0:0"), fake_device("0:1")};
+  for (FakeDevice& fake : fakes) fake.facts.name = "alike";
+  const Report report = run(fakes, options, observer);
   for (const RunRecord& run : report.runs) {
     if (run.strategy != "single") CHECK(run.status == Status::ok);
   }
@@ -394,6 +399,70 @@ TEST_CASE("building is as long as the slowest device takes: they build at once")
   const Report report = run({slow, slower}, options_for(2, 1000), observer);
   for (const RunRecord& run : report.runs) CHECK(run.setup.build == std::chrono::milliseconds(30));
 }
+
+TEST_CASE("what is computed again by another device tells which one is wrong, though nothing else is verified") {
+  for (const IntegrityLevel level : {IntegrityLevel::sample, IntegrityLevel::full}) {
+    for (const std::size_t devices : {2u, 3u}) {
+      for (std::uint32_t wrong = 0; wrong < devices; ++wrong) {
+        Stopping observer;
+        SessionOptions options = options_for(devices, 1000);
+        options.strategies = parse_strategies("equal");
+        options.modes = {Mode::resident};
+        options.verify = VerifyLevel::off;
+        options.integrity = level;
+        g_faults.corrupts = DeviceIndex{wrong};
+        std::vector<FakeDevice> fakes;
+        for (std::size_t i = 0; i < devices; ++i) fakes.push_back(fake_device("0:" + std::to_string(i)));
+        for (FakeDevice& fake : fakes) fake.facts.name = "alike";
+        const Report report = run(fakes, options, observer);
+        const RunRecord& row = find(report, "equal", Mode::resident);
+        CAPTURE(devices);
+        CAPTURE(wrong);
+        CHECK(row.status == Status::failed);
+        CHECK(row.verify.status == VerifyStatus::failed);
+        REQUIRE(row.faults.size() == 1);
+        CHECK(row.faults[0].kind == "wrong_result");
+        CHECK(row.faults[0].device == "0:" + std::to_string(wrong));
+      }
+    }
+  }
+}
+
+TEST_CASE("what is computed again with equal bits is counted, and costs the samples nothing") {
+  Stopping observer, other;
+  SessionOptions options = options_for(3, 1000);
+  std::vector<FakeDevice> fakes{fake_device("0:0"), fake_device("0:1"), fake_device("0:2")};
+  for (FakeDevice& fake : fakes) fake.facts.name = "alike";
+  const Report without = run(fakes, options, other);
+  options.integrity = IntegrityLevel::full;
+  const Report with = run(fakes, options, observer);
+  for (const RunRecord& row : with.runs) {
+    CHECK(row.status == Status::ok);
+    CHECK(row.verify.recomputed == (row.strategy == "single" ? 4 : 12));
+    CHECK(row.samples.size() == 4);
+  }
+  CHECK(find(with, "equal", Mode::resident).samples == find(without, "equal", Mode::resident).samples);
+}
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("a thousand sessions in one process hold no more memory than ten") {
+  SessionOptions options = options_for(2, 1000);
+  options.strategies = parse_strategies("equal,dynamic");
+  options.modes = {Mode::resident};
+  DeviceEstimate estimate;
+  estimate.items_per_s = 1e9;
+  options.stated = SetEstimates{{estimate, estimate}, 0, 0, {}};
+  const auto held_after = [&](int sessions) {
+    for (int i = 0; i < sessions; ++i) {
+      Stopping observer;
+      run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+    }
+    return mallinfo2().uordblks;
+  };
+  const std::size_t few = held_after(10), many = held_after(990);
+  CHECK(many <= few + 4096);
+}
+#endif
 
 TEST_CASE("a session that is stopped keeps what was measured and is not complete") {
   Stopping observer;

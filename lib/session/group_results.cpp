@@ -1,0 +1,138 @@
+// Results of a group's samples: whether they are right, who computed what is not, and which bits are the right ones.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "lib/session/group_run.hpp"
+
+namespace mgpu {
+
+// A case whose result is wrong has no numbers, as one without a result.
+Verification::Outcome Group::check(Cell& cell, bool thorough, std::span<const std::size_t> devices) {
+  Verification::Outcome outcome = verification_.check(cell.verify, ids_of(devices), thorough, [&] { return publish(devices); });
+  if (!outcome.digest.empty()) ++cell.digests[outcome.digest];
+  return outcome;
+}
+
+// False: a device was lost, and with it its part of the result.
+bool Group::publish(std::span<const std::size_t> devices) {
+  bool all = true;
+  for (const std::size_t i : devices) {
+    if (!is_usable(i)) continue;
+    try {
+      OpenDevice& device = *devices_[i].open;
+      result_.prepared[i].program->publish(device.stream());
+      settle(backend_, device, device.submit());
+      result_.prepared[i].program->published();
+    } catch (const Error& error) {
+      lose(i, error.kind(), error.what());
+      result_.faults.push_back({devices_[i].facts.id, kind_of(error.kind()), "publish", error.what()});
+      all = false;
+    }
+  }
+  return all;
+}
+
+// Computes parts of the sample again on other devices of the case, if these are alike: others may give other last bits. False: the
+// case has failed, or goes on without a device that was lost meanwhile.
+bool Group::check_integrity(Cell& cell, const RawSample& sample) {
+  if (options_.integrity == IntegrityLevel::off || !all_alike(cell.devices)) return true;
+  const std::size_t count = cell.devices.size();
+  const bool full = options_.integrity == IntegrityLevel::full, has_third = count > 2;
+  const Opinion original{cell.verify.digest, true};
+  for (std::size_t n = 0; n < (full ? count : 1); ++n) {
+    const std::size_t from = full ? n : cell.times.size() % count, to = (from + 1) % count;
+    const Opinion elsewhere = execute_again(cell, sample, from, to);
+    if (cell.closed || elsewhere.digest.empty()) return false;
+    if (elsewhere.digest == original.digest) {
+      ++cell.verify.recomputed;
+      continue;
+    }
+    const Opinion again = execute_again(cell, sample, from, has_third ? (from + 2) % count : from);
+    if (cell.closed) return false;
+    const auto id = [&](std::size_t device) { return devices_[cell.devices[device]].facts.id; };
+    std::string what = "devices " + id(from) + " and " + id(to) + " compute other bits of the same items";
+    if (from == to) what = "device " + id(from) + " computes other bits of the same items when it is asked again";
+    if (const auto wrong = outvoted(original, elsewhere, again, has_third, from, to)) {
+      cell.faults.push_back({id(*wrong), "wrong_result", "verify", what});
+      what += "; wrong is " + id(*wrong);
+    }
+    fail_wrong(cell, what);
+    return false;
+  }
+  return true;
+}
+
+// The result with the items of device `from` of the case computed by `to`; none when a device is lost or the session stops.
+Opinion Group::execute_again(Cell& cell, const RawSample& sample, std::size_t from, std::size_t to) {
+  ReplaySource source(slices_with(sample, cell.devices.size(), from, to));
+  SampleRequest request{&workload_, &source};
+  for (const std::size_t i : cell.devices) request.members.push_back(member(i));
+  request.merge_device = {static_cast<std::uint32_t>(to)};
+  request.timeout = patience(cell);
+  request.stop = [&] { return observer_.stop_requested(); };
+  RawSample again = executor_.run(request);
+  if (again.interrupted) return {};
+  if (!again.faults.empty()) {
+    take_disturbed(cell, std::move(again), cell.devices);
+    return {};
+  }
+  if (again.failure || (workload_.large_result() && !publish(cell.devices))) return {};
+  Opinion opinion{workload_.digest(), true};
+  if (opinion.digest != cell.verify.digest || cell.devices.size() == 2)
+    opinion.right = workload_.verify(VerifyLevel::full, options_.seed).status == Verdict::Status::passed;
+  return opinion;
+}
+
+bool Group::all_alike(std::span<const std::size_t> devices) const {
+  const auto alike = [&](std::size_t i) {
+    const Device &a = devices_[i].facts, &b = devices_[devices.front()].facts;
+    return a.name == b.name && a.platform == b.platform && a.driver_version == b.driver_version;
+  };
+  return std::all_of(devices.begin(), devices.end(), alike);
+}
+
+void Group::fail(Cell& cell, const std::string& reason) {
+  cell.status = Status::failed;
+  cell.reason = reason;
+  cell.closed = true;
+  cell.samples.clear();
+  cell.times.clear();
+  cell.decisions.clear();
+}
+
+void Group::fail_wrong(Cell& cell, const std::string& reason) {
+  const std::string ids = ids_of(cell.devices);
+  cell.verify.status = VerifyStatus::failed;
+  fail(cell, cell.devices.size() == 1 ? "device " + ids + ": " + reason : reason);
+  if (cell.devices.size() > 1) return;
+  // Nobody else had a part in it. What is measured against this device alone has no base.
+  Fault fault{ids, "wrong_result", "verify", reason};
+  (cell.alone() ? result_.faults : cell.faults).push_back(std::move(fault));
+  observer_.warning("device " + ids + " alone computes a wrong result: " + reason);
+}
+
+// Bits that most results do not have are wrong, though the reference's bound allows them: equal devices compute equal bits.
+void Group::settle_digests() {
+  if (options_.verify == VerifyLevel::off) return;
+  const std::string& agreed = digests_.agreed();
+  std::vector<std::size_t> everybody(in_set_);
+  std::iota(everybody.begin(), everybody.end(), std::size_t{0});
+  for (Cell& cell : result_.cells) {
+    const auto other = std::find_if(cell.digests.begin(), cell.digests.end(), [&](const auto& d) { return d.first != agreed; });
+    if (other == cell.digests.end() || cell.status != Status::ok) continue;
+    if (!all_alike(everybody)) {
+      cell.verify.method += "; devices of another kind give other last bits";
+      continue;
+    }
+    fail_wrong(cell, "the result " + other->first + " differs from " + agreed + ", which most samples have");
+  }
+}
+
+std::string Group::ids_of(std::span<const std::size_t> devices) const {
+  std::string ids;
+  for (const std::size_t i : devices) ids += (ids.empty() ? "" : ", ") + devices_[i].facts.id;
+  return ids;
+}
+
+}  // namespace mgpu
