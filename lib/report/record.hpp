@@ -114,10 +114,10 @@ struct Fault {
 struct DisturbedSample {
   Nanos time{};  // including the recovery
   VerifyStatus verify = VerifyStatus::off;
-  std::string reason;                           // why it has no result, if it has none
-  Timeline timeline;                            // empty where the sample failed
-  std::vector<std::string> devices;             // that the timeline's indices mean; empty: RunRecord::devices
-  std::optional<std::size_t> samples_before{};  // how many of RunRecord::samples were taken before it; none: not known
+  std::string reason;                // why it has no result, if it has none
+  Timeline timeline;                 // empty where the sample failed
+  std::vector<std::string> devices;  // that the timeline's indices mean; empty: RunRecord::devices
+  std::optional<std::size_t> samples_before{};  // of the case, those set aside since too; none: it was to warm up
 };
 
 struct RunRecord {

@@ -53,10 +53,12 @@ struct Cell {
     RawSample sample;
     std::vector<std::size_t> devices;  // as `devices` then, and behind them who stepped in
     VerifyStatus verify = VerifyStatus::off;
-    std::string reason;  // why it has no result
+    std::string reason;                              // why it has no result
+    std::optional<std::size_t> samples_before = {};  // how many of the case were taken before it; none: it was to warm up
   };
   std::vector<Disturbed> disturbed;
-  struct Before {  // what was measured with devices that are lost since, and is no part of `samples`
+  std::size_t set_aside = 0;  // samples that are no part of `samples`, as devices were lost after them
+  struct Before {             // what was measured with devices that are lost since, and is no part of `samples`
     std::vector<std::size_t> devices;
     std::vector<Nanos> times;
   };

@@ -125,6 +125,7 @@ void Group::shrink_cells() {
 
 void Group::shrink(Cell& cell) {
   std::string why;
+  cell.set_aside += cell.times.size();
   if (!cell.times.empty()) cell.before = {cell.devices, std::move(cell.times)};
   cell.times.clear();
   cell.samples.clear();
@@ -160,6 +161,7 @@ void Group::shrink(Cell& cell) {
 void Group::take_disturbed(Cell& cell, RawSample sample, std::vector<std::size_t> devices) {
   note_faults(cell, sample, devices);
   Cell::Disturbed disturbed{std::move(sample), std::move(devices), VerifyStatus::off, {}};
+  if (phase_ == "sample") disturbed.samples_before = cell.set_aside + cell.times.size();
   if (disturbed.sample.failure) {
     disturbed.reason = disturbed.sample.failure->what();
   } else {

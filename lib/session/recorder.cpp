@@ -97,6 +97,7 @@ class Recorder {
       sample.time = disturbed.sample.makespan();
       sample.verify = disturbed.verify;
       sample.reason = disturbed.reason;
+      sample.samples_before = disturbed.samples_before;
       for (const std::size_t i : disturbed.devices) sample.devices.push_back(devices_[i].facts.id);
       if (!disturbed.sample.failure) sample.timeline = to_timeline(disturbed.sample, clocks_of(disturbed.devices));
     }
