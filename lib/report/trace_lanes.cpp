@@ -137,6 +137,7 @@ TraceLayout lay_out_trace(const Report& report) {
       TracedSample& sample = samples.emplace_back();
       if (run.disturbed[k].timeline.devices == 0) continue;
       add_disturbed_process(run, k, layout, sample);
+      if (run.disturbed[k].timeline.devices > sample.device_of.size()) continue;  // of devices that the file does not name
       add_lanes(run.disturbed[k].timeline, layout, sample);
     }
   }

@@ -78,6 +78,7 @@ TEST_CASE("traces of random pipelines obey every rule, also where clock errors m
     Report report = test::sample_report();
     for (RunRecord& run : report.runs) {
       run.timeline = test::random_pipeline(random);
+      run.disturbed.clear();
       run.devices.clear();
       for (std::size_t d = 0; d < run.timeline.devices; ++d)
         run.devices.push_back("0:" + std::to_string(d));  // 0:2 is not in the list
