@@ -10,7 +10,6 @@
 #include "lib/exec/cl_wait.hpp"
 
 namespace mgpu {
-
 namespace {
 
 const Name kHandicapDelay("delay"), kHandicapSlowDown("slow-down");
@@ -259,20 +258,18 @@ std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
   std::vector<ClockProbe> probes;
   probes.reserve(count);
   static constexpr cl_uint value = 0;  // read for as long as a write takes that nobody waits for any more
-  const std::string who = name();
   try {
     for (unsigned i = 0; i < count; ++i) {
-      cl::Event& event = aside_.emplace_back();
+      cl::Event event;
       ClockProbe probe;
       probe.host_before = host_now();
       queues_[0].enqueueWriteBuffer(probe_buffer_, CL_FALSE, 0, sizeof value, &value, nullptr, &event);
       queues_[0].flush();
-      wait_for_event(backend_, event, who, backend_.limits().answer, Look::closely);
+      wait_aside(event, backend_.limits().answer, Look::closely);
       probe.host_after = host_now();
       probe.device_started = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
       probe.device_ended = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
       probes.push_back(probe);
-      aside_.pop_back();
     }
   } catch (const cl::Error& error) {
     throw cl_failure("probing the clock of " + facts_.id, error.err());

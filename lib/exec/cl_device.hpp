@@ -90,7 +90,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned);
   void close() noexcept;
   // Of a command outside of all batches.
-  void wait_aside(const cl::Event& event, Nanos limit);
+  void wait_aside(const cl::Event& event, Nanos limit, Look look = Look::gently);
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
   Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});

@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-constexpr Nanos kClosing = std::chrono::seconds(5);
+constexpr Nanos kClosing = std::chrono::seconds(10);
 
 // Transfers of a trial go by way of memory of its own, which whoever called need not keep when the device hangs.
 class TrialStream final : public Stream {
@@ -155,10 +155,10 @@ bool ClDevice::drained() {
   }
 }
 
-void ClDevice::wait_aside(const cl::Event& event, Nanos limit) {
+void ClDevice::wait_aside(const cl::Event& event, Nanos limit, Look look) {
   aside_.push_back(event);
   try {
-    wait_for_event(backend_, event, name(), limit);
+    wait_for_event(backend_, event, name(), limit, look);
   } catch (const cl::Error&) {  // it has ended
     aside_.pop_back();
     throw;

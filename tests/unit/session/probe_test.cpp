@@ -240,7 +240,7 @@ TEST_CASE("a slice that does not fit ends the probe, and no device is lost for i
     for (const Items too_many : {Items{0}, Items{20}, Items{63}}) {  // every slice, all but the small ones, the large one
       FakeBackend backend({device, other}, test::sum_kernels(), time);
       Executor executor(backend, 2);
-      test::SumWorkload workload(1280, {.too_many = too_many});
+      test::SumWorkload workload(1280, {{}, too_many});
       std::vector<std::unique_ptr<OpenDevice>> open;
       std::vector<std::unique_ptr<DeviceProgram>> programs;
       std::vector<Member> members;

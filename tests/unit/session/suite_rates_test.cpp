@@ -227,7 +227,7 @@ TEST_CASE("a device that fails while it is measured, or has no memory for it, ha
   CHECK(after_error.rates.size() == 1);
 
   SuiteInfo large = sum_suite(true);
-  large.make = [](const SuiteParams& params) { return std::make_unique<SumWorkload>(params.size, SumFaults{.too_many = 100}); };
+  large.make = [](const SuiteParams& params) { return std::make_unique<SumWorkload>(params.size, SumFaults{{}, 100}); };
   Measured without_memory({device("0:0", DeviceType::gpu)});
   without_memory.measure(large);
   CHECK(without_memory.lost.empty());
