@@ -37,6 +37,7 @@ Json suites_json(std::span<const SuiteInfo> suites) {
                     {"default_size", suite.default_size},
                     {"quick_size", suite.quick_size},
                     {"modes", modes},
+                    {"input", suite.input},
                     {"options", options}});
   }
   return list;
@@ -82,8 +83,11 @@ std::string suites_text(std::span<const SuiteInfo> suites) {
     text += fmt::format("{:<14}{}\n", suite.name, suite.summary);
     text += fmt::format("{:<14}--size counts {}: {} by default, {} with --quick\n", "", suite.size_name, suite.default_size,
                         suite.quick_size);
+    text += fmt::format("{:<14}--input takes {}\n", "", suite.input);
     for (const SuiteOption& option : suite.options) {
-      text += fmt::format("{:<14}--{} {}: {}\n", "", option.name, fmt::join(option.values, "|"), option.help);
+      const bool flag = option.kind == SuiteOption::Kind::flag;
+      text += fmt::format("{:<14}--{}{}: {}\n", "", option.name, flag ? "" : fmt::format(" {}", fmt::join(option.values, "|")),
+                          option.help);
     }
   }
   return text;

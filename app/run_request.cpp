@@ -63,6 +63,10 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
   std::map<std::string, std::string> options;
   for (const SuiteOption& option : suite.options) {
     const Given* given = settings.find(option.name);
+    if (option.kind == SuiteOption::Kind::flag) {
+      if (settings.is_on(option.name)) options[option.name] = "yes";
+      continue;
+    }
     options[option.name] = given != nullptr ? given->value : option.values.at(0);
     if (std::find(option.values.begin(), option.values.end(), options[option.name]) != option.values.end()) continue;
     if (option.kind == SuiteOption::Kind::count) {

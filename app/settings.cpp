@@ -100,7 +100,13 @@ std::string variable_of(const OptionSpec& option) {
 std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
   std::vector<OptionSpec> options = own_run_options();
   for (const SuiteInfo& suite : suites) {
+    const auto input = std::find_if(options.begin(), options.end(), [](const OptionSpec& o) { return o.name == "input"; });
+    if (!suite.input.empty()) input->help += fmt::format("; {}: {}", suite.name, suite.input);
     for (const SuiteOption& own : suite.options) {
+      if (own.kind == SuiteOption::Kind::flag) {
+        options.push_back({own.name, 0, Kind::flag, "", fmt::format("{}: {}", suite.name, own.help), "Options of suites"});
+        continue;
+      }
       const std::string help = fmt::format("{}: {}: {}{} (default: {})", suite.name, own.help, fmt::join(own.values, ", "),
                                            own.kind == SuiteOption::Kind::name    ? ""
                                            : own.kind == SuiteOption::Kind::count ? " or a count"

@@ -4,6 +4,7 @@
 // -D options:
 //   LANES    nodes a work-item hashes at once: 1 (GPUs) or 16 (CPUs: uint16 vectors, one work-item a work-group)
 //   RFC6962  0: node = H(l || r), the leaves are the bottom level; 1: leaf = H(0x00 || d), node = H(0x01 || l || r)
+//   SHORT_LEAF  with RFC 6962 leaf hashes to compute: the last leaf may have fewer than 32 bytes
 //   UNROLL   how many of the four 16-round steps of a compression are unrolled
 //   MULTIPLY_ADDS  most additions run as multiply-adds, see ROUND
 //
@@ -127,9 +128,10 @@ void shifted_block(word* w, uint prefix, const word* d) {
 }
 #endif
 // s = the node above left and right; `lone`: there is no right, s = left. With RFC 6962 and `hash_leaves`, left and right are
-// leaves, and become leaf hashes first. One instance of compress() for up to four blocks: a kernel is compiled in a fraction of
-// the time, and stays in the caches.
-void hash_pair(word* s, word* left, word* right, bool hash_leaves, bool lone, uint one) {
+// leaves, and become leaf hashes first. Of their 256 bits so many at the end may be unused (whole bytes): there is 0x80 and zeros then,
+// as the padding of SHA-256 begins. One instance of compress() for up to four blocks: a kernel is compiled in a fraction of the
+// time, and stays in the caches.
+void hash_pair(word* s, word* left, word* right, bool hash_leaves, bool lone, word unused_left, word unused_right, uint one) {
   word w[16];
   if (lone && !hash_leaves) {
     copy8(s, left);
@@ -144,10 +146,12 @@ void hash_pair(word* s, word* left, word* right, bool hash_leaves, bool lone, ui
       initial_state(s);
     }
     if (step < 2) {
-      w[8] |= 0x800000u;
+      word unused = unused_right;
+      if (step == 0) unused = unused_left;
+      w[8] |= (1u - min(unused, (word)1)) << 23;
 #pragma unroll
       for (uint i = 9; i < 15; ++i) w[i] = 0;
-      w[15] = 33 * 8;
+      w[15] = 33u * 8u - unused;
     } else if (step == 2) {
       w[8] |= right[0] >> 8;
 #pragma unroll
@@ -246,11 +250,18 @@ void load_pairs(word* left, word* right, __global const uint* in, uint p, uint c
   copy8(right, rows + 8);
 }
 
-void promote(word* s, const word* left, uint lane) {
+uint16 only_lane(uint lane) {
   const uint16 lanes = (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const int16 mask = lanes == (uint16)lane;
+  return as_uint16(lanes == (uint16)lane);
+}
+
+// `value` in this lane, 0 in the others; such a lane there may not be.
+word in_lane(uint value, uint lane) { return only_lane(lane) & (word)value; }
+
+void promote(word* s, const word* left, uint lane) {
+  const uint16 mask = only_lane(lane);
 #pragma unroll
-  for (uint i = 0; i < 8; ++i) s[i] = select(s[i], left[i], as_uint16(mask));
+  for (uint i = 0; i < 8; ++i) s[i] = select(s[i], left[i], mask);
 }
 
 void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
@@ -287,6 +298,8 @@ void load_pairs(word* left, word* right, __global const uint* in, uint p, uint c
   }
 }
 
+word in_lane(uint value, uint lane) { return lane == 0 ? value : 0; }
+
 void split_pairs(word* left, word* right, const word* x, const word* y) {
   copy8(left, x);
   copy8(right, y);
@@ -302,10 +315,10 @@ void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
 #define STACK 3
 #endif
 // Work-item g reduces LANES << levels nodes to LANES, from node g * (LANES << levels) of the `count` after node in_first on; the
-// last may have fewer. 1 <= levels <= STACK. Depth first: vectors of LANES nodes, one digest a level in private memory. With
+// last may have fewer, and of a leaf that is the very last one `unused_bits` are not used. 1 <= levels <= STACK. Depth first: vectors of LANES nodes, one digest a level in private memory. With
 // TASKS (16 lanes only): up to 1024 rows to one.
 __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* out, __global const uint2* tasks, ulong in_first,
-                                       ulong count, ulong out_first, uint levels, uint flags, uint one) {
+                                       ulong count, ulong out_first, uint levels, uint flags, uint one, uint unused_bits) {
   const ulong group = get_global_id(0);
   ulong first = group * ((ulong)LANES << levels);
   if (!(flags & TASKS) && first >= count) return;
@@ -329,7 +342,18 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
       const uint below = nodes_at(nodes, level - 1), here = nodes_at(nodes, level);
       if (j * LANES < here) {  // else nothing but lanes past the end
         const bool odd = (below & 1) && here - 1 - j * LANES < LANES;
-        hash_pair(s, left, right, level == 1 && (flags & HASH_LEAVES), LANES == 1 && odd, one);
+        word unused_left = 0, unused_right = 0;
+#ifdef SHORT_LEAF
+        if (level == 1 && first + nodes == count) {
+          const word unused = in_lane(unused_bits, (nodes - 1) / 2 - p * LANES);
+          if (nodes & 1) {
+            unused_left = unused;
+          } else {
+            unused_right = unused;
+          }
+        }
+#endif
+        hash_pair(s, left, right, level == 1 && (flags & HASH_LEAVES), LANES == 1 && odd, unused_left, unused_right, one);
 #if LANES == 16
         if (odd) promote(s, left, here - 1 - j * LANES);
 #endif
@@ -386,7 +410,7 @@ __kernel void reduce_group(__global const uint* in, __global uint* out, __global
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       if (i < here) {
-        hash_pair(s, left, right, false, !pair, one);
+        hash_pair(s, left, right, false, !pair, 0, 0, one);
         digests[2 * i] = (uint4)(s[0], s[1], s[2], s[3]);
         digests[2 * i + 1] = (uint4)(s[4], s[5], s[6], s[7]);
       }

@@ -112,8 +112,8 @@ class Workload {
 // An option of one suite: `--tree plain|rfc6962`. The first value is the default.
 struct SuiteOption {
   // name: one of `values`. count: one of them, or a count as parse_count reads it; kept as plain digits. number: any finite number.
-  // file: the first of them, or the name of a readable file.
-  enum class Kind { name, count, number, file };
+  // file: the first of them, or the name of a readable file. flag: takes no value; `values` are no and yes.
+  enum class Kind { name, count, number, file, flag };
   std::string name, help;
   std::vector<std::string> values;
   Kind kind = Kind::name;
@@ -125,7 +125,8 @@ class InputData {
   virtual ~InputData() = default;
 };
 
-// One problem as asked for. `options` is complete. `input` empty: seeded random data.
+// One problem as asked for. `options` is complete, but a flag is there only where it is given: results of a version that did not
+// have it yet stay comparable. `input` empty: seeded random data.
 struct SuiteParams {
   std::uint64_t size = 0;
   std::uint64_t seed = 0;
@@ -136,6 +137,11 @@ struct SuiteParams {
   unsigned host_threads = 1;
   std::size_t devices = 1;  // of the set: most that will share the problem
   bool cpus = false;        // all of them
+
+  bool has_flag(const std::string& name) const {
+    const auto found = options.find(name);
+    return found != options.end() && found->second == "yes";
+  }
 };
 
 struct SuiteInfo {
@@ -148,6 +154,7 @@ struct SuiteInfo {
   std::vector<SuiteOption> options;
   std::vector<Mode> modes;                 // it can do; others asked for are left out. Empty: any
   std::size_t inputs = 1;                  // how many files --input takes at most
+  std::string input;                       // what they hold, for people
   bool has_ways = false;                   // its workloads have ways to compute that `calibrate --tune` chooses among
   std::vector<std::string> tuned_options;  // each value of these is tuned for itself; other options do not change what is best
   // Host memory one problem of this size takes, for a check before anything is allocated.

@@ -88,6 +88,7 @@ SuiteInfo fisher_suite() {
       {"data", "seeded scores: uniform in (-1, 1), or integers from -4 to 4, of which sums are exact", {"uniform", "integers"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
+  info.input = "a .npy file of the --precision, a row a score vector, a row of the design matrix, or a point";
   info.host_bytes = host_bytes;
   info.size_of_input = points_of_input;
   info.check = check;

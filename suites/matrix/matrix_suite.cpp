@@ -65,6 +65,7 @@ SuiteInfo matrix_suite() {
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 3;
+  info.input = "A.npy,B.npy and, where --beta is not 0, C.npy: arrays of two dimensions in the --precision";
   info.has_ways = true;
   info.tuned_options = {"precision"};
   info.host_bytes = host_bytes_or_all;

@@ -15,6 +15,26 @@ Error cannot_read(const std::filesystem::path& file, const std::string& why) {
   return Error(ErrorKind::input, "--input " + file.string() + ": " + why);
 }
 
+Bytes size_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (error || !std::filesystem::exists(status)) throw cannot_read(file, "no such file");
+  if (!std::filesystem::is_regular_file(status)) throw cannot_read(file, "not a regular file");
+  const Bytes size = std::filesystem::file_size(file, error);
+  if (error || !std::ifstream(file, std::ios::binary)) throw cannot_read(file, "cannot be opened");
+  return size;
+}
+
+std::uint64_t leaves_in(const std::filesystem::path& file, Bytes size, Remainder remainder) {
+  const std::uint64_t whole = size / digest_bytes, rest = size % digest_bytes;
+  if (rest != 0 && remainder == Remainder::refuse) {
+    throw cannot_read(file, std::to_string(size) + " bytes are no multiple of the 32 of a leaf, " + std::to_string(rest) +
+                                " are left over; accepted: whole leaves, --pad to fill up the last one with zeros, or --tree "
+                                "rfc6962, where it may be shorter");
+  }
+  return whole + (rest != 0);
+}
+
 }  // namespace
 
 Leaves::Leaves(std::uint64_t count) : count_(count), pages_(bytes_of_leaves(count), std::to_string(count) + " leaves") {}
@@ -34,28 +54,27 @@ Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads)
   return leaves;
 }
 
-Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count) {
-  if (count_in_file(file) != count) throw cannot_read(file, "does not hold the expected " + std::to_string(count) + " leaves");
+Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count, Remainder remainder) {
+  const Bytes size = size_of(file);
+  if (leaves_in(file, size, remainder) != count)
+    throw cannot_read(file, "does not hold the expected " + std::to_string(count) + " leaves");
   Leaves leaves(count);
   std::byte* data = leaves.pages_.data();
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw cannot_read(file, "cannot be opened");
-  const Bytes capacity = count * digest_bytes;
-  stream.read(reinterpret_cast<char*>(data), static_cast<std::streamsize>(capacity));
-  const Bytes got = static_cast<Bytes>(stream.gcount());
-  if (stream.bad() || got + digest_bytes <= capacity) throw cannot_read(file, "cannot be read to its end");
-  std::fill(data + got, data + capacity, std::byte{0});
+  stream.read(reinterpret_cast<char*>(data), static_cast<std::streamsize>(size));
+  if (stream.bad() || static_cast<Bytes>(stream.gcount()) != size) throw cannot_read(file, "cannot be read to its end");
+  if (stream.peek() != std::ifstream::traits_type::eof()) throw cannot_read(file, "grew while it was read");
+  std::fill(data + size, data + count * digest_bytes, std::byte{0});
+  if (remainder == Remainder::short_leaf && size % digest_bytes != 0) {
+    leaves.unused_bytes_ = count * digest_bytes - size;
+    data[size] = std::byte{0x80};
+  }
   return leaves;
 }
 
-std::uint64_t count_in_file(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (error || !std::filesystem::exists(status)) throw cannot_read(file, "no such file");
-  if (!std::filesystem::is_regular_file(status)) throw cannot_read(file, "not a regular file");
-  const Bytes size = std::filesystem::file_size(file, error);
-  if (error || !std::ifstream(file, std::ios::binary)) throw cannot_read(file, "cannot be opened");
-  return size / digest_bytes + (size % digest_bytes != 0);
+std::uint64_t count_in_file(const std::filesystem::path& file, Remainder remainder) {
+  return leaves_in(file, size_of(file), remainder);
 }
 
 Bytes bytes_of_leaves(std::uint64_t count) {

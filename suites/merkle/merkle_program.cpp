@@ -25,7 +25,7 @@ MerkleProgram::MerkleProgram(MerkleWorkload& workload, DeviceResources& device, 
       mode_(mode),
       layout_(layout(traits_, workload.kind(), workload.geometry(), mode, fits)),
       passes_(passes(traits_, workload.kind(), workload.geometry().height)) {
-  const std::string options = kernel_options(traits_, workload.kind());
+  const std::string options = kernel_options(traits_, workload.kind(), workload.leaves().unused_bits() != 0);
   reduce_ = device.kernel(file, "reduce", options);
   if (!traits_.cpu) group_ = device.kernel(file, "reduce_group", options);
   for (unsigned i = 0; i < layout_.leaf_buffers; ++i) leaves_[i] = device.allocate(layout_.leaves);
@@ -54,15 +54,19 @@ void MerkleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const std::uint64_t buffer_start = mode_ == Mode::resident ? 0 : begin;
   for (Items item = slice.begin; item < slice.end; item += layout_.piece) {
     const std::uint64_t first = geometry.first_leaf(item), last = geometry.first_leaf(std::min(slice.end, item + layout_.piece));
-    reduce_piece(leaves, first - buffer_start, last - first, item, stream);
+    const std::uint32_t unused_bits = last == geometry.leaves ? workload_.leaves().unused_bits() : 0;
+    reduce_piece(leaves, first - buffer_start, last - first, unused_bits, item, stream);
   }
   pending_.push_back({slice.begin, slice.end});
   owned_.push_back({slice.begin, slice.end});
 }
 
-// Leaves first .. first + count - 1 of `leaves` to the roots of items first_item ...; the scratch buffers are free again when the
-// launches are done, and the next piece's come after them. No leaves: launches that find nothing to do.
-void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, Items first_item, Stream& stream) {
+// Leaves first .. first + count - 1 of `leaves`, the last of which leaves `unused_bits` of its 256, to the roots of items
+// first_item
+// ...; the scratch buffers are free again when the launches are done, and the next piece's come after them. No leaves: launches
+// that find nothing to do.
+void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, std::uint32_t unused_bits,
+                                 Items first_item, Stream& stream) {
   Buffer* in = &leaves;
   std::uint64_t nodes = count;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
@@ -71,14 +75,14 @@ void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint6
     const std::uint64_t a_group = std::uint64_t{pass.group ? 1 : lanes(traits_)} << pass.levels;
     Buffer* out = last ? item_roots_.get() : scratch_[i % 2].get();
     launch(pass, *in, *out, i == 0 ? first : 0, nodes, last ? first_item : 0,
-           std::max<std::uint64_t>(1, (nodes + a_group - 1) / a_group), stream);
+           std::max<std::uint64_t>(1, (nodes + a_group - 1) / a_group), stream, i == 0 ? unused_bits : 0);
     nodes = (nodes + (std::uint64_t{1} << pass.levels) - 1) >> pass.levels;
     in = out;
   }
 }
 
 void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count,
-                           std::uint64_t out_first, std::uint64_t groups, Stream& stream) {
+                           std::uint64_t out_first, std::uint64_t groups, Stream& stream, std::uint32_t unused_bits) {
   const std::uint32_t levels = pass.levels, flags = pass.flags, one = 1;
   if (pass.group) {
     // Half as many work-items as the largest tree has nodes would all work only on its first level.
@@ -90,7 +94,8 @@ void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint6
   }
   const std::size_t local = traits_.cpu ? 1 : std::min<std::size_t>(traits_.max_work_group, 128);
   const std::size_t global = (groups + local - 1) / local * local;
-  stream.launch(*reduce_, {{global, 1, 1}, {local, 1, 1}}, {&in, &out, tasks_.get(), first, count, out_first, levels, flags, one});
+  stream.launch(*reduce_, {{global, 1, 1}, {local, 1, 1}},
+                {&in, &out, tasks_.get(), first, count, out_first, levels, flags, one, unused_bits});
 }
 
 void MerkleProgram::collect(Stream& stream) {

@@ -24,9 +24,10 @@ class MerkleProgram : public DeviceProgram {
   void merged() override;
 
  private:
-  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, Items first_item, Stream& stream);
+  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, std::uint32_t unused_bits, Items first_item,
+                    Stream& stream);
   void launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count, std::uint64_t out_first,
-              std::uint64_t groups, Stream& stream);
+              std::uint64_t groups, Stream& stream, std::uint32_t unused_bits = 0);
 
   MerkleWorkload& workload_;
   const DeviceTraits traits_;

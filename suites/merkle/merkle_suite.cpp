@@ -24,13 +24,18 @@ void check(const SuiteParams& params) {
   throw Error(ErrorKind::usage, what + ": a plain tree without leaves has no root; accepted: one leaf or more, or --tree rfc6962");
 }
 
-std::uint64_t leaves_of_input(SuiteParams& params) { return count_in_file(*params.input); }
+Remainder remainder_of(const SuiteParams& params) {
+  if (params.has_flag("pad")) return Remainder::pad;
+  return tree_kind(params.options.at("tree")) == TreeKind::rfc6962 ? Remainder::short_leaf : Remainder::refuse;
+}
+
+std::uint64_t leaves_of_input(SuiteParams& params) { return count_in_file(*params.input, remainder_of(params)); }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
   check(params);
   const TreeKind kind = tree_kind(params.options.at("tree"));
-  Leaves leaves =
-      params.input ? Leaves::from_file(*params.input, params.size) : Leaves::random(params.size, params.seed, params.host_threads);
+  Leaves leaves = params.input ? Leaves::from_file(*params.input, params.size, remainder_of(params))
+                               : Leaves::random(params.size, params.seed, params.host_threads);
   return std::make_unique<MerkleWorkload>(kind, std::move(leaves), params.host_threads);
 }
 
@@ -49,7 +54,11 @@ SuiteInfo merkle_suite() {
       {"tree",
        "plain: node = SHA-256(left || right) over 32-byte leaves; rfc6962: leaves and nodes hashed with their prefixes; "
        "rfc6962-digests: the same nodes, the leaves are RFC 6962 leaf hashes already. An odd node is promoted unchanged",
-       {tree_names.begin(), tree_names.end()}}};
+       {tree_names.begin(), tree_names.end()}},
+      {"pad", "with --input, fill up a last leaf of fewer than 32 bytes with zeros", {"no", "yes"}, SuiteOption::Kind::flag}};
+  info.input =
+      "leaves of 32 bytes one after another; with --tree rfc6962 the last may be shorter and is hashed as it is, with --pad it is "
+      "filled up with zeros";
   info.modes = {Mode::resident, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = leaves_of_input;

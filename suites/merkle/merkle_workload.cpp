@@ -113,7 +113,7 @@ Verdict MerkleWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 }
 
 Verdict MerkleWorkload::verify_full() {
-  if (!reference_root_) reference_root_ = reference_root(kind_, leaves_.bytes(), host_threads_);
+  if (!reference_root_) reference_root_ = reference_root(kind_, leaves_.content(0, leaves_.count()), host_threads_);
   Verdict verdict{Verdict::Status::passed, "the whole tree from its leaves, by OpenSSL", ""};
   if (*root_ != *reference_root_) {
     verdict.status = Verdict::Status::failed;
@@ -123,7 +123,7 @@ Verdict MerkleWorkload::verify_full() {
 }
 
 Digest MerkleWorkload::item_by_reference(Items item) const {
-  return reference_root(kind_, leaves_.bytes(geometry_.first_leaf(item), geometry_.first_leaf(item + 1)), 1);
+  return reference_root(kind_, leaves_.content(geometry_.first_leaf(item), geometry_.first_leaf(item + 1)), 1);
 }
 
 // A few item roots from their leaves, and everything above the items: a wrong item escapes with probability 1 - 16 / items, a wrong

@@ -56,9 +56,9 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
   return chain;
 }
 
-std::string kernel_options(const DeviceTraits& device, TreeKind kind) {
+std::string kernel_options(const DeviceTraits& device, TreeKind kind, bool short_leaf) {
   return std::string(device.cpu ? "-DLANES=16" : "-DLANES=1") + " -DUNROLL=1" + (device.nvidia ? " -DMULTIPLY_ADDS" : "") +
-         (kind == TreeKind::plain ? " -DRFC6962=0" : " -DRFC6962=1");
+         (kind == TreeKind::plain ? " -DRFC6962=0" : " -DRFC6962=1") + (short_leaf ? " -DSHORT_LEAF" : "");
 }
 
 Bytes Layout::total() const { return leaf_buffers * leaves + scratch[0] + scratch[1] + 3 * rows + tasks; }

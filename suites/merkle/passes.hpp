@@ -24,7 +24,8 @@ struct Pass {
 // levels.
 std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned height);
 
-std::string kernel_options(const DeviceTraits& device, TreeKind kind);
+// `short_leaf`: the last leaf may have fewer than 32 bytes.
+std::string kernel_options(const DeviceTraits& device, TreeKind kind, bool short_leaf);
 
 // Nodes one work-item of `reduce` handles side by side.
 constexpr unsigned lanes(const DeviceTraits& device) { return device.cpu ? 16 : 1; }

@@ -5,6 +5,7 @@
 
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -44,14 +45,15 @@ Digest subtree(TreeKind kind, const Leaf& leaf, std::uint64_t begin, std::uint64
 }  // namespace
 
 Digest reference_root(TreeKind kind, std::span<const std::byte> leaves, unsigned threads) {
-  const std::uint64_t count = leaves.size() / digest_bytes;
+  const std::uint64_t count = (leaves.size() + digest_bytes - 1) / digest_bytes;
   if (count == 0) {
     Digest out;
     hash({}, out.data());
     return out;
   }
   const auto leaf = [&](std::uint64_t i) {
-    const std::span bytes(reinterpret_cast<const std::uint8_t*>(leaves.data()) + i * digest_bytes, digest_bytes);
+    const auto at = leaves.subspan(i * digest_bytes, std::min(digest_bytes, leaves.size() - i * digest_bytes));
+    const std::span bytes(reinterpret_cast<const std::uint8_t*>(at.data()), at.size());
     Digest out;
     if (kind == TreeKind::rfc6962) {
       hash({leaf_prefix, bytes}, out.data());

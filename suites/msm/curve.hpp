@@ -16,6 +16,8 @@ constexpr std::array<std::string_view, 2> curve_names{"bn254", "bls12_381"};
 // EIP-196 (alt_bn128). The curve has r points: every point is in the subgroup.
 struct Bn254 {
   static constexpr Curve curve = Curve::bn254;
+  static constexpr bool whole_curve = true;         // is the subgroup
+  static constexpr std::size_t encoded_bytes = 64;  // of a point, by EIP-196
   static constexpr std::size_t limbs = 4;
   static constexpr std::uint64_t b = 3;
   static constexpr unsigned order_bits = 254;
@@ -27,6 +29,8 @@ struct Bn254 {
 // draft-irtf-cfrg-pairing-friendly-curves-11, 4.2.1: G1. The cofactor is 0x396c8c005555e1568c00aaab0000aaab.
 struct Bls12381 {
   static constexpr Curve curve = Curve::bls12_381;
+  static constexpr bool whole_curve = false;
+  static constexpr std::size_t encoded_bytes = 128;  // by EIP-2537
   static constexpr std::size_t limbs = 6;
   static constexpr std::uint64_t b = 4;
   static constexpr unsigned order_bits = 255;
@@ -37,6 +41,10 @@ struct Bls12381 {
       number<6>("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb");
   static constexpr auto y =
       number<6>("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1");
+  // What the family is made from: r = u^4 - u^2 + 1, u negative; and that cube root of 1 in the field with (beta x, y) = -u^2 (x,
+  // y) for points of the subgroup.
+  static constexpr std::uint64_t minus_u = 0xd201000000010000;
+  static constexpr auto beta = number<6>("5f19672fdf76ce51ba69c6076a0f77eaddb3a93be6f89688de17d813620a00022e01fffffffefffe");
 };
 
 // use(Bn254{}) or use(Bls12381{}).
@@ -53,6 +61,12 @@ inline unsigned order_bits_of(Curve curve) {
 }
 inline std::size_t field_bytes(Curve curve) {
   return with_curve(curve, [](auto c) { return decltype(c)::limbs * 8; });
+}
+inline bool subgroup_is_whole_curve(Curve curve) {
+  return with_curve(curve, [](auto c) { return decltype(c)::whole_curve; });
+}
+inline std::size_t encoded_bytes(Curve curve) {
+  return with_curve(curve, [](auto c) { return decltype(c)::encoded_bytes; });
 }
 inline std::size_t affine_bytes(Curve curve) { return 2 * field_bytes(curve); }
 inline std::size_t sum_bytes(Curve curve) { return 4 * field_bytes(curve); }

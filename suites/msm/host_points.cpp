@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 #include "lib/base/quote.hpp"
 #include "lib/workload/parallel_for.hpp"
-#include "suites/msm/point.hpp"
+#include "suites/msm/subgroup.hpp"
 
 namespace mgpu::msm {
 namespace {
@@ -60,20 +61,37 @@ class CurvePoints final : public HostPoints {
   }
 
   std::optional<std::string> parse(std::string_view x, std::string_view y, std::span<std::byte> point) const override {
-    const std::pair<const char*, std::string_view> texts[] = {{"x", x}, {"y", y}};
-    std::array<Fp<C>, 2> values;
+    std::array<Plain, 2> values;
     for (std::size_t i = 0; i < 2; ++i) {
-      const auto value = parse_hex<C::limbs>(texts[i].second);
-      if (!value) return std::string(texts[i].first) + " " + in_quotes(texts[i].second) + " is no hexadecimal number of the field";
-      if (!less(*value, C::modulus))
-        return std::string(texts[i].first) + " " + in_quotes(texts[i].second) + " is not below the field's modulus 0x" +
-               to_hex(C::modulus);
-      values[i] = Fp<C>::from_plain(*value);
+      const std::string_view text = i == 0 ? x : y;
+      const auto value = parse_number<C::limbs>(text);
+      if (!value) {
+        return std::string(i == 0 ? "x " : "y ") + in_quotes(text) + " is no number of up to " + std::to_string(8 * field_size) +
+               " bits; accepted: decimal, or hexadecimal with 0x";
+      }
+      values[i] = *value;
     }
-    const Affine<C> p{values[0], values[1]};
-    if (!on_curve(p)) return "the point is not on " + std::string(curve_names[static_cast<std::size_t>(C::curve)]);
-    store(p, point);
-    return std::nullopt;
+    return store_checked(values, point);
+  }
+
+  std::optional<std::string> decode(std::span<const std::byte> encoded, std::span<std::byte> point) const override {
+    const std::size_t half = encoded.size() / 2, padding = half - field_size;
+    std::array<Plain, 2> values;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto bytes = encoded.subspan(i * half, half);
+      if (std::any_of(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(padding),
+                      [](std::byte b) { return b != std::byte{0}; }))
+        return std::string(i == 0 ? "x" : "y") + " does not begin with " + std::to_string(padding) + " zero bytes";
+      values[i] = from_big_endian<C::limbs>(bytes.subspan(padding));
+    }
+    return store_checked(values, point);
+  }
+
+  std::optional<std::uint64_t> outside_subgroup(std::span<const std::byte> points, unsigned threads) const override {
+    const auto point = [&](std::uint64_t i) { return load_affine(points.subspan(i * affine_size)); };
+    std::random_device random;  // whoever made the points did not know it
+    const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
+    return SubgroupTest<C, decltype(point)>(points.size() / affine_size, point, threads, seed).first_outside();
   }
 
   PlainPoint plain(std::span<const std::byte> affine) const override { return text(load_affine(affine)); }
@@ -127,7 +145,21 @@ class CurvePoints final : public HostPoints {
   }
 
  private:
+  using Plain = typename Fp<C>::Plain;
   static constexpr std::size_t field_size = C::limbs * 8, affine_size = 2 * field_size, sum_size = 4 * field_size;
+
+  static std::optional<std::string> store_checked(const std::array<Plain, 2>& values, std::span<std::byte> point) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!less(values[i], C::modulus)) {
+        return std::string(i == 0 ? "x" : "y") + " = 0x" + to_hex(values[i]) + " is not below the modulus of the field, 0x" +
+               to_hex(C::modulus);
+      }
+    }
+    const Affine<C> p{Fp<C>::from_plain(values[0]), Fp<C>::from_plain(values[1])};
+    if (!on_curve(p)) return "the point is not on " + std::string(curve_names[static_cast<std::size_t>(C::curve)]);
+    store(p, point);
+    return std::nullopt;
+  }
 
   static Fp<C> load_field(std::span<const std::byte> from) {
     typename Fp<C>::Plain limbs;

@@ -27,8 +27,14 @@ class HostPoints {
 
   // Point i becomes (first + i * step) times the generator. About 0.4 us a point and thread (BN254).
   virtual void multiples(std::span<std::byte> points, const Scalar& first, const Scalar& step, unsigned threads) const = 0;
-  // Writes the affine point (x, y), given as hex; says what is wrong with it otherwise.
+  // Each writes the affine point (x, y), which is on the curve, or says what is wrong with it. The coordinates are given as
+  // parse_number reads them, or in encoded_bytes() as EIP-196 and EIP-2537 encode a point: each in one half, most significant byte
+  // first. Infinity is x = y = 0.
   virtual std::optional<std::string> parse(std::string_view x, std::string_view y, std::span<std::byte> point) const = 0;
+  virtual std::optional<std::string> decode(std::span<const std::byte> encoded, std::span<std::byte> point) const = 0;
+  // The number of the first of these points of the curve that is not in the subgroup; of several perhaps another one. See
+  // subgroup.hpp, with what probability none is found although there is one.
+  virtual std::optional<std::uint64_t> outside_subgroup(std::span<const std::byte> points, unsigned threads) const = 0;
   virtual PlainPoint plain(std::span<const std::byte> affine) const = 0;
 
   // What kernels/msm_reduce.cl leaves of the windows `first`, ...: `each` sums a window, either `windows.bits` (A, O_0, O_1, ...)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -79,6 +80,37 @@ constexpr std::optional<Limbs<N>> parse_hex(std::string_view text) {
     if (digit < 0 || value[N - 1] >> 60 != 0) return std::nullopt;
     for (std::size_t i = N; i-- > 1;) value[i] = value[i] << 4 | value[i - 1] >> 60;
     value[0] = value[0] << 4 | static_cast<std::uint64_t>(digit);
+  }
+  return value;
+}
+
+// What files hold: decimal, or hexadecimal with 0x or 0X in front, of either case. A decimal number of several digits does not
+// begin with 0: that is what hexadecimal digits whose 0x was forgotten look like. Empty when it is no such text or does not fit.
+template <std::size_t N>
+constexpr std::optional<Limbs<N>> parse_number(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) return parse_hex<N>(text);
+  if (text.empty() || (text.size() > 1 && text.front() == '0')) return std::nullopt;
+  Limbs<N> value{};
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    Wide carry = static_cast<Wide>(c - '0');
+    for (std::uint64_t& limb : value) {
+      carry += static_cast<Wide>(limb) * 10;
+      limb = static_cast<std::uint64_t>(carry);
+      carry >>= 64;
+    }
+    if (carry != 0) return std::nullopt;
+  }
+  return value;
+}
+
+// The number that these bytes are, most significant first; at most 8 N of them.
+template <std::size_t N>
+constexpr Limbs<N> from_big_endian(std::span<const std::byte> bytes) {
+  Limbs<N> value{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::size_t place = bytes.size() - 1 - i;
+    value[place / 8] |= std::to_integer<std::uint64_t>(bytes[i]) << (place % 8 * 8);
   }
   return value;
 }

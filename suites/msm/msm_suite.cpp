@@ -3,6 +3,7 @@
 
 #include "lib/base/error.hpp"
 #include "suites/msm/msm_workload.hpp"
+#include "suites/msm/terms_file.hpp"
 #include "suites/suites.hpp"
 
 namespace mgpu {
@@ -34,8 +35,13 @@ class MsmInput final : public InputData {
   std::shared_ptr<Terms> terms_;
 };
 
+Terms read_input(const SuiteParams& params) {
+  const Trust trust = params.has_flag("trust-input") ? Trust::subgroup : Trust::nothing;
+  return terms_from_file(*params.input, curve_of(params), trust, params.host_threads);
+}
+
 std::uint64_t terms_of_input(SuiteParams& params) {
-  const auto input = std::make_shared<MsmInput>(terms_from_file(*params.input, curve_of(params)));
+  const auto input = std::make_shared<MsmInput>(read_input(params));
   params.input_data = input;
   return input->terms()->count();
 }
@@ -43,12 +49,22 @@ std::uint64_t terms_of_input(SuiteParams& params) {
 std::shared_ptr<Terms> terms_of(const SuiteParams& params) {
   if (const auto* input = dynamic_cast<const MsmInput*>(params.input_data.get())) return input->terms();
   const auto scalars = static_cast<Scalars>(index_of(scalar_names, params.options.at("scalars")));
-  return std::make_shared<Terms>(params.input
-                                     ? terms_from_file(*params.input, curve_of(params))
-                                     : Terms::seeded(curve_of(params), params.size, scalars, params.seed, params.host_threads));
+  return std::make_shared<Terms>(
+      params.input ? read_input(params) : Terms::seeded(curve_of(params), params.size, scalars, params.seed, params.host_threads));
 }
 
-void check(const SuiteParams& params) { bytes_of_terms(curve_of(params), params.size); }
+void check(const SuiteParams& params) {
+  bytes_of_terms(curve_of(params), params.size);
+  const auto scalars = params.options.find("scalars");
+  if (!params.input || scalars == params.options.end() || scalars->second == scalar_names[0]) return;
+  throw Error(ErrorKind::usage, "--scalars: \"" + scalars->second + "\" is for seeded terms, the file of --input has its own; " +
+                                    "accepted: --scalars without --input");
+}
+
+// The record must not say of a file what its scalars are like.
+void settle(SuiteParams& params) {
+  if (params.input) params.options.erase("scalars");
+}
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
   check(params);
@@ -84,11 +100,18 @@ SuiteInfo msm_suite() {
       {"scalars",
        "uniform below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; equal: all the same",
        {scalar_names.begin(), scalar_names.end()}},
-      {"window", "bits of a window at most; auto: the cheapest for the points of a device", window_values()}};
+      {"window", "bits of a window at most; auto: the cheapest for the points of a device", window_values()},
+      {"trust-input",
+       "with --input, do not test that points on bls12_381 are in the subgroup, only that they are on the curve; scalars then have "
+       "to be below the group order",
+       {"no", "yes"},
+       SuiteOption::Kind::flag}};
+  info.input = terms_file_help;
   info.modes = {Mode::resident, Mode::scalars, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = terms_of_input;
   info.check = check;
+  info.settle = settle;
   info.make = make;
   return info;
 }

@@ -58,6 +58,7 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
     : terms_(std::move(terms)),
       options_(options),
       points_(host_points(terms_->curve())),
+      infinity_(points_.affine(points_.infinity())),
       fold_(terms_->curve() == Curve::bn254 || terms_->logs()),
       problem_(problem_of(*terms_, options, fold_)),
       shape_(shape_of(problem_)),
@@ -122,24 +123,31 @@ std::string MsmWorkload::digest() const {
   return result_->x + result_->y;
 }
 
-// Either reference covers every term, so `sample` is no weaker than `full`.
+// Either reference covers every term, so `sample` is no weaker than `full`. That of a file has the scalars as the file gives them:
+// that reducing them changed nothing is checked too.
 Verdict MsmWorkload::verify(VerifyLevel level, std::uint64_t) {
   if (level == VerifyLevel::off) return {};
   if (!result_) throw Error(ErrorKind::internal, "msm: no result before merge()");
   if (!reference_) {
     reference_ = terms_->logs()
                      ? reference_sum(terms_->curve(), terms_->scalars(), *terms_->logs())
-                     : points_.multiply(terms_->point_bytes(0, terms_->count()), terms_->scalars(), options_.host_threads);
+                     : points_.multiply(terms_->point_bytes(0, terms_->count()), terms_->given_scalars(), options_.host_threads);
   }
   Verdict verdict{Verdict::Status::passed, "", ""};
   verdict.method =
       terms_->logs() ? "known discrete logarithms, one scalar multiplication by OpenSSL" : "Pippenger's algorithm on the host";
+  if (terms_->given_scalars().data() != terms_->scalars().data())
+    verdict.method += ", with scalars as they were before they were reduced";
+  if (*reference_ == infinity_) verdict.method += "; the sum is infinity, as it would be had nothing been added";
   if (*result_ != *reference_) {
     verdict.status = Verdict::Status::failed;
-    verdict.message = "the sum is (0x" + result_->x + ", 0x" + result_->y + "), the reference says (0x" + reference_->x + ", 0x" +
-                      reference_->y + ")";
+    verdict.message = "the sum is " + text_of(*result_) + ", the reference says " + text_of(*reference_);
   }
   return verdict;
+}
+
+std::string MsmWorkload::text_of(const PlainPoint& point) const {
+  return point == infinity_ ? "infinity" : "(0x" + point.x + ", 0x" + point.y + ")";
 }
 
 void MsmWorkload::write_result(const std::filesystem::path& file) const {

@@ -50,9 +50,12 @@ class MsmWorkload : public Workload {
   void add_partial(const SumBytes& sum);  // from any thread, in any order
 
  private:
+  std::string text_of(const PlainPoint& point) const;
+
   std::shared_ptr<Terms> terms_;
   MsmOptions options_;
   const HostPoints& points_;
+  PlainPoint infinity_;
   bool fold_;
   Problem problem_;
   Shape shape_;

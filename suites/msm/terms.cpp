@@ -63,6 +63,19 @@ void Terms::make_points(unsigned threads) {
   host_points(curve_).multiples({pages_.data(), count_ * affine_bytes(curve_)}, logs_->first, logs_->step, threads);
 }
 
+void Terms::take_scalars(std::vector<Scalar> given) {
+  const Scalar order = order_of(curve_);
+  bool reduced = false;
+  for (std::uint64_t i = 0; i < count_; ++i) {
+    Scalar s = given[i];
+    std::uint64_t borrow = 0;
+    while (!less(s, order)) s = subtract(s, order, borrow);  // 2^256 is less than six times the smaller order
+    scalars()[i] = s;
+    reduced = reduced || s != given[i];
+  }
+  given_ = reduced ? std::move(given) : std::vector<Scalar>{};
+}
+
 std::span<const std::byte> Terms::point_bytes(std::uint64_t begin, std::uint64_t end) const {
   return memory().subspan(begin * affine_bytes(curve_), (end - begin) * affine_bytes(curve_));
 }

@@ -1,9 +1,9 @@
-// The terms of a problem in host memory: points and scalars, from a seed or from a file.
+// The terms of a problem in host memory: points and scalars. Those of files are read in terms_file.hpp.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "lib/workload/pages.hpp"
 #include "suites/msm/host_points.hpp"
@@ -29,6 +29,8 @@ class Terms {
   static Terms random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed, unsigned threads);  // with points
   // Once; about 0.4 us a point and thread. Nothing to do where points came from elsewhere.
   void make_points(unsigned threads);
+  // One for each term, any below 2^256: scalars() become these modulo r.
+  void take_scalars(std::vector<Scalar> given);
 
   Curve curve() const { return curve_; }
   std::uint64_t count() const { return count_; }
@@ -38,6 +40,8 @@ class Terms {
   std::span<const std::byte> point_bytes(std::uint64_t begin, std::uint64_t end) const;   // as HostPoints has them
   std::span<const std::byte> scalar_bytes(std::uint64_t begin, std::uint64_t end) const;  // below r, least significant byte first
   std::span<const Scalar> scalars() const { return {scalar_data(), count_}; }
+  // As they were before they were reduced.
+  std::span<const Scalar> given_scalars() const { return given_.empty() ? scalars() : given_; }
   std::span<std::byte> point(std::uint64_t i) { return {pages_.data() + i * affine_bytes(curve_), affine_bytes(curve_)}; }
   std::span<Scalar> scalars() { return {scalar_data(), count_}; }
 
@@ -50,14 +54,10 @@ class Terms {
   Pages pages_;
   std::optional<KnownLogs> logs_;
   bool points_missing_ = false;
+  std::vector<Scalar> given_;  // empty: none was reduced
 };
 
 // Host memory of `count` terms; throws Error(usage) above 2^40.
 Bytes bytes_of_terms(Curve curve, std::uint64_t count);
-
-// JSON {"curve": .., "terms": [{"scalar": "0x..", "x": "0x..", "y": "0x.."}]}, or CSV with the columns scalar, x, y in any order in
-// a header line, and perhaps curve. Scalars of up to 256 bits are reduced modulo r; infinity is x = y = 0. Throws Error(input)
-// naming the term. A curve named in the file must be `curve`.
-Terms terms_from_file(const std::filesystem::path& file, Curve curve);
 
 }  // namespace mgpu::msm

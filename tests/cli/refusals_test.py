@@ -85,6 +85,15 @@ class RefusesWhatItDoesNotUnderstand(Case):
         (self.folder / "empty").touch()
         self.refused(["run", "merkle", "--input", self.folder / "empty"], 2, "--input", "empty", "accepted")
 
+    def test_leaves_that_are_cut_short_are_refused_unless_they_are_padded_or_rfc_6962_hashes_them(self):
+        file = self.folder / "leaves"
+        file.write_bytes(bytes(67))
+        for tree in ("plain", "rfc6962-digests"):
+            self.refused(["run", "merkle", *binary.DEVICES, "--tree", tree, "--input", file], 2, f"--input {file}: 67 bytes", "32", "3 are left",
+                         "accepted", "--pad", "rfc6962")
+        self.refused(["run", "merkle", "--pad=perhaps"], 2, "--pad", "perhaps", "accepted")
+        self.refused(["run", "msm", "--pad"], 2, "--pad", "an option of suite merkle")
+
     def test_one_output_cannot_hold_several_problems_nor_two_outputs_one_file(self):
         self.refused(["run", "merkle", "--size", "4,8", "--output", self.folder / "root"], 2, "--output", "2 problems")
         self.refused(["run", "-o", self.folder / "x", "--trace", self.folder / "x"], 2, "--trace", "x")

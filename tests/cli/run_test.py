@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs, their results and traces, and how they stop. Usage: run_test.py BINARY [unittest arguments]."""
 
+import hashlib
 import json
 import signal
 import subprocess
@@ -25,6 +26,18 @@ def bn254_multiple(p, n):
         total = add(total, power) if n & 1 else total
         power, n = add(power, power), n >> 1
     return total
+
+
+def merkle_root(content, rfc6962):
+    """RFC 6962, 2.1, over leaves of 32 bytes, the last perhaps shorter; or the same without its prefixes."""
+    def over(nodes):
+        if len(nodes) == 1:
+            return nodes[0]
+        left = 1 << (len(nodes) - 1).bit_length() - 1
+        return hashlib.sha256(b"\1" * rfc6962 + over(nodes[:left]) + over(nodes[left:])).digest()
+
+    leaves = [content[i:i + 32] for i in range(0, len(content), 32)]
+    return over([hashlib.sha256(b"\0" + leaf).digest() for leaf in leaves] if rfc6962 else leaves)
 
 
 class Runs(Case):
@@ -108,6 +121,18 @@ class Runs(Case):
         report = self.small("--input", leaves, "--output", root)
         self.assertEqual(report["runs"][0]["params"]["leaves"], 1000)
         self.assertEqual(root.read_text().strip(), report["runs"][0]["verify"]["digest"])
+
+    def test_a_short_last_leaf_is_hashed_as_it_is_by_rfc_6962_and_filled_up_with_zeros_where_that_is_asked_for(self):
+        content, file = bytes(i % 251 for i in range(32 * 700 + 13)), self.folder / "leaves"
+        file.write_bytes(content)
+        counts = ",".join(map(str, range(1, binary.DEVICE_COUNT + 1)))
+        for tree, padding, arguments in (("rfc6962", 0, []), ("rfc6962", 19, ["--pad"]), ("plain", 19, ["--pad"])):
+            report = self.small("--input", file, "--tree", tree, "-s", "all", "--mode", "both", "--device-counts", counts, *arguments)
+            self.assertEqual({run["verify"]["status"] for run in report["runs"]}, {"passed"})
+            self.assertEqual({run["params"].get("pad") for run in report["runs"]}, {"yes" if arguments else None})
+            self.assertEqual({run["params"]["leaves"] for run in report["runs"]}, {701})
+            digest = merkle_root(content + bytes(padding), tree == "rfc6962").hex()
+            self.assertEqual({run["verify"]["digest"] for run in report["runs"]}, {digest})
 
     def test_verification_can_be_turned_off_and_says_so(self):
         self.assertEqual({run["verify"]["status"] for run in self.small("--verify", "off")["runs"]}, {"off"})

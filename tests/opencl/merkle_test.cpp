@@ -93,8 +93,40 @@ TEST_CASE("fed the published leaf hashes, devices give the published RFC 6962 ro
           for (std::size_t byte = 0; byte < 32; ++byte) out.put(static_cast<char>(std::stoi(hex.substr(2 * byte, 2), nullptr, 16)));
         }
       }
-      merkle::MerkleWorkload workload(TreeKind::rfc6962_digests, merkle::Leaves::from_file(file, size), 1);
+      merkle::MerkleWorkload workload(TreeKind::rfc6962_digests, merkle::Leaves::from_file(file, size, merkle::Remainder::refuse),
+                                      1);
       CHECK(root_of(workload, "equal", Mode::end_to_end, path) == testing::published_roots[size]);
+    }
+  }
+  std::filesystem::remove(file);
+}
+
+TEST_CASE(
+    "a short last leaf is hashed as it is: every length of it, every place in a group of leaves, strategy and mode, on both "
+    "paths") {
+  const auto file = std::filesystem::temp_directory_path() / ("mgpu-short-" + std::to_string(::getpid()));
+  const auto root_of_bytes = [&](std::span<const std::byte> bytes, const std::string& strategy, Mode mode, Path path,
+                                 Items pipeline) {
+    CAPTURE(bytes.size());
+    CAPTURE(strategy);
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    const std::uint64_t count = (bytes.size() + 31) / 32;
+    merkle::MerkleWorkload workload(TreeKind::rfc6962, merkle::Leaves::from_file(file, count, merkle::Remainder::short_leaf), 2);
+    CHECK(root_of(workload, strategy, mode, path, pipeline) == merkle::hex(testing::recursive_root_of_bytes(bytes)));
+  };
+  const merkle::Leaves random = merkle::Leaves::random(10'000, 31, 2);
+  const auto& strategies = all_strategies();
+  for (const Path path : {Path::own, Path::gpu}) {
+    for (std::size_t n = 0; n < 70; ++n) {
+      const std::size_t whole = n < 36 ? n : n * 137 % 9999;  // leaves before it
+      root_of_bytes(random.bytes().first(32 * whole + 1 + n * 7 % 31), strategies[n % strategies.size()].name,
+                    n % 2 == 0 ? Mode::resident : Mode::end_to_end, path, 1 + n % 40);
+    }
+    for (const auto& [content, hash] : testing::published_short_leaves) {
+      std::ofstream(file, std::ios::binary) << content;
+      merkle::MerkleWorkload workload(TreeKind::rfc6962, merkle::Leaves::from_file(file, 1, merkle::Remainder::short_leaf), 1);
+      CHECK(root_of(workload, "equal", Mode::resident, path) == hash);
     }
   }
   std::filesystem::remove(file);

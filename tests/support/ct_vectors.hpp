@@ -1,6 +1,10 @@
 // Published vectors of RFC 6962 trees.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace mgpu::testing {
 
 // Leaf hashes and roots of transparency-dev/merkle, testonly/constants.go: the Certificate Transparency test tree.
@@ -21,5 +25,15 @@ inline constexpr const char* published_roots[] = {"e3b0c44298fc1c149afbf4c8996fb
                                                   "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
                                                   "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
                                                   "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"};
+
+// Those of its leaves, from there too, that have 1 to 31 bytes, and their hashes: each is the root of the tree of that leaf alone.
+inline const std::vector<std::pair<std::string, std::string>> published_short_leaves{
+    {std::string(1, '\0'), published_leaf_hashes[1]},
+    {"\x10", published_leaf_hashes[2]},
+    {"\x20\x21", published_leaf_hashes[3]},
+    {"\x30\x31", published_leaf_hashes[4]},
+    {"\x40\x41\x42\x43", published_leaf_hashes[5]},
+    {"\x50\x51\x52\x53\x54\x55\x56\x57", published_leaf_hashes[6]},
+    {"\x60\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f", published_leaf_hashes[7]}};
 
 }  // namespace mgpu::testing

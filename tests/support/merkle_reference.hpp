@@ -42,6 +42,18 @@ inline Bytes32 recursive_root(merkle::TreeKind kind, std::span<const Bytes32> le
   return openssl_sha256(message);
 }
 
+// Likewise over leaves of 32 bytes but for the last, which has what is left, hashed as RFC 6962 hashes leaves of any length.
+inline Bytes32 recursive_root_of_bytes(std::span<const std::byte> bytes) {
+  std::vector<Bytes32> hashes;
+  for (std::size_t at = 0; at < bytes.size(); at += 32) {
+    std::vector<std::uint8_t> message{0x00};
+    for (const std::byte byte : bytes.subspan(at, std::min<std::size_t>(32, bytes.size() - at)))
+      message.push_back(std::to_integer<std::uint8_t>(byte));
+    hashes.push_back(openssl_sha256(message));
+  }
+  return recursive_root(merkle::TreeKind::rfc6962_digests, hashes);
+}
+
 inline std::vector<Bytes32> split_leaves(std::span<const std::byte> bytes) {
   std::vector<Bytes32> leaves(bytes.size() / 32);
   for (std::size_t i = 0; i < leaves.size(); ++i) {

@@ -33,7 +33,7 @@ inline msm::Terms terms_of(msm::Curve curve, const std::vector<OracleTerm>& list
   msm::Terms terms(curve, list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     terms.scalars()[i] = msm::parse_hex<4>(list[i].scalar).value();
-    const auto wrong = msm::host_points(curve).parse(list[i].x, list[i].y, terms.point(i));
+    const auto wrong = msm::host_points(curve).parse("0x" + list[i].x, "0x" + list[i].y, terms.point(i));
     if (wrong) throw std::runtime_error(*wrong);
   }
   return terms;

@@ -40,10 +40,11 @@ ErrorKind kind_of_error(const auto& action) {
 
 // A workload whose devices are played by the reference: roots of all items, handed over as the covers of random ranges.
 struct Played {
-  Played(TreeKind kind, std::uint64_t leaves, unsigned seed)
-      : workload(kind, Leaves::random(leaves, 5, 2), 2), geometry(workload.geometry()), roots(geometry.items) {
+  Played(TreeKind kind, std::uint64_t leaves, unsigned seed) : Played(kind, Leaves::random(leaves, 5, 2), seed) {}
+  Played(TreeKind kind, Leaves leaves, unsigned seed)
+      : workload(kind, std::move(leaves), 2), geometry(workload.geometry()), roots(geometry.items) {
     workload.begin_sample();
-    const auto item = [&](Items i) { return workload.leaves().bytes(geometry.first_leaf(i), geometry.first_leaf(i + 1)); };
+    const auto item = [&](Items i) { return workload.leaves().content(geometry.first_leaf(i), geometry.first_leaf(i + 1)); };
     for (Items i = 0; i < geometry.items; ++i) roots[i] = reference_root(kind, item(i), 1);
     std::mt19937 random(seed);
     std::vector<TreeNode> nodes;
@@ -280,26 +281,86 @@ TEST_CASE("random leaves depend on the seed and their index only") {
   CHECK(std::to_integer<int>(known.bytes()[7]) == 0x59);
 }
 
-TEST_CASE("a file's leaves are its bytes, the last one filled up with zeros") {
+TEST_CASE("a file's leaves are its bytes, the last one filled up with zeros where that is asked for") {
   const TemporaryFile file(std::string(64, 'a') + "bcd");
-  CHECK(count_in_file(file.path) == 3);
-  const auto leaves = testing::split_leaves(Leaves::from_file(file.path, 3).bytes());
+  CHECK(count_in_file(file.path, Remainder::pad) == 3);
+  const auto leaves = testing::split_leaves(Leaves::from_file(file.path, 3, Remainder::pad).bytes());
   CHECK(leaves[1] == leaves[0]);
   CHECK(leaves[0][31] == 'a');
   CHECK(leaves[2][2] == 'd');
   CHECK(std::all_of(leaves[2].begin() + 3, leaves[2].end(), [](auto byte) { return byte == 0; }));
 
   file.write(std::string(64, 'a'));
-  CHECK(count_in_file(file.path) == 2);
-  CHECK(kind_of_error([&] { Leaves::from_file(file.path, 3); }) == ErrorKind::input);
+  for (const Remainder any : {Remainder::refuse, Remainder::pad, Remainder::short_leaf}) {
+    CHECK(count_in_file(file.path, any) == 2);
+    const Leaves two = Leaves::from_file(file.path, 2, any);
+    CHECK(two.content(0, 2).size() == 64);
+    CHECK(two.unused_bits() == 0);
+    CHECK(kind_of_error([&] { Leaves::from_file(file.path, 3, any); }) == ErrorKind::input);
+  }
   file.write("");
-  CHECK(count_in_file(file.path) == 0);
-  CHECK(Leaves::from_file(file.path, 0).bytes().empty());
+  CHECK(count_in_file(file.path, Remainder::refuse) == 0);
+  CHECK(Leaves::from_file(file.path, 0, Remainder::refuse).bytes().empty());
+}
+
+TEST_CASE("a file that is no multiple of 32 bytes is refused, but for --pad and for RFC 6962, whose leaves may be of any length") {
+  const SuiteInfo suite = merkle_suite();
+  const TemporaryFile file(std::string(64, 'a') + "bcd");
+  const auto size_of = [&](const std::string& tree, bool pad) {
+    SuiteParams p = params(0, tree);
+    if (pad) p.options["pad"] = "yes";
+    p.input = file.path;
+    return suite.size_of_input(p);
+  };
+  for (const std::string tree : {"plain", "rfc6962-digests"}) {
+    CHECK(kind_of_error([&] { size_of(tree, false); }) == ErrorKind::input);
+    CHECK(size_of(tree, true) == 3);
+    SuiteParams p = params(3, tree);
+    p.input = file.path;
+    CHECK(kind_of_error([&] { suite.make(p); }) == ErrorKind::input);
+  }
+  CHECK(size_of("rfc6962", false) == 3);
+  CHECK(size_of("rfc6962", true) == 3);
+  const Leaves leaves = Leaves::from_file(file.path, 3, Remainder::short_leaf);
+  CHECK(leaves.content(0, 2).size() == 64);
+  CHECK(leaves.content(2, 3).size() == 3);
+  CHECK(leaves.bytes().size() == 96);
+  CHECK(leaves.unused_bits() == 232);
+  try {
+    size_of("plain", false);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    for (const char* part : {"67 bytes", "3 are left over", "--pad", "rfc6962"}) CHECK(message.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("the reference hashes a short last leaf as it is: published leaf hashes, and the recursion of RFC 6962") {
+  for (const auto& [content, hash] : testing::published_short_leaves) {
+    CHECK(hex(reference_root(TreeKind::rfc6962, std::as_bytes(std::span(content)), 1)) == hash);
+  }
+  const Leaves random = Leaves::random(4200, 8, 1);
+  for (const std::size_t size : {1, 31, 33, 63, 64, 95, 1000, 1025, 4096 * 32 + 1, 4200 * 32 - 1}) {
+    const auto bytes = random.bytes().first(size);
+    CHECK(reference_root(TreeKind::rfc6962, bytes, 2) == testing::recursive_root_of_bytes(bytes));
+  }
+}
+
+TEST_CASE("a tree with a short last leaf is merged and verified") {
+  for (const std::uint64_t size : {1ull, 33ull, 32ull * 500 - 31, 32ull * 70001 - 5}) {
+    const Leaves random = Leaves::random(size / 32 + 1, 5, 2);
+    const TemporaryFile file(std::string(reinterpret_cast<const char*>(random.bytes().data()), size));
+    Played played(TreeKind::rfc6962, Leaves::from_file(file.path, size / 32 + 1, Remainder::short_leaf), 7);
+    played.workload.merge();
+    CHECK(played.workload.digest() == hex(testing::recursive_root_of_bytes(random.bytes().first(size))));
+    played.workload.add_item_roots(0, played.roots);
+    CHECK(played.workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
+    CHECK(played.workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::passed);
+  }
 }
 
 TEST_CASE("a directory or a missing file is an input error") {
-  CHECK(kind_of_error([] { count_in_file(std::filesystem::temp_directory_path()); }) == ErrorKind::input);
-  CHECK(kind_of_error([] { count_in_file("no such file"); }) == ErrorKind::input);
+  CHECK(kind_of_error([] { count_in_file(std::filesystem::temp_directory_path(), Remainder::pad); }) == ErrorKind::input);
+  CHECK(kind_of_error([] { count_in_file("no such file", Remainder::pad); }) == ErrorKind::input);
   SuiteParams gone = params(3, "plain");
   gone.input = "no such file";
   CHECK(kind_of_error([&] { merkle_suite().make(gone); }) == ErrorKind::input);

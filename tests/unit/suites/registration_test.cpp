@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 TEST_CASE("the table of strategies holds one entry for each file in lib/plan/strategies, called by its name") {
   std::set<std::string> files, names;
-  for (const auto& entry : fs::directory_iterator(MGPU_SOURCE_DIR "/lib/plan/strategies")) files.insert(entry.path().stem().string());
+  for (const auto& entry : fs::directory_iterator(MGPU_SOURCE_DIR "/lib/plan/strategies"))
+    files.insert(entry.path().stem().string());
   for (const StrategyInfo& info : all_strategies()) names.insert(info.name);
   CHECK_FALSE(files.empty());
   CHECK(files == names);
@@ -35,6 +36,7 @@ TEST_CASE("every suite says what the command line needs to know of it") {
     CAPTURE(info.name);
     CHECK_FALSE(info.summary.empty());
     CHECK_FALSE(info.size_name.empty());
+    CHECK_FALSE(info.input.empty());
     CHECK(info.default_size > 0);
     CHECK(info.quick_size > 0);
     CHECK_FALSE(info.modes.empty());
