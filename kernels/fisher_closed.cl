@@ -50,13 +50,16 @@ inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, r
   *f22 = (a * reciprocal) * reciprocal;
 #elif FAMILY == GAMMA_MEAN
   const reals reciprocal = R(1.0) / b;
-  *f11 = trigamma(a) - R(1.0) / a;
+  *f11 = trigamma_less_reciprocal(a);
   *f22 = (a * reciprocal) * reciprocal;
 #elif FAMILY == BETA
-  const reals both = trigamma(a + b);
-  *f11 = trigamma(a) - both;
+  // That of the smaller one is at least twice the other: their difference keeps its digits.
+  reals of_larger, both;
+  trigammas(fmax(a, b), fmin(a, b), a + b, &of_larger, &both);
+  const reals of_smaller = trigamma(fmin(a, b)) - both;
+  *f11 = a < b ? of_smaller : of_larger;
   *f12 = -both;
-  *f22 = trigamma(b) - both;
+  *f22 = b < a ? of_smaller : of_larger;
 #elif FAMILY == POISSON
   *f11 = R(1.0) / a;
 #elif FAMILY == GEOMETRIC
@@ -156,17 +159,53 @@ inline real element(const real vi, const real vj, const real common, const bool 
 #define START R(0.0)
 #define TOGETHER(a, b) ((a) + (b))
 #endif
+#define ADD(a, b) ((a) + (b))
+// c[0] becomes what all of c make together.
+#define ALONG_TREE(c, together)                        \
+  UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2) \
+    UNROLL for (uint k = 0; k < step; ++k) (c)[k] = together((c)[k], (c)[k + step]);
 
-inline real common_of(const real all) {
-#if FAMILY == DIRICHLET
+// 1 less all probabilities of the free categorical would lose its digits to the roundings of their sum. So what lies above the last bit
+// of 1 is summed by itself, exactly, and so is 1 less that; then the rest.
+#define ABOVE(p) (((p) + R(1.0)) - R(1.0))
+
+#if LANES == 1
+#define SPACE __local
+#else
+#define SPACE __private
+#endif
+
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+// Of a parameter (categorical: what its probability is in proportion to) that is more than all others together, that on the diagonal is
+// the difference of two numbers that are nearly alike: psi1(a) less that of the sum, p less p^2. It is made of the sum of the others, p (1 -
+// p) and psi1(a) - psi1(a + others), and returned with its place. `v`: the parameters, of which there is such a one; `all`: their sum;
+// c: CHAINS numbers to work with.
+inline real of_dominant(SPACE const real* v, const real all, SPACE real* c, uint* place) {
+  uint i = 0;
+  while (!(v[i] + v[i] > all) && i + 1 < WIDTH) ++i;
+  for (uint chain = 0; chain < CHAINS; ++chain) {
+    real sum = R(0.0);
+    for (uint k = chain; k < WIDTH; k += CHAINS) sum += k == i ? R(0.0) : v[k];
+    c[chain] = sum;
+  }
+  ALONG_TREE(c, ADD)
+  *place = i;
+#if FAMILY == CATEGORICAL
+  const real reciprocal = R(1.0) / all;
+  return (v[i] * reciprocal) * (c[0] * reciprocal);
+#else
+  reals less, last;
+  trigammas((reals)(v[i]), (reals)(c[0]), (reals)(all), &less, &last);
+  return LANE(less, 0);
+#endif
+}
+inline uint place_on_diagonal(const uint i) { return i * WIDTH - i * (i - 1) / 2; }
+#endif
+
+inline real minus_trigamma(const real all) {
   reals sum = (reals)(all);
   sum = -trigamma(sum);
   return LANE(sum, 0);
-#elif FAMILY == CATEGORICAL_FREE
-  return R(1.0) / (R(1.0) - all);
-#else
-  return all;
-#endif
 }
 
 #if LANES == 1
@@ -187,6 +226,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
                                                                           const ulong count, __global real* restrict out,
                                                                           const ulong first_out) {
   __local real values[(POINTS + 1) * WIDTH], common[POINTS + 1], chains[POINTS * CHAINS];
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL_FREE
+  __local real more_chains[POINTS * CHAINS];  // the largest; what ABOVE leaves
+#endif
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+  __local uint dominant[POINTS];  // which parameter is, or WIDTH
+#endif
   const uint id = (uint)get_local_id(0);
   const ulong begin = (ulong)get_group_id(0) * POINTS;
   const uint points = (uint)min((ulong)POINTS, count - begin);
@@ -202,15 +247,46 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint e = id; e < points * CHAINS; e += GROUP) {
     real all = START;
-    for (uint k = e % CHAINS; k < WIDTH; k += CHAINS) all = TOGETHER(all, values[e / CHAINS * WIDTH + k]);
+#if FAMILY != CATEGORICAL
+    real more = R(0.0);
+#endif
+    for (uint k = e % CHAINS; k < WIDTH; k += CHAINS) {
+      const real v = values[e / CHAINS * WIDTH + k];
+#if FAMILY == CATEGORICAL_FREE
+      all += ABOVE(v);
+      more += v - ABOVE(v);
+#else
+      all = TOGETHER(all, v);
+#if FAMILY == DIRICHLET
+      more = fmax(more, v);
+#endif
+#endif
+    }
     chains[e] = all;
+#if FAMILY != CATEGORICAL
+    more_chains[e] = more;
+#endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint p = id; p < points; p += GROUP) {
     __local real* c = chains + p * CHAINS;
-    UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2)
-      UNROLL for (uint k = 0; k < step; ++k) c[k] = TOGETHER(c[k], c[k + step]);
-    common[p] = common_of(c[0]);
+    ALONG_TREE(c, TOGETHER)
+#if FAMILY == CATEGORICAL
+    common[p] = c[0];
+#else
+    __local real* more = more_chains + p * CHAINS;
+#if FAMILY == DIRICHLET
+    ALONG_TREE(more, fmax)
+    const real all = c[0];
+    uint place = WIDTH;
+    if (more[0] + more[0] > all) more[0] = of_dominant(values + p * WIDTH, all, c, &place);
+    dominant[p] = place;
+    common[p] = minus_trigamma(all);
+#else
+    ALONG_TREE(more, ADD)
+    common[p] = R(1.0) / ((R(1.0) - c[0]) - more[0]);
+#endif
+#endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint e = id; e < points * WIDTH; e += GROUP) {
@@ -232,8 +308,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint p = id; p < points; p += GROUP) {
     __local real* c = chains + p * CHAINS;
-    UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2) UNROLL for (uint k = 0; k < step; ++k) c[k] += c[k + step];
-    common[p] = R(1.0) / c[0];
+    ALONG_TREE(c, ADD)
+    const real all = c[0];
+    uint place = WIDTH;
+    if (all < R(2.0)) c[0] = of_dominant(values + p * WIDTH, all, c, &place);  // the largest is 1
+    dominant[p] = place;
+    common[p] = R(1.0) / all;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint e = id; e < points * WIDTH; e += GROUP) values[e] *= common[e / WIDTH];
@@ -270,6 +350,17 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
     }
   }
 #endif
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  for (uint p = id; p < points; p += GROUP) {
+    if (dominant[p] == WIDTH) continue;
+#if FAMILY == DIRICHLET
+    out[p * triangle + place_on_diagonal(dominant[p])] = more_chains[p * CHAINS];
+#else
+    out[p * triangle + place_on_diagonal(dominant[p])] = chains[p * CHAINS];
+#endif
+  }
+#endif
 }
 #else
 #define VLOAD JOIN(vload, LANES)
@@ -284,12 +375,33 @@ __kernel void square(__global const real* restrict params, const ulong first, co
   out += (first_out + point) * TRIANGLE;
   real values[WIDTH + CHAINS], chains[CHAINS];
   for (uint k = 0; k < WIDTH + CHAINS; ++k) values[k] = k < WIDTH ? params[k] : START;
+#if FAMILY == CATEGORICAL_FREE
+  real rest[CHAINS];
+  for (uint k = 0; k < CHAINS; ++k) chains[k] = rest[k] = R(0.0);
+  for (uint k = 0; k < WIDTH; k += LANES) {
+    const reals v = VLOAD(0, values + k), above = ABOVE(v);
+    VSTORE(VLOAD(0, chains + k % CHAINS) + above, 0, chains + k % CHAINS);
+    VSTORE(VLOAD(0, rest + k % CHAINS) + (v - above), 0, rest + k % CHAINS);
+  }
+  ALONG_TREE(chains, ADD)
+  ALONG_TREE(rest, ADD)
+  const real common = R(1.0) / ((R(1.0) - chains[0]) - rest[0]);
+#else
   for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
   for (uint k = CHAINS; k < WIDTH; k += LANES)
     VSTORE(TOGETHER(VLOAD(0, chains + k % CHAINS), VLOAD(0, values + k)), 0, chains + k % CHAINS);
-  for (uint step = CHAINS / 2; step > 0; step /= 2)
-    for (uint k = 0; k < step; ++k) chains[k] = TOGETHER(chains[k], chains[k + step]);
-  const real common = common_of(chains[0]);
+  ALONG_TREE(chains, TOGETHER)
+  real of_largest = R(0.0);
+  uint dominant = WIDTH;
+#if FAMILY == DIRICHLET
+  const real all = chains[0], common = minus_trigamma(all);
+  reals most = (reals)(R(0.0));
+  for (uint k = 0; k < WIDTH; k += LANES) most = fmax(most, VLOAD(0, values + k));
+  if (any(most + most > (reals)(all))) of_largest = of_dominant(values, all, chains, &dominant);
+#else
+  const real common = chains[0];
+#endif
+#endif
   for (uint k = 0; k < WIDTH; k += LANES) {
     const reals v = VLOAD(0, values + k);
 #if FAMILY == DIRICHLET
@@ -304,10 +416,13 @@ __kernel void square(__global const real* restrict params, const ulong first, co
   for (uint k = WIDTH; k < WIDTH + CHAINS; ++k) values[k] = R(0.0);
   for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
   for (uint k = CHAINS; k < WIDTH; k += LANES) VSTORE(VLOAD(0, chains + k % CHAINS) + VLOAD(0, values + k), 0, chains + k % CHAINS);
-  for (uint step = CHAINS / 2; step > 0; step /= 2)
-    for (uint k = 0; k < step; ++k) chains[k] += chains[k + step];
-  const real reciprocal = R(1.0) / chains[0];
+  ALONG_TREE(chains, ADD)
+  const real all = chains[0], reciprocal = R(1.0) / all;
+  if (all < R(2.0)) of_largest = of_dominant(values, all, chains, &dominant);  // the largest is 1
   for (uint k = 0; k < WIDTH; k += LANES) VSTORE(VLOAD(0, values + k) * reciprocal, 0, values + k);
+#endif
+#if FAMILY != CATEGORICAL_FREE
+  __global real* const to = out;
 #endif
   for (uint i = 0; i < WIDTH; ++i) {
     *out++ = element(values[i], values[i], common, true);
@@ -321,6 +436,9 @@ __kernel void square(__global const real* restrict params, const ulong first, co
     }
     for (; j < WIDTH; ++j) *out++ = element(values[i], values[j], common, false);
   }
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+  if (dominant < WIDTH) to[place_on_diagonal(dominant)] = of_largest;
+#endif
 }
 #endif
 #endif

@@ -1,4 +1,5 @@
-// The first exception that the threads of a loop throw, kept for whoever started the loop: one that left a thread would end the process.
+// The first exception that the threads of a loop throw, kept for whoever started the loop: one that left a thread would end the
+// process.
 #pragma once
 
 #include <atomic>

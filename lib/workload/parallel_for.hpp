@@ -12,8 +12,9 @@
 
 namespace mgpu {
 
-// Calls body(i) once for each i < n, on at most `threads` threads (at least one, fewer where the system has no more to give); returns
-// when all are done. Where body throws, on whichever thread, no further index is begun and the first exception is thrown here as Error.
+// Calls body(i) once for each i < n, on at most `threads` threads (at least one, fewer where the system has no more to give);
+// returns when all are done. Where body throws, on whichever thread, no further index is begun and the first exception is thrown
+// here as Error.
 template <class Body>
 void parallel_for(std::uint64_t n, unsigned threads, const Body& body) {
   std::atomic<std::uint64_t> next{0};

@@ -65,7 +65,11 @@ TEST_CASE("an exception on any thread of a loop arrives where the loop was start
 TEST_CASE("a team whose loop threw does the next one") {
   ThreadTeam team(3);
   for (int turn = 0; turn < 20; ++turn) {
-    CHECK_THROWS_AS(team.for_each(100, [](std::uint64_t i) { if (i == 50) throw std::bad_alloc(); }), Error);
+    CHECK_THROWS_AS(team.for_each(100,
+                                  [](std::uint64_t i) {
+                                    if (i == 50) throw std::bad_alloc();
+                                  }),
+                    Error);
     std::atomic<int> calls = 0;
     team.for_each(100, [&](std::uint64_t) { ++calls; });
     CHECK(calls == 100);
