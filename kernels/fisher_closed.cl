@@ -1,5 +1,5 @@
 // Fisher matrices in closed form at many points: the upper half of each, row after row. The reference is
-// suites/fisher/points_reference.cpp; the formulas are textbook ones, trigamma is that of kernels/fisher_math.cl. What counts is how fast
+// suites/fisher/closed_reference.cpp; the formulas are textbook ones, written so that nothing cancels. What counts is how fast
 // results are written, so work-items write side by side.
 //
 // Given by -D: REAL64, LANES (see fisher_math.cl), FAMILY (its number in suites/fisher/families.hpp), WIDTH (parameters), GROUP (work-items
@@ -21,6 +21,21 @@
 #define BINOMIAL 12
 
 #define TRIANGLE ((ulong)WIDTH * (WIDTH + 1) / 2)
+
+#if LANES != 1
+#define VLOAD JOIN(vload, LANES)
+#define VSTORE JOIN(vstore, LANES)
+#define TWICE_LANES 16  // as LANES is 8
+#if REAL64
+typedef double16 pairs;
+typedef double4 halves;
+typedef double2 quarters;
+#else
+typedef float16 pairs;
+typedef float4 halves;
+typedef float2 quarters;
+#endif
+#endif
 
 #if WIDTH <= 2
 #if REAL64
@@ -122,18 +137,39 @@ __kernel void small(__global const real* restrict params, const ulong first, con
   const ulong begin = get_global_id(0) * LANES;
   if (begin >= count) return;
   const uint size = (uint)min((ulong)LANES, count - begin);
+  params += begin * WIDTH;
+  out += begin * TRIANGLE;
   reals a = (reals)(R(1.0)), b = (reals)(R(1.0)), f11, f12, f22;
-  for (uint l = 0; l < size; ++l) {
-    LANE(a, l) = params[(begin + l) * WIDTH];
-    LANE(b, l) = params[(begin + l) * WIDTH + WIDTH - 1];
+  if (size == LANES) {
+#if WIDTH == 1
+    a = b = VLOAD(0, params);
+#else
+    const pairs all = JOIN(vload, TWICE_LANES)(0, params);
+    a = all.even, b = all.odd;
+#endif
+  } else {
+    for (uint l = 0; l < size; ++l) {
+      LANE(a, l) = params[l * WIDTH];
+      LANE(b, l) = params[l * WIDTH + WIDTH - 1];
+    }
   }
   small_matrix(a, b, &f11, &f12, &f22);
+  if (size == LANES) {
+#if WIDTH == 1
+    VSTORE(f11, 0, out);
+#else
+#define AT(l) f11.s##l, f12.s##l, f22.s##l
+    VSTORE((reals)(AT(0), AT(1), f11.s2, f12.s2), 0, out);
+    VSTORE((reals)(f22.s2, AT(3), AT(4), f11.s5), 1, out);
+    VSTORE((reals)(f12.s5, f22.s5, AT(6), AT(7)), 2, out);
+#endif
+    return;
+  }
   for (uint l = 0; l < size; ++l) {
-    __global real* to = out + (begin + l) * TRIANGLE;
-    to[0] = LANE(f11, l);
+    out[l * TRIANGLE] = LANE(f11, l);
 #if WIDTH == 2
-    to[1] = LANE(f12, l);
-    to[2] = LANE(f22, l);
+    out[l * TRIANGLE + 1] = LANE(f12, l);
+    out[l * TRIANGLE + 2] = LANE(f22, l);
 #endif
   }
 #endif
@@ -168,47 +204,44 @@ inline real element(const real vi, const real vj, const real common, const bool 
 // 1 less all probabilities of the free categorical would lose its digits to the roundings of their sum. So what lies above the last bit
 // of 1 is summed by itself, exactly, and so is 1 less that; then the rest.
 #define ABOVE(p) (((p) + R(1.0)) - R(1.0))
-
-#if LANES == 1
-#define SPACE __local
-#else
-#define SPACE __private
-#endif
+#define BELOW(p) ((p) - ABOVE(p))
+#define ITSELF(v) (v)
 
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
-// Of a parameter (categorical: what its probability is in proportion to) that is more than all others together, that on the diagonal is
-// the difference of two numbers that are nearly alike: psi1(a) less that of the sum, p less p^2. It is made of the sum of the others, p (1 -
-// p) and psi1(a) - psi1(a + others), and returned with its place. `v`: the parameters, of which there is such a one; `all`: their sum;
-// c: CHAINS numbers to work with.
-inline real of_dominant(SPACE const real* v, const real all, SPACE real* c, uint* place) {
-  uint i = 0;
-  while (!(v[i] + v[i] > all) && i + 1 < WIDTH) ++i;
-  for (uint chain = 0; chain < CHAINS; ++chain) {
-    real sum = R(0.0);
-    for (uint k = chain; k < WIDTH; k += CHAINS) sum += k == i ? R(0.0) : v[k];
-    c[chain] = sum;
-  }
-  ALONG_TREE(c, ADD)
-  *place = i;
+// A parameter may be more than twice all others together (categorical: what its probability is in proportion to). Then its element on
+// the diagonal is the difference of two numbers that are nearly alike, psi1(a) less that of the sum, or p less p^2. It is made of the sum
+// of the others instead, as psi1(a) - psi1(a + others), or p (1 - p). Of others the roundings of both numbers count five times at most.
+#define DOMINATES(v, all) ((v) * R(1.5) > (all))
+inline real of_dominant(const real v, const real others, const real all) {
 #if FAMILY == CATEGORICAL
   const real reciprocal = R(1.0) / all;
-  return (v[i] * reciprocal) * (c[0] * reciprocal);
+  return (v * reciprocal) * (others * reciprocal);
 #else
   reals less, last;
-  trigammas((reals)(v[i]), (reals)(c[0]), (reals)(all), &less, &last);
+  trigammas((reals)(v), (reals)(others), (reals)(all), &less, &last);
   return LANE(less, 0);
 #endif
 }
 inline uint place_on_diagonal(const uint i) { return i * WIDTH - i * (i - 1) / 2; }
 #endif
 
-inline real minus_trigamma(const real all) {
-  reals sum = (reals)(all);
-  sum = -trigamma(sum);
-  return LANE(sum, 0);
-}
-
 #if LANES == 1
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+// Where the parameter is that dominates, as one does, and what is to stand there, to c[0]. c: CHAINS numbers to work with.
+inline uint find_dominant(__local const real* v, const real all, __local real* c) {
+  uint i = 0;
+  while (!DOMINATES(v[i], all) && i + 1 < WIDTH) ++i;
+  for (uint chain = 0; chain < CHAINS; ++chain) {
+    real sum = R(0.0);
+    for (uint k = chain; k < WIDTH; k += CHAINS) sum += k == i ? R(0.0) : v[k];
+    c[chain] = sum;
+  }
+  ALONG_TREE(c, ADD)
+  c[0] = of_dominant(v[i], c[0], all);
+  return i;
+}
+#endif
+
 // A work-group takes POINTS points: first their values, in local memory, then all elements side by side. Finding an element's row and column
 // takes most instructions. fp32: a work-item finds the first of four and goes on from it, and writes them at once. fp64: elements four apart
 // would share their banks eight times over; places are found once for all points, and kept, where that takes little memory.
@@ -227,7 +260,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
                                                                           const ulong first_out) {
   __local real values[(POINTS + 1) * WIDTH], common[POINTS + 1], chains[POINTS * CHAINS];
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL_FREE
-  __local real more_chains[POINTS * CHAINS];  // the largest; what ABOVE leaves
+  __local real more_chains[POINTS * CHAINS];  // of the largest, or of what ABOVE leaves
 #endif
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
   __local uint dominant[POINTS];  // which parameter is, or WIDTH
@@ -254,7 +287,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
       const real v = values[e / CHAINS * WIDTH + k];
 #if FAMILY == CATEGORICAL_FREE
       all += ABOVE(v);
-      more += v - ABOVE(v);
+      more += BELOW(v);
 #else
       all = TOGETHER(all, v);
 #if FAMILY == DIRICHLET
@@ -278,10 +311,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
 #if FAMILY == DIRICHLET
     ALONG_TREE(more, fmax)
     const real all = c[0];
-    uint place = WIDTH;
-    if (more[0] + more[0] > all) more[0] = of_dominant(values + p * WIDTH, all, c, &place);
-    dominant[p] = place;
-    common[p] = minus_trigamma(all);
+    dominant[p] = DOMINATES(more[0], all) ? find_dominant(values + p * WIDTH, all, c) : WIDTH;
+    common[p] = -trigamma(all);
 #else
     ALONG_TREE(more, ADD)
     common[p] = R(1.0) / ((R(1.0) - c[0]) - more[0]);
@@ -310,9 +341,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
     __local real* c = chains + p * CHAINS;
     ALONG_TREE(c, ADD)
     const real all = c[0];
-    uint place = WIDTH;
-    if (all < R(2.0)) c[0] = of_dominant(values + p * WIDTH, all, c, &place);  // the largest is 1
-    dominant[p] = place;
+    dominant[p] = DOMINATES(R(1.0), all) ? find_dominant(values + p * WIDTH, all, c) : WIDTH;  // the largest is 1
     common[p] = R(1.0) / all;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -353,18 +382,37 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
   barrier(CLK_GLOBAL_MEM_FENCE);
   for (uint p = id; p < points; p += GROUP) {
-    if (dominant[p] == WIDTH) continue;
-#if FAMILY == DIRICHLET
-    out[p * triangle + place_on_diagonal(dominant[p])] = more_chains[p * CHAINS];
-#else
-    out[p * triangle + place_on_diagonal(dominant[p])] = chains[p * CHAINS];
-#endif
+    if (dominant[p] < WIDTH) out[p * triangle + place_on_diagonal(dominant[p])] = chains[p * CHAINS];
   }
 #endif
 }
 #else
-#define VLOAD JOIN(vload, LANES)
-#define VSTORE JOIN(vstore, LANES)
+// What all of a point's parameters make together, as above: chains 0 .. 7 in one vector, 8 .. 15 in another.
+#define OF_CHAINS(result, start, together, of, values)                           \
+  {                                                                              \
+    reals lower = (reals)(start), upper = (reals)(start);                        \
+    for (uint k = 0; k < WIDTH; k += CHAINS) {                                   \
+      lower = together(lower, of(VLOAD(0, (values) + k)));                       \
+      upper = together(upper, of(VLOAD(0, (values) + k + LANES)));               \
+    }                                                                            \
+    lower = together(lower, upper);                                              \
+    const halves four = together(lower.lo, lower.hi);                           \
+    const quarters two = together(four.lo, four.hi);                         \
+    result = together(two.lo, two.hi);                                           \
+  }
+
+// Where the parameter is that dominates, and what is to stand there.
+#define FIND_DOMINANT(place, result, values, all)            \
+  {                                                          \
+    place = 0;                                               \
+    while (!DOMINATES((values)[place], all)) ++place;        \
+    const real own = (values)[place];                        \
+    real others;                                             \
+    (values)[place] = R(0.0);                                \
+    OF_CHAINS(others, R(0.0), ADD, ITSELF, values)           \
+    (values)[place] = own;                                   \
+    result = of_dominant(own, others, all);                  \
+  }
 
 // A work-item a point: values in vectors of parameters, then row after row of the matrix in vectors of columns.
 __kernel void square(__global const real* restrict params, const ulong first, const ulong count, __global real* restrict out,
@@ -373,33 +421,27 @@ __kernel void square(__global const real* restrict params, const ulong first, co
   if (point >= count) return;
   params += (first + point) * WIDTH;
   out += (first_out + point) * TRIANGLE;
-  real values[WIDTH + CHAINS], chains[CHAINS];
+  real values[WIDTH + CHAINS];
   for (uint k = 0; k < WIDTH + CHAINS; ++k) values[k] = k < WIDTH ? params[k] : START;
 #if FAMILY == CATEGORICAL_FREE
-  real rest[CHAINS];
-  for (uint k = 0; k < CHAINS; ++k) chains[k] = rest[k] = R(0.0);
-  for (uint k = 0; k < WIDTH; k += LANES) {
-    const reals v = VLOAD(0, values + k), above = ABOVE(v);
-    VSTORE(VLOAD(0, chains + k % CHAINS) + above, 0, chains + k % CHAINS);
-    VSTORE(VLOAD(0, rest + k % CHAINS) + (v - above), 0, rest + k % CHAINS);
-  }
-  ALONG_TREE(chains, ADD)
-  ALONG_TREE(rest, ADD)
-  const real common = R(1.0) / ((R(1.0) - chains[0]) - rest[0]);
+  real above, below;
+  OF_CHAINS(above, R(0.0), ADD, ABOVE, values)
+  OF_CHAINS(below, R(0.0), ADD, BELOW, values)
+  const real common = R(1.0) / ((R(1.0) - above) - below);
 #else
-  for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
-  for (uint k = CHAINS; k < WIDTH; k += LANES)
-    VSTORE(TOGETHER(VLOAD(0, chains + k % CHAINS), VLOAD(0, values + k)), 0, chains + k % CHAINS);
-  ALONG_TREE(chains, TOGETHER)
-  real of_largest = R(0.0);
+  __global real* const to = out;
+  real all, on_diagonal = R(0.0);
   uint dominant = WIDTH;
+  OF_CHAINS(all, START, TOGETHER, ITSELF, values)
 #if FAMILY == DIRICHLET
-  const real all = chains[0], common = minus_trigamma(all);
-  reals most = (reals)(R(0.0));
-  for (uint k = 0; k < WIDTH; k += LANES) most = fmax(most, VLOAD(0, values + k));
-  if (any(most + most > (reals)(all))) of_largest = of_dominant(values, all, chains, &dominant);
+  real most;
+  OF_CHAINS(most, R(0.0), fmax, ITSELF, values)
+  if (DOMINATES(most, all)) FIND_DOMINANT(dominant, on_diagonal, values, all)
+  reals of_all = (reals)(all);
+  of_all = -trigamma(of_all);
+  const real common = LANE(of_all, 0);
 #else
-  const real common = chains[0];
+  const real common = all;
 #endif
 #endif
   for (uint k = 0; k < WIDTH; k += LANES) {
@@ -414,15 +456,10 @@ __kernel void square(__global const real* restrict params, const ulong first, co
   }
 #if FAMILY == CATEGORICAL
   for (uint k = WIDTH; k < WIDTH + CHAINS; ++k) values[k] = R(0.0);
-  for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
-  for (uint k = CHAINS; k < WIDTH; k += LANES) VSTORE(VLOAD(0, chains + k % CHAINS) + VLOAD(0, values + k), 0, chains + k % CHAINS);
-  ALONG_TREE(chains, ADD)
-  const real all = chains[0], reciprocal = R(1.0) / all;
-  if (all < R(2.0)) of_largest = of_dominant(values, all, chains, &dominant);  // the largest is 1
+  OF_CHAINS(all, R(0.0), ADD, ITSELF, values)
+  const real reciprocal = R(1.0) / all;
+  if (DOMINATES(R(1.0), all)) FIND_DOMINANT(dominant, on_diagonal, values, all)  // the largest is 1
   for (uint k = 0; k < WIDTH; k += LANES) VSTORE(VLOAD(0, values + k) * reciprocal, 0, values + k);
-#endif
-#if FAMILY != CATEGORICAL_FREE
-  __global real* const to = out;
 #endif
   for (uint i = 0; i < WIDTH; ++i) {
     *out++ = element(values[i], values[i], common, true);
@@ -437,7 +474,7 @@ __kernel void square(__global const real* restrict params, const ulong first, co
     for (; j < WIDTH; ++j) *out++ = element(values[i], values[j], common, false);
   }
 #if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
-  if (dominant < WIDTH) to[place_on_diagonal(dominant)] = of_largest;
+  if (dominant < WIDTH) to[place_on_diagonal(dominant)] = on_diagonal;
 #endif
 }
 #endif

@@ -167,33 +167,37 @@ inline reals trigamma_less_reciprocal(const reals x) {
 }
 
 // psi1(x) - psi1(x + d) to *less and psi1(x + d) to *last, for 0 <= d <= x and sum = x + d, rounded. The first loses no digits where d is
-// small: differences are divided by d beforehand, and what is left are sums of positive terms. Of the recurrence
-//   1 / x^2 - 1 / (x + d)^2 = d (x + x + d) / (x (x + d))^2;
-// of the series, with p and q the reciprocals of both ends, p - q = d p q, and the quotient (f(p) - f(q)) / (p - q) of a polynomial f by
-// Horner's scheme. x from 2^-63 (fp64: 2^-511) on.
+// small: all differences are divided by d beforehand, and what is left are sums of positive terms. x from 2^-63 (fp64: 2^-511) on.
+// - The first step of the recurrence: 1 / x^2 - 1 / (x + d)^2 = d (x + x + d) / (x (x + d))^2.
+// - The others in pairs, i and n - i of n = STEPS: with v = (x + i) (x + n - i) = x (x + n) + c, c = i (n - i), m = n / 2 and k = m^2 - c,
+//   1 / (x + i)^2 + 1 / (x + n - i)^2 is 2 (v + 2 k) / v^2; and less the same of x + d, with w for v, it is
+//   2 d (x + x + d + n) (v w + 2 k (v + w)) / (v w)^2. The one in the middle is 1 / (x (x + n) + m^2).
+// - Of the series, with p and q the reciprocals of both ends, p - q = d p q, and (f(p) - f(q)) / (p - q) of a polynomial f is a sum by
+//   Horner's scheme.
 inline void trigammas(const reals x, const reals d, const reals sum, reals* less, reals* last) {
-  const real shift = (real)(STEPS);
-  const wholes low = x < shift;
-  // The steps but for the first, as fractions; where there are none, of numbers that do no harm.
-  const reals near = low ? x : (reals)(shift), near_sum = low ? sum : (reals)(shift);
-  reals differences = (reals)(R(0.0)), squares = (reals)(R(1.0)), sums = (reals)(R(0.0)), sum_squares = (reals)(R(1.0)),
-        x_squares = (reals)(R(1.0));
-  UNROLL for (int i = 1; i < STEPS; ++i) {
-    const reals a = near + (real)(i), b = near_sum + (real)(i), aa = a * a, bb = b * b, both = aa * bb;
-    differences = fma(differences, both, (a + b) * squares);
-    sums = fma(sums, bb, sum_squares);
+  const real n = (real)(STEPS), middle = n * n * R(0.25);
+  const wholes low = x < n;
+  // The steps but for the first, as fractions; where there are none, of numbers that do no harm. `squares`: of all x + i and x + d + i.
+  const reals near = low ? x : (reals)(n), near_sum = low ? sum : (reals)(n), v0 = near * (near + n), w0 = near_sum * (near_sum + n);
+  reals differences = (reals)(R(0.5)), sums = (reals)(R(0.5)), x_squares = v0 + middle, sum_squares = w0 + middle,
+        squares = x_squares * sum_squares;
+  UNROLL for (int i = 1; i < STEPS / 2; ++i) {
+    const real c = (real)(i * (STEPS - i)), twice = R(2.0) * (middle - c);
+    const reals v = v0 + c, w = w0 + c, vv = v * v, ww = w * w, both = vv * ww;
+    differences = fma(differences, both, fma((reals)(twice), v + w, v * w) * squares);
+    sums = fma(sums, ww, (w + twice) * sum_squares);
     squares = squares * both;
-    sum_squares = sum_squares * bb;
-    x_squares = x_squares * aa;
+    sum_squares = sum_squares * ww;
+    x_squares = x_squares * vv;
   }
   // Two divisions: by both ends, or where there are steps by both times all squares, and by x times sum.
-  const reals a = low ? x + shift : x, b = low ? sum + shift : sum, ends = a * b;
+  const reals a = low ? x + n : x, b = low ? sum + n : sum, ends = a * b;
   const reals one = R(1.0) / (low ? ends * squares : a), other = R(1.0) / (low ? x * sum : b);
   const reals p = low ? one * (b * squares) : one, q = low ? one * (a * squares) : other, pp = p * p, qq = q * q;
   reals at_p = (reals)(FURTHEST), at_q = (reals)(FURTHEST), quotient = (reals)(R(0.0));
-#define NEXT(c)                         \
-  quotient = fma(quotient, qq, at_p);   \
-  at_p = fma(at_p, pp, (reals)(c));     \
+#define NEXT(c)                       \
+  quotient = fma(quotient, qq, at_p); \
+  at_p = fma(at_p, pp, (reals)(c));   \
   at_q = fma(at_q, qq, (reals)(c));
   FURTHER_IN(NEXT)
 #undef NEXT
@@ -201,9 +205,9 @@ inline void trigammas(const reals x, const reals d, const reals sum, reals* less
   const reals pq = p + q;
   const reals inner = fma(pp * p * pq, quotient, fma(fma(p, pq, qq), at_q, R(0.5) * pq)), outer = d * p * q;
   const reals tail = fma(outer, inner, outer), tail_of_sum = fma(at_q, qq * q, qq * R(0.5)) + q;
-  const reals by_squares = one * ends, by_sum = x * other;
-  const reals first = (d * other) * ((x + sum) * other);
-  *less = low ? fma(d * by_squares, differences, first) + tail : tail;
+  const reals by_squares = R(2.0) * (one * ends), by_sum = x * other, two = x + sum;
+  const reals first = (d * other) * (two * other);
+  *less = low ? fma(d * (two + n) * by_squares, differences, first) + tail : tail;
   *last = low ? fma(sums, by_squares * x_squares, by_sum * by_sum) + tail_of_sum : tail_of_sum;
 }
 
