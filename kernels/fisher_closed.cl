@@ -1,5 +1,5 @@
 // Fisher matrices in closed form at many points: the upper half of each, row after row. The reference is
-// suites/fisher/points_reference.cpp; the formulas are textbook ones, trigamma is that of kernels/fisher_math.cl. What counts is how fast
+// suites/fisher/closed_reference.cpp; the formulas are textbook ones, written so that nothing cancels. What counts is how fast
 // results are written, so work-items write side by side.
 //
 // Given by -D: REAL64, LANES (see fisher_math.cl), FAMILY (its number in suites/fisher/families.hpp), WIDTH (parameters), GROUP (work-items
@@ -21,6 +21,21 @@
 #define BINOMIAL 12
 
 #define TRIANGLE ((ulong)WIDTH * (WIDTH + 1) / 2)
+
+#if LANES != 1
+#define VLOAD JOIN(vload, LANES)
+#define VSTORE JOIN(vstore, LANES)
+#define TWICE_LANES 16  // as LANES is 8
+#if REAL64
+typedef double16 pairs;
+typedef double4 halves;
+typedef double2 quarters;
+#else
+typedef float16 pairs;
+typedef float4 halves;
+typedef float2 quarters;
+#endif
+#endif
 
 #if WIDTH <= 2
 #if REAL64
@@ -50,13 +65,16 @@ inline void small_matrix(const reals a, const reals b, reals* f11, reals* f12, r
   *f22 = (a * reciprocal) * reciprocal;
 #elif FAMILY == GAMMA_MEAN
   const reals reciprocal = R(1.0) / b;
-  *f11 = trigamma(a) - R(1.0) / a;
+  *f11 = trigamma_less_reciprocal(a);
   *f22 = (a * reciprocal) * reciprocal;
 #elif FAMILY == BETA
-  const reals both = trigamma(a + b);
-  *f11 = trigamma(a) - both;
+  // That of the smaller one is at least twice the other: their difference keeps its digits.
+  reals of_larger, both;
+  trigammas(fmax(a, b), fmin(a, b), a + b, &of_larger, &both);
+  const reals of_smaller = trigamma(fmin(a, b)) - both;
+  *f11 = a < b ? of_smaller : of_larger;
   *f12 = -both;
-  *f22 = trigamma(b) - both;
+  *f22 = b < a ? of_smaller : of_larger;
 #elif FAMILY == POISSON
   *f11 = R(1.0) / a;
 #elif FAMILY == GEOMETRIC
@@ -119,18 +137,39 @@ __kernel void small(__global const real* restrict params, const ulong first, con
   const ulong begin = get_global_id(0) * LANES;
   if (begin >= count) return;
   const uint size = (uint)min((ulong)LANES, count - begin);
+  params += begin * WIDTH;
+  out += begin * TRIANGLE;
   reals a = (reals)(R(1.0)), b = (reals)(R(1.0)), f11, f12, f22;
-  for (uint l = 0; l < size; ++l) {
-    LANE(a, l) = params[(begin + l) * WIDTH];
-    LANE(b, l) = params[(begin + l) * WIDTH + WIDTH - 1];
+  if (size == LANES) {
+#if WIDTH == 1
+    a = b = VLOAD(0, params);
+#else
+    const pairs all = JOIN(vload, TWICE_LANES)(0, params);
+    a = all.even, b = all.odd;
+#endif
+  } else {
+    for (uint l = 0; l < size; ++l) {
+      LANE(a, l) = params[l * WIDTH];
+      LANE(b, l) = params[l * WIDTH + WIDTH - 1];
+    }
   }
   small_matrix(a, b, &f11, &f12, &f22);
+  if (size == LANES) {
+#if WIDTH == 1
+    VSTORE(f11, 0, out);
+#else
+#define AT(l) f11.s##l, f12.s##l, f22.s##l
+    VSTORE((reals)(AT(0), AT(1), f11.s2, f12.s2), 0, out);
+    VSTORE((reals)(f22.s2, AT(3), AT(4), f11.s5), 1, out);
+    VSTORE((reals)(f12.s5, f22.s5, AT(6), AT(7)), 2, out);
+#endif
+    return;
+  }
   for (uint l = 0; l < size; ++l) {
-    __global real* to = out + (begin + l) * TRIANGLE;
-    to[0] = LANE(f11, l);
+    out[l * TRIANGLE] = LANE(f11, l);
 #if WIDTH == 2
-    to[1] = LANE(f12, l);
-    to[2] = LANE(f22, l);
+    out[l * TRIANGLE + 1] = LANE(f12, l);
+    out[l * TRIANGLE + 2] = LANE(f22, l);
 #endif
   }
 #endif
@@ -156,20 +195,53 @@ inline real element(const real vi, const real vj, const real common, const bool 
 #define START R(0.0)
 #define TOGETHER(a, b) ((a) + (b))
 #endif
+#define ADD(a, b) ((a) + (b))
+// c[0] becomes what all of c make together.
+#define ALONG_TREE(c, together)                        \
+  UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2) \
+    UNROLL for (uint k = 0; k < step; ++k) (c)[k] = together((c)[k], (c)[k + step]);
 
-inline real common_of(const real all) {
-#if FAMILY == DIRICHLET
-  reals sum = (reals)(all);
-  sum = -trigamma(sum);
-  return LANE(sum, 0);
-#elif FAMILY == CATEGORICAL_FREE
-  return R(1.0) / (R(1.0) - all);
+// 1 less all probabilities of the free categorical would lose its digits to the roundings of their sum. So what lies above the last bit
+// of 1 is summed by itself, exactly, and so is 1 less that; then the rest.
+#define ABOVE(p) (((p) + R(1.0)) - R(1.0))
+#define BELOW(p) ((p) - ABOVE(p))
+#define ITSELF(v) (v)
+
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+// A parameter may be more than twice all others together (categorical: what its probability is in proportion to). Then its element on
+// the diagonal is the difference of two numbers that are nearly alike, psi1(a) less that of the sum, or p less p^2. It is made of the sum
+// of the others instead, as psi1(a) - psi1(a + others), or p (1 - p). Of others the roundings of both numbers count five times at most.
+#define DOMINATES(v, all) ((v) * R(1.5) > (all))
+inline real of_dominant(const real v, const real others, const real all) {
+#if FAMILY == CATEGORICAL
+  const real reciprocal = R(1.0) / all;
+  return (v * reciprocal) * (others * reciprocal);
 #else
-  return all;
+  reals less, last;
+  trigammas((reals)(v), (reals)(others), (reals)(all), &less, &last);
+  return LANE(less, 0);
 #endif
 }
+inline uint place_on_diagonal(const uint i) { return i * WIDTH - i * (i - 1) / 2; }
+#endif
 
 #if LANES == 1
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+// Where the parameter is that dominates, as one does, and what is to stand there, to c[0]. c: CHAINS numbers to work with.
+inline uint find_dominant(__local const real* v, const real all, __local real* c) {
+  uint i = 0;
+  while (!DOMINATES(v[i], all) && i + 1 < WIDTH) ++i;
+  for (uint chain = 0; chain < CHAINS; ++chain) {
+    real sum = R(0.0);
+    for (uint k = chain; k < WIDTH; k += CHAINS) sum += k == i ? R(0.0) : v[k];
+    c[chain] = sum;
+  }
+  ALONG_TREE(c, ADD)
+  c[0] = of_dominant(v[i], c[0], all);
+  return i;
+}
+#endif
+
 // A work-group takes POINTS points: first their values, in local memory, then all elements side by side. Finding an element's row and column
 // takes most instructions. fp32: a work-item finds the first of four and goes on from it, and writes them at once. fp64: elements four apart
 // would share their banks eight times over; places are found once for all points, and kept, where that takes little memory.
@@ -187,6 +259,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
                                                                           const ulong count, __global real* restrict out,
                                                                           const ulong first_out) {
   __local real values[(POINTS + 1) * WIDTH], common[POINTS + 1], chains[POINTS * CHAINS];
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL_FREE
+  __local real more_chains[POINTS * CHAINS];  // of the largest, or of what ABOVE leaves
+#endif
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+  __local uint dominant[POINTS];  // which parameter is, or WIDTH
+#endif
   const uint id = (uint)get_local_id(0);
   const ulong begin = (ulong)get_group_id(0) * POINTS;
   const uint points = (uint)min((ulong)POINTS, count - begin);
@@ -202,15 +280,44 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint e = id; e < points * CHAINS; e += GROUP) {
     real all = START;
-    for (uint k = e % CHAINS; k < WIDTH; k += CHAINS) all = TOGETHER(all, values[e / CHAINS * WIDTH + k]);
+#if FAMILY != CATEGORICAL
+    real more = R(0.0);
+#endif
+    for (uint k = e % CHAINS; k < WIDTH; k += CHAINS) {
+      const real v = values[e / CHAINS * WIDTH + k];
+#if FAMILY == CATEGORICAL_FREE
+      all += ABOVE(v);
+      more += BELOW(v);
+#else
+      all = TOGETHER(all, v);
+#if FAMILY == DIRICHLET
+      more = fmax(more, v);
+#endif
+#endif
+    }
     chains[e] = all;
+#if FAMILY != CATEGORICAL
+    more_chains[e] = more;
+#endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint p = id; p < points; p += GROUP) {
     __local real* c = chains + p * CHAINS;
-    UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2)
-      UNROLL for (uint k = 0; k < step; ++k) c[k] = TOGETHER(c[k], c[k + step]);
-    common[p] = common_of(c[0]);
+    ALONG_TREE(c, TOGETHER)
+#if FAMILY == CATEGORICAL
+    common[p] = c[0];
+#else
+    __local real* more = more_chains + p * CHAINS;
+#if FAMILY == DIRICHLET
+    ALONG_TREE(more, fmax)
+    const real all = c[0];
+    dominant[p] = DOMINATES(more[0], all) ? find_dominant(values + p * WIDTH, all, c) : WIDTH;
+    common[p] = -trigamma(all);
+#else
+    ALONG_TREE(more, ADD)
+    common[p] = R(1.0) / ((R(1.0) - c[0]) - more[0]);
+#endif
+#endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint e = id; e < points * WIDTH; e += GROUP) {
@@ -232,8 +339,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint p = id; p < points; p += GROUP) {
     __local real* c = chains + p * CHAINS;
-    UNROLL for (uint step = CHAINS / 2; step > 0; step /= 2) UNROLL for (uint k = 0; k < step; ++k) c[k] += c[k + step];
-    common[p] = R(1.0) / c[0];
+    ALONG_TREE(c, ADD)
+    const real all = c[0];
+    dominant[p] = DOMINATES(R(1.0), all) ? find_dominant(values + p * WIDTH, all, c) : WIDTH;  // the largest is 1
+    common[p] = R(1.0) / all;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint e = id; e < points * WIDTH; e += GROUP) values[e] *= common[e / WIDTH];
@@ -270,10 +379,40 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void square(__global
     }
   }
 #endif
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  for (uint p = id; p < points; p += GROUP) {
+    if (dominant[p] < WIDTH) out[p * triangle + place_on_diagonal(dominant[p])] = chains[p * CHAINS];
+  }
+#endif
 }
 #else
-#define VLOAD JOIN(vload, LANES)
-#define VSTORE JOIN(vstore, LANES)
+// What all of a point's parameters make together, as above: chains 0 .. 7 in one vector, 8 .. 15 in another.
+#define OF_CHAINS(result, start, together, of, values)                           \
+  {                                                                              \
+    reals lower = (reals)(start), upper = (reals)(start);                        \
+    for (uint k = 0; k < WIDTH; k += CHAINS) {                                   \
+      lower = together(lower, of(VLOAD(0, (values) + k)));                       \
+      upper = together(upper, of(VLOAD(0, (values) + k + LANES)));               \
+    }                                                                            \
+    lower = together(lower, upper);                                              \
+    const halves four = together(lower.lo, lower.hi);                           \
+    const quarters two = together(four.lo, four.hi);                         \
+    result = together(two.lo, two.hi);                                           \
+  }
+
+// Where the parameter is that dominates, and what is to stand there.
+#define FIND_DOMINANT(place, result, values, all)            \
+  {                                                          \
+    place = 0;                                               \
+    while (!DOMINATES((values)[place], all)) ++place;        \
+    const real own = (values)[place];                        \
+    real others;                                             \
+    (values)[place] = R(0.0);                                \
+    OF_CHAINS(others, R(0.0), ADD, ITSELF, values)           \
+    (values)[place] = own;                                   \
+    result = of_dominant(own, others, all);                  \
+  }
 
 // A work-item a point: values in vectors of parameters, then row after row of the matrix in vectors of columns.
 __kernel void square(__global const real* restrict params, const ulong first, const ulong count, __global real* restrict out,
@@ -282,14 +421,29 @@ __kernel void square(__global const real* restrict params, const ulong first, co
   if (point >= count) return;
   params += (first + point) * WIDTH;
   out += (first_out + point) * TRIANGLE;
-  real values[WIDTH + CHAINS], chains[CHAINS];
+  real values[WIDTH + CHAINS];
   for (uint k = 0; k < WIDTH + CHAINS; ++k) values[k] = k < WIDTH ? params[k] : START;
-  for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
-  for (uint k = CHAINS; k < WIDTH; k += LANES)
-    VSTORE(TOGETHER(VLOAD(0, chains + k % CHAINS), VLOAD(0, values + k)), 0, chains + k % CHAINS);
-  for (uint step = CHAINS / 2; step > 0; step /= 2)
-    for (uint k = 0; k < step; ++k) chains[k] = TOGETHER(chains[k], chains[k + step]);
-  const real common = common_of(chains[0]);
+#if FAMILY == CATEGORICAL_FREE
+  real above, below;
+  OF_CHAINS(above, R(0.0), ADD, ABOVE, values)
+  OF_CHAINS(below, R(0.0), ADD, BELOW, values)
+  const real common = R(1.0) / ((R(1.0) - above) - below);
+#else
+  __global real* const to = out;
+  real all, on_diagonal = R(0.0);
+  uint dominant = WIDTH;
+  OF_CHAINS(all, START, TOGETHER, ITSELF, values)
+#if FAMILY == DIRICHLET
+  real most;
+  OF_CHAINS(most, R(0.0), fmax, ITSELF, values)
+  if (DOMINATES(most, all)) FIND_DOMINANT(dominant, on_diagonal, values, all)
+  reals of_all = (reals)(all);
+  of_all = -trigamma(of_all);
+  const real common = LANE(of_all, 0);
+#else
+  const real common = all;
+#endif
+#endif
   for (uint k = 0; k < WIDTH; k += LANES) {
     const reals v = VLOAD(0, values + k);
 #if FAMILY == DIRICHLET
@@ -302,11 +456,9 @@ __kernel void square(__global const real* restrict params, const ulong first, co
   }
 #if FAMILY == CATEGORICAL
   for (uint k = WIDTH; k < WIDTH + CHAINS; ++k) values[k] = R(0.0);
-  for (uint k = 0; k < CHAINS; ++k) chains[k] = values[k];
-  for (uint k = CHAINS; k < WIDTH; k += LANES) VSTORE(VLOAD(0, chains + k % CHAINS) + VLOAD(0, values + k), 0, chains + k % CHAINS);
-  for (uint step = CHAINS / 2; step > 0; step /= 2)
-    for (uint k = 0; k < step; ++k) chains[k] += chains[k + step];
-  const real reciprocal = R(1.0) / chains[0];
+  OF_CHAINS(all, R(0.0), ADD, ITSELF, values)
+  const real reciprocal = R(1.0) / all;
+  if (DOMINATES(R(1.0), all)) FIND_DOMINANT(dominant, on_diagonal, values, all)  // the largest is 1
   for (uint k = 0; k < WIDTH; k += LANES) VSTORE(VLOAD(0, values + k) * reciprocal, 0, values + k);
 #endif
   for (uint i = 0; i < WIDTH; ++i) {
@@ -321,6 +473,9 @@ __kernel void square(__global const real* restrict params, const ulong first, co
     }
     for (; j < WIDTH; ++j) *out++ = element(values[i], values[j], common, false);
   }
+#if FAMILY == DIRICHLET || FAMILY == CATEGORICAL
+  if (dominant < WIDTH) to[place_on_diagonal(dominant)] = on_diagonal;
+#endif
 }
 #endif
 #endif

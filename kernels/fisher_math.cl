@@ -130,6 +130,87 @@ inline reals trigamma(const reals x) {
   return x < shift ? stepped + tail : tail;
 }
 
+// What follows has the same recurrence and series, B_2k z^(2k+1): FURTHEST is the last coefficient, and FURTHER_IN(next) gives those before
+// it to the macro `next`, the first one last.
+#if REAL64
+#define FURTHEST (854513.0 / 138.0)
+#define FURTHER_IN(next)                                                                                                           \
+  next(-174611.0 / 330.0) next(43867.0 / 798.0) next(-3617.0 / 510.0) next(7.0 / 6.0) next(-691.0 / 2730.0) next(5.0 / 66.0)      \
+      next(-1.0 / 30.0) next(1.0 / 42.0) next(-1.0 / 30.0) next(1.0 / 6.0)
+#define STEPS 8
+#else
+#define FURTHEST (5.0f / 66.0f)
+#define FURTHER_IN(next) next(-1.0f / 30.0f) next(1.0f / 42.0f) next(-1.0f / 30.0f) next(1.0f / 6.0f)
+#define STEPS 4
+#endif
+
+// psi1(x) - 1 / x for x > 0, which for large x is a small part of both. 1 / x satisfies 1 / x = 1 / (x + 1) + 1 / (x (x + 1)), so that the
+// difference has the recurrence d(x) = d(x + 1) + 1 / (x^2 (x + 1)): nothing cancels. Added up as one fraction, as above.
+inline reals trigamma_less_reciprocal(const reals x) {
+  const real shift = (real)(STEPS);
+  const reals near = fmin(x, (reals)(shift));
+  reals numerator = (reals)(R(1.0)), denominator = near * near;
+  UNROLL for (int i = 1; i < STEPS; ++i) {
+    const reals y = near + (real)(i), square = y * y;
+    numerator = fma(numerator, square + y, denominator);
+    denominator = denominator * square;
+  }
+  const wholes low = x < shift;
+  const reals y = low ? x + shift : x, other = low ? denominator : (reals)(R(1.0));
+  const reals both = R(1.0) / (other * y), z = both * other, square = z * z;
+  reals series = (reals)(FURTHEST);
+#define NEXT(c) series = fma(series, square, (reals)(c));
+  FURTHER_IN(NEXT)
+#undef NEXT
+  const reals tail = fma(series, square * z, square * R(0.5));
+  return low ? fma(numerator, both, tail) : tail;
+}
+
+// psi1(x) - psi1(x + d) to *less and psi1(x + d) to *last, for 0 <= d <= x and sum = x + d, rounded. The first loses no digits where d is
+// small: all differences are divided by d beforehand, and what is left are sums of positive terms. x from 2^-63 (fp64: 2^-511) on.
+// - The first step of the recurrence: 1 / x^2 - 1 / (x + d)^2 = d (x + x + d) / (x (x + d))^2.
+// - The others in pairs, i and n - i of n = STEPS: with v = (x + i) (x + n - i) = x (x + n) + c, c = i (n - i), m = n / 2 and k = m^2 - c,
+//   1 / (x + i)^2 + 1 / (x + n - i)^2 is 2 (v + 2 k) / v^2; and less the same of x + d, with w for v, it is
+//   2 d (x + x + d + n) (v w + 2 k (v + w)) / (v w)^2. The one in the middle is 1 / (x (x + n) + m^2).
+// - Of the series, with p and q the reciprocals of both ends, p - q = d p q, and (f(p) - f(q)) / (p - q) of a polynomial f is a sum by
+//   Horner's scheme.
+inline void trigammas(const reals x, const reals d, const reals sum, reals* less, reals* last) {
+  const real n = (real)(STEPS), middle = n * n * R(0.25);
+  const wholes low = x < n;
+  // The steps but for the first, as fractions; where there are none, of numbers that do no harm. `squares`: of all x + i and x + d + i.
+  const reals near = low ? x : (reals)(n), near_sum = low ? sum : (reals)(n), v0 = near * (near + n), w0 = near_sum * (near_sum + n);
+  reals differences = (reals)(R(0.5)), sums = (reals)(R(0.5)), x_squares = v0 + middle, sum_squares = w0 + middle,
+        squares = x_squares * sum_squares;
+  UNROLL for (int i = 1; i < STEPS / 2; ++i) {
+    const real c = (real)(i * (STEPS - i)), twice = R(2.0) * (middle - c);
+    const reals v = v0 + c, w = w0 + c, vv = v * v, ww = w * w, both = vv * ww;
+    differences = fma(differences, both, fma((reals)(twice), v + w, v * w) * squares);
+    sums = fma(sums, ww, (w + twice) * sum_squares);
+    squares = squares * both;
+    sum_squares = sum_squares * ww;
+    x_squares = x_squares * vv;
+  }
+  // Two divisions: by both ends, or where there are steps by both times all squares, and by x times sum.
+  const reals a = low ? x + n : x, b = low ? sum + n : sum, ends = a * b;
+  const reals one = R(1.0) / (low ? ends * squares : a), other = R(1.0) / (low ? x * sum : b);
+  const reals p = low ? one * (b * squares) : one, q = low ? one * (a * squares) : other, pp = p * p, qq = q * q;
+  reals at_p = (reals)(FURTHEST), at_q = (reals)(FURTHEST), quotient = (reals)(R(0.0));
+#define NEXT(c)                       \
+  quotient = fma(quotient, qq, at_p); \
+  at_p = fma(at_p, pp, (reals)(c));   \
+  at_q = fma(at_q, qq, (reals)(c));
+  FURTHER_IN(NEXT)
+#undef NEXT
+  // With f the series in p^2: p^3 f(p^2) - q^3 f(q^2) = (p - q) (p^3 (p + q) (f(p^2) - f(q^2)) / (p^2 - q^2) + (p^2 + p q + q^2) f(q^2)).
+  const reals pq = p + q;
+  const reals inner = fma(pp * p * pq, quotient, fma(fma(p, pq, qq), at_q, R(0.5) * pq)), outer = d * p * q;
+  const reals tail = fma(outer, inner, outer), tail_of_sum = fma(at_q, qq * q, qq * R(0.5)) + q;
+  const reals by_squares = R(2.0) * (one * ends), by_sum = x * other, two = x + sum;
+  const reals first = (d * other) * (two * other);
+  *less = low ? fma(d * (two + n) * by_squares, differences, first) + tail : tail;
+  *last = low ? fma(sums, by_squares * x_squares, by_sum * by_sum) + tail_of_sum : tail_of_sum;
+}
+
 #if LANES == 1
 // Row i of element e of the upper half of a matrix, row after row; from a square root that may be off a little.
 inline uint triangle_row(const uint e, const uint width) {

@@ -24,6 +24,7 @@ struct Device {
   std::size_t max_work_group = 0;
   std::optional<std::uint32_t> compute_capability;  // NVIDIA: major * 10 + minor
   bool host_unified_memory = false, fp64 = false, virtualised = false;
+  bool fp32_denormals = true;       // not recorded: only what verifies results asks
   std::optional<std::string> pci;   // "0000:1a:00.0"
   std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
   std::vector<std::string> extensions;

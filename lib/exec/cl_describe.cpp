@@ -95,6 +95,7 @@ Device describe(const cl::Device& device, const std::string& id) {
   const std::string extensions = device.getInfo<CL_DEVICE_EXTENSIONS>();
   std::istringstream words(extensions);
   for (std::string word; words >> word;) facts.extensions.push_back(trimmed(word));
+  facts.fp32_denormals = (device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_DENORM) != 0;
   facts.fp64 = extensions.find("cl_khr_fp64") != std::string::npos;
   if (extensions.find("cl_nv_device_attribute_query") != std::string::npos) {
     const auto major = query_uint(device, kNvCapabilityMajor), minor = query_uint(device, kNvCapabilityMinor);
@@ -121,6 +122,7 @@ DeviceTraits traits_of(const Device& facts) {
   traits.max_allocation = facts.max_allocation;
   traits.local_memory = facts.local_memory;
   traits.fp64 = facts.fp64;
+  traits.fp32_denormals = facts.fp32_denormals;
   traits.fp64_tensor = facts.compute_capability == 90u || facts.compute_capability == 100u;  // H100, H200, GH200; B200
   return traits;
 }

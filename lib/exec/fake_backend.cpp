@@ -178,6 +178,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     traits_.max_allocation = spec_.facts.max_allocation;
     traits_.local_memory = spec_.facts.local_memory;
     traits_.fp64 = spec_.facts.fp64;
+    traits_.fp32_denormals = spec_.facts.fp32_denormals;
   }
 
   DeviceResources& resources() override { return *this; }

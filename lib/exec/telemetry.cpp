@@ -33,10 +33,13 @@ struct Telemetry::State {
   }
 
   void run(Nanos interval) {
-    for (;;) {
-      look();
-      std::unique_lock lock(mutex);
-      if (changed.wait_for(lock, interval, [&] { return stopping; })) break;
+    try {
+      for (;;) {
+        look();
+        std::unique_lock lock(mutex);
+        if (changed.wait_for(lock, interval, [&] { return stopping; })) break;
+      }
+    } catch (...) {  // nobody waits for this thread, and no measurement needs its readings: those taken so far stay
     }
     const std::lock_guard lock(mutex);
     running = false;

@@ -63,7 +63,8 @@ void SampleRun::notify_all() {
   }
 }
 
-DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self) : run_(run), self_(self), notifies_(member().device->rings()) {}
+DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
+    : run_(run), self_(self), notifies_(member().device->rings()), brings_(member().program->brings()) {}
 
 std::optional<std::uint64_t> DeviceWorker::call() const {
   const std::uint64_t calls = calls_;
@@ -214,10 +215,16 @@ void DeviceWorker::retire_slice(const InFlight& done) {
   const Nanos busy{span.ended > from ? static_cast<std::int64_t>(span.ended - from) : 0};
   previous_end_ = std::max(previous_end_, span.ended);
   const Nanos now = run_.backend.now();
+  const bool arrived = brings_ == Brings::slice;
+  if (arrived) member().program->finished(done.slice);
   const std::lock_guard lock(run_.mutex);
   ask_source([&] { run_.source.finished(self_, done.slice, busy); });
   run_.finished += done.slice.size();
-  seat().records.push_back(static_cast<std::uint32_t>(run_.sample.slices.size()));
+  if (arrived) {
+    std::erase(seat().not_on_host, done.slice);
+  } else {
+    seat().records.push_back(static_cast<std::uint32_t>(run_.sample.slices.size()));
+  }
   run_.sample.slices.push_back({{self_, done.number, done.slice.begin, done.slice.end, done.enqueued, now}});
   ++run_.version;
 }
@@ -293,7 +300,7 @@ void DeviceWorker::enqueue(const Slice& slice) {
   });
   in_flight_.push_back(entry);
   if (!entry.rejected) {
-    policy_.enqueued_slice();
+    policy_.enqueued_slice(brings_ == Brings::collect);
     ++next_number_;
     return;
   }

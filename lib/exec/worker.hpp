@@ -47,7 +47,7 @@ struct SampleRun {
   struct Seat {                               // of a member
     bool alive = true;
     std::uint64_t settled = 0;           // the version at which it had nothing left to do; 0: it has
-    std::vector<Slice> not_on_host;      // given to it, and not collected
+    std::vector<Slice> not_on_host;      // given to it, and lost with it (Brings)
     std::vector<std::uint32_t> records;  // of those, which have finished: indices of sample.slices
   };
   std::vector<Seat> seats;
@@ -119,6 +119,7 @@ class DeviceWorker {
   SampleRun& run_;
   DeviceIndex self_;
   const bool notifies_;  // the device
+  const Brings brings_;  // its program
   DevicePolicy policy_;
   Stage stage_ = Stage::working;
   bool prepared_ = false, merging_ = false;

@@ -39,11 +39,11 @@ class DevicePolicy {
   }
 
   // Batches of commands that were enqueued, and that ended. Other: what precedes a sample's first slice, and merging. Rejected: a
-  // slice that was enqueued in part only, for want of memory.
+  // slice that was enqueued in part only, for want of memory. Collected: its result is brought to the host by collecting.
   void enqueued_other() { ++in_flight_; }
-  void enqueued_slice() {
+  void enqueued_slice(bool collected = true) {
     ++in_flight_;
-    uncollected_ = true;
+    uncollected_ = uncollected_ || collected;
     rejected_last_ = false;
   }
   void enqueued_rejected() {

@@ -79,7 +79,8 @@ struct DeviceTraits {
   std::size_t max_work_group = 1;
   Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
   bool fp64 = false;
-  bool fp64_tensor = false;  // multiplies fp64 in small matrices as fast as fp32 one by one
+  bool fp32_denormals = true;  // false: fp32 operands and results below the smallest normal number may be taken for zero
+  bool fp64_tensor = false;    // multiplies fp64 in small matrices as fast as fp32 one by one
 };
 
 // Used at set-up, never inside a sample. Allocations count against the device's memory: Error(out_of_memory) when it is full.

@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "lib/workload/first_error.hpp"
 
 namespace mgpu {
 
@@ -19,10 +22,11 @@ class ThreadTeam {
     wake();
   }
 
-  // Calls body(i) once for each i < n; returns when all are done. One loop at a time. body must not throw.
+  // Calls body(i) once for each i < n; returns when all are done. One loop at a time. Where body throws, on whichever thread, no
+  // further index is begun and the first exception is thrown here as Error; the team is as good as new.
   template <class Body>
   void for_each(std::uint64_t n, const Body& body) {
-    while (threads_.size() < others_) threads_.emplace_back([this] { help(); });
+    start();
     body_ = [](const void* object, std::uint64_t i) { (*static_cast<const Body*>(object))(i); };
     object_ = &body;
     n_ = n;
@@ -33,9 +37,17 @@ class ThreadTeam {
     // Whoever comes from now on sees it closed; those that came before are waited for (all accesses are in one order).
     open_ = false;
     while (helping_ > 0) std::this_thread::yield();
+    error_.rethrow();
   }
 
  private:
+  void start() {
+    try {
+      while (threads_.size() < others_) threads_.emplace_back([this] { help(); });
+    } catch (const std::system_error&) {  // the system has no more threads to give: the loops go on with these
+      others_ = threads_.size();
+    }
+  }
   void wake() {
     ++loops_;
     loops_.notify_all();
@@ -51,14 +63,19 @@ class ThreadTeam {
     }
   }
   void work() {
-    for (std::uint64_t i; (i = next_.fetch_add(1)) < n_;) body_(object_, i);
+    try {
+      for (std::uint64_t i; !error_.there() && (i = next_.fetch_add(1)) < n_;) body_(object_, i);
+    } catch (...) {
+      error_.keep();
+    }
   }
 
-  const std::size_t others_;
+  std::size_t others_;
   // Of the loop under way; written only while nobody helps.
   void (*body_)(const void*, std::uint64_t) = nullptr;
   const void* object_ = nullptr;
   std::uint64_t n_ = 0;
+  FirstError error_;
   std::atomic<std::uint64_t> next_{0};
   std::atomic<bool> open_{false}, stopping_{false};
   std::atomic<int> helping_{0};

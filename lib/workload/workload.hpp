@@ -42,6 +42,13 @@ struct Capacity {
   std::string reason;
 };
 
+// What brings the result of a slice to the host: until then a device that is lost takes it along, and others compute it again.
+enum class Brings {
+  collect,  // slices add to what the device holds, and collect() brings that
+  slice,    // each slice downloads its own
+  publish   // results stay on the device, all of what it did in a sample, until publish()
+};
+
 // One device's part. Its buffers and kernels are made in Workload::program and freed with it. Called by that device's worker only.
 // At most two slices are in flight; `slot` is 0 or 1 and no two slices in flight share one.
 class DeviceProgram {
@@ -56,8 +63,13 @@ class DeviceProgram {
   virtual void load(Stream& stream) = 0;     // before the samples, but for end to end: inputs that stay on the device
   virtual void prepare(Stream& stream) = 0;  // at the start of a sample: clear what was accumulated; end to end: replicated inputs
   virtual void enqueue(const Slice& slice, unsigned slot, Stream& stream) = 0;
-  virtual void collect(Stream& stream) = 0;  // after the device's last slice: reduce what it accumulated and bring it to the host
-  virtual void collected() = 0;              // those commands are complete: hand the partials to the workload
+  virtual Brings brings() const { return Brings::collect; }
+  // Brings::slice: the commands of this slice are complete. Brings::collect: after the device's last slice, and perhaps more than
+  // once, collect() reduces what it accumulated and brings it to the host; once those commands are complete, collected() hands the
+  // partials to the workload.
+  virtual void finished(const Slice&) {}
+  virtual void collect(Stream&) {}
+  virtual void collected() {}
   virtual void publish(Stream& stream) = 0;  // outside the sample: bring to the host what verify() wants beyond the partials
   virtual void published() = 0;
   // Workload::merge on this device: combine partials given to the workload; both are called only if merge_on_device() said yes.

@@ -11,6 +11,8 @@ constexpr double division = 9;
 
 // Instructions of fisher_math.cl's trigamma: of each step of the recurrence 4, the series, and one division.
 double trigamma(bool wide) { return wide ? 7 * 4 + 22 + division : 3 * 4 + 14 + division; }
+// The differences of two of them: of each step 12, of each term of the series 3, and two divisions.
+double trigammas(bool wide) { return (wide ? 7 * 12 + 10 * 3 : 3 * 12 + 4 * 3) + 30 + 2 * division; }
 double exponential(bool wide) { return wide ? 19 : 12; }
 
 double closed_instructions(const Problem& problem) {
@@ -19,15 +21,15 @@ double closed_instructions(const Problem& problem) {
     case Family::gamma:
       return trigamma(problem.wide) + division + 2;
     case Family::gamma_mean:
-      return trigamma(problem.wide) + 2 * division + 3;
+      return trigamma(problem.wide) + division + 10;
     case Family::beta:
-      return 3 * trigamma(problem.wide) + 3;
+      return trigamma(problem.wide) + trigammas(problem.wide) + 8;
     case Family::dirichlet:
       return (width + 1) * trigamma(problem.wide) + 2 * width;
     case Family::categorical:  // largest, exponential, sum and quotient; then a product an element
       return width * (exponential(problem.wide) + 3) + division + elements;
     case Family::categorical_free:
-      return width * (division + 2) + division;
+      return width * (division + 6) + division;
     default:
       return division + 3;
   }

@@ -65,6 +65,7 @@ GramWorkload::GramWorkload(const SuiteParams& params)
       host_threads_(params.host_threads),
       cpus_(params.cpus),
       data_(problem_, params, landing_bytes(problem_)),
+      scale_(params.input ? scale_columns(problem_, data_, params.host_threads) : ColumnScale{}),
       shape_(shape_of(problem_, blocks_)),
       reference_(problem_, data_, params.host_threads),
       partials_(blocks_.items),
@@ -77,6 +78,7 @@ Bytes GramWorkload::host_bytes(const Problem& problem) {
 }
 
 Capacity GramWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  if (!scale_.refused.empty()) return {0, 0, 0, scale_.refused};
   const std::vector<GramVariant> variants = gram_variants(device, problem_);
   if (variants.empty()) return {0, 0, 0, device.fp64 ? "it has no kernel for it" : "it has no fp64"};
   return gram_capacity(device, problem_, blocks_, variants.front().tile, mode);
@@ -175,15 +177,17 @@ MergeEstimate GramWorkload::merge_estimate() const {
   return {waking, from_seconds(bytes / (6.6e9 * std::pow(threads, 0.8)) + bytes / 100e9), true, further};
 }
 
-// All of F. NaN and zero in one form each: which one a sum has depends on who adds.
-std::vector<double> GramWorkload::full() const {
+// All of F; as computed: of the scaled columns. NaN and zero in one form each: which one a sum has depends on who adds.
+std::vector<double> GramWorkload::full(bool as_computed) const {
   if (result_.empty()) throw Error(ErrorKind::internal, "fisher: no result before merge()");
   const std::uint64_t dim = problem_.dim;
+  const bool scaled = !as_computed && !scale_.exponents.empty();
   std::vector<double> all(dim * dim);
   parallel_for(dim, host_threads_, [&](std::uint64_t i) {
     const double* const row = result_.data() + i * dim - i * (i + 1) / 2;
     for (std::uint64_t j = i; j < dim; ++j) {
-      const double x = std::isnan(row[j]) ? std::numeric_limits<double>::quiet_NaN() : row[j] + 0.0;
+      double x = std::isnan(row[j]) ? std::numeric_limits<double>::quiet_NaN() : row[j] + 0.0;
+      if (scaled) x = std::ldexp(x, scale_.of(i, j));
       all[i * dim + j] = all[j * dim + i] = x;
     }
   });
@@ -197,7 +201,7 @@ std::string GramWorkload::digest() const {
 
 Verdict GramWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
-  const std::vector<double> all = full();
+  const std::vector<double> all = full(true);
   return reference_.check(all, level, seed);
 }
 

@@ -7,6 +7,7 @@
 
 #include "lib/workload/thread_team.hpp"
 #include "suites/common/block_tree.hpp"
+#include "suites/fisher/column_scale.hpp"
 #include "suites/fisher/demand.hpp"
 #include "suites/fisher/gram_reference.hpp"
 #include "suites/fisher/host_data.hpp"
@@ -48,16 +49,17 @@ class GramWorkload : public Workload {
  private:
   using Tree = block_tree::PartialTree<std::span<const double>>;
   void combine(const block_tree::TreeNode& node, std::uint64_t first, std::span<double> out) const;
-  std::vector<double> full() const;
+  std::vector<double> full(bool as_computed = false) const;
 
   Problem problem_;
   Blocks blocks_;
   unsigned host_threads_;
   bool cpus_;
   HostData data_;
+  ColumnScale scale_;
   Shape shape_;
-  GramReference reference_;
-  std::mutex mutex_;  // over partials_ and landings
+  GramReference reference_;  // of the columns as they are in data_
+  std::mutex mutex_;         // over partials_ and landings
   Tree partials_;
   std::size_t landings_used_ = 0, more_used_ = 0;  // of this sample
   std::deque<std::vector<double>> more_landings_;  // beyond those of data_: not pinned

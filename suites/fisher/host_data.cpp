@@ -6,6 +6,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/number_text.hpp"
 #include "suites/common/uniform_element.hpp"
 
 namespace mgpu::fisher {
@@ -71,7 +72,8 @@ void check_points(const Problem& problem, const std::string& file, std::span<con
       if (std::isfinite(x) && (wanted == Domain::real || x > 0) && (wanted != Domain::unit || x < 1) && (!simplex || sum < 1))
         continue;
       throw Error(ErrorKind::input, "--input: " + file + ", row " + std::to_string(row) + ", column " + std::to_string(column) +
-                                        ": " + std::to_string(x) + "; accepted: " + std::string(to_string(wanted)));
+                                        ": " + number_text(values[row * problem.width + column]) +
+                                        "; accepted: " + std::string(to_string(wanted)));
     }
   }
 }

@@ -17,7 +17,9 @@ class HostData {
 
   std::span<const std::byte> all() const { return {pages_.data(), result_at_ + result_size_}; }
   std::span<const std::byte> input() const { return all().first(input_size_); }
+  std::span<std::byte> input() { return {pages_.data(), input_size_}; }
   std::span<const std::byte> params() const { return all().subspan(params_at_, params_size_); }
+  std::span<std::byte> params() { return {pages_.data() + params_at_, params_size_}; }
   std::span<std::byte> result() { return {pages_.data() + result_at_, result_size_}; }
   std::span<const std::byte> result() const { return all().subspan(result_at_, result_size_); }
 

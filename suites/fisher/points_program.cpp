@@ -57,13 +57,14 @@ void PointsProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
                      static_cast<std::uint32_t>(problem_.seed >> 32)});
     }
   }
-  if (end_to_end) download(begin, end, 0, buffer, stream);
-  done_.push_back(slice);
+  if (end_to_end) {
+    download(begin, end, 0, buffer, stream);
+  } else {
+    done_.push_back(slice);
+  }
 }
 
-void PointsProgram::collected() {
-  if (mode_ == Mode::end_to_end) workload_.arrived(done_);
-}
+void PointsProgram::finished(const Slice& slice) { workload_.arrived({&slice, 1}); }
 
 void PointsProgram::publish(Stream& stream) {
   if (mode_ == Mode::end_to_end || sample_ != workload_.sample()) return;

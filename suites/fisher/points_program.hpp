@@ -14,8 +14,8 @@ class PointsProgram : public DeviceProgram {
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  void collect(Stream&) override {}  // nothing is accumulated: end to end every slice brought its matrices, resident they stay
-  void collected() override;
+  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  void finished(const Slice& slice) override;
   void publish(Stream& stream) override;  // resident: the device's matrices
   void published() override;
   void merge(Stream&) override {}  // every matrix is computed where it is wanted
@@ -34,7 +34,7 @@ class PointsProgram : public DeviceProgram {
   std::unique_ptr<Buffer> input_[2], output_[2], units_;
   bool units_there_ = false;
 
-  std::vector<Slice> done_;   // since prepare
+  std::vector<Slice> done_;   // since prepare, resident
   std::uint64_t sample_ = 0;  // of the workload, at prepare
 };
 

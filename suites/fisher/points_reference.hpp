@@ -1,13 +1,13 @@
-// The independent reference of the matrices of many points, on the host in float64: closed forms with trigamma by Boost.Math, and
-// for models the same random words drawn by a Philox of its own, turned into scores with the C library's functions. Shares no code
-// with the kernels.
+// The independent reference of the matrices of many points, on the host: closed forms by suites/fisher/closed_reference.hpp, and
+// for models, in float64, the same random words drawn by a Philox of its own, turned into scores with the C library's functions.
+// Shares no code with the kernels.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "suites/fisher/problem.hpp"
+#include "suites/fisher/closed_reference.hpp"
 
 namespace mgpu::fisher {
 
@@ -17,20 +17,16 @@ class PointsReference {
 
   double seconds_a_point() const;  // roughly, on one core
 
-  // Compares the upper half of a point's matrix, element `place` of which `got` returns. Empty: right, else what differs.
+  // Compares the upper half of a point's matrix, element `place` of which `got` returns, with what matrix() allows; numbers below
+  // the smallest normal one of the precision to within that. Empty: right, else what differs.
   std::string check(std::uint64_t point, const std::function<double(std::uint64_t place)>& got) const;
 
-  // The upper half, row after row; and how far off each element may be.
-  struct Matrix {
-    std::vector<double> values, allowed;
-  };
-  Matrix matrix(std::uint64_t point) const;
+  ReferenceMatrix matrix(std::uint64_t point) const;
 
  private:
   std::vector<double> parameters_of(std::uint64_t point) const;
-  Matrix closed(const std::vector<double>& theta) const;
-  Matrix categorical(std::uint64_t point, const std::vector<double>& theta) const;
-  Matrix from_scores(std::uint64_t point, const std::vector<double>& theta) const;
+  ReferenceMatrix categorical(std::uint64_t point, const std::vector<double>& theta) const;
+  ReferenceMatrix from_scores(std::uint64_t point, const std::vector<double>& theta) const;
 
   const Problem& problem_;
   std::span<const std::byte> input_;

@@ -11,6 +11,7 @@
 #include "lib/workload/parallel_for.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/fisher/demand.hpp"
+#include "suites/fisher/limits.hpp"
 #include "suites/fisher/points_kernels.hpp"
 #include "suites/fisher/points_program.hpp"
 #include "suites/fisher/points_reference.hpp"
@@ -42,11 +43,14 @@ PointsWorkload::PointsWorkload(const SuiteParams& params)
       host_threads_(params.host_threads),
       data_(problem_, params, output_bytes(problem_)),
       shape_(shape_of(problem_)),
+      refused_(params.input ? beyond_precision(problem_, data_.input(), params.input->string()) : ""),
       arrived_(shape_.items, false) {}
 
 Bytes PointsWorkload::host_bytes(const Problem& problem) { return HostData::bytes(problem, output_bytes(problem)); }
 
-Capacity PointsWorkload::capacity(const DeviceTraits& device, Mode mode) const { return points_capacity(device, problem_, mode); }
+Capacity PointsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  return refused_.empty() ? points_capacity(device, problem_, mode) : Capacity{0, 0, 0, refused_};
+}
 
 std::unique_ptr<DeviceProgram> PointsWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
   return std::make_unique<PointsProgram>(*this, device, mode, capacity.fits);
@@ -105,8 +109,9 @@ Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
     messages[n] = reference.check(point, [&](std::uint64_t place) { return element(point, place); });
   });
   Verdict verdict{Verdict::Status::passed, "", ""};
-  verdict.method = std::to_string(checked) + " of " + std::to_string(problem_.points) + " matrices in float64" +
-                   (problem_.regime == Regime::closed ? ", special functions by Boost.Math" : ", from the same random words");
+  verdict.method = std::to_string(checked) + " of " + std::to_string(problem_.points) + " matrices in " +
+                   (problem_.regime == Regime::closed ? "80-bit floats, special functions by Boost.Math"
+                                                      : "float64, from the same random words");
   const auto wrong = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
   if (wrong != messages.end()) {
     verdict.status = Verdict::Status::failed;

@@ -44,6 +44,7 @@ class PointsWorkload : public Workload {
   unsigned host_threads_;
   HostData data_;
   Shape shape_;
+  std::string refused_;       // why the precision cannot hold the matrices; empty: it can
   std::uint64_t sample_ = 0;  // number of the sample
   bool looked_at_ = true;     // the result was verified: a stale one must not pass again
   std::mutex mutex_;          // over arrived_

@@ -116,8 +116,9 @@ void MatrixProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   multiply(layout_.waves() ? bring_wave(slot, stream) : bring_slice(slice, rects.front(), slot, stream), slot, stream);
   if (end_to_end) {
     for (const Rect& rect : rects) download_c(rect, slot_c, stream);
+  } else {
+    done_.push_back(slice);
   }
-  done_.push_back(slice);
 }
 
 MatrixProgram::Part MatrixProgram::bring_slice(const Slice& slice, const Rect& rect, unsigned slot, Stream& stream) {
@@ -231,11 +232,7 @@ void MatrixProgram::download_c(const Rect& rect, unsigned slot, Stream& stream) 
   stream.download_rows(*c_[slot], workload_.c().data() + place_of_c(rect), rows_of_c(rect, slot));
 }
 
-void MatrixProgram::collect(Stream&) {}  // nothing is accumulated: end to end every slice brought its part of C, resident it stays
-
-void MatrixProgram::collected() {
-  if (mode_ == Mode::end_to_end) workload_.arrived(done_);
-}
+void MatrixProgram::finished(const Slice& slice) { workload_.arrived({&slice, 1}); }
 
 void MatrixProgram::publish(Stream& stream) {
   if (mode_ == Mode::end_to_end || sample_ != workload_.sample()) return;

@@ -18,8 +18,8 @@ class MatrixProgram : public DeviceProgram {
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
-  void collect(Stream& stream) override;
-  void collected() override;
+  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  void finished(const Slice& slice) override;
   void publish(Stream& stream) override;  // resident: the device's part of C
   void published() override;
   void merge(Stream&) override {}  // every element is computed where it is wanted
@@ -55,7 +55,7 @@ class MatrixProgram : public DeviceProgram {
   std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], packed_a_[2], packed_b_[2], tiles_[2];
   bool tiles_there_ = false;
 
-  std::vector<Slice> done_;                       // since prepare
+  std::vector<Slice> done_;                       // since prepare, resident
   std::uint64_t sample_ = 0;                      // of the workload, at prepare
   std::vector<bool> row_panels_, column_panels_;  // tiles: which of A and B are on the device, or packed there, in this sample
   Wave waves_[2];                                 // by slot

@@ -79,6 +79,7 @@ Demand MatrixWorkload::demand(const DeviceTraits& device) const {
 }
 
 std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+  if (!device.traits().fp32_denormals && problem_.precision != Precision::fp64) reference_.allow_flushing();
   return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits, candidates(device.traits()));
 }
 

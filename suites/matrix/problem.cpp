@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -12,11 +14,20 @@
 namespace mgpu::matrix {
 namespace {
 
-double number(const SuiteParams& params, const char* name) {
+// Alpha or beta. What the precision holds with fewer digits, or not at all, would be another factor.
+double factor(const SuiteParams& params, const char* name, Precision precision) {
   const std::string& text = params.options.at(name);
   double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool wide = precision == Precision::fp64, number = error == std::errc() && end == text.data() + text.size();
+  const double most = wide ? std::numeric_limits<double>::max() : static_cast<double>(std::numeric_limits<float>::max());
+  const double least = wide ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
+  const double rounds_to_most = wide ? most : 0x1.fffffefffffffp127, magnitude = std::abs(value);
+  if (number && (value == 0 || (magnitude >= least && magnitude <= rounds_to_most)))  // what the kernels are given
+    return wide ? value : static_cast<double>(static_cast<float>(std::clamp(value, -most, most)));
+  throw Error(ErrorKind::usage, std::string("--") + name + ": " + in_quotes(text) + " is no number that --precision " +
+                                    params.options.at("precision") + " holds; accepted: 0, or a magnitude from " +
+                                    (wide ? "2.3e-308 to 1.7e308" : "1.2e-38 to 3.4e38"));
 }
 
 // The shapes of A and B (and C) say everything; --cols and --inner may only agree.
@@ -75,12 +86,8 @@ Problem problem_of(const SuiteParams& params) {
   if (problem.precision == Precision::tf32x3 && problem.kernel != KernelChoice::automatic && problem.kernel != KernelChoice::tensor)
     throw Error(ErrorKind::usage,
                 "--kernel: " + in_quotes(options.at("kernel")) + " has no 3xtf32; accepted with that --precision: auto, tensor");
-  problem.alpha = number(params, "alpha");
-  problem.beta = number(params, "beta");
-  if (problem.precision != Precision::fp64) {  // what the kernels are given
-    problem.alpha = static_cast<float>(problem.alpha);
-    problem.beta = static_cast<float>(problem.beta);
-  }
+  problem.alpha = factor(params, "alpha", problem.precision);
+  problem.beta = factor(params, "beta", problem.precision);
   problem.integers = options.at("data") == "integers";
   if (params.input) {
     sizes_of_files(params, problem);

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "suites/matrix/operands.hpp"
-#include "suites/matrix/problem.hpp"
+#include "suites/matrix/rounded_check.hpp"
 
 namespace mgpu::matrix {
 
@@ -16,6 +15,9 @@ class Reference {
   Reference(const Problem& problem, const Operands& operands, unsigned threads)
       : problem_(problem), operands_(operands), threads_(threads) {}
 
+  // A device of the run may take fp32 numbers below the smallest normal one for zero. Before anything is checked.
+  void allow_flushing() { flushed_ = true; }
+
   struct Finding {
     std::string method;   // what was compared
     std::string message;  // what differs; empty: nothing
@@ -24,8 +26,7 @@ class Reference {
   Finding check_sample(std::uint64_t seed);
   // All of C times a vector against A (B x). When all operands are integers and no sum can be rounded, modulo 2^64 with a random
   // vector of 64-bit words: a row with an odd error escapes with probability 2^-64, one whose errors are multiples of 2^v with
-  // 2^(v-64). Otherwise in float64 with signs (Freivalds, Probabilistic machines can use less running time, 1977), within what
-  // rounding may do.
+  // 2^(v-64) (Freivalds, Probabilistic machines can use less running time, 1977). Otherwise as RoundedCheck does.
   Finding check_all(std::uint64_t seed);
 
  private:
@@ -34,22 +35,18 @@ class Reference {
   template <class Real>
   Finding exact(std::uint64_t seed);
   template <class Real>
-  Finding rounded(std::uint64_t seed);
-  template <class Real>
-  void corners(std::uint64_t seed, Finding& finding);
-  template <class Real>
-  void prepare_vector(std::uint64_t seed);
+  Finding rounded(std::optional<RoundedCheck<Real>>& check, std::uint64_t seed);
   template <class Real>
   void classify();
-  Finding verdict_of_rows(const std::vector<char>& wrong, const std::string& method, const std::string& by) const;
 
   const Problem& problem_;
   const Operands& operands_;
   unsigned threads_;
-  bool classified_ = false, finite_ = true, exact_ = false;
-  // The vector, what C times it should be, and how far off that may be; of one seed, kept for all samples.
+  bool flushed_ = false, classified_ = false, exact_ = false;
+  // The vector, and what C times it should be; of one seed, kept for all samples, as are the others.
   std::vector<std::uint64_t> words_, expected_words_;
-  std::vector<double> vector_, expected_, allowed_;
+  std::optional<RoundedCheck<float>> rounded_fp32_;
+  std::optional<RoundedCheck<double>> rounded_fp64_;
 };
 
 }  // namespace mgpu::matrix

@@ -75,8 +75,40 @@ class Computes(Fisher):
         self.run_fisher("--regime", "closed", "--family", "normal", "--input", x, "--output", out, "-s", "equal")
         self.assertEqual(self.doubles(out), [0.25, 0, 0, 0.5, 4, 0, 0, 8])
 
+    def test_scores_whose_squares_leave_fp32_are_summed_right(self):
+        x, out = self.folder / "x.npy", self.folder / "f.npy"
+        write_npy(x, [[1.5 * 2.0**70, 2, 2.0**-80], [0, 1, 2.0**-80]])
+        for run in self.run_fisher("--input", x, "--output", out, "-s", "equal", "--verify", "full"):
+            self.assertEqual(run["verify"]["status"], "passed", run)
+        self.assertEqual(self.doubles(out), [1.125 * 2.0**140, 1.5 * 2.0**70, 0.75 * 2.0**-10, 1.5 * 2.0**70, 2.5, 1.5 * 2.0**-80,
+                                             0.75 * 2.0**-10, 1.5 * 2.0**-80, 2.0**-160])
+
 
 class Refuses(Fisher):
+    def unsupported(self, *arguments):
+        """The reasons of a run of which nothing could be computed."""
+        file = self.folder / "r.json"
+        result = binary.mgpu("run", "fisher", *binary.DEVICES, "-n", 1, "--warmup", 0, "-s", "equal", "-o", file, *arguments)
+        self.assertEqual(result.code, 5, result)
+        runs = json.loads(file.read_text())["runs"]
+        self.assertEqual({run["status"] for run in runs}, {"unsupported"}, runs)
+        return {run["reason"] for run in runs}
+
+    def test_matrices_and_sums_that_the_precision_cannot_hold_are_unsupported_and_say_why(self):
+        x = self.folder / "x.npy"
+        closed = ("--regime", "closed", "--input", x)
+        write_npy(x, [[1, 1], [1e-23, 1]])
+        for reason in self.unsupported(*closed, "--family", "gamma"):
+            for part in ("x.npy", "row 1, column 0", "fp32", "accepted", "--precision fp64"):
+                self.assertIn(part, reason)
+        write_npy(x, [[1e-155, 1]], kind="<f8")  # the square of 1e155 aborted the process
+        for reason in self.unsupported(*closed, "--family", "gamma", "--precision", "fp64"):
+            self.assertIn("fp64", reason)
+        write_npy(x, [[1e30, 1], [1e-30, 1]])
+        for reason in self.unsupported("--input", x):
+            for part in ("column 0", "fp32", "--precision fp64"):
+                self.assertIn(part, reason)
+
     def test_bad_options_name_value_and_what_is_accepted(self):
         for option, bad in (("--regime", "full"), ("--model", "poisson"), ("--family", "cauchy"), ("--dim", "many"), ("--scores", "-1"),
                             ("--params", "/nowhere/p.npy")):

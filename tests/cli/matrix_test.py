@@ -91,12 +91,31 @@ class Computes(Matrix):
                     self.assertEqual(run["verify"]["status"], "passed", run)
 
 
+    def test_infinities_and_subnormal_numbers_are_right_where_ieee_arithmetic_gives_them(self):
+        a, b, out = (self.folder / name for name in ("a.npy", "b.npy", "out.npy"))
+        for kind, large, small in (("<f4", 1e30, 1e-22), ("<f8", 1e200, 1e-160)):
+            precision = "fp32" if kind == "<f4" else "fp64"
+            code = kind.replace("f4", "f").replace("f8", "d")
+            write_npy(a, [[large, -large, 1], [small, 0, 0]], kind=kind)
+            write_npy(b, [[large, 0, small], [0, large, 0], [5, 0, 0]], kind=kind)
+            runs = self.run_matrix("--input", f"{a},{b}", "--precision", precision, "--verify", "full", "--output", out, "-s", "equal")
+            for run in runs:
+                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+            got = [x[0] for x in struct.iter_unpack(code, read_npy(out)[1])]
+            self.assertEqual(got[:2], [float("inf"), float("-inf")])
+            self.assertTrue(0 < got[5] < (1.2e-38 if precision == "fp32" else 2.3e-308), got)  # small * small
+
+
 class Refuses(Matrix):
     def test_bad_options_name_value_and_what_is_accepted(self):
         for option, bad in (("--precision", "fp16"), ("--axis", "depth"), ("--data", "zeros"), ("--kernel", "cuda"), ("--cols", "-1"),
                             ("--inner", "many"), ("--alpha", "two"), ("--alpha", "nan"), ("--beta", "inf"), ("--beta", "1x")):
             with self.subTest(option=option, bad=bad):
                 self.refused(["run", "matrix", f"{option}={bad}"], 2, option, f'"{bad}"', "accepted")
+        for option in ("--alpha", "--beta"):
+            for bad, precision in (("1e39", "fp32"), ("1e-50", "fp32"), ("1e-40", "fp32"), ("-1e39", "3xtf32"), ("1e-310", "fp64")):
+                with self.subTest(option=option, bad=bad):
+                    self.refused(["run", "matrix", f"{option}={bad}", "--precision", precision], 2, option, f'"{bad}"', precision, "accepted")
         self.refused(["run", "matrix", "--kernel", "tensor"], 2, "--kernel", "fp64")
         self.refused(["run", "matrix", "--kernel", "portable", "--precision", "3xtf32"], 2, "--kernel", "tensor")
         self.refused(["run", "matrix", "--size", "2^22"], 2, "--size", "accepted")

@@ -108,6 +108,119 @@ TEST_CASE("closed forms are right, one digest for all") {
   }
 }
 
+namespace {
+
+// A file of `rows` that is gone at the end.
+template <class Real>
+class InFile {
+ public:
+  explicit InFile(const std::vector<std::vector<double>>& rows) {
+    std::vector<Real> all;
+    for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
+    write_npy(path_, {rows.size(), rows.front().size(), sizeof(Real)}, std::as_bytes(std::span(all)));
+  }
+  ~InFile() { std::filesystem::remove(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() / "mgpu-bench-test-fisher-edge.npy";
+};
+
+template <class Real>
+std::string digest_at(const std::map<std::string, std::string>& options, const std::vector<std::vector<double>>& rows,
+                      const How& how) {
+  const InFile<Real> file(rows);
+  auto given = options;
+  given["precision"] = sizeof(Real) == 8 ? "fp64" : "fp32";
+  given["dim"] = std::to_string(rows.front().size());
+  SuiteParams params = fisher_params(rows.size(), given);
+  params.input = file.path();
+  return digest_of(params, how);
+}
+
+}  // namespace
+
+// Where textbook formulas cancel, and near the ends of the range: all are held against the reference, to 16 units in the last place
+// and little more.
+TEST_CASE("closed forms keep their digits where one parameter outweighs the others, and at the ends of the range") {
+  struct Edge {
+    const char* family;
+    std::vector<std::vector<double>> rows;
+    bool by_gpus_kernel;
+  };
+  const Edge edges[] = {
+      {"gamma", {{2e-19, 1}, {1e-10, 1e-15}, {1e30, 1e20}, {3.999, 2}, {4, 2}}, false},
+      {"gamma-mean", {{2e-19, 1}, {1e-5, 3}, {3.999, 2}, {4, 2}, {1e3, 2}, {1e10, 2}, {7.99, 1}, {8, 1}}, false},
+      {"beta",
+       {{1e5, 1e-3},
+        {1e-3, 1e5},
+        {1e5, 1e5},
+        {3, 1e-7},
+        {4, 3e-8},
+        {2e-19, 1e-18},
+        {1e-18, 2e-19},
+        {1e20, 2e-19},
+        {1e-9, 1e-9},
+        {1e30, 1e25},
+        {8, 1e-6},
+        {7.9, 2e-4}},
+       true},
+      {"dirichlet",
+       {{1000, 1e-3, 2e-3}, {1e-3, 1e6, 1e-4}, {1e-15, 1e-17, 3e-17}, {1e-12, 5, 1e-12}, {1, 1, 2}, {1, 1, 2.001}, {30, 20, 9.9}},
+       true},
+      {"categorical", {{19, 0, 1}, {0, 60, 1}, {-80, -1, 0.5}, {0, 0, -40}, {1, 1, 1}, {3e38, 0, -3e38}, {1000, 1017, 900}}, true},
+      {"categorical-free",
+       {{0.5, 0.25, 0.2499999}, {0.9999, 0.00005, 0.00004}, {1e-30, 0.5, 0.25}, {0.333333, 0.333333, 0.333333}},
+       true},
+      {"geometric", {{0.999999}, {2e-19}, {0.5}}, false},
+  };
+  for (const auto& [family, rows, by_gpus_kernel] : edges) {
+    const std::map<std::string, std::string> options{{"regime", "closed"}, {"family", family}};
+    const How own{Path::own, Mode::resident, "equal", 0, 1}, gpu{Path::gpu, Mode::resident, "equal", 0, 1};
+    const std::string fp32 = digest_at<float>(options, rows, own), fp64 = digest_at<double>(options, rows, own);
+    if (!by_gpus_kernel) continue;
+    CHECK(digest_at<float>(options, rows, gpu) == fp32);
+    CHECK(digest_at<double>(options, rows, gpu) == fp64);
+  }
+}
+
+TEST_CASE("scores whose products leave fp32 give the F that float64 holds, and what that does not hold is not computed") {
+  std::vector<std::vector<double>> rows;
+  for (int r = 0; r < 90; ++r) rows.push_back({1e19 * (r % 7 - 3), 1e-25 * (r % 5 + 1), 0.5 * (r % 3), 1e30 * (r % 11)});
+  for (const How& how : {How{Path::own, Mode::resident, "equal", 0, 0}, How{Path::own, Mode::end_to_end, "dynamic", 1, 0}})
+    digest_at<float>({}, rows, how);
+  const InFile<float> file(rows);
+  SuiteParams params = fisher_params(90, {{"dim", "4"}});
+  params.input = file.path();
+  fisher::GramWorkload workload(params);
+  testing::Programs made = testing::make_programs(workload, Mode::resident, Path::own, 0, 1);
+  workload.begin_sample();
+  testing::take_sample(workload, made, "equal", Mode::resident);
+  const auto out = std::filesystem::temp_directory_path() / "mgpu-bench-test-fisher-f.npy";
+  workload.write_result(out);
+  std::vector<double> f(16);
+  read_npy(out, {4, 4, 8}, std::as_writable_bytes(std::span(f)));
+  std::filesystem::remove(out);
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < 4; ++j) {
+      double sum = 0, magnitude = 0;
+      for (const auto& row : rows) {
+        const double product = static_cast<double>(static_cast<float>(row[i])) * static_cast<double>(static_cast<float>(row[j]));
+        sum += product / 90;
+        magnitude += std::abs(product) / 90;
+      }
+      CHECK(std::abs(f[i * 4 + j] - sum) <= 1e-6 * magnitude);
+    }
+  }
+  const InFile<double> beyond(std::vector<std::vector<double>>{{1e155, 1}, {1, 2}});
+  SuiteParams wide = fisher_params(2, {{"dim", "2"}, {"precision", "fp64"}});
+  wide.input = beyond.path();
+  const fisher::GramWorkload refused(wide);
+  const Capacity capacity = refused.capacity(testing::machine().open[0]->resources().traits(), Mode::resident);
+  CHECK(capacity.fits == 0);
+  CHECK(capacity.reason.find("float64") != std::string::npos);
+}
+
 TEST_CASE("NaN and infinities in scores reach the elements they belong to, and no others") {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / "mgpu-bench-test-fisher.npy";
   std::vector<float> x(200 * 70, 0.5f);

@@ -246,6 +246,35 @@ TEST_CASE("integer operands are verified exactly, and one element off by one is 
   CHECK(after.message.find("41") != std::string::npos);
 }
 
+// What a user's files may hold: bit for bit what the chain gives, and called right.
+TEST_CASE("products that overflow, and products below the smallest normal number, are right") {
+  for (const Path path : {Path::own, Path::gpu}) {
+    for (const char* precision : {"fp32", "fp64"}) {
+      const bool wide = precision == std::string("fp64");
+      for (const double factor : {wide ? 1e155 : 1.5e19, wide ? 1e-156 : 1e-20}) {
+        Asked asked{70, 90, 33};
+        asked.precision = precision;
+        asked.path = path;
+        asked.axis = "tiles";
+        CAPTURE(precision);
+        CAPTURE(factor);
+        CAPTURE((path == Path::gpu));
+        matrix::MatrixWorkload workload(params_of(asked));
+        for (const std::span<const std::byte> operand : {workload.operands().a(), workload.operands().b()}) {
+          auto* const bytes = const_cast<std::byte*>(operand.data());
+          for (std::size_t at = 0; at < operand.size(); at += wide ? 8 : 4)
+            wide ? void(*reinterpret_cast<double*>(bytes + at) *= factor)
+                 : void(*reinterpret_cast<float*>(bytes + at) *= static_cast<float>(factor));
+        }
+        compute(workload, asked);
+        CHECK((wide ? wrong_elements<double>(workload) : wrong_elements<float>(workload)) == 0);
+        const Verdict verdict = workload.verify(VerifyLevel::full, 3);
+        CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+      }
+    }
+  }
+}
+
 #ifdef MGPU_WITH_OPENBLAS
 TEST_CASE("OpenBLAS computes the same, within what two orders of summing differ by, NaN and infinities where it has them") {
   for (const char* precision : {"fp32", "fp64"}) {
@@ -259,7 +288,8 @@ TEST_CASE("OpenBLAS computes the same, within what two orders of summing differ 
     // A row of A with an infinity, of C with NaN; the operands are ours until they are uploaded.
     const auto put = [&](std::span<const std::byte> where, std::size_t at, double value) {
       auto* bytes = const_cast<std::byte*>(where.data());
-      wide ? void(reinterpret_cast<double*>(bytes)[at] = value) : void(reinterpret_cast<float*>(bytes)[at] = static_cast<float>(value));
+      wide ? void(reinterpret_cast<double*>(bytes)[at] = value)
+           : void(reinterpret_cast<float*>(bytes)[at] = static_cast<float>(value));
     };
     put(workload.operands().a(), 7 * 300 + 11, std::numeric_limits<double>::infinity());
     put(workload.operands().c_in(), 9 * 83 + 2, std::numeric_limits<double>::quiet_NaN());

@@ -216,3 +216,26 @@ TEST_CASE("the thread looks until its owner goes, who does not wait for ever for
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   CHECK(looks == at_end);
 }
+
+TEST_CASE("a source that throws ends the watching, not the process, and what was read before is kept") {
+  class Throwing final : public TelemetrySource {
+   public:
+    explicit Throwing(std::atomic<int>& looks) : looks_(looks) {}
+    TelemetryReading read(Nanos) override {
+      if (++looks_ == 3) throw std::runtime_error("no such file");
+      return {};
+    }
+
+   private:
+    std::atomic<int>& looks_;
+  };
+  std::atomic<int> looks = 0;
+  std::vector<WatchedThing> things;
+  things.push_back({"a", "test", "", std::make_unique<Throwing>(looks), 1});
+  Telemetry telemetry(std::move(things), [] { return Nanos{1}; });
+  telemetry.start(std::chrono::milliseconds(1));
+  while (looks < 3) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(looks == 3);
+  CHECK(telemetry.take().front().readings.size() == 2);
+}

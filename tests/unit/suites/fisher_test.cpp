@@ -7,11 +7,15 @@
 #include <numbers>
 #include <random>
 #include <set>
+#include <tuple>
 
+#include "suites/fisher/closed_reference.hpp"
+#include "suites/fisher/column_scale.hpp"
 #include "suites/fisher/demand.hpp"
 #include "suites/fisher/gram_layout.hpp"
 #include "suites/fisher/gram_reference.hpp"
 #include "suites/fisher/gram_workload.hpp"
+#include "suites/fisher/limits.hpp"
 #include "suites/fisher/points_kernels.hpp"
 #include "suites/fisher/points_reference.hpp"
 #include "tests/support/fisher_problem.hpp"
@@ -44,8 +48,8 @@ void carry_out(const Combination& step, std::vector<double>& slots) {
   }
 }
 
-PointsReference::Matrix reference_matrix(const std::map<std::string, std::string>& options, const std::vector<double>& theta,
-                                         std::uint64_t seed = 5) {
+ReferenceMatrix reference_matrix(const std::map<std::string, std::string>& options, const std::vector<double>& theta,
+                                 std::uint64_t seed = 5) {
   auto given = options;
   given["dim"] = std::to_string(theta.size());
   std::vector<float> narrow(theta.begin(), theta.end());
@@ -238,6 +242,158 @@ TEST_CASE("the closed forms of the reference have known values and transform as 
   CHECK(near(closed("categorical-free", {p})[0], 1 / (p * (1 - p))));
   const auto categorical = closed("categorical", {0.1, -1, 2});
   CHECK(std::abs(categorical[0] + categorical[1] + categorical[2]) < 1e-15);
+}
+
+// To 34 digits by the recurrence up to 60 and 15 terms of the asymptotic series.
+TEST_CASE("differences of trigamma, and its distance from the reciprocal, have all their digits however small they are") {
+  const std::tuple<double, double, long double> differences[] = {
+      {100000.0, 0x1p-10, 9.7657225613694200197e-14L}, {3.0, 1e-12, 1.5411380631912909800e-13L},
+      {1e-10, 1e-30, 1.9999999999999999480L},          {7.5, 7.5, 7.3677668849019993544e-02L},
+      {0.25, 1e-20, 1.2932773993753691323e-18L},       {1e18, 1e-3, 1.0000000000000000218e-39L},
+      {0x1p-60, 0x1p-70, 2.5923504231893326578e+33L}};
+  for (const auto& [x, d, expected] : differences) {
+    CAPTURE(x);
+    CHECK(std::abs(trigamma_difference(x, d) / expected - 1) < 4e-18L);
+  }
+  CHECK(trigamma_difference(2.5L, 0) == 0);
+  const std::pair<double, long double> distances[] = {{1e-3, 9.9900164253319582737e+05L}, {1.0, 6.4493406684822643647e-01L},
+                                                      {15.9, 2.0191998380538256136e-03L}, {16.0, 1.9937834032393617818e-03L},
+                                                      {20.0, 1.2708229352031198315e-03L}, {1e8, 5.0000000166666666667e-17L},
+                                                      {1e30, 4.9999999999999998012e-61L}};
+  for (const auto& [x, expected] : distances) {
+    CAPTURE(x);
+    CHECK(std::abs(trigamma_less_reciprocal(x) / expected - 1) < 1e-17L);
+  }
+}
+
+namespace {
+
+// One parameter that outweighs all others, or is large: where the textbook's formulas lose their digits. With the elements' values.
+struct Edge {
+  const char* family;
+  std::vector<double> theta;
+  std::vector<double> values;
+};
+const Edge edges[] = {
+    {"beta", {100000, 0x1p-10}, {9.7657225613694200e-14, -1.0000049902509441e-05, 1048577.6425793921}},
+    {"gamma-mean", {1e8, 2}, {5.0000000166666667e-17, 0, 2.5e7}},
+    {"dirichlet",
+     {1000, 0x1p-10, 0x1p-9},
+     {2.9326100564164237e-09, -1.0004972340565769e-03, -1.0004972340565769e-03, 1048577.6415888949, -1.0004972340565769e-03,
+      262145.63925039021}},
+    {"categorical", {19, 0}, {5.6027963747546123e-09, -5.6027963747546123e-09, 5.6027963747546123e-09}},
+    {"categorical",
+     {19, 0, 1},
+     {2.0832775314240796e-08, -5.6027962040936665e-09, -1.5229979110147130e-08, 5.6027962894241392e-09, -8.5330472702099342e-17,
+      1.5229979195477602e-08}},
+    {"categorical-free",
+     {0.5, 0.25, 0.25 - 0x1p-30},
+     {1073741826, 1073741824, 1073741824, 1073741828, 1073741824, 1073741828.0000000149}},
+};
+
+}  // namespace
+
+TEST_CASE(
+    "where one parameter outweighs the others, closed forms are known to a few units in the last place, and nothing less passes") {
+  for (const Edge& edge : edges) {
+    const ReferenceMatrix right =
+        reference_matrix({{"regime", "closed"}, {"precision", "fp64"}, {"family", edge.family}}, edge.theta);
+    CAPTURE(edge.family);
+    REQUIRE(right.values.size() == edge.values.size());
+    for (std::size_t e = 0; e < edge.values.size(); ++e) {
+      CAPTURE(e);
+      CHECK(near(right.values[e], edge.values[e], 4e-16));
+      // 16 units in the last place, those of the sums, and 38 of logits that are 19 apart.
+      CHECK(right.allowed[e] <= 80 * 0x1p-53 * std::abs(right.values[e]));
+    }
+  }
+}
+
+TEST_CASE("points whose matrices the precision cannot hold are named, with what it can; others are not") {
+  const auto said = [](const std::map<std::string, std::string>& given, const std::vector<double>& theta) {
+    auto options = given;
+    options.try_emplace("regime", "closed");
+    options["dim"] = std::to_string(theta.size());
+    const Problem problem = problem_of(fisher_params(1, options));
+    const std::vector<float> narrow(theta.begin(), theta.end());
+    const auto bytes = problem.wide ? std::as_bytes(std::span(theta)) : std::as_bytes(std::span(narrow));
+    return beyond_precision(problem, bytes, "x.npy");
+  };
+  const std::pair<const char*, std::vector<double>> beyond_fp32[] = {{"normal", {0, 1e-20}},
+                                                                     {"normal-variance", {0, 1e-20}},
+                                                                     {"gamma", {1e-23, 1}},
+                                                                     {"gamma", {1, 1e-38}},
+                                                                     {"gamma", {1e30, 1e-5}},
+                                                                     {"gamma-mean", {1e-23, 1}},
+                                                                     {"beta", {1, 1e-20}},
+                                                                     {"beta", {1e-20, 1}},
+                                                                     {"dirichlet", {1, 1, 1e-20}},
+                                                                     {"poisson", {1e-38}},
+                                                                     {"geometric", {1e-20}},
+                                                                     {"exponential", {1e-20}},
+                                                                     {"laplace", {5, 1e-20}},
+                                                                     {"binomial", {1e-38}},
+                                                                     {"categorical-free", {0.5, 0.5 - 0x1p-25}}};
+  for (const auto& [family, theta] : beyond_fp32) {
+    CAPTURE(family);
+    const std::string message = said({{"family", family}}, theta);
+    CHECK(test::has(message, "x.npy, row 0"));
+    CHECK(test::has(message, "fp32"));
+    CHECK(test::has(message, "accepted"));
+    CHECK(test::has(message, "--precision fp64"));
+    CHECK(said({{"family", family}, {"precision", "fp64"}}, theta) == "");
+  }
+  const std::pair<const char*, std::vector<double>> within_fp32[] = {
+      {"normal", {-1e30, 2e-19}},     {"normal", {1e-30, 1e30}},         {"gamma", {2e-19, 1}},        {"beta", {1e30, 2e-19}},
+      {"categorical", {-1e38, 1e38}}, {"categorical-free", {0.5, 0.49}}, {"dirichlet", {1e30, 2e-19}}, {"geometric", {0.9999}}};
+  for (const auto& [family, theta] : within_fp32) {
+    CAPTURE(family);
+    CHECK(said({{"family", family}}, theta) == "");
+  }
+  const std::string never = said({{"family", "gamma"}, {"precision", "fp64"}}, {7e-155, 1});
+  CHECK(test::has(never, "row 0, column 0: 7"));
+  CHECK_FALSE(test::has(never, "--precision fp64"));
+  const std::map<std::string, std::string> gaussian{{"regime", "models"}, {"model", "gaussian"}};
+  CHECK(test::has(said(gaussian, {1e-30, 1e-20}), "column 1"));
+  CHECK(said(gaussian, {1e-30, 1e-10}) == "");
+}
+
+TEST_CASE("columns of scores are brought near 1 by powers of two where sums of their products would leave the precision") {
+  const auto scaled = [](const std::map<std::string, std::string>& options, std::vector<double> x,
+                         std::vector<float>* to = nullptr) {
+    const SuiteParams params = fisher_params(x.size() / 2, [&] {
+      auto given = options;
+      given["dim"] = "2";
+      return given;
+    }());
+    const Problem problem = problem_of(params);
+    HostData data(problem, params, 0);
+    if (problem.wide) {
+      std::copy(x.begin(), x.end(), reinterpret_cast<double*>(data.input().data()));
+    } else {
+      std::copy(x.begin(), x.end(), reinterpret_cast<float*>(data.input().data()));
+    }
+    const ColumnScale scale = scale_columns(problem, data, 2);
+    if (to != nullptr)
+      to->assign(reinterpret_cast<float*>(data.input().data()), reinterpret_cast<float*>(data.input().data()) + x.size());
+    return scale;
+  };
+  CHECK(scaled({}, {1, -1e11, 3, 1e-11}).exponents.empty());
+  std::vector<float> now;
+  const ColumnScale large = scaled({}, {0x1.8p70, 2, 0x1p-40, 1, 0, 3}, &now);
+  CHECK(large.refused == "");
+  CHECK(large.exponents == std::vector<int>{70, 0});
+  CHECK(now == std::vector<float>{1.5f, 2, 0x1p-110f, 1, 0, 3});
+  CHECK(large.of(0, 1) == 70);
+  CHECK(large.of(0, 2) == 140);  // of softmax regression: the second class begins with the same column
+  CHECK(scaled({}, {1, 0x1p-140, 1, -0x1p-142}).exponents == std::vector<int>{0, -140});
+  const std::string apart = scaled({}, {1e30, 1, 1e-30, 1}).refused;
+  CHECK(test::has(apart, "column 0"));
+  CHECK(test::has(apart, "fp32"));
+  CHECK(test::has(apart, "--precision fp64"));
+  CHECK(scaled({{"precision", "fp64"}}, {1e30, 1, 1e-30, 1}).refused == "");
+  CHECK(scaled({{"precision", "fp64"}}, {1e153, 1, 1, 1}).exponents == std::vector<int>{508, 0});
+  CHECK(test::has(scaled({{"precision", "fp64"}}, {1e155, 1, 1, 1}).refused, "float64"));
 }
 
 TEST_CASE("philox is that of Random123, by its known answers for seven rounds") {

@@ -1,6 +1,7 @@
 // How C falls into items and tiles, what a device is given, and what is refused before anything is allocated.
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <set>
 
 #include "suites/matrix/layout.hpp"
@@ -231,6 +232,33 @@ TEST_CASE("impossible options and sizes are refused by name") {
   CHECK(said(params_of(3'000'000)).find("--size") != std::string::npos);
   CHECK(said(params_of(10, {{"cols", "3000000"}})).find("--cols") != std::string::npos);
   CHECK(said(params_of(10, {{"inner", "2000000000"}})).find("--inner") != std::string::npos);
+}
+
+TEST_CASE("alpha and beta must be numbers that the precision holds with all their digits, or 0") {
+  const auto said = [](const char* option, const char* value, const char* precision) {
+    return test::refusal([&] { problem_of(params_of(10, {{option, value}, {"precision", precision}})); });
+  };
+  for (const char* option : {"alpha", "beta"}) {
+    for (const char* value : {"1e39", "-1e39", "1e-50", "1e-40", "nan", "inf", "two", ""}) {
+      CAPTURE(value);
+      for (const char* precision : {"fp32", "3xtf32"}) {
+        const std::string message = said(option, value, precision);
+        CHECK(test::has(message, std::string("--") + option));
+        CHECK(test::has(message, std::string("\"") + value + "\""));
+        CHECK(test::has(message, precision));
+        CHECK(test::has(message, "accepted: 0, or a magnitude from 1.2e-38 to 3.4e38"));
+      }
+    }
+    CHECK(test::has(said(option, "1e-310", "fp64"), "2.3e-308"));
+    CHECK(test::has(said(option, "1e400", "fp64"), "1.7e308"));
+  }
+  const auto alpha = [](const char* value, const char* precision) {
+    return problem_of(params_of(10, {{"alpha", value}, {"precision", precision}})).alpha;
+  };
+  CHECK(alpha("1e39", "fp64") == 1e39);
+  CHECK(alpha("-0", "fp32") == 0);
+  CHECK(alpha("0.1", "fp32") == static_cast<double>(0.1f));
+  CHECK(alpha("3.4028235e38", "fp32") == static_cast<double>(std::numeric_limits<float>::max()));
 }
 
 TEST_CASE("seeded operands depend on the seed alone, and integers are small") {
