@@ -288,12 +288,12 @@ cl_int enqueue(const Command& command, const Enqueue& real, const EnqueueFlipped
   const Fault fault = consider(command.call, state.place, command.kernel, command.bytes);
   if (fault.action == Action::error) return code_of(fault);
   cl_int status = CL_SUCCESS;
-  if (fault.action == Action::fail) {
-    state.failed = code_of(fault);
+  if (fault.action == Action::fail || fault.action == Action::skip) {
+    if (fault.action == Action::fail) state.failed = code_of(fault);
     status = cl->clEnqueueMarkerWithWaitList(command.queue, command.waits, command.list, command.event);
     if (status == CL_SUCCESS && command.blocking) {
       cl->clFinish(command.queue);
-      status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+      if (state.failed != CL_SUCCESS) status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     }
   } else if (fault.action == Action::flip) {
     status = flipped(fault, state.place, state);

@@ -157,6 +157,15 @@ TEST_CASE("a command that fails is accepted, does nothing, and everybody hears h
   CHECK(heard == -14);
 }
 
+TEST_CASE("a command that is skipped does nothing and nobody is told") {
+  const Rig rig("call=launch nth=1 do=skip");
+  cl_event event = nullptr;
+  REQUIRE(rig.launch(&event) == CL_SUCCESS);
+  CHECK(clWaitForEvents(1, &event) == CL_SUCCESS);
+  CHECK(status_of(event) == CL_COMPLETE);
+  CHECK(rig.download() == Bytes(kSize, 1));
+}
+
 TEST_CASE("a delayed command and what is behind it come later") {
   const Rig rig("call=launch nth=1 do=delay:60");
   const auto begin = std::chrono::steady_clock::now();

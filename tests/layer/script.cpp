@@ -98,11 +98,12 @@ Script::Rule Script::read_rule(std::string_view text, std::size_t above) {
     });
   };
   const Action action = rule.fault.action;
-  const bool fits = action == Action::none                               ? false
-                    : action == Action::flip                             ? all_are({"upload", "launch", "download"})
-                    : action == Action::vanish                           ? all_are({"clGetDeviceIDs"})
-                    : action == Action::stamps || action == Action::fail ? all_are({"upload", "launch", "download", "enqueue"})
-                                                                         : true;
+  const bool fits = action == Action::none     ? false
+                    : action == Action::flip   ? all_are({"upload", "launch", "download"})
+                    : action == Action::vanish ? all_are({"clGetDeviceIDs"})
+                    : action == Action::stamps || action == Action::fail || action == Action::skip
+                        ? all_are({"upload", "launch", "download", "enqueue"})
+                        : true;
   if (!fits) refuse("\"" + std::string(text) + "\": do= is missing, or does not go with call=");
   return rule;
 }
@@ -158,6 +159,7 @@ void Script::read_action(Rule& rule, const std::string& text) {
   static constexpr Known known[] = {{"error", Action::error, Takes::number},
                                     {"fail-alloc", Action::error, Takes::nothing, -4},
                                     {"fail", Action::fail, Takes::number},
+                                    {"skip", Action::skip, Takes::nothing},
                                     {"delay", Action::delay, Takes::number},
                                     {"hang", Action::hang, Takes::nothing},
                                     {"delay-call", Action::delay_call, Takes::number},

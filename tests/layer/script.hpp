@@ -20,6 +20,7 @@
 //   do=ACTION    error:CODE    the call returns this OpenCL error and does nothing
 //                fail-alloc    error:-4, CL_MEM_OBJECT_ALLOCATION_FAILURE
 //                fail:CODE     the command is accepted, does nothing, and its event ends with this negative status
+//                skip          the command is accepted, does nothing, and ends well
 //                delay:MS      the command begins so much later, what is behind it in its queue too
 //                hang          it never begins
 //                delay-call:MS the call itself takes so much longer; what delay means of calls that enqueue nothing
@@ -51,7 +52,7 @@
 
 namespace fault {
 
-enum class Action { none, error, fail, delay, hang, delay_call, hang_call, flip, stamps, vanish, lose, die, note };
+enum class Action { none, error, fail, skip, delay, hang, delay_call, hang_call, flip, stamps, vanish, lose, die, note };
 
 // One call, as rules see it.
 struct Site {
