@@ -60,7 +60,9 @@ def main():
                     continue
                 log.unlink(missing_ok=True)
                 env = {**os.environ, "OCL_ICD_VENDORS": options.driver, "OCLGRIND_LOG": str(log), "OCLGRIND_MAX_ERRORS": "200",
-                       "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable",  # optimised, rotations are instructions it does not know
+                       # Optimised, rotations are instructions it does not know, and so is a mark that inlining leaves.
+                       "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable -Dalways_inline=noinline",
+                       "OCLGRIND_LOCAL_MEM_SIZE": str(1 << 20),  # kernels for CPUs take more than a GPU has
                        # The program's first use of a buffer, four bytes: Oclgrind 21.10 then takes the buffer for that long.
                        "OPENCL_LAYERS": str(Path(options.layer).resolve()), "MGPU_FAULT_SCRIPT": "call=clEnqueueFillBuffer do=skip",
                        **variables}
