@@ -1,0 +1,119 @@
+// What the fault layer knows of the OpenCL objects it saw made: which device they belong to, and what happened to it.
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_layer.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace fault {
+
+struct DeviceState {
+  std::string id;
+  std::atomic<cl_int> dead = CL_SUCCESS;  // else what its calls return
+};
+
+struct ContextState {
+  cl_context handle = nullptr;
+  cl_device_id device = nullptr;  // the first
+  std::atomic<cl_int> lost = CL_SUCCESS;
+  std::mutex mutex;
+  cl_program flipper = nullptr;  // made when first wanted
+};
+
+// Where an object belongs; nulls of one that was not seen made.
+struct Place {
+  std::shared_ptr<DeviceState> device;
+  std::shared_ptr<ContextState> context;
+
+  std::string id() const { return device ? device->id : std::string(); }
+  // CL_SUCCESS, or what every call returns since the context or the device was lost.
+  cl_int lost() const {
+    if (context && context->lost != CL_SUCCESS) return context->lost;
+    return device ? device->dead.load() : CL_SUCCESS;
+  }
+};
+
+struct MemoryState {
+  Place place;
+  std::size_t size = 0;
+};
+
+struct KernelState {
+  Place place;
+  std::string name;
+  std::map<cl_uint, cl_mem> buffers;  // by argument
+};
+
+struct EventState {
+  Place place;
+  cl_int failed = CL_SUCCESS;  // else how it ends
+  std::string stamps;          // else which time stamps it pretends to have
+  cl_event begun = nullptr;    // the command that this one stands for, with all its time stamps but the last
+  bool seen_complete = false;
+};
+
+// By handle. Handles come back after they were released: whoever makes an object puts it, which forgets what was there. For several
+// threads.
+template <class Handle, class State>
+class Tracked {
+ public:
+  void put(Handle handle, State state) {
+    const std::lock_guard lock(mutex_);
+    states_.insert_or_assign(handle, std::move(state));
+  }
+  // A copy; an empty state of a handle that was never put.
+  State get(Handle handle) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = states_.find(handle);
+    return found == states_.end() ? State() : found->second;
+  }
+  bool has(Handle handle) const {
+    const std::lock_guard lock(mutex_);
+    return states_.contains(handle);
+  }
+  template <class Change>
+  void change(Handle handle, const Change& change) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = states_.find(handle); found != states_.end()) change(found->second);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<Handle, State> states_;
+};
+
+struct Objects {
+  Tracked<cl_device_id, Place> devices;
+  Tracked<cl_context, Place> contexts;
+  Tracked<cl_command_queue, Place> queues;
+  Tracked<cl_program, Place> programs;
+  Tracked<cl_mem, MemoryState> memory;
+  Tracked<cl_kernel, KernelState> kernels;
+  Tracked<cl_event, EventState> events;
+};
+
+inline Place place_of(const Objects& objects, cl_device_id handle) { return objects.devices.get(handle); }
+inline Place place_of(const Objects& objects, cl_context handle) { return objects.contexts.get(handle); }
+inline Place place_of(const Objects& objects, cl_command_queue handle) { return objects.queues.get(handle); }
+inline Place place_of(const Objects& objects, cl_program handle) { return objects.programs.get(handle); }
+inline Place place_of(const Objects& objects, cl_mem handle) { return objects.memory.get(handle).place; }
+inline Place place_of(const Objects& objects, cl_kernel handle) { return objects.kernels.get(handle).place; }
+inline Place place_of(const Objects& objects, cl_event handle) { return objects.events.get(handle).place; }
+
+inline std::string kernel_of(const Objects& objects, cl_kernel handle) { return objects.kernels.get(handle).name; }
+template <class Handle>
+std::string kernel_of(const Objects&, Handle) {
+  return {};
+}
+
+}  // namespace fault

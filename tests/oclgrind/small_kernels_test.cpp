@@ -1,0 +1,218 @@
+// Every kernel once, at sizes of a few items, as GPUs and as CPUs launch it: to be run under Oclgrind, which interprets each
+// instruction (check.py does). Results are verified on the way.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "lib/base/embedded.hpp"
+#include "lib/exec/calibration.hpp"
+#include "lib/exec/cl_backend.hpp"
+#include "suites/fisher/gram_workload.hpp"
+#include "suites/fisher/points_workload.hpp"
+#include "suites/matrix/matrix_workload.hpp"
+#include "suites/merkle/merkle_workload.hpp"
+#include "suites/msm/msm_workload.hpp"
+#include "tests/support/fisher_problem.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+// One device, never released: Oclgrind has nothing left to release with when static objects go.
+OpenDevice& simulator() {
+  static Backend& backend = *make_cl_backend({embedded_kernels(), {}}).release();
+  static OpenDevice& device = *backend.open(backend.enumerate().devices.at(0)).release();
+  return device;
+}
+
+void finish(OpenDevice& device) {
+  const BatchId batch = device.submit();
+  while (!device.complete(batch)) {
+  }
+  device.take(batch);
+}
+
+// The simulator says that it is a GPU, of no vendor. Unrolled, kernels take minutes to compile for it.
+class Disguised final : public DeviceResources {
+ public:
+  Disguised(OpenDevice& device, bool cpu) : device_(device), real_(device.resources()), traits_(real_.traits()) {
+    traits_.cpu = cpu;
+  }
+  const DeviceTraits& traits() const override { return traits_; }
+  // Full of what no kernel may use. Of a buffer that the host wrote a part of before all of it, Oclgrind 21.10 loses sight: what is
+  // never written in it is found by results that are wrong.
+  std::unique_ptr<Buffer> allocate(Bytes size) override {
+    auto buffer = real_.allocate(size);
+    const std::vector<std::byte> poison(size, std::byte{0xa5});
+    device_.stream().upload(*buffer, 0, poison);
+    finish(device_);
+    return buffer;
+  }
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+    const bool has = options.find("MSM_ROLLED") != std::string::npos;  // on CPUs
+    return real_.kernel(file, entry, options + (has ? "" : " -DMSM_ROLLED") + " -DFISHER_ROLLED");
+  }
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
+
+ private:
+  OpenDevice& device_;
+  DeviceResources& real_;
+  DeviceTraits traits_;
+};
+
+// What a worker does, on this thread: Oclgrind 21.10 crashes when another one launches while it looks for uninitialised values.
+void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
+  CAPTURE(to_string(mode));
+  CAPTURE(cpu);
+  OpenDevice& device = simulator();
+  Stream& stream = device.stream();
+  Disguised resources(device, cpu);
+  const Capacity capacity = workload.capacity(resources.traits(), mode);
+  REQUIRE(capacity.fits > 0);
+  const auto program = workload.program(resources, DeviceIndex{0}, mode, capacity);
+  program->self_test(stream);
+  finish(device);
+  program->self_tested();
+  if (mode != Mode::end_to_end) program->load(stream);
+  finish(device);
+  workload.expect(1);
+  workload.begin_sample();
+  program->prepare(stream);
+  const Items items = workload.shape().items, most = slice > 0 ? slice : capacity.pipeline;
+  unsigned number = 0;
+  for (Items begin = 0; begin < items; begin += most, ++number) {
+    program->enqueue({begin, std::min(items, begin + most)}, number % 2, stream);
+    finish(device);
+  }
+  program->collect(stream);
+  finish(device);
+  program->collected();
+  if (workload.merge_on_device(resources.traits())) {
+    program->merge(stream);
+    finish(device);
+    program->merged();
+  } else {
+    workload.merge();
+  }
+  program->publish(stream);
+  finish(device);
+  program->published();
+  const Verdict verdict = workload.verify(VerifyLevel::full, 3);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+}
+
+void compute_trees(bool cpu) {
+  using merkle::TreeKind;
+  for (const TreeKind kind : {TreeKind::plain, TreeKind::rfc6962, TreeKind::rfc6962_digests}) {
+    for (const std::uint64_t leaves : {1, 3, 6}) {
+      merkle::MerkleWorkload workload(kind, merkle::Leaves::random(leaves, 11 + leaves, 1), 1);
+      compute(workload, leaves % 2 ? Mode::resident : Mode::end_to_end, cpu);
+    }
+  }
+  merkle::MerkleWorkload workload(TreeKind::plain, merkle::Leaves::random(21, 5, 1), 1);
+  compute(workload, Mode::end_to_end, cpu, 3);
+}
+
+void compute_fisher(std::uint64_t points, const std::map<std::string, std::string>& options) {
+  for (const auto& [name, value] : options) CAPTURE(name + "=" + value);
+  for (const bool cpu : {false, true}) {
+    for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+      const SuiteParams params = testing::fisher_params(points, options);
+      if (params.options.at("regime") == "empirical") {
+        fisher::GramWorkload workload(params);
+        compute(workload, mode, cpu);
+      } else {
+        fisher::PointsWorkload workload(params);
+        compute(workload, mode, cpu);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("merkle, as on GPUs") { compute_trees(false); }
+TEST_CASE("merkle, as on CPUs") { compute_trees(true); }
+
+TEST_CASE("msm") {
+  using namespace msm;
+  std::size_t turn = 0;
+  for (const Curve curve : {Curve::bn254, Curve::bls12_381}) {
+    for (const Mode mode : {Mode::resident, Mode::scalars, Mode::end_to_end}) {
+      MsmOptions options;
+      options.axis = mode == Mode::scalars ? Axis::windows : Axis::points;
+      options.window_bits = 4;
+      options.devices = 1;
+      MsmWorkload workload(Terms::random(curve, 5, mode == Mode::resident ? Scalars::witness : Scalars::uniform, 8, 1), options);
+      compute(workload, mode, turn++ % 2 == 1);
+    }
+  }
+}
+
+TEST_CASE("matrix") {
+  for (const bool cpu : {false, true}) {
+    for (const char* precision : {"fp32", "fp64"}) {
+      for (const char* axis : {"rows", "cols", "tiles"}) {
+        SuiteParams params;
+        params.size = 37;
+        params.seed = 5;
+        params.host_threads = 1;
+        params.options = {{"precision", precision}, {"axis", axis}, {"cols", "41"},      {"inner", "19"},
+                          {"alpha", "1.5"},         {"beta", "2"},  {"data", "uniform"}, {"kernel", "auto"}};
+        matrix::MatrixWorkload workload(params);
+        compute(workload, *axis == 'c' ? Mode::resident : Mode::end_to_end, cpu);
+      }
+    }
+  }
+}
+
+TEST_CASE("fisher, one matrix from scores") {
+  compute_fisher(70, {{"dim", "21"}});
+  compute_fisher(33, {{"dim", "9"}, {"precision", "fp64"}});
+  compute_fisher(40, {{"model", "logistic"}, {"dim", "7"}});
+  compute_fisher(30, {{"model", "softmax"}, {"dim", "5"}, {"classes", "4"}});
+}
+
+TEST_CASE("fisher, a matrix at each point from scores drawn there") {
+  for (const auto& [model, dim] :
+       {std::pair{"softmax", "10"}, {"softmax", "70"}, {"logistic", "7"}, {"gaussian", "6"}, {"gaussian", "40"}})
+    compute_fisher(3, {{"regime", "models"}, {"model", model}, {"dim", dim}, {"scores", "9"}});
+}
+
+TEST_CASE("fisher, closed forms") {
+  for (const char* family :
+       {"normal", "normal-variance", "gamma", "gamma-mean", "beta", "poisson", "geometric", "exponential", "laplace", "binomial"}) {
+    for (const char* precision : {"fp32", "fp64"})
+      compute_fisher(7, {{"regime", "closed"}, {"family", family}, {"precision", precision}, {"dim", "4"}});
+  }
+  for (const char* family : {"dirichlet", "categorical", "categorical-free"}) {
+    for (const char* dim : {"5", "40"}) compute_fisher(3, {{"regime", "closed"}, {"family", family}, {"dim", dim}});
+  }
+}
+
+TEST_CASE("calibration") {
+  OpenDevice& device = simulator();
+  Disguised resources(device, false);
+  for (const char* options :
+       {"-DFLOATS=float4 -DUINTS=uint4 -DDOUBLES=double2 -DLINEAR", "-DFLOATS=float -DUINTS=uint -DDOUBLES=double"}) {
+    const auto kernel = [&](const char* entry) { return resources.kernel(kCalibrationKernels, entry, options); };
+    constexpr std::size_t items = 4;
+    const std::vector<std::byte> zeros(items * 64);
+    const auto from = resources.allocate(zeros.size()), to = resources.allocate(zeros.size());
+    device.stream().upload(*from, 0, zeros);
+    const auto fp32 = kernel("fp32"), fp64 = kernel("fp64"), int32 = kernel("int32"), copy = kernel("copy"),
+               nothing = kernel("nothing");
+    const Grid grid{{items, 1, 1}, {1, 1, 1}};
+    device.stream().launch(*fp32, grid, {to.get(), std::uint32_t{1}, 0.5f, 0.0f});
+    device.stream().launch(*fp64, grid, {to.get(), std::uint32_t{1}, 0.5, 0.0});
+    device.stream().launch(*int32, grid, {to.get(), std::uint32_t{1}, std::uint32_t{5}});
+    device.stream().launch(*copy, grid, {from.get(), to.get(), std::uint32_t{4}});
+    device.stream().launch(*nothing, {{1, 1, 1}, {1, 1, 1}}, {std::uint32_t{0}});
+    finish(device);
+  }
+  const auto out = resources.allocate(4);
+  const auto spin = resources.kernel("spin.cl", "spin", "");
+  device.stream().launch(*spin, {{1, 1, 1}, {1, 1, 1}}, {out.get(), std::uint32_t{2}});
+  finish(device);
+}
