@@ -230,15 +230,17 @@ std::string RoundedCheck<Real>::check_elements(std::string& method) const {
     double ignored = 0;
     messages[number] = check.check(part, ignored);
   });
-  method += ", " + std::string(step > 1 ? "one in " + std::to_string(step) + " of the " : "the ") + std::to_string(elements) +
-            " elements that may overflow or are no numbers one by one";
+  method += ", ";
+  if (step > 1) method += "one in " + std::to_string(step) + " of ";
+  method += "the " + std::to_string(elements) + " elements that may overflow or are no numbers one by one";
   const auto first = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
   return first == messages.end() ? "" : *first;
 }
 
 template <class Real>
 std::string RoundedCheck<Real>::check(std::string& method) const {
-  method = std::string("all of C by a random vector in ") + (sizeof(Real) == 4 ? "float64" : "80-bit floats");
+  method = "all of C by a random vector in ";
+  method += sizeof(Real) == 4 ? "float64" : "80-bit floats";
   const std::string of_rows = check_rows(), of_elements = check_elements(method);
   return of_rows.empty() ? of_elements : of_rows;
 }

@@ -80,7 +80,8 @@ struct Product {
       CAPTURE(row);
       CAPTURE(right);
       constexpr Real most = std::numeric_limits<Real>::max(), infinity = std::numeric_limits<Real>::infinity();
-      for (const Real bad : {std::isinf(right) ? -right : infinity, std::isnan(right) ? infinity : std::nan(""), most, -most}) {
+      for (const Real bad : {std::isinf(right) ? -right : infinity,
+                             std::isnan(right) ? infinity : std::numeric_limits<Real>::quiet_NaN(), most, -most}) {
         element = bad;
         CHECK(wrong() != "");
       }
