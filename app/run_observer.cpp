@@ -104,13 +104,16 @@ void RunObserver::noted(const JournalEntry& entry, Nanos now) {
 
 // What is in the result file need not be in the journal any more.
 void RunObserver::saved(const Report& report) {
-  if (report.complete) {
-    journal_->remove();
-    journal_.reset();
-  } else if (groups_finished_ > journal_->header().groups) {
-    journal_failed_ = true;
-    journal_->restart(groups_finished_, report.runs.size(), report.faults.size());
-    journal_failed_ = false;
+  try {
+    if (report.complete) {
+      journal_->remove();
+      journal_.reset();
+    } else if (groups_finished_ > journal_->header().groups) {
+      journal_->restart(groups_finished_, report.runs.size(), report.faults.size());
+      journal_failed_ = false;
+    }
+  } catch (const Error& error) {
+    warning(error.what());
   }
 }
 

@@ -40,6 +40,7 @@ std::string entry_text(const JournalSample& s) {
                  s.of_case, s.run, s.time.count(), s.decision.count(), fmt::join(s.devices, ","), fmt::join(s.share.items, ","),
                  fmt::join(counts(s.share.busy), ","));
   if (!s.share.first.empty()) fmt::format_to(to, R"(,"first":[{}])", fmt::join(s.share.first, ","));
+  if (s.recomputed > 0) fmt::format_to(to, R"(,"recomputed":{})", s.recomputed);
   if (!s.digest.empty()) append_json_string(out += R"(,"digest":)", s.digest);
   if (!s.chosen.empty()) {
     append_json_string(out += R"(,"chosen":)", s.chosen);
@@ -68,7 +69,8 @@ std::string entry_text(const JournalFailure& f) {
                       {"verify", to_string(f.verify.status)},
                       {"method", f.verify.method},
                       {"digest", f.verify.digest},
-                      {"samples_checked", f.verify.checked}}}});
+                      {"samples_checked", f.verify.checked},
+                      {"parts_recomputed", f.verify.recomputed}}}});
 }
 
 JournalHeader read_journal_header(const JsonReader& j) {
@@ -169,6 +171,7 @@ class JournalReading {
     s.share.items = read_numbers<Items>(j.at("items"));
     j.at("busy_ns").elements([&](const JsonReader& e) { s.share.busy.push_back(e.nanos()); });
     if (j.has("first")) s.share.first = read_numbers<Items>(j.at("first"));
+    if (j.has("recomputed")) s.recomputed = j.at("recomputed").integer<std::uint32_t>();
     if (j.has("digest")) s.digest = j.at("digest").string();
     if (j.has("chosen")) {
       s.chosen = j.at("chosen").string();
@@ -203,8 +206,11 @@ class JournalReading {
     JournalFailure f;
     f.of_case = index_of_case(j.at("case"));
     f.reason = j.at("reason").string();
-    f.verify = {read_verify_status(j.at("verify")), j.at("method").string(), j.at("digest").string(),
-                j.at("samples_checked").integer<std::size_t>()};
+    f.verify.status = read_verify_status(j.at("verify"));
+    f.verify.method = j.at("method").string();
+    f.verify.digest = j.at("digest").string();
+    f.verify.recomputed = j.at("parts_recomputed").integer<std::uint32_t>();
+    f.verify.checked = j.at("samples_checked").integer<std::uint32_t>();
     current(j).failures.push_back(std::move(f));
   }
 

@@ -60,9 +60,10 @@ struct JournalSample {
   std::vector<std::size_t> devices;
   std::uint32_t run = 1;  // that took it
   Nanos time{}, decision{};
-  SampleShare share;   // by `devices`; busy in the devices' own time
-  std::string digest;  // of its result; empty: it was not looked at
-  std::string chosen;  // the strategy that `auto` settled on, and which devices it uses; else empty
+  SampleShare share;           // by `devices`; busy in the devices' own time
+  std::size_t recomputed = 0;  // its devices' parts that others computed again
+  std::string digest;          // of its result; empty: it was not looked at
+  std::string chosen;          // the strategy that `auto` settled on, and which devices it uses; else empty
   std::vector<bool> uses;
 };
 struct JournalDisturbed {  // a sample in which a device was lost

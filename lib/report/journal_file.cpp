@@ -58,10 +58,12 @@ void JournalWriter::append(const JournalEntry& entry, Nanos now) {
 }
 
 void JournalWriter::restart(std::size_t groups, std::size_t rows, std::size_t faults) {
-  header_.groups = groups;
-  header_.rows = rows;
-  header_.faults = faults;
-  write_file_atomically(file_, journal_line(header_));
+  JournalHeader next = header_;
+  next.groups = groups;
+  next.rows = rows;
+  next.faults = faults;
+  write_file_atomically(file_, journal_line(next));
+  header_ = std::move(next);
   close();
   open();
 }

@@ -23,8 +23,15 @@ void Group::note_group() {
 }
 
 void Group::note_sample(const Cell& cell, const std::string& digest) {
-  JournalSample sample{
-      index_of(cell), cell.devices, run_number(), cell.times.back(), cell.decisions.back(), cell.history.back(), digest, {}, {}};
+  JournalSample sample;
+  sample.of_case = index_of(cell);
+  sample.devices = cell.devices;
+  sample.run = run_number();
+  sample.time = cell.times.back();
+  sample.decision = cell.decisions.back();
+  sample.share = cell.history.back();
+  sample.recomputed = cell.verify.recomputed - std::exchange(told_[sample.of_case].recomputed, cell.verify.recomputed);
+  sample.digest = digest;
   if (cell.chosen) {
     sample.chosen = cell.chosen->chosen.strategy->name;
     sample.uses = cell.chosen->uses;
@@ -89,8 +96,10 @@ void Group::take_up() {
     close_failed(cell, failure.reason);
   }
   told_faults_ = result_.faults.size();
-  for (std::size_t k = 0; k < result_.cells.size(); ++k)
-    told_[k] = {result_.cells[k].disturbed.size(), result_.cells[k].faults.size()};
+  for (std::size_t k = 0; k < result_.cells.size(); ++k) {
+    const Cell& cell = result_.cells[k];
+    told_[k] = {cell.disturbed.size(), cell.faults.size(), cell.verify.recomputed};
+  }
 }
 
 bool Group::take_up(const JournalSample& sample) {
@@ -102,6 +111,7 @@ bool Group::take_up(const JournalSample& sample) {
   cell.decisions.push_back(sample.decision);
   cell.history.push_back(sample.share);
   cell.earlier_runs.push_back(sample.run);
+  cell.verify.recomputed += sample.recomputed;
   if (sample.digest.empty()) return true;
   ++cell.digests[sample.digest];
   ++cell.verify.checked;

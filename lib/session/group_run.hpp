@@ -125,7 +125,7 @@ class Group {
   Wakefulness wakefulness_;
   std::string phase_ = "set_up";  // for faults
   struct Told {
-    std::size_t disturbed = 0, faults = 0;
+    std::size_t disturbed = 0, faults = 0, recomputed = 0;
   };
   JournalGroup group_;           // as the journal knows it
   std::vector<Told> told_;       // by case: what the journal has of them

@@ -27,6 +27,7 @@ JournalSample sample(std::int64_t time = 1234) {
   one.time = Nanos{time};
   one.decision = Nanos{56};
   one.share = {{700, 324}, {Nanos{1000}, Nanos{900}}, Nanos{time}, {600, 300}};
+  one.recomputed = 2;
   one.digest = "a\"b";
   one.chosen = "dynamic";
   one.uses = {true, false};
@@ -59,7 +60,7 @@ TEST_CASE("a journal comes back in each of its parts") {
                            journal_line(JournalDisturbed{2, {0, 1}, Nanos{99}, VerifyStatus::passed, "why"}) +
                            journal_line(JournalFault{2, fault}) +
                            journal_line(JournalFault{std::nullopt, {"0:0", "error", "probe", "it broke"}}) +
-                           journal_line(JournalFailure{1, "wrong", {VerifyStatus::failed, "a loop", "d", 4}});
+                           journal_line(JournalFailure{1, "wrong", {VerifyStatus::failed, "a loop", "d", 0, 4}});
   const Journal read = journal_from_text(text);
   CHECK(read.intact == text.size());
   CHECK(read.header.id == header().id);
@@ -83,6 +84,7 @@ TEST_CASE("a journal comes back in each of its parts") {
   CHECK(is.share.busy == was.share.busy);
   CHECK(is.share.first == was.share.first);
   CHECK(is.share.makespan == was.share.makespan);
+  CHECK(is.recomputed == was.recomputed);
   CHECK(is.digest == was.digest);
   CHECK(is.chosen == was.chosen);
   CHECK(is.uses == was.uses);
