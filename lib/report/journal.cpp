@@ -55,7 +55,8 @@ std::string entry_text(const JournalDisturbed& d) {
                       {"devices", d.devices},
                       {"time_ns", d.time.count()},
                       {"verify", to_string(d.verify)},
-                      {"reason", d.reason}}}});
+                      {"reason", d.reason},
+                      {"samples_before", d.samples_before ? LineJson(*d.samples_before) : LineJson(nullptr)}}}});
 }
 
 std::string entry_text(const JournalFault& f) {
@@ -185,8 +186,14 @@ class JournalReading {
   }
 
   void disturbed(const JsonReader& j) {
-    current(j).disturbed.push_back({index_of_case(j.at("case")), indices_of_devices(j.at("devices")), j.at("time_ns").nanos(),
-                                    read_verify_status(j.at("verify")), j.at("reason").string()});
+    JournalDisturbed d;
+    d.of_case = index_of_case(j.at("case"));
+    d.devices = indices_of_devices(j.at("devices"));
+    d.time = j.at("time_ns").nanos();
+    d.verify = read_verify_status(j.at("verify"));
+    d.reason = j.at("reason").string();
+    d.samples_before = j.at("samples_before").optional([](const JsonReader& v) { return std::size_t{v.integer<std::uint32_t>()}; });
+    current(j).disturbed.push_back(std::move(d));
   }
 
   void fault(const JsonReader& j) {

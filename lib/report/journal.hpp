@@ -72,6 +72,7 @@ struct JournalDisturbed {  // a sample in which a device was lost
   Nanos time{};
   VerifyStatus verify = VerifyStatus::off;
   std::string reason;
+  std::optional<std::size_t> samples_before{};  // as DisturbedSample's
 };
 struct JournalFault {
   std::optional<std::size_t> of_case;  // none: of no case

@@ -1,5 +1,6 @@
 // What a group tells the journal while it runs, and what it takes from that of an earlier run.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -48,7 +49,7 @@ void Group::note_losses() {
     const Cell& cell = result_.cells[k];
     for (std::size_t& n = told_[k].disturbed; n < cell.disturbed.size(); ++n) {
       const Cell::Disturbed& one = cell.disturbed[n];
-      note(JournalDisturbed{k, one.devices, one.sample.makespan(), one.verify, one.reason});
+      note(JournalDisturbed{k, one.devices, one.sample.makespan(), one.verify, one.reason, one.samples_before});
     }
     for (std::size_t& n = told_[k].faults; n < cell.faults.size(); ++n) note(JournalFault{k, cell.faults[n]});
   }
@@ -57,54 +58,61 @@ void Group::note_losses() {
 // After this run's own warming up, so that nothing is believed of an earlier run that this one would not find by itself: rates,
 // whether results are right. Samples of devices that the case does not have now are no samples of it.
 void Group::take_up() {
-  note_losses();
-  const GroupJournal* earlier = nullptr;
-  if (options_.continued) {
-    const auto at = options_.continued->under_way.find(number_);
-    if (at != options_.continued->under_way.end()) earlier = &at->second;
-  }
-  if (earlier == nullptr) return;
-  if (earlier->group != group_)
-    throw Error(ErrorKind::input, "the journal has other cases of " + earlier->group.name + " than this run");
-  std::size_t foreign = 0;
-  for (const JournalSample& sample : earlier->samples) foreign += take_up(sample) ? 0 : 1;
-  if (foreign > 0) {
-    observer_.warning(std::to_string(foreign) + " samples of " + earlier->group.name +
-                      " from an earlier run are left out: their cases have other devices now");
-  }
-  std::vector<std::size_t> before;  // disturbed samples of this run's, which come first
-  for (const Cell& cell : result_.cells) before.push_back(cell.disturbed.size());
-  for (const JournalDisturbed& disturbed : earlier->disturbed) {
-    Cell::Disturbed& one = result_.cells[disturbed.of_case].disturbed.emplace_back();
-    one.sample.end = disturbed.time;
-    one.devices = disturbed.devices;
-    one.verify = disturbed.verify;
-    one.reason = disturbed.reason;
-    one.earlier = true;
-  }
-  for (const JournalFault& fault : earlier->faults) {
-    if (!fault.of_case) {
-      result_.faults.push_back(fault.fault);
-      continue;
+  if (const GroupJournal* earlier = earlier_runs()) {
+    if (earlier->group != group_)
+      throw Error(ErrorKind::input, "the journal has other cases of " + earlier->group.name + " than this run");
+    std::size_t foreign = 0;
+    for (const JournalSample& sample : earlier->samples) foreign += take_up(sample) ? 0 : 1;
+    if (foreign > 0) {
+      observer_.warning(std::to_string(foreign) + " samples of " + earlier->group.name +
+                        " from an earlier run are left out: their cases have other devices now");
     }
-    Fault& mine = result_.cells[*fault.of_case].faults.emplace_back(fault.fault);
-    if (mine.sample) *mine.sample += before[*fault.of_case];
+    take_up_losses(*earlier);
+    for (const JournalFailure& failure : earlier->failures) {  // what was wrong once is not made right by another try
+      Cell& cell = result_.cells[failure.of_case];
+      cell.verify = failure.verify;
+      close_failed(cell, failure.reason);
+    }
   }
-  for (const JournalFailure& failure : earlier->failures) {  // what was wrong once is not made right by another try
-    Cell& cell = result_.cells[failure.of_case];
-    cell.verify = failure.verify;
-    close_failed(cell, failure.reason);
+  note_losses();  // this run's
+}
+
+const GroupJournal* Group::earlier_runs() const {
+  if (!options_.continued) return nullptr;
+  const auto at = options_.continued->under_way.find(number_);
+  return at == options_.continued->under_way.end() ? nullptr : &at->second;
+}
+
+// What earlier runs lost comes first, as in the journal: faults name samples by their place in it.
+void Group::take_up_losses(const GroupJournal& earlier) {
+  std::vector<std::vector<Cell::Disturbed>> disturbed(result_.cells.size());
+  for (const JournalDisturbed& one : earlier.disturbed) {
+    RawSample sample;
+    sample.end = one.time;
+    disturbed[one.of_case].push_back({std::move(sample), one.devices, one.verify, one.reason, one.samples_before, true});
   }
-  told_faults_ = result_.faults.size();
+  std::vector<std::vector<Fault>> faults(result_.cells.size());
+  std::vector<Fault> of_no_case;
+  for (const JournalFault& one : earlier.faults) (one.of_case ? faults[*one.of_case] : of_no_case).push_back(one.fault);
+  told_faults_ = of_no_case.size();
+  result_.faults.insert(result_.faults.begin(), of_no_case.begin(), of_no_case.end());
   for (std::size_t k = 0; k < result_.cells.size(); ++k) {
-    const Cell& cell = result_.cells[k];
-    told_[k] = {cell.disturbed.size(), cell.faults.size(), cell.verify.recomputed};
+    Cell& cell = result_.cells[k];
+    told_[k] = {disturbed[k].size(), faults[k].size(), cell.verify.recomputed};
+    for (Fault& mine : cell.faults)
+      if (mine.sample) *mine.sample += disturbed[k].size();
+    cell.faults.insert(cell.faults.begin(), faults[k].begin(), faults[k].end());
+    std::move(cell.disturbed.begin(), cell.disturbed.end(), std::back_inserter(disturbed[k]));
+    cell.disturbed = std::move(disturbed[k]);
   }
 }
 
 bool Group::take_up(const JournalSample& sample) {
   Cell& cell = result_.cells[sample.of_case];
-  if (sample.devices != cell.devices) return false;
+  if (sample.devices != cell.devices) {
+    ++cell.set_aside;
+    return false;
+  }
   if (cell.closed) return true;  // failed or unsupported: it has no samples
   if (!sample.chosen.empty()) keep_choice(cell, sample);
   cell.times.push_back(sample.time);

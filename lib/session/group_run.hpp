@@ -102,6 +102,8 @@ class Group {
   void note_losses();
   void take_up();
   bool take_up(const JournalSample& sample);
+  void take_up_losses(const GroupJournal& earlier);
+  const GroupJournal* earlier_runs() const;
   void keep_choice(Cell& cell, const JournalSample& sample);
   std::size_t fewest_samples() const;
   std::size_t index_of(const Cell& cell) const { return static_cast<std::size_t>(&cell - result_.cells.data()); }

@@ -148,7 +148,7 @@ class Resumed(Case):
         self.refused([*run[:-1], 61, "--resume", file], 2, "--resume", "samples", "60", "61", "accepted")
         self.refused([*run, "--seed", 2, "--resume", file], 2, "seed", "accepted")
         self.refused([*run, "--slow", "0=2", "--resume", file], 2, "handicap")
-        self.refused([*run, "--resume", file, "-o", self.folder / "other.json"], 2, "--resume", "-o")
+        self.refused([*run, "--resume", file, "-o", self.folder / "other.json"], 2, "--resume", "accepted")
         self.assertEqual(journal_of(file).read_bytes(), before)
         self.good(*run, "--resume", file, "-o", file)
 
