@@ -5,14 +5,46 @@
 #include "app/commands.hpp"
 #include "app/conclude.hpp"
 #include "app/device_set.hpp"
+#include "app/resume.hpp"
 #include "app/run_observer.hpp"
 #include "app/run_request.hpp"
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/session/configuration.hpp"
 
 namespace mgpu {
 namespace {
+
+// A journal beside the result file, unless that is a pipe or the like. Without one the run can do what it could, but for --resume.
+void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Report& begun, RunObserver& observer,
+                   SessionOptions& session) {
+  if (!request.result_file) return;
+  const std::filesystem::path& result = *request.result_file;
+  const std::filesystem::path file = journal_of(result);
+  const Configuration configuration = configuration_of(session, begun);
+  std::error_code error;
+  if (earlier) {
+    go_on(*earlier, result, configuration, session, begun);
+    observer.keep(std::make_unique<JournalWriter>(file, earlier->journal), begun.runs.size());
+    return;
+  }
+  if (std::filesystem::exists(result, error) && !std::filesystem::is_regular_file(result, error)) return;
+  if (std::filesystem::exists(file, error))
+    observer.warning(fmt::format("an unfinished run had left {}, which is begun anew: --resume would have gone on", file.string()));
+  begun.id = random_id();
+  try {
+    observer.keep(std::make_unique<JournalWriter>(file, JournalHeader{begun.id, 1, 0, 0, 0, begun.tool.argv, configuration}), 0);
+  } catch (const Error& unwritable) {
+    observer.warning(fmt::format("{}: this run cannot be resumed", unwritable.what()));
+  }
+}
+
+std::string left_by(const Earlier& earlier) {
+  std::size_t samples = 0;
+  for (const auto& [number, group] : earlier.journal.groups) samples += group.samples.size();
+  return fmt::format("{} cases are finished, {} samples of others are kept", earlier.journal.header.rows, samples);
+}
 
 ExitCode too_few(std::size_t found, std::uint64_t required) {
   print_error(fmt::format("{} devices found, --require-devices asks for {}", found, required));
@@ -39,6 +71,14 @@ ExitCode cmd_run(const Context& context) {
   install_stop_signals();  // first: the session then sees even a signal that came while drivers were loading
   const Settings& settings = context.invocation.settings;
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
+  std::optional<Earlier> earlier;
+  if (request.resumes) {
+    earlier = read_earlier(*request.result_file);
+    if (earlier->complete) {
+      print_error(fmt::format("{} is complete: nothing is left to measure", request.result_file->string()));
+      return ExitCode::ok;
+    }
+  }
   const TableStyle style = table_style(settings, context.environment);
   RunObserver observer(
       {request.result_file, request.quiet, request.verbose, progress_in_place(context.environment), error_width()});
@@ -65,6 +105,10 @@ ExitCode cmd_run(const Context& context) {
   Report begun;
   begun.tool = context.tool;
   begun.environment = describe_environment(context.environment);
+  const std::string left = earlier ? left_by(*earlier) : "";
+  begin_journal(request, std::move(earlier), begun, observer, request.session);
+  if (request.resumes && !request.quiet)
+    print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(), request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
   const Report report = run_session(*backend, request.session, std::move(begun), observer);
   if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);

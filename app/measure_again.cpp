@@ -16,7 +16,7 @@ namespace {
 
 // Chosen by the case itself, or outputs of the first run.
 const std::set<std::string> kReplaced{"strategy", "size",   "mode",    "device-counts", "result",  "json",  "trace",
-                                      "output",   "export", "require", "quiet",         "verbose", "color", "recalibrate"};
+                                      "output",   "export", "require", "quiet",         "verbose", "color", "recalibrate", "resume"};
 
 // What one child can run: one problem and mode on one number of devices.
 struct Batch {

@@ -85,11 +85,44 @@ bool RunObserver::stop_requested() {
   return true;
 }
 
+void RunObserver::keep(std::unique_ptr<JournalWriter> journal, std::size_t rows) {
+  journal_ = std::move(journal);
+  groups_finished_ = journal_->header().groups;
+  rows_seen_ = rows;
+}
+
+// The run is worth more than its journal: it goes on without.
+void RunObserver::noted(const JournalEntry& entry, Nanos now) {
+  if (!journal_ || journal_failed_) return;
+  try {
+    journal_->append(entry, now);
+  } catch (const Error& error) {
+    journal_failed_ = true;
+    warning(fmt::format("{}; until the next group is saved, samples would be lost with the process", error.what()));
+  }
+}
+
+// What is in the result file need not be in the journal any more.
+void RunObserver::saved(const Report& report) {
+  try {
+    if (report.complete) {
+      journal_->remove();
+      journal_.reset();
+    } else if (groups_finished_ > journal_->header().groups) {
+      journal_->restart(groups_finished_, report.runs.size(), report.faults.size());
+      journal_failed_ = false;
+    }
+  } catch (const Error& error) {
+    warning(error.what());
+  }
+}
+
 void RunObserver::save(const Report& report) {
   if (!options_.result_file) return;
   try {
     write_file_atomically(*options_.result_file, to_json_text(report));
     could_not_write_ = false;
+    if (journal_) saved(report);
   } catch (const Error& error) {
     could_not_write_ = true;
     warning(error.what());

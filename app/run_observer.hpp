@@ -1,7 +1,9 @@
-// Watches a session for the person at the terminal: progress and warnings on stderr, the result file after every group.
+// Watches a session for the person at the terminal: progress and warnings on stderr, the result file after every group, its journal
+// after every sample.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -24,16 +26,25 @@ class RunObserver : public SessionObserver {
   void progress(const Progress& progress) override;
   void recorded(const Report& so_far) override;
   bool stop_requested() override;
+  void noted(const JournalEntry& entry, Nanos now) override;
+  void finished(std::size_t groups) override { groups_finished_ = groups; }
 
+  // From now on what happens is noted in it, and it is removed once the whole report is saved. `rows`: that an earlier run left.
+  void keep(std::unique_ptr<JournalWriter> journal, std::size_t rows);
   // Saves the report and ends the progress line. A failure is printed, not thrown: what was measured must still reach the screen.
   void save(const Report& report);
   void clear_line();
   bool could_not_write() const { return could_not_write_; }
 
  private:
+  void saved(const Report& report);
+
   Options options_;
   std::string line_;           // what the progress line shows
   std::size_t rows_seen_ = 0;  // of the report, when last told
+  std::unique_ptr<JournalWriter> journal_;
+  std::size_t groups_finished_ = 0;
+  bool journal_failed_ = false;  // since it was last begun anew
   bool stopping_ = false, could_not_write_ = false;
 };
 

@@ -283,6 +283,16 @@ void read_output_files(const Settings& settings, RunRequest& request) {
     return given->value;
   };
   request.result_file = path("result");
+  if (const Given* resume = settings.find("resume")) {
+    const auto plain = [](const std::filesystem::path& file) { return std::filesystem::absolute(file).lexically_normal(); };
+    if (request.result_file && plain(*request.result_file) != plain(resume->value)) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} is not the file of {}, {}; accepted: one of them, or the same file", resume->from,
+                              in_quotes(resume->value), settings.find("result")->from, in_quotes(request.result_file->string())));
+    }
+    if (!request.result_file) request.result_file = path("resume");
+    request.resumes = true;
+  }
   request.trace_file = path("trace");
   request.session.result_file = path("output");
   request.exports = read_exports(settings);

@@ -22,6 +22,7 @@ struct RunRequest {
   std::vector<HandicapTerm> handicaps;
   bool strict = false, quiet = false, verbose = false, json = false;  // json: the result, and nothing else, goes to stdout
   std::optional<std::filesystem::path> result_file, trace_file;
+  bool resumes = false;  // an earlier run's result_file
   std::vector<ExportFile> exports;
   std::vector<Requirement> requirements;
 };

@@ -32,6 +32,7 @@ const char* to_string(VerifyStatus status) {
 RunRecord without_figures(const RunRecord& run) {
   RunRecord bare = run;
   bare.samples.clear();
+  bare.sample_runs.clear();
   bare.sample_index = 0;
   bare.time = {};
   bare.rate = 0;

@@ -52,6 +52,7 @@ struct PerDevice {
   std::optional<std::string> way;  // to compute, where the suite has several: kernel, tile
   DeviceParts parts;
   std::vector<Nanos> alone_samples;                // what `alone` is the median of; sample k of all cases is of one round
+  std::vector<std::uint32_t> alone_sample_runs;    // as RunRecord::sample_runs
   std::vector<std::optional<Nanos>> busy_samples;  // union of its commands, in each sample of the case, where that is known
 };
 
@@ -132,8 +133,9 @@ struct RunRecord {
   std::optional<std::string> reason;  // why not ok
   SetupTimes setup;
   std::vector<Nanos> samples;
+  std::vector<std::uint32_t> sample_runs;  // the number of the run that took each, where a run was resumed; empty: all in the first
   std::vector<DisturbedSample> disturbed;  // not among `samples`
-  std::size_t sample_index = 0;            // the sample nearest the median: timeline and per-device figures are its
+  std::size_t sample_index = 0;  // of the last run's samples the nearest the median: timeline and per-device figures are its
   Summary time;
   WorkRecord work;
   double rate = 0;  // ops / median T; 0 when not ok: a wrong result has no numbers
@@ -176,6 +178,7 @@ struct ToolInfo {
 
 struct Report {
   bool complete = false;
+  std::string id;  // by which its journal knows it; empty: it has none
   ToolInfo tool;
   std::map<std::string, std::string> environment;  // host, cpu, os, loader, variables that change what is measured
   std::vector<DeviceRecord> devices;

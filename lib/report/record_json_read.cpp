@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/report/capability_json.hpp"
+#include "lib/report/fault_json.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
@@ -116,6 +117,15 @@ std::vector<Nanos> read_times(const JsonReader& j) {
   return all;
 }
 
+// None where all are of the first run.
+std::vector<std::uint32_t> read_sample_runs(const JsonReader& j, const char* key, std::size_t samples) {
+  std::vector<std::uint32_t> runs;
+  if (!j.has(key)) return runs;
+  j.at(key).elements([&](const JsonReader& e) { runs.push_back(e.integer<std::uint32_t>()); });
+  if (runs.size() != samples) j.at(key).fail("one for each sample expected");
+  return runs;
+}
+
 PerDevice read_per_device(const JsonReader& j) {
   PerDevice p;
   p.device = j.at("device").string();
@@ -135,6 +145,7 @@ PerDevice read_per_device(const JsonReader& j) {
     for (const PartField& f : kPartFields) p.parts.*f.member = j.at(f.name).nanos();
   if (j.has("alone_samples_ns"))
     p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were kept have none
+  p.alone_sample_runs = read_sample_runs(j, "alone_sample_runs", p.alone_samples.size());
   if (j.has("busy_samples_ns"))
     j.at("busy_samples_ns").elements([&](const JsonReader& e) { p.busy_samples.push_back(e.optional(read_nanos)); });
   return p;
@@ -179,6 +190,8 @@ PlanRecord read_plan(const JsonReader& j) {
   return plan;
 }
 
+}  // namespace
+
 // Files of the first versions know device, what and items_lost only: errors, of samples that count as ordinary ones.
 Fault read_fault(const JsonReader& j, std::size_t disturbed) {
   const auto number = [](const JsonReader& v) { return v.number(); };
@@ -198,6 +211,8 @@ Fault read_fault(const JsonReader& j, std::size_t disturbed) {
   if (j.has("efficiency_after")) f.efficiency_after = j.at("efficiency_after").optional(number);
   return f;
 }
+
+namespace {
 
 std::vector<Fault> read_faults(const JsonReader& j, std::size_t disturbed) {
   std::vector<Fault> faults;
@@ -222,6 +237,7 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
   const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate");
   run.setup = {setup.at("build").nanos(), setup.at("alloc").nanos(), setup.at("pin").nanos(), setup.at("upload").nanos()};
   run.samples = read_times(j.at("samples_ns"));
+  run.sample_runs = read_sample_runs(j, "sample_runs", run.samples.size());
   if (j.has("disturbed_samples"))
     j.at("disturbed_samples").elements([&](const JsonReader& e) { run.disturbed.push_back(read_disturbed(e)); });
   run.sample_index = j.at("sample_index").integer<std::size_t>();
@@ -292,6 +308,7 @@ Report report_from_json(const nlohmann::ordered_json& json) {
   check_header(j);
   Report report;
   report.complete = j.at("complete").boolean();
+  if (j.has("id")) report.id = j.at("id").string();
   const JsonReader tool = j.at("tool");
   report.tool = {tool.at("version").string(), tool.at("git").string(), tool.at("argv").strings()};
   j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "lib/report/capability_json.hpp"
+#include "lib/report/fault_json.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/record_json.hpp"
@@ -108,6 +109,7 @@ Json per_device(const PerDevice& p) {
   j["bytes_resident"] = p.bytes_resident;
   if (p.way) j["way"] = *p.way;
   if (!p.alone_samples.empty()) j["alone_samples_ns"] = times(p.alone_samples);
+  if (!p.alone_sample_runs.empty()) j["alone_sample_runs"] = p.alone_sample_runs;
   if (!p.busy_samples.empty()) j["busy_samples_ns"] = times(p.busy_samples);
   return j;
 }
@@ -115,8 +117,8 @@ Json per_device(const PerDevice& p) {
 Json timeline(const Timeline& t) {
   Json commands = Json::array(), spans = Json::array(), slices = Json::array();
   for (const Command& c : t.commands)
-    commands.push_back(Json::array(
-        {c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes, ns(c.queued), ns(c.submitted), ns(c.started), ns(c.ended)}));
+    commands.push_back(Json::array({c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes, ns(c.queued),
+                                    ns(c.submitted), ns(c.started), ns(c.ended)}));
   for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
   for (const SliceRecord& s : t.slices)
     slices.push_back(Json::array({s.device.value, s.slice, s.begin, s.end, ns(s.enqueued), ns(s.finished)}));
@@ -133,7 +135,9 @@ Json timeline(const Timeline& t) {
           {"slices", std::move(slices)}};
 }
 
-Json fault(const Fault& f) {
+}  // namespace
+
+nlohmann::ordered_json fault_json(const Fault& f) {
   return {{"device", f.device},
           {"kind", f.kind},
           {"phase", f.phase},
@@ -148,9 +152,11 @@ Json fault(const Fault& f) {
           {"efficiency_after", number_json(f.efficiency_after)}};
 }
 
+namespace {
+
 Json faults(const std::vector<Fault>& all) {
   Json j = Json::array();
-  for (const Fault& f : all) j.push_back(fault(f));
+  for (const Fault& f : all) j.push_back(fault_json(f));
   return j;
 }
 
@@ -233,6 +239,7 @@ Json run_json(const RunRecord& run) {
   j["setup_ns"] = {
       {"build", ns(run.setup.build)}, {"alloc", ns(run.setup.alloc)}, {"pin", ns(run.setup.pin)}, {"upload", ns(run.setup.upload)}};
   j["samples_ns"] = times(run.samples);
+  if (!run.sample_runs.empty()) j["sample_runs"] = run.sample_runs;
   j["disturbed_samples"] = disturbed(run.disturbed, run.devices);
   j["sample_index"] = run.sample_index;
   j["time_ns"] = summary(run.time);
@@ -252,6 +259,7 @@ Json run_json(const RunRecord& run) {
 
 nlohmann::ordered_json to_json(const Report& report) {
   Json j = {{"schema", kSchema}, {"schema_version", kResultSchemaVersion}, {"complete", report.complete}};
+  if (!report.id.empty()) j["id"] = report.id;
   j["tool"] = {{"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}};
   j["environment"] = Json::object();
   for (const auto& [name, value] : report.environment) j["environment"][name] = value;

@@ -177,11 +177,14 @@ void Group::sample_in_turn() {
   std::iota(order.begin(), order.end(), std::size_t{0});
   constexpr std::size_t kEveryRound = 64, kThenOneIn = 16;  // progress is worked out of all samples so far
   std::size_t round = 0;
+  const std::size_t fewest = fewest_samples();
   for (bool open = true; open; std::reverse(order.begin(), order.end()), ++round) {
     open = false;
     for (const std::size_t index : order) {
       Cell& cell = result_.cells[index];
       if (cell.closed) continue;
+      open = true;
+      if (round == 0 && cell.times.size() > fewest) continue;
       if (stopped()) return;
       if (!backend_.is_virtual() && wakefulness_.sleeps(cell, backend_.now())) take_sample(cell, false);
       if (cell.closed) continue;
@@ -192,7 +195,7 @@ void Group::sample_in_turn() {
           fail_wrong(cell, last.why);
         cell.closed = true;
       }
-      open = true;
+      note_losses();
     }
     if (round < kEveryRound || round % kThenOneIn == 0) tell();
   }
@@ -256,6 +259,7 @@ void Group::take_sample(Cell& cell, bool counts) {
   cell.times.push_back(sample.makespan());
   cell.decisions.push_back(cell.choosing + begun + sample.decision);
   cell.samples.push_back(std::move(sample));
+  note_sample(cell, outcome.digest);
 }
 
 bool Group::stopped() {
@@ -301,8 +305,8 @@ void say_lost(const SessionDevice& device, SessionObserver& observer) {
 
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
                       Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests,
-                      std::optional<Nanos> give_up_at, SessionObserver& observer) {
-  return Group(backend, executor, options, problem, mode, workload, devices, rates, digests, give_up_at, observer).run();
+                      std::optional<Nanos> give_up_at, SessionObserver& observer, std::size_t number) {
+  return Group(backend, executor, options, problem, mode, workload, devices, rates, digests, give_up_at, observer, number).run();
 }
 
 }  // namespace mgpu

@@ -46,8 +46,9 @@ struct Cell {
   std::string reason;
   bool closed = false;  // takes no more samples
   std::vector<RawSample> samples;
-  std::vector<Nanos> times;      // makespans of `samples`
-  std::vector<Nanos> decisions;  // choosing, begin and every next, of `samples`
+  std::vector<Nanos> times;                 // makespans of `samples`, after those of earlier runs
+  std::vector<Nanos> decisions;             // choosing, begin and every next, of each of `times`
+  std::vector<std::uint32_t> earlier_runs;  // the runs that took the first of `times`; the others are this run's
   // A sample in which a device was lost. It is no measure of the case.
   struct Disturbed {
     RawSample sample;
@@ -55,6 +56,7 @@ struct Cell {
     VerifyStatus verify = VerifyStatus::off;
     std::string reason;                              // why it has no result
     std::optional<std::size_t> samples_before = {};  // how many of the case were taken before it; none: it was to warm up
+    bool earlier = false;                            // of a run before this one: when its commands ran is not known
   };
   std::vector<Disturbed> disturbed;
   std::size_t set_aside = 0;  // samples that are no part of `samples`, as devices were lost after them
@@ -99,9 +101,10 @@ struct GroupResult {
 };
 
 // Runs the group. Failures of devices and cases are in the cells; `devices` that failed are marked lost, those that had failed
-// before are opened again where they may be. `digests` are those of the problem's verified results so far.
+// before are opened again where they may be. `digests` are those of the problem's verified results so far. `number`: of the group,
+// in the session.
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
                       Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests,
-                      std::optional<Nanos> give_up_at, SessionObserver& observer);
+                      std::optional<Nanos> give_up_at, SessionObserver& observer, std::size_t number = 0);
 
 }  // namespace mgpu

@@ -130,6 +130,7 @@ void Group::shrink(Cell& cell) {
   cell.times.clear();
   cell.samples.clear();
   cell.decisions.clear();
+  cell.earlier_runs.clear();
   cell.history.clear();
   cell.chosen.reset();
   cell.predicted.reset();

@@ -93,12 +93,18 @@ bool Group::all_alike(std::span<const std::size_t> devices) const {
 }
 
 void Group::fail(Cell& cell, const std::string& reason) {
+  close_failed(cell, reason);
+  note_failure(cell);
+}
+
+void Group::close_failed(Cell& cell, const std::string& reason) {
   cell.status = Status::failed;
   cell.reason = reason;
   cell.closed = true;
   cell.samples.clear();
   cell.times.clear();
   cell.decisions.clear();
+  cell.earlier_runs.clear();
 }
 
 void Group::fail_wrong(Cell& cell, const std::string& reason) {

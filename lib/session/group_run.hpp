@@ -18,7 +18,7 @@ class Group {
  public:
   Group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode, Workload& workload,
         std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests, std::optional<Nanos> give_up_at,
-        SessionObserver& observer)
+        SessionObserver& observer, std::size_t number)
       : backend_(backend),
         executor_(executor),
         options_(options),
@@ -32,10 +32,12 @@ class Group {
         verification_(workload, options, digests),
         give_up_at_(give_up_at),
         observer_(observer),
+        number_(number),
         wakefulness_(devices.size()) {}
 
   GroupResult run() {
     make_cells();
+    note_group();
     tell();
     prepare();
     phase_ = "warm_up";
@@ -45,6 +47,7 @@ class Group {
     predict();
     phase_ = "warm_up";
     warm_up(false);
+    take_up();
     phase_ = "sample";
     sample_in_turn();
     settle_digests();
@@ -85,11 +88,26 @@ class Group {
   void fail(Cell& cell, const std::string& reason);
   void fail_wrong(Cell& cell, const std::string& reason);
   bool all_alike(std::span<const std::size_t> devices) const;
+  void close_failed(Cell& cell, const std::string& reason);
   std::string ids_of(std::span<const std::size_t> devices) const;
   bool stopped();
   void settle_digests();
   void finish();
   void probe_clock_again(std::size_t index);
+  // In group_journal.cpp.
+  void note(const JournalEntry& entry);
+  void note_group();
+  void note_sample(const Cell& cell, const std::string& digest);
+  void note_failure(const Cell& cell);
+  void note_losses();
+  void take_up();
+  bool take_up(const JournalSample& sample);
+  void take_up_losses(const GroupJournal& earlier);
+  const GroupJournal* earlier_runs() const;
+  void keep_choice(Cell& cell, const JournalSample& sample);
+  std::size_t fewest_samples() const;
+  std::size_t index_of(const Cell& cell) const { return static_cast<std::size_t>(&cell - result_.cells.data()); }
+  std::uint32_t run_number() const { return options_.continued ? options_.continued->run : 1; }
 
   Backend& backend_;
   Executor& executor_;
@@ -104,9 +122,16 @@ class Group {
   Verification verification_;
   std::optional<Nanos> give_up_at_;
   SessionObserver& observer_;
+  const std::size_t number_;  // of the group, in the session
   GroupResult result_;
   Wakefulness wakefulness_;
   std::string phase_ = "set_up";  // for faults
+  struct Told {
+    std::size_t disturbed = 0, faults = 0, recomputed = 0;
+  };
+  JournalGroup group_;           // as the journal knows it
+  std::vector<Told> told_;       // by case: what the journal has of them
+  std::size_t told_faults_ = 0;  // likewise, of no case
 };
 
 }  // namespace mgpu

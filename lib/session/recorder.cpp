@@ -99,7 +99,8 @@ class Recorder {
       sample.reason = disturbed.reason;
       sample.samples_before = disturbed.samples_before;
       for (const std::size_t i : disturbed.devices) sample.devices.push_back(devices_[i].facts.id);
-      if (!disturbed.sample.failure) sample.timeline = to_timeline(disturbed.sample, clocks_of(disturbed.devices));
+      if (!disturbed.sample.failure && !disturbed.earlier)
+        sample.timeline = to_timeline(disturbed.sample, clocks_of(disturbed.devices));
     }
   }
 
@@ -139,7 +140,7 @@ class Recorder {
     run.rate_unit = shape.rate_unit;
     if (const auto noise = options_.noise.find(work_of(problem_)); noise != options_.noise.end()) run.noise_floor = noise->second;
     setup(run, set);
-    if (!cell.times.empty()) measured(run, cell, set);
+    if (!cell.samples.empty()) measured(run, cell, set);  // times alone: it was to go on, and did not
     add_faults(run, cell);
     return run;
   }
@@ -157,8 +158,11 @@ class Recorder {
   void measured(RunRecord& run, const Cell& cell, const std::vector<std::size_t>& set) const {
     run.samples = cell.times;
     run.time = summarise(cell.times);
-    run.sample_index = nearest_to(run.time.median, cell.times);
-    const RawSample& shown = cell.samples[run.sample_index];
+    run.sample_runs = runs_of(cell);
+    // When commands of earlier runs ran is not known.
+    const std::size_t earlier = cell.earlier_runs.size();
+    run.sample_index = earlier + nearest_to(run.time.median, std::span(cell.times).subspan(earlier));
+    const RawSample& shown = cell.samples[run.sample_index - earlier];
     run.timeline = timeline_of(shown, cell, set);
     run.merge = run.timeline.merge_end - run.timeline.merge_begin;
     run.plan.decision = cell.decisions[run.sample_index];
@@ -177,14 +181,33 @@ class Recorder {
     run.metrics = compute_metrics(run.timeline, parts, input);
     run.bottleneck = find_bottleneck(run.timeline);
     for (std::size_t n = 0; n < set.size(); ++n) run.per_device.push_back(per_device(run, cell, parts[n], set[n]));
+    for (std::size_t k = 0; k < earlier; ++k)
+      for (std::size_t n = 0; n < set.size(); ++n) run.per_device[n].busy_samples.push_back(busy_earlier(cell, k, set[n]));
     for (const RawSample& sample : cell.samples) {
       const std::vector<DeviceParts> then = device_parts(timeline_of(sample, cell, set));
       for (std::size_t n = 0; n < set.size(); ++n)
         run.per_device[n].busy_samples.push_back(then[n].unknown.empty() ? std::optional(then[n].busy) : std::nullopt);
     }
-    std::vector<TimeWindow> windows;
+    std::vector<TimeWindow> windows(earlier);  // which nothing that was read lies near
     for (const RawSample& sample : cell.samples) windows.push_back({sample.begin, sample.end});
     add_telemetry(run, windows, tracks_, cpus_only(cell));
+  }
+
+  // Of each of a cell's times; empty where this is the first run.
+  std::vector<std::uint32_t> runs_of(const Cell& cell) const {
+    if (!options_.continued) return {};
+    std::vector<std::uint32_t> runs = cell.earlier_runs;
+    runs.resize(cell.times.size(), options_.continued->run);
+    return runs;
+  }
+
+  // Of device i, in sample k of those of earlier runs: by its own clock. None where that cannot be.
+  static std::optional<Nanos> busy_earlier(const Cell& cell, std::size_t k, std::size_t i) {
+    const auto at = std::find(cell.devices.begin(), cell.devices.end(), i);
+    if (at == cell.devices.end()) return Nanos{};
+    constexpr Nanos slack = std::chrono::microseconds(100);  // as impossible_stamps has it
+    const Nanos busy = cell.history[k].busy[static_cast<std::size_t>(at - cell.devices.begin())];
+    return busy >= Nanos{} && busy <= cell.times[k] + slack ? std::optional(busy) : std::nullopt;
   }
 
   // Of the devices that share the cell's work. None where one was not calibrated, or is gone.
@@ -247,7 +270,10 @@ class Recorder {
     PerDevice mine;
     mine.device = devices_[i].facts.id;
     mine.alone = alone(i);
-    if (i < in_set(devices_)) mine.alone_samples = group_.cells[i].times;
+    if (i < in_set(devices_)) {
+      mine.alone_samples = group_.cells[i].times;
+      mine.alone_sample_runs = runs_of(group_.cells[i]);
+    }
     mine.parts = parts;
     mine.share = run.work.items > 0 ? static_cast<double>(parts.items) / static_cast<double>(run.work.items) : 0;
     mine.predicted = predicted_finish(cell, i);

@@ -2,6 +2,7 @@
 #include "lib/session/session.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
@@ -74,11 +75,38 @@ bool can_do(const SuiteInfo& suite, Mode mode) {
   return suite.modes.empty() || std::find(suite.modes.begin(), suite.modes.end(), mode) != suite.modes.end();
 }
 
+std::size_t groups_of(const Problem& problem, const SessionOptions& options) {
+  return static_cast<std::size_t>(
+      std::count_if(options.modes.begin(), options.modes.end(), [&](Mode mode) { return can_do(*problem.suite, mode); }));
+}
+
 std::size_t count_groups(const SessionOptions& options) {
   std::size_t groups = 0;
-  for (const Problem& problem : options.problems)
-    for (const Mode mode : options.modes) groups += can_do(*problem.suite, mode);
+  for (const Problem& problem : options.problems) groups += groups_of(problem, options);
   return groups;
+}
+
+// Rows of finished groups may name devices that this run does not have: the reserve of an earlier one.
+void take_over_devices(Report& report, std::span<const DeviceRecord> earlier) {
+  for (const DeviceRecord& record : earlier) {
+    const auto same = std::find_if(report.devices.begin(), report.devices.end(),
+                                   [&](const DeviceRecord& mine) { return mine.device.id == record.device.id; });
+    if (same == report.devices.end()) {
+      report.devices.push_back(record);
+    } else {
+      same->clock = record.clock;
+    }
+  }
+}
+
+// What an earlier run verified of this problem in another mode.
+void note_digests(Digests& digests, std::span<const RunRecord> rows) {
+  for (const RunRecord& run : rows) {
+    if (run.status != Status::ok || run.verify.status != VerifyStatus::passed) continue;
+    std::string ids;
+    for (const std::string& id : run.devices) ids += (ids.empty() ? "" : ", ") + id;
+    digests.note(run.verify.digest, ids);
+  }
 }
 
 }  // namespace
@@ -123,20 +151,29 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     observer.recorded(report);
     return report;
   }
+  const std::vector<DeviceRecord> earlier_devices = std::exchange(report.devices, {});
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const auto& known = options.calibration.devices;
     report.devices.push_back({devices[i].facts, i, {}, i < known.size() ? known[i] : std::nullopt, devices[i].handicap});
   }
+  take_over_devices(report, earlier_devices);
   const auto give_up_at = options.time_limit ? std::optional(backend.now() + *options.time_limit) : std::nullopt;
   Executor executor(backend, devices.size());
   Watch watch(backend, options, report.telemetry);
 
-  WholeSession whole(observer, backend, count_groups(options));
+  const std::size_t finished = options.continued ? options.continued->groups : 0;
+  const std::size_t rows_of_a_group = options.device_counts.size() * options.strategies.size();
+  std::size_t number = 0;  // of the group
+  WholeSession whole(observer, backend, count_groups(options) - finished);
   bool interrupted = false;
   SuiteRates rates = options.suite_rates;
   forget_cpus(devices, rates);
   for (std::size_t index = 0; index < options.problems.size(); ++index) {
     const Problem& problem = options.problems[index];
+    if (const std::size_t own = groups_of(problem, options); own == 0 || number + own <= finished) {
+      number += own;
+      continue;
+    }
     std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
     const auto ways = index < options.ways.size() ? options.ways[index] : std::map<std::string, std::string>();
     take_kept_ways(*workload, ways, devices, observer);
@@ -167,8 +204,12 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     Digests digests;  // of this problem, in whatever mode
     for (const Mode mode : options.modes) {
       if (!can_do(*problem.suite, mode)) continue;
+      if (number < finished) {
+        note_digests(digests, std::span(report.runs).subspan(number++ * rows_of_a_group, rows_of_a_group));
+        continue;
+      }
       const GroupResult group =
-          run_group(backend, executor, options, problem, mode, *workload, devices, rates, digests, give_up_at, whole);
+          run_group(backend, executor, options, problem, mode, *workload, devices, rates, digests, give_up_at, whole, number++);
       whole.group_ended();
       note_reserve(report, devices);
       note_clocks(report, group);
@@ -178,6 +219,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin, tracks))
         report.runs.push_back(std::move(run));
       interrupted |= group.interrupted;
+      if (!interrupted) observer.finished(number);
       observer.recorded(report);
       if (interrupted) break;
     }

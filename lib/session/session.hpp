@@ -14,6 +14,7 @@
 #include "lib/exec/backend.hpp"
 #include "lib/exec/telemetry_sources.hpp"
 #include "lib/plan/strategy.hpp"
+#include "lib/report/journal.hpp"
 #include "lib/report/record.hpp"
 #include "lib/workload/workload.hpp"
 
@@ -45,6 +46,13 @@ using SuiteRates = std::map<std::pair<std::string, std::string>, SuiteRate>;
 // Of each sample, whose part is computed again by another device: nobody's, one device's in turn, everybody's.
 enum class IntegrityLevel { off, sample, full };
 
+// What earlier runs of the same session left, who did not end by themselves.
+struct Continued {
+  std::uint32_t run = 2;                          // the number of the run that goes on
+  std::size_t groups = 0;                         // finished: their rows are in the report that is begun with
+  std::map<std::size_t, GroupJournal> under_way;  // others, by number
+};
+
 struct SessionOptions {
   std::vector<Problem> problems;
   std::vector<Mode> modes;
@@ -71,6 +79,7 @@ struct SessionOptions {
   // what the workload says, at most these; 0: as it says.
   std::optional<SetEstimates> stated;
   std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
+  std::optional<Continued> continued;                // none: this is the first run
 };
 
 // Where a session is: in the cases of one problem and mode.
@@ -89,10 +98,14 @@ class SessionObserver {
   virtual void progress(const Progress& progress) = 0;  // often: throttle when printing
   virtual void recorded(const Report& so_far) = 0;      // after the cases of one problem and mode: save it
   virtual bool stop_requested() = 0;                    // asked between samples, and now and then in them: Ctrl-C
+  virtual void noted(const JournalEntry&, Nanos) {}     // between samples, at this time: for the journal
+  virtual void finished(std::size_t) {}                 // so many groups: the next report recorded has all of their rows
 };
 
-// Fills devices, runs and complete; tool and environment are the caller's (`begun` holds them). Failures of cases are rows with a
-// status, never exceptions. Throws Error(no_device) when no device could be opened.
+// Fills devices, runs and complete; tool and environment are the caller's (`begun` holds them), as are, where the session goes on,
+// the runs and faults of the groups that are finished, and the devices of earlier runs. Failures of cases are rows with a
+// status, never exceptions. Throws Error(no_device) when no device could be opened, Error(input) when the journal is of other
+// cases.
 Report run_session(Backend& backend, const SessionOptions& options, Report begun, SessionObserver& observer);
 
 }  // namespace mgpu

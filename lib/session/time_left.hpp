@@ -17,7 +17,7 @@ Progress progress_of(std::span<const Cell> cells, const Problem& problem, Mode m
 // long as none is, as this one.
 class WholeSession final : public SessionObserver {
  public:
-  // `groups`: problems times modes, of the session.
+  // `groups`: problems times modes, of the session; those that an earlier run finished left out.
   WholeSession(SessionObserver& observer, Backend& backend, std::size_t groups);
 
   void group_ended();  // another may begin
@@ -26,6 +26,8 @@ class WholeSession final : public SessionObserver {
   void progress(const Progress& progress) override;
   void recorded(const Report& so_far) override { observer_.recorded(so_far); }
   bool stop_requested() override { return observer_.stop_requested(); }
+  void noted(const JournalEntry& entry, Nanos now) override { observer_.noted(entry, now); }
+  void finished(std::size_t groups) override { observer_.finished(groups); }
 
  private:
   SessionObserver& observer_;

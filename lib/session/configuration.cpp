@@ -1,0 +1,84 @@
+// See the header.
+#include "lib/session/configuration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace mgpu {
+namespace {
+
+// Its name, length and time of change: reading it whole could take minutes.
+std::string identity_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  const auto time = std::filesystem::last_write_time(file, error).time_since_epoch().count();
+  return error ? file.string() : fmt::format("{} of {} bytes, changed at {}", file.string(), size, time);
+}
+
+std::string stop_words(const StopRule& stop) {
+  if (stop.exactly > 0) return std::to_string(stop.exactly);
+  return fmt::format("{} or more in {} s, until known to {}, at most {} or {} s", stop.least, seconds(stop.least_time),
+                     stop.half_width, stop.most, seconds(stop.most_time));
+}
+
+template <typename Level>
+const char* level_word(Level level) {
+  return level == Level::full ? "full" : level == Level::sample ? "sample" : "off";
+}
+
+void add_problem(Configuration& all, const std::string& name, const Problem& problem) {
+  const SuiteParams& params = problem.params;
+  all.emplace_back(name, problem.suite->name);
+  all.emplace_back(name + ", " + problem.suite->size_name, std::to_string(params.size));
+  for (const auto& [option, value] : params.options) {
+    const auto known = std::find_if(problem.suite->options.begin(), problem.suite->options.end(),
+                                    [&](const SuiteOption& o) { return o.name == option; });
+    const bool file = known != problem.suite->options.end() && known->kind == SuiteOption::Kind::file;
+    all.emplace_back(name + ", " + option, file ? identity_of(value) : value);
+  }
+  if (params.input) all.emplace_back(name + ", input", identity_of(*params.input));
+  for (const auto& more : params.more_inputs) all.emplace_back(name + ", input " + more.filename().string(), identity_of(more));
+}
+
+}  // namespace
+
+Configuration configuration_of(const SessionOptions& options, const Report& begun) {
+  Configuration all;
+  all.emplace_back("tool", begun.tool.version + " (git " + begun.tool.git + ")");
+  all.emplace_back("problems", std::to_string(options.problems.size()));
+  for (std::size_t k = 0; k < options.problems.size(); ++k) {
+    const std::string name = options.problems.size() == 1 ? "problem" : fmt::format("problem {}", k + 1);
+    add_problem(all, name, options.problems[k]);
+    if (k >= options.ways.size()) continue;
+    for (const auto& [device, way] : options.ways[k]) all.emplace_back(name + ", way on " + device, way);
+  }
+  std::vector<std::string> modes, strategies, ids;
+  for (const Mode mode : options.modes) modes.emplace_back(to_string(mode));
+  for (const StrategyChoice& choice : options.strategies) strategies.push_back(choice.label());
+  for (const Device& device : options.devices) ids.push_back(device.id);
+  all.emplace_back("modes", fmt::format("{}", fmt::join(modes, ", ")));
+  all.emplace_back("strategies", fmt::format("{}", fmt::join(strategies, ", ")));
+  all.emplace_back("devices", fmt::format("{}", fmt::join(ids, ", ")));
+  all.emplace_back("device counts", fmt::format("{}", fmt::join(options.device_counts, ", ")));
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const Device& device = options.devices[i];
+    all.emplace_back("device " + device.id, fmt::format("{}, {}, driver {}", device.name, device.platform, device.driver_version));
+    if (i < options.handicaps.size() && options.handicaps[i].any())
+      all.emplace_back("handicap of " + device.id, in_words(options.handicaps[i]));
+  }
+  if (options.reserve) all.emplace_back("device in reserve", options.reserve->id + ", " + options.reserve->name);
+  all.emplace_back("samples", stop_words(options.stop));
+  all.emplace_back("warm-up", std::to_string(options.stop.warmup));
+  all.emplace_back("verify", level_word(options.verify));
+  all.emplace_back("integrity", level_word(options.integrity));
+  all.emplace_back("seed", std::to_string(options.seed));
+  all.emplace_back("timeout", options.case_timeout ? fmt::format("{} s", seconds(*options.case_timeout)) : "default");
+  all.emplace_back("build timeout", fmt::format("{} s", seconds(options.build_timeout)));
+  all.emplace_back("telemetry", options.telemetry ? "on" : "off");
+  for (const auto& [name, value] : begun.environment) all.emplace_back("environment, " + name, value);
+  return all;
+}
+
+}  // namespace mgpu
