@@ -21,6 +21,7 @@ class RunObserver : public SessionObserver {
   explicit RunObserver(Options options) : options_(std::move(options)) {}
 
   void warning(std::string_view text) override;
+  void output_failed(std::string_view text) override;
   void progress(const Progress& progress) override;
   void recorded(const Report& so_far) override;
   bool stop_requested() override;
@@ -28,13 +29,13 @@ class RunObserver : public SessionObserver {
   // Saves the report and ends the progress line. A failure is printed, not thrown: what was measured must still reach the screen.
   void save(const Report& report);
   void clear_line();
-  bool could_not_write() const { return could_not_write_; }
+  bool could_not_write() const { return could_not_write_ || could_not_write_output_; }
 
  private:
   Options options_;
   std::string line_;           // what the progress line shows
   std::size_t rows_seen_ = 0;  // of the report, when last told
-  bool stopping_ = false, could_not_write_ = false;
+  bool stopping_ = false, could_not_write_ = false, could_not_write_output_ = false;
 };
 
 }  // namespace mgpu

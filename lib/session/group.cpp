@@ -33,7 +33,7 @@ class Group {
         workload_(workload),
         devices_(devices),
         rates_(rates),
-        verification_(workload, options, digest),
+        verification_(workload, options, digest, observer),
         give_up_at_(give_up_at),
         observer_(observer),
         wakefulness_(devices.size()) {}

@@ -1,6 +1,8 @@
 // See the header.
 #include "lib/session/verification.hpp"
 
+#include "lib/base/error.hpp"
+
 namespace mgpu {
 
 std::optional<std::string> Verification::check(VerifyRecord& record, bool thorough, const std::function<void()>& publish) {
@@ -23,11 +25,19 @@ std::optional<std::string> Verification::check(VerifyRecord& record, bool thorou
     if (record.status == VerifyStatus::failed) return verdict.message;
     digest_ = digest;
   }
-  if (options_.result_file && !result_written_) {
-    workload_.write_result(*options_.result_file);
-    result_written_ = true;
-  }
+  if (options_.result_file && !result_written_) write_result();
   return std::nullopt;
+}
+
+// A disk that is full, or a folder that is gone, costs this file and nothing of what was measured.
+void Verification::write_result() {
+  result_written_ = true;
+  try {
+    workload_.write_result(*options_.result_file);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::output) throw;
+    observer_.output_failed(error.what());
+  }
 }
 
 }  // namespace mgpu
