@@ -1,5 +1,6 @@
-// The CLI11 tree. CLI11 only sees text: it would let a config file win over the environment, ignore unknown keys and convert
-// numbers by its own rules, so the layers are put together here and numbers are read by lib/base/quantity.hpp.
+// The CLI11 tree. CLI11 only sees the text of the command line: it would let a config file win over the environment, ignore unknown
+// keys and convert numbers by its own rules, so files are read by app/config_file.hpp, the layers are put together here, and
+// numbers are read by lib/base/quantity.hpp.
 #include "app/cli.hpp"
 
 #include <fmt/format.h>
@@ -7,13 +8,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
 
+#include "app/config_file.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/base/text_file.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -99,6 +101,7 @@ class Tree {
 
   CLI::App& app() { return app_; }
   bool version() const { return version_; }
+  bool is_flag(const CLI::Option* option) const { return flag_options_.contains(option); }
   std::span<const OptionSpec> specs(const std::string& command) const {
     if (command == "run") return run_specs_;
     if (command == "devices") return device_specs_;
@@ -121,7 +124,10 @@ class Tree {
     std::vector<std::string>& values = values_.emplace_back();
     CLI::Option* option = nullptr;
     if (spec.kind == OptionSpec::Kind::flag) {
-      option = sub->add_flag(names, flags_.emplace_back(), wrapped(spec.help));
+      // Given twice it is on all the same; the last one counts, should they differ.
+      option =
+          sub->add_flag(names, flags_.emplace_back(), wrapped(spec.help))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      flag_options_.insert(option);
     } else {
       option = sub->add_option(names, values, wrapped(spec.help))->option_text(spec.value_name)->allow_extra_args(false);
       if (spec.kind == OptionSpec::Kind::value) option->expected(1);
@@ -236,10 +242,12 @@ class Tree {
   bool version_ = false;
   std::deque<std::vector<std::string>> values_;  // a deque: addresses stay
   std::deque<bool> flags_;
+  std::set<const CLI::Option*> flag_options_;
 };
 
 // What CLI11 found on the command line of one subcommand.
-void take_flags(const CLI::App& sub, Invocation& invocation) {
+void take_flags(const Tree& tree, const CLI::App& sub, Invocation& invocation) {
+  const std::span<const OptionSpec> specs = tree.specs(sub.get_name());
   for (const CLI::Option* option : sub.get_options()) {
     if (option->count() == 0) continue;
     const std::vector<std::string>& values = option->results();
@@ -247,37 +255,54 @@ void take_flags(const CLI::App& sub, Invocation& invocation) {
       invocation.arguments = values;
       continue;
     }
-    const std::string name = option->get_lnames().at(0);
-    invocation.settings.offer(name, {fmt::format("{}", fmt::join(values, ",")), "--" + name, Given::Layer::flag});
+    const std::string name = option->get_lnames().at(0),
+                      value = tree.is_flag(option) ? values.back() : fmt::format("{}", fmt::join(values, ","));
+    const auto known = std::find_if(specs.begin(), specs.end(), [&](const OptionSpec& s) { return s.name == name; });
+    OptionSpec spec;  // of options that are no setting: --json of lists, --config
+    if (known != specs.end()) spec = *known;
+    spec.name = name;
+    invocation.settings.offer(spec, {value, "--" + name, Given::Layer::flag});
   }
 }
 
-// A TOML file of `key = value` lines, bare or under [run].
+std::vector<ConfigEntry> config_entries(const std::string& file) {
+  try {
+    return parse_config(read_text_file(file));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::input, fmt::format("--config {}: {}", file, error.what()));
+  }
+}
+
+// A TOML file of `key = value` lines, bare or under [run]; keys may be written with underscores.
 void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  if (!in || !(text << in.rdbuf())) throw Error(ErrorKind::input, fmt::format("--config {}: cannot be read, or is empty", file));
-  std::set<std::string> known, seen;
-  for (const OptionSpec& option : options) known.insert(option.name);
-  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
-    if (item.name == "++" || item.name == "--") continue;  // CLI11's marks where a section begins and ends
-    const bool in_run = item.parents.empty() || item.parents == std::vector<std::string>{"run"};
-    if (!in_run || !known.contains(item.name)) {
-      throw Error(ErrorKind::usage, fmt::format("--config {}: unknown key {}; accepted: the long option names of run: {}", file,
-                                                in_quotes(item.fullname()), fmt::join(known, ", ")));
+  std::vector<std::string> known;
+  std::set<std::string> seen;
+  for (const OptionSpec& option : options) known.push_back(option.name);
+  for (const ConfigEntry& entry : config_entries(file)) {
+    std::string name = entry.key;
+    std::replace(name.begin(), name.end(), '_', '-');
+    const auto option = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == name; });
+    const bool in_run = entry.section.empty() || entry.section == "run";
+    if (!in_run || option == options.end()) {
+      const std::string full = entry.section.empty() ? entry.key : entry.section + "." + entry.key;
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--config {}: line {}: unknown key {}{}; accepted, bare or under [run]: the long option names of run: {}",
+                      file, entry.line, in_quotes(full), in_run ? did_you_mean(name, known) : "", joined(known)));
     }
-    if (!seen.insert(item.name).second)
-      throw Error(ErrorKind::usage, fmt::format("--config {}: {} is set twice", file, in_quotes(item.name)));
-    settings.offer(item.name, {fmt::format("{}", fmt::join(item.inputs, ",")), file + ": " + item.name, Given::Layer::config});
+    if (!seen.insert(name).second)
+      throw Error(ErrorKind::usage, fmt::format("--config {}: line {}: {} is set twice", file, entry.line, in_quotes(name)));
+    settings.offer(*option, {entry.value, file + ": " + entry.key, Given::Layer::config});
   }
 }
 
 // A misspelt variable would otherwise be ignored without a word.
 void warn_of_unknown_variables(Invocation& invocation, std::span<const OptionSpec> options, const Environment& environment) {
-  std::set<std::string> known{"MGPU_BENCH_CONFIG"};
-  for (const OptionSpec& option : options) known.insert(variable_of(option));
+  std::vector<std::string> known{"MGPU_BENCH_CONFIG"};
+  for (const OptionSpec& option : options) known.push_back(variable_of(option));
   for (const std::string& name : environment.names_with_prefix("MGPU_BENCH_")) {
-    if (!known.contains(name)) invocation.warnings.push_back(fmt::format("{} is set, but there is no such option", name));
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    invocation.warnings.push_back(fmt::format("{} is set, but there is no such option{}", name, did_you_mean(name, known)));
   }
 }
 
@@ -368,7 +393,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   }
   const CLI::App& sub = *app.get_subcommands().front();
   invocation.command = sub.get_name();
-  take_flags(sub, invocation);
+  take_flags(tree, sub, invocation);
   const std::span<const OptionSpec> specs = tree.specs(invocation.command);
   offer_environment(invocation.settings, specs, environment);
   if (invocation.command == "run") {

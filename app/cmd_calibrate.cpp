@@ -157,8 +157,11 @@ ExitCode cmd_calibrate(const Context& context) {
   if (!settings.is_on("no-noise")) noise = calibrate_noise(*backend, set.devices, chosen, store, afresh || tuned, result.warnings);
   result.warnings.insert(result.warnings.begin(), set.warnings.begin(), set.warnings.end());
   for (const std::string& warning : result.warnings) print_error("warning: " + warning);
-  print(json ? as_json(set.devices, result, suites, noise, tunings)
-             : as_text(set.devices, result, suites, noise, style) + as_text(tunings));
+  if (json) {
+    print_json(as_json(set.devices, result, suites, noise, tunings));
+  } else {
+    print(as_text(set.devices, result, suites, noise, style) + as_text(tunings));
+  }
   return result.failed > 0 ? ExitCode::failed : ExitCode::ok;
 }
 

@@ -98,7 +98,11 @@ ExitCode deliver(const Comparison& comparison, const CompareRequest& request, co
     print_error(error.what());
     code = ExitCode::internal;
   }
-  print(request.json ? json : comparison_tables(comparison, style));
+  if (request.json) {
+    print_json(json);
+  } else {
+    print(comparison_tables(comparison, style));
+  }
   return code;
 }
 

@@ -31,8 +31,9 @@ constexpr std::pair<std::string_view, std::string_view> kWords[] = {
 // "words a b c" or "any".
 std::string taken_by(const OptionText& option, std::span<const SuiteInfo> suites) {
   if (option.value.empty()) return "switch";
-  if (option.name == "devices") return "devices";
-  if (option.name == "strategy") return "strategies";
+  if (option.name == "devices" || option.name == "device-filter") return "devices";
+  if (option.name == "strategy" || option.name == "load-balancing-strategy") return "strategies";
+  if (option.name == "suites") return "suites";
   if (option.value == "KIND=FILE") return "export";
   if (option.value.starts_with("DEV=")) return "handicap";
   if (option.value == "FILE" || option.value == "RESULT") return "file";
@@ -176,7 +177,7 @@ ExitCode cmd_completion(const Context& context) {
   } else {
     throw Error(ErrorKind::usage, fmt::format("completion: {} is unknown; accepted: bash, zsh, fish", in_quotes(shell)));
   }
-  print(filled_text("completion." + shell + ".in", tables));
+  print_data(filled_text("completion." + shell + ".in", tables));
   return ExitCode::ok;
 }
 

@@ -69,7 +69,7 @@ ExitCode cmd_devices(const Context& context) {
     list.push_back(to_json(set.devices[rank], rank, kept.calibration.devices[rank]));
   const nlohmann::ordered_json json{
       {"schema", "mgpu-bench/devices"}, {"schema_version", 1}, {"devices", list}, {"warnings", warnings}};
-  print(indented_json(json));
+  print_json(indented_json(json));
   return ExitCode::ok;
 }
 

@@ -127,7 +127,7 @@ ExitCode cmd_list(const Context& context) {
   }
   if (context.invocation.settings.is_on("json")) {
     const Json list = suites ? suites_json(context.suites) : strategies ? strategies_json() : metrics_json();
-    print(indented_json({{"schema", "mgpu-bench/list"}, {"schema_version", 1}, {what, list}}));
+    print_json(indented_json({{"schema", "mgpu-bench/list"}, {"schema_version", 1}, {what, list}}));
   } else {
     const std::string text = suites ? suites_text(context.suites) : strategies ? strategies_text() : metrics_text();
     print(wrapped_prose(text, table_style(context.invocation.settings, context.environment), kHang));

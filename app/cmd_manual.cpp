@@ -97,11 +97,11 @@ ExitCode cmd_manual(const Context& context) {
   for (const std::string& name : device_variable_names()) {
     device_names += fmt::format("{}\\fB{}\\fR", device_names.empty() ? "" : ",\n", name);
   }
-  print(filled_text("mgpu-bench.1.in", {{"VERSION", context.tool.version},
-                                        {"HELP", roff(line.help) + "\n"},
-                                        {"COMMANDS", commands},
-                                        {"VARIABLES", variables},
-                                        {"DEVICE_VARIABLES", device_names}}));
+  print_data(filled_text("mgpu-bench.1.in", {{"VERSION", context.tool.version},
+                                             {"HELP", roff(line.help) + "\n"},
+                                             {"COMMANDS", commands},
+                                             {"VARIABLES", variables},
+                                             {"DEVICE_VARIABLES", device_names}}));
   return ExitCode::ok;
 }
 

@@ -86,7 +86,11 @@ ExitCode cmd_plan(const Context& context) {
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);
   const std::vector<PlannedCase> cases = plan_problem(*backend, request.session);
-  print(request.json ? as_json(request.session, cases) : as_text(request.session, cases));
+  if (request.json) {
+    print_json(as_json(request.session, cases));
+  } else {
+    print(as_text(request.session, cases));
+  }
   return ExitCode::ok;
 }
 

@@ -1,6 +1,8 @@
 // `mgpu-bench run`: from options to a session. What becomes of its report is app/conclude.hpp's matter.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/conclude.hpp"
@@ -65,12 +67,25 @@ void tell_telemetry(const TelemetryRecord& telemetry) {
                                                   : "by " + one.source));
 }
 
+// Like --cap-memory for all of them: the lesser of both holds. A device is then asked for no more, and the record says so.
+void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handicaps) {
+  if (!most) return;
+  for (Handicap& handicap : handicaps) handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
+}
+
 }  // namespace
 
 ExitCode cmd_run(const Context& context) {
   install_stop_signals();  // first: the session then sees even a signal that came while drivers were loading
   const Settings& settings = context.invocation.settings;
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
+  if (settings.is_on("dump-config")) {
+    Settings asked = settings;
+    const std::string suites = fmt::format("{}", fmt::join(context.invocation.arguments, ","));
+    if (!suites.empty()) asked.replace("suites", suites);
+    print_data(as_config(asked, run_options(context.suites)));
+    return ExitCode::ok;
+  }
   std::optional<Earlier> earlier;
   if (request.resumes) {
     earlier = read_earlier(*request.result_file);
@@ -96,8 +111,9 @@ ExitCode cmd_run(const Context& context) {
   }
   if (set.devices.size() < request.require_devices) return too_few(set.devices.size(), request.require_devices);
   request.session.device_counts = device_counts(request, set.devices.size(), set.warnings);
-  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, true);
+  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, !request.memory_pool);
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
+  limit_memory(request.memory_pool, request.session.handicaps);
   request.session.devices = std::move(set.devices);
   request.session.reserve = std::move(set.reserve);
   for (const std::string& warning : set.warnings) observer.warning(warning);

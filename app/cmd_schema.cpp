@@ -6,7 +6,7 @@
 namespace mgpu {
 
 ExitCode cmd_schema(const Context& context) {
-  print(schema_text(context.invocation.arguments.at(0)));
+  print_data(schema_text(context.invocation.arguments.at(0)));
   return ExitCode::ok;
 }
 

@@ -1,23 +1,26 @@
 // `mgpu-bench trace`: a saved result as a Chrome trace, and the check of such a file. Needs no device.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/text_file.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/trace_writer.hpp"
 
 namespace mgpu {
 namespace {
 
+std::string text_of(const std::string& file) {
+  try {
+    return read_text_file(file);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::input, file + ": " + error.what());
+  }
+}
+
 ExitCode check(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw Error(ErrorKind::input, file + ": cannot be read, or is empty");
-  const std::vector<std::string> breaches = check_chrome_trace(text.str());
+  const std::vector<std::string> breaches = check_chrome_trace(text_of(file));
   for (const std::string& breach : breaches) print_error(file + ": " + breach);
   if (!breaches.empty()) throw Error(ErrorKind::input, fmt::format("{}: breaks {} rules of trace files", file, breaches.size()));
   print(file + ": obeys the rules of trace files\n");
@@ -39,7 +42,7 @@ ExitCode cmd_trace(const Context& context) {
   if (output != nullptr) {
     write_file_atomically(output->value, trace);
   } else {
-    print(trace);
+    print_json(trace);
   }
   return ExitCode::ok;
 }

@@ -50,10 +50,11 @@ std::vector<Compared> metrics_of(const Settings& settings) {
   return metrics;
 }
 
-std::optional<std::filesystem::path> output_file(const Settings& settings, const char* name) {
+std::optional<std::filesystem::path> output_file(const Settings& settings, const char* name, CompareRequest& request) {
   const Given* given = settings.find(name);
   if (given == nullptr) return std::nullopt;
   if (given->value.empty()) throw Error(ErrorKind::usage, given->from + ": the file name is empty");
+  request.locks.emplace_back(given->value);
   check_writable(given->value);
   return given->value;
 }
@@ -105,8 +106,8 @@ CompareRequest read_compare_request(const Settings& settings, const std::vector<
   choose(settings, "json", {"-"});
   request.confirm = count_setting(settings, "confirm", 1, 0);
   read_rounds(settings, request);
-  request.result_file = output_file(settings, "result");
-  request.markdown_file = output_file(settings, "markdown");
+  request.result_file = output_file(settings, "result", request);
+  request.markdown_file = output_file(settings, "markdown", request);
   return request;
 }
 

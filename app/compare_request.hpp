@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/settings.hpp"
+#include "lib/base/output_file.hpp"
 #include "lib/report/comparison.hpp"
 
 namespace mgpu {
@@ -21,6 +22,7 @@ struct CompareRequest {
   std::size_t rounds = 0;   // 0: files
   std::string with;         // what both sides run in a round
   std::optional<std::filesystem::path> result_file, markdown_file;
+  std::vector<FileLock> locks;  // on these, until they are written
 };
 
 // Throws Error(usage), naming the option, its value and what is accepted; Error(output) for a file that will not be writable.

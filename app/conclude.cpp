@@ -33,7 +33,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   }
   written &= write_exports(report, request.exports, failures);
   if (request.json) {
-    print(to_json_text(report));
+    print_json(to_json_text(report));
   } else {
     print(run_tables(report, style));
     print("\n" + wrapped_prose(closing_words(report), style, 2));

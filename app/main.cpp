@@ -42,7 +42,7 @@ ExitCode run_main(const std::vector<std::string>& argv) {
       fmt::format("mgpu-bench {} (git {})\nresult schema {}\n", MGPU_VERSION, git.empty() ? "unknown" : git, kResultSchemaVersion);
   const Invocation invocation = parse_command_line(argv, all_suites(), environment, version);
   if (invocation.command.empty()) {
-    print(invocation.text);
+    print_data(invocation.text);
     return ExitCode::ok;
   }
   for (const std::string& warning : invocation.warnings) print_error("warning: " + warning);

@@ -15,8 +15,9 @@ namespace mgpu {
 namespace {
 
 // Chosen by the case itself, or outputs of the first run.
-const std::set<std::string> kReplaced{"strategy", "size",   "mode",    "device-counts", "result",  "json",  "trace",
-                                      "output",   "export", "require", "quiet",         "verbose", "color", "recalibrate", "resume"};
+const std::set<std::string> kReplaced{"strategy", "size",        "mode",   "device-counts", "result", "json",
+                                      "trace",    "output",      "export", "require",       "quiet",  "verbose",
+                                      "color",    "recalibrate", "suites", "dump-config",   "resume"};
 
 // What one child can run: one problem and mode on one number of devices.
 struct Batch {

@@ -48,13 +48,18 @@ void RunObserver::warning(std::string_view text) {
   print_error(fmt::format("warning: {}", text));
 }
 
+void RunObserver::output_failed(std::string_view text) {
+  could_not_write_output_ = true;
+  warning(text);
+}
+
 void RunObserver::progress(const Progress& progress) {
   if (options_.quiet || !options_.in_place) return;
   std::string line = progress.what;
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
   line += fmt::format(": {} of {} cases", progress.done, progress.total);
   if (progress.left) line += fmt::format(", {} left", in_words(*progress.left));
-  line = shortened(line, options_.width - 1);  // a line that wraps could not be rewritten
+  line = shortened(printable(line), options_.width - 1);  // a line that wraps could not be rewritten
   if (line == line_) return;
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);

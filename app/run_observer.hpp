@@ -23,6 +23,7 @@ class RunObserver : public SessionObserver {
   explicit RunObserver(Options options) : options_(std::move(options)) {}
 
   void warning(std::string_view text) override;
+  void output_failed(std::string_view text) override;
   void progress(const Progress& progress) override;
   void recorded(const Report& so_far) override;
   bool stop_requested() override;
@@ -34,7 +35,7 @@ class RunObserver : public SessionObserver {
   // Saves the report and ends the progress line. A failure is printed, not thrown: what was measured must still reach the screen.
   void save(const Report& report);
   void clear_line();
-  bool could_not_write() const { return could_not_write_; }
+  bool could_not_write() const { return could_not_write_ || could_not_write_output_; }
 
  private:
   void saved(const Report& report);
@@ -45,7 +46,7 @@ class RunObserver : public SessionObserver {
   std::unique_ptr<JournalWriter> journal_;
   std::size_t groups_finished_ = 0;
   bool journal_failed_ = false;  // since it was last begun anew
-  bool stopping_ = false, could_not_write_ = false;
+  bool stopping_ = false, could_not_write_ = false, could_not_write_output_ = false;
 };
 
 }  // namespace mgpu

@@ -168,6 +168,33 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
   return all;
 }
 
+// The arguments; where there are none, those of --suites, its variable or its key.
+std::vector<std::string> suite_names(const Invocation& invocation) {
+  const Given* given = invocation.settings.find("suites");
+  if (given == nullptr) return invocation.arguments;
+  if (invocation.arguments.empty()) return {given->value};
+  if (given->layer == Given::Layer::flag) {
+    throw Error(ErrorKind::usage, fmt::format("{}: suites are arguments too ({}); name them in one place", given->from,
+                                              joined(invocation.arguments)));
+  }
+  return invocation.arguments;
+}
+
+std::optional<Bytes> memory_pool(const Settings& settings) {
+  const Given* given = settings.find("memory-pool-size-mb");
+  if (given == nullptr) return std::nullopt;
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;  // MiB
+  const std::uint64_t count = count_setting(settings, "memory-pool-size-mb", 1, 0);
+  if (count > most)
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is too large; accepted: 1 to {} MiB", given->from, in_quotes(given->value), most));
+  if (settings.is_on("recalibrate")) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: --recalibrate measures devices with all of their memory; give one of them", given->from));
+  }
+  return count << 20;
+}
+
 StopRule stop_rule(const Settings& settings) {
   StopRule stop = settings.is_on("quick") ? StopRule::quick() : StopRule{};
   stop.exactly = count_setting(settings, "samples", 1, stop.exactly);
@@ -302,20 +329,25 @@ void read_output_files(const Settings& settings, RunRequest& request) {
                 fmt::format("{}: there are {} problems, and it holds the result of one; name one suite and one size",
                             settings.find("output")->from, request.session.problems.size()));
   }
+  const auto claim = [&](const std::filesystem::path& file) {
+    request.locks.emplace_back(file);
+    check_writable(file);
+  };
   for (const auto& file : {request.result_file, request.trace_file, request.session.result_file}) {
-    if (file) check_writable(*file);
+    if (file) claim(*file);
   }
-  for (const ExportFile& one : request.exports) check_writable(one.file);
+  for (const ExportFile& one : request.exports) claim(one.file);
 }
 
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites, Bytes memory) {
   const Settings& settings = invocation.settings;
-  const std::vector<const SuiteInfo*> chosen = choose_suites(invocation.command, invocation.arguments, suites);
+  const std::vector<const SuiteInfo*> chosen = choose_suites(invocation.command, suite_names(invocation), suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings);
   refuse_foreign_mode(settings, request.session.modes, chosen);
   request.require_devices = count_setting(settings, "require-devices", 1, 0);
   request.handicaps = read_handicaps(settings);
+  request.memory_pool = memory_pool(settings);
   request.session.seed = count_setting(settings, "seed", 0, request.session.seed);
   if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
   request.session.problems = problems(settings, chosen, request.session.seed, memory);

@@ -11,6 +11,7 @@
 #include "app/exports.hpp"
 #include "app/handicaps.hpp"
 #include "app/settings.hpp"
+#include "lib/base/output_file.hpp"
 #include "lib/session/session.hpp"
 
 namespace mgpu {
@@ -20,9 +21,11 @@ struct RunRequest {
   std::vector<std::uint64_t> device_counts;  // as asked; empty: all devices
   std::uint64_t require_devices = 0;
   std::vector<HandicapTerm> handicaps;
+  std::optional<Bytes> memory_pool;                                   // at most that much of each device's memory
   bool strict = false, quiet = false, verbose = false, json = false;  // json: the result, and nothing else, goes to stdout
   std::optional<std::filesystem::path> result_file, trace_file;
   bool resumes = false;  // an earlier run's result_file
+  std::vector<FileLock> locks;  // on every file to write, while the run lasts
   std::vector<ExportFile> exports;
   std::vector<Requirement> requirements;
 };
@@ -35,7 +38,8 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<
 // left empty.
 RunRequest read_measurement(const Settings& settings);
 
-// The files to write: all different, all writable. Read after the problems, since --output holds the result of one.
+// The files to write: all different, all writable, and nobody else's until the request is gone. Read after the problems, since
+// --output holds the result of one.
 void read_output_files(const Settings& settings, RunRequest& request);
 
 // Of run or plan: its arguments are the suites asked for, none meaning all. Throws Error(usage), naming the option, its value and

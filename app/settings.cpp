@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 #include <set>
+#include <utility>
 
+#include "app/config_file.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 
 namespace mgpu {
@@ -26,6 +30,7 @@ std::vector<OptionSpec> own_run_options() {
        "Devices, in order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, name~TEXT, uuid=, pci=, !TERM "
        "(default: all GPUs, else all CPUs)",
        kDevices},
+      {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, "devices"},
       {"sub-devices", 0, Kind::value, "N",
        "Split each chosen CPU in N equal devices (default: one per core, at most 8, when no device is named)", kDevices},
       {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices},
@@ -39,9 +44,13 @@ std::vector<OptionSpec> own_run_options() {
        "devices or any term of --devices",
        kDevices},
       {"cap-memory", 0, Kind::list, "DEV=SIZE", "Let devices have no more memory than this: 0=512MiB", kDevices},
+      {"memory-pool-size-mb", 0, Kind::value, "N",
+       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all", kDevices},
       {"delay", 0, Kind::list, "DEV=TIME", "Let every slice of devices start computing this much later: 0=1ms", kDevices},
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, or all; parameters after a colon, dynamic:chunks=32 (default: all)", kWork},
+      {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, "strategy"},
+      {"suites", 0, Kind::list, "NAME,..", "Suites to run, where none is an argument (default: all)", kWork},
       {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork},
       {"mode", 0, Kind::value, "MODE",
        "resident, scalars (msm: the points stay, scalars are uploaded), end-to-end, both (resident and end-to-end) or all "
@@ -62,9 +71,9 @@ std::vector<OptionSpec> own_run_options() {
       {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement},
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
-       "or more "
-       "where samples are predicted to be long)",
+       "or more where samples are predicted to be long)",
        kMeasurement},
+      {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds", kMeasurement, "timeout", "ms"},
       {"build-timeout", 0, Kind::value, "TIME", "Likewise one that is opened, or builds its kernels (default: 5m)", kMeasurement},
       {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement},
       {"no-telemetry", 0, Kind::flag, "", "Do not read clocks, power, temperature and load beside the work", kMeasurement},
@@ -82,10 +91,32 @@ std::vector<OptionSpec> own_run_options() {
        "for the "
        "fastest of each table",
        kMeasurement},
+      {"dump-config", 0, Kind::flag, "",
+       "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles},
       {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
       {"verbose", 'v', Kind::flag, "", "Say which devices are used and what is read of them, and a line for every case", kFiles},
       color_option(),
   };
+}
+
+// With their other names.
+void keep(std::vector<OptionSpec>& options, const std::set<std::string>& names) {
+  std::erase_if(options, [&](const OptionSpec& o) { return !names.contains(o.alias_of.empty() ? o.name : o.alias_of); });
+}
+
+// The fewest letters to put in, take out, or change (Levenshtein 1966).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
 }
 
 }  // namespace
@@ -129,15 +160,19 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
 
 std::vector<OptionSpec> device_options() {
   std::vector<OptionSpec> options = own_run_options();
-  std::erase_if(options, [](const OptionSpec& o) { return o.name != "devices" && o.name != "sub-devices"; });
+  static const std::set<std::string> kept{"devices", "sub-devices"};
+  keep(options, kept);
   return options;
 }
 
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
-  static const std::set<std::string> kept{"devices", "sub-devices", "max-devices", "strict", "size",
-                                          "mode",    "seed",        "input",       "json",   "no-cache"};
+  std::set<std::string> kept{"devices", "sub-devices", "max-devices", "strict", "size",
+                             "mode",    "seed",        "input",       "json",   "no-cache"};
   std::vector<OptionSpec> options = run_options(suites);
-  std::erase_if(options, [](const OptionSpec& o) { return o.group != "Options of suites" && !kept.contains(o.name); });
+  for (const OptionSpec& option : options) {
+    if (option.group == "Options of suites") kept.insert(option.name);
+  }
+  keep(options, kept);
   for (OptionSpec& option : options) {
     if (option.name == "json") option.help = "Print as JSON (mgpu-bench schema plan), on standard output";
   }
@@ -148,7 +183,7 @@ std::vector<OptionSpec> simulate_options() {
   static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",    "samples", "warmup",  "result",
                                           "json",   "trace",         "quiet",    "verbose", "export",  "require", "color"};
   std::vector<OptionSpec> options = own_run_options();
-  std::erase_if(options, [](const OptionSpec& o) { return !kept.contains(o.name); });
+  keep(options, kept);
   for (OptionSpec& option : options) {
     if (option.name == "samples")
       option.help = "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
@@ -157,10 +192,8 @@ std::vector<OptionSpec> simulate_options() {
 }
 
 std::vector<OptionSpec> calibrate_options() {
-  constexpr std::string_view names[] = {"devices", "sub-devices", "max-devices", "strict", "recalibrate", "no-cache"};
   std::vector<OptionSpec> options = own_run_options();
-  std::erase_if(options,
-                [&](const OptionSpec& o) { return std::find(std::begin(names), std::end(names), o.name) == std::end(names); });
+  keep(options, {"devices", "sub-devices", "max-devices", "strict", "recalibrate", "no-cache"});
   options.push_back({"no-noise", 0, Kind::flag, "", "Do not measure how far medians of the same work lie apart", kDevices});
   options.push_back({"tune", 0, Kind::flag, "",
                      "Also measure every way that suites have to compute (kernels, tiles), and keep the fastest that verifies",
@@ -170,7 +203,7 @@ std::vector<OptionSpec> calibrate_options() {
 
 std::vector<OptionSpec> report_options() {
   std::vector<OptionSpec> options = own_run_options();
-  std::erase_if(options, [](const OptionSpec& o) { return o.name != "export" && o.name != "require" && o.name != "color"; });
+  keep(options, {"export", "require", "color"});
   return options;
 }
 
@@ -212,6 +245,17 @@ const Given* Settings::find(std::string_view name) const {
   return found == given_.end() ? nullptr : &found->second;
 }
 
+void Settings::offer(const OptionSpec& option, Given given) {
+  const std::string& name = option.alias_of.empty() ? option.name : option.alias_of;
+  const Given* there = find(name);
+  if (there != nullptr && there->layer == given.layer) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: another name of {}, which is given too; give one of them", given.from, there->from));
+  }
+  if (!option.unit.empty()) given.value = std::to_string(parse_count(given.from, given.value)) + option.unit;
+  given_.try_emplace(name, std::move(given));
+}
+
 bool Settings::is_on(std::string_view name) const {
   const Given* given = find(name);
   if (given == nullptr) return false;
@@ -236,9 +280,34 @@ void offer_environment(Settings& settings, std::span<const OptionSpec> options, 
   for (const OptionSpec& option : options) {
     const std::string variable = variable_of(option);
     if (const auto value = environment.get(variable)) {
-      settings.offer(option.name, {*value, variable, Given::Layer::environment});
+      settings.offer(option, {*value, variable, Given::Layer::environment});
     }
   }
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
+  const std::string* nearest = nullptr;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;  // more mistakes than that make another word
+  for (const std::string& one : known) {
+    if (name.size() > 2 * one.size() + 2) continue;
+    const std::size_t mistakes = distance(name, one);
+    if (mistakes >= least) continue;
+    least = mistakes;
+    nearest = &one;
+  }
+  return nearest == nullptr ? "" : fmt::format("; did you mean {}?", in_quotes(*nearest));
+}
+
+std::string as_config(const Settings& settings, std::span<const OptionSpec> options) {
+  std::string text = "# For mgpu-bench run --config; what is not here is as by default.\n";
+  for (const OptionSpec& option : options) {
+    const Given* given = option.alias_of.empty() && option.name != "dump-config" ? settings.find(option.name) : nullptr;
+    if (given == nullptr) continue;
+    const std::string value =
+        option.kind == Kind::flag ? (settings.is_on(option.name) ? "true" : "false") : config_string(given->value);
+    text += fmt::format("{} = {}\n", option.name, value);
+  }
+  return text;
 }
 
 std::string joined(std::span<const std::string> words) { return fmt::format("{}", fmt::join(words, ", ")); }

@@ -21,6 +21,8 @@ struct OptionSpec {
   char letter = 0;                        // 0: no short form
   Kind kind = Kind::value;
   std::string value_name, help, group;
+  std::string alias_of = {};  // the option it is another name of; empty: it is none
+  std::string unit = {};      // of an alias whose value is a whole number: what the option's own value ends with
 };
 
 std::string flag_of(const OptionSpec& option);      // "--sub-devices"
@@ -54,8 +56,11 @@ class Settings {
   bool has(std::string_view name) const { return find(name) != nullptr; }
   // A flag: true, on, yes, 1 or false, off, no, 0. Throws Error(usage) for anything else. False when not given.
   bool is_on(std::string_view name) const;
-  // The first layer to give a value keeps it: call in the order flag, environment, config.
-  void offer(const std::string& name, Given given) { given_.try_emplace(name, std::move(given)); }
+  // The first layer to give a value keeps it: call in the order flag, environment, config. What an alias is given is its option's;
+  // Throws Error(usage) where one layer gives both, and for an alias with a unit whose value is no whole number.
+  void offer(const OptionSpec& option, Given given);
+  // Whatever was given before.
+  void replace(const std::string& name, std::string value) { given_[name] = {std::move(value), "--" + name, Given::Layer::flag}; }
 
  private:
   std::map<std::string, Given, std::less<>> given_;
@@ -66,6 +71,12 @@ std::string choose(const Settings& settings, std::string_view name, std::initial
 
 // The MGPU_BENCH_* twins of the options.
 void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment);
+
+// '; did you mean "size"?' for a name that is nearly one of `known`, else nothing.
+std::string did_you_mean(std::string_view name, std::span<const std::string> known);
+
+// What was given, as a file that --config reads back to the same settings; `options`: all there are.
+std::string as_config(const Settings& settings, std::span<const OptionSpec> options);
 
 // "a, b, c"
 std::string joined(std::span<const std::string> words);

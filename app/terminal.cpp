@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "lib/base/error.hpp"
+#include "lib/base/printable.hpp"
 #include "lib/base/quantity.hpp"
 
 namespace mgpu {
@@ -48,15 +49,19 @@ unsigned error_width() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? std::max<unsigned>(size.ws_col, kLeastWidth) : 80;
 }
 
-void print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+void print_data(std::string_view data) {
+  if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size() || std::fflush(stdout) != 0) {
     throw Error(ErrorKind::output, std::string("standard output: ") + std::strerror(errno));
   }
 }
 
+void print(std::string_view text) { print_data(printable_colored(text)); }
+
+void print_json(std::string_view json) { print_data(printable_json(json)); }
+
 void print_error(std::string_view text) {
   std::fflush(stdout);  // so that a message comes after what it is about
-  std::fprintf(stderr, "mgpu-bench: %.*s\n", static_cast<int>(text.size()), text.data());
+  std::fprintf(stderr, "mgpu-bench: %s\n", printable_lines(text).c_str());
 }
 
 }  // namespace mgpu

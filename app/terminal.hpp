@@ -19,8 +19,15 @@ bool progress_in_place(const Environment& environment);
 // Columns of the terminal that stderr is; 80 when it is none.
 unsigned error_width();
 
-// Writes all of it, or throws Error(output).
+// Writes all of it, or throws Error(output). What is for people: control characters in it, which names from devices, files and
+// drivers may hold, are escaped, but for line ends and the colours of tables.
 void print(std::string_view text);
-void print_error(std::string_view text);  // to stderr, "mgpu-bench: " before it and a newline after it; failures are ignored
+// JSON: likewise, in the escapes of JSON, so that it says the same.
+void print_json(std::string_view json);
+// What other programs read: bytes as they are.
+void print_data(std::string_view data);
+// To stderr, "mgpu-bench: " before it and a newline after it, escaped as by print(); further lines are indented. Failures are
+// ignored.
+void print_error(std::string_view text);
 
 }  // namespace mgpu

@@ -12,6 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import json_input
 import result_file
 
 PER_GROUP = ("scaling", "strategies", "timeline", "imbalance")  # one picture for each problem and mode
@@ -85,20 +86,25 @@ def pictures(kinds, groups, draw):
 
 def main():
     given = arguments()
-    groups = chosen(result_file.groups([(name, result_file.read(name)) for name in given.files]), given)
+    documents = [(name, result_file.read(name)) for name in given.files]
+    groups = chosen(json_input.guarded(given.files, lambda: result_file.groups(documents)), given)
     try:
         import plot_kinds as draw
     except ImportError as error:
         result_file.refuse(f"matplotlib is missing ({error}); Debian: apt-get install python3-matplotlib")
-    folder, made = Path(given.output), 0
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    folder, made = Path(given.output), []
+
+    def drawn():
         for name, figure in pictures(given.kind, groups, draw):
             for kind in given.format:
-                made += 1
-                draw.save(figure, folder / f"{name}.{kind}")
-                print(folder / f"{name}.{kind}")
+                made.append(folder / f"{name}.{kind}")
+                draw.save(figure, made[-1])
+                print(made[-1])
             draw.close(figure)
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        json_input.guarded(given.files, drawn)
     except OSError as error:
         result_file.refuse(f"--output: {given.output}: {error.strerror or error}")
     if not made:

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Works every figure of a result file out again from its raw samples and events, and says where the file says something else.
 
-usage: recompute.py RESULT [--trace TRACE]     exit 0 and one line, or exit 1 and a line per difference
+usage: recompute.py RESULT [--trace TRACE]     exit 0 and one line, exit 1 and a line per difference, or exit 2 and one line for bad input
 
 Shares no code with the tool and takes another way: times are cut at every begin and end of a command, and each piece is asked what ran
 in it. With a trace the busy time of every device is also taken from there. Needs nothing but Python.
 """
 
 import argparse
-import json
 import math
 import statistics
 import sys
+
+import json_input
 
 KINDS = ("upload", "compute", "download")
 PREPARE, COLLECT, MERGE = -1, -2, -3
@@ -259,24 +260,34 @@ class Check:
                 self.equal(f"trace: runs[{index}] busy time of process {pid}", busy, device["busy_ns"])
 
 
+def events_of(trace):
+    events = trace.get("traceEvents") if isinstance(trace, dict) else trace
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise ValueError("no list of events")
+    return {"traceEvents": events}
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("result")
     options.add_argument("--trace")
     given = options.parse_args()
-    with open(given.result, encoding="utf-8") as file:
-        result = json.load(file)
+    result = json_input.result(given.result)
     check, runs = Check(), []
-    for index, run in enumerate(result["runs"]):
-        if run["status"] != "ok":
-            check.bare(index, run)
-        elif run["samples_ns"]:
-            runs.append((index, check.run(index, run)))
+
+    def all_runs():
+        for index, run in enumerate(result["runs"]):
+            if run["status"] != "ok":
+                check.bare(index, run)
+            elif run["samples_ns"]:
+                runs.append((index, check.run(index, run)))
+
+    json_input.guarded([given.result], all_runs)
     if given.trace:
-        with open(given.trace, encoding="utf-8") as file:
-            check.trace(json.load(file), runs)
+        trace = json_input.load(given.trace)
+        json_input.guarded([given.trace], lambda: check.trace(events_of(trace), runs))
     for line in check.wrong:
-        print(line)
+        print(json_input.plain(line))
     if not check.wrong:
         print(f"{check.figures} figures of {len(runs)} cases are what the raw data say")
     return 1 if check.wrong or not runs else 0

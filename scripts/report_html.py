@@ -17,7 +17,9 @@ import shlex
 import sys
 from pathlib import Path
 
+import json_input
 import result_file
+from json_input import plain
 from result_file import duration, get, makespan, number, rate, rows
 
 HERE = Path(__file__).resolve().parent / "report_page"
@@ -27,12 +29,12 @@ SAMPLES_AT_MOST = 400
 
 
 def text(value):
-    return html.escape(str(value), quote=True)
+    return html.escape(plain(value), quote=True)
 
 
 def timeline(case):
     """The commands that are longest, if there are too many of them; how many there were goes along."""
-    commands = [[c["device"], c["kind"], c["slice"], c["label"], c["bytes"], c["started_ns"], c["ended_ns"] - c["started_ns"]]
+    commands = [[c["device"], c["kind"], c["slice"], plain(c["label"]), c["bytes"], c["started_ns"], c["ended_ns"] - c["started_ns"]]
                 for c in rows(case, "commands")]
     count = len(commands)
     if count > COMMANDS_AT_MOST:
@@ -219,7 +221,8 @@ def main():
     parser.add_argument("-o", "--output", required=True, metavar="PAGE.html")
     given = parser.parse_args()
     document = result_file.read(given.file)
-    written = page(given.file, document, packed_plotly())
+    plotly = packed_plotly()
+    written = json_input.guarded([given.file], lambda: page(given.file, document, plotly))
     try:
         Path(given.output).write_text(written, encoding="utf-8")
     except OSError as error:

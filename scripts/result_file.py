@@ -5,36 +5,18 @@ level of it is missing. Needs nothing but Python.
 """
 
 import json
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import json_input
+from json_input import plain, refuse  # noqa: F401 - refuse is for those who import this
 
 WHAT_IF = {"perfect_balance": "imbalance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
            "free_launches": "launch gaps; without them it would take", "free_merge": "the merge; if it were free it would take"}
 
 
-def refuse(message):
-    """One line and exit 2, as the tool itself does for bad input."""
-    print(f"{Path(sys.argv[0]).name}: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
 def read(name):
-    try:
-        with open(name, encoding="utf-8") as file:
-            document = json.load(file)
-    except OSError as error:
-        refuse(f"{name}: cannot be read: {error.strerror}")
-    except ValueError as error:
-        refuse(f"{name}: is no JSON: {str(error).splitlines()[0]}")
-    if not isinstance(document, dict) or document.get("schema") != "mgpu-bench/result":
-        refuse(f"{name}: is no result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
-    if document.get("schema_version") != 1:
-        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads version 1")
-    for key in ("runs", "devices"):
-        if not isinstance(document.get(key), list) or not all(isinstance(entry, dict) for entry in document[key]):
-            refuse(f"{name}: \"{key}\" is not a list of objects")
-    return document
+    return json_input.result(name, holes=True)
 
 
 def get(tree, *path):
@@ -55,7 +37,7 @@ def power(value):
         value = int(value)
     if isinstance(value, int) and value >= 1024 and value & (value - 1) == 0:
         return f"2^{value.bit_length() - 1}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else plain(value)
 
 
 def duration(ns):
@@ -86,18 +68,18 @@ class Case:
     label: str = ""
 
     def __post_init__(self):
-        self.suite = str(get(self.run, "suite") or "?")
-        self.mode = str(get(self.run, "mode") or "?")
-        self.strategy = str(get(self.run, "strategy") or "?")
-        self.status = str(get(self.run, "status") or "?")
-        self.devices = [str(d) for d in get(self.run, "devices") or []]
+        self.suite = plain(get(self.run, "suite") or "?")
+        self.mode = plain(get(self.run, "mode") or "?")
+        self.strategy = plain(get(self.run, "strategy") or "?")
+        self.status = plain(get(self.run, "status") or "?")
+        self.devices = [plain(d) for d in get(self.run, "devices") or []]
         self.per_device = [d for d in get(self.run, "per_device") or [] if isinstance(d, dict)]
         self.median = number(self.run, "time_ns", "median") or None
         self.samples = [t for t in get(self.run, "samples_ns") or [] if isinstance(t, (int, float))]
         self.predicted = number(self.run, "plan", "predicted_ns")
         interval = get(self.run, "time_ns", "ci95")
         self.interval = interval if isinstance(interval, list) and len(interval) == 2 and self.median else None
-        self.verified = str(get(self.run, "verify", "status") or "?")
+        self.verified = plain(get(self.run, "verify", "status") or "?")
         self.asked = max(number(self.run, "devices_asked") or 0, len(self.devices))
         self.faults = [f for f in get(self.run, "faults") or [] if isinstance(f, dict)]
 
@@ -107,7 +89,7 @@ class Case:
 
     @property
     def reason(self):
-        return str(get(self.run, "reason") or ("did not verify" if self.verified == "failed" else "no times"))
+        return plain(get(self.run, "reason") or ("did not verify" if self.verified == "failed" else "no times"))
 
     @property
     def n(self):
@@ -123,12 +105,12 @@ class Case:
 
     def alone(self):
         """(device id, ns) of the device that is fastest alone; None unless all are known."""
-        times = [(str(get(d, "device")), number(d, "alone_ns")) for d in self.per_device]
+        times = [(plain(get(d, "device")), number(d, "alone_ns")) for d in self.per_device]
         return min(times, key=lambda t: t[1]) if times and all(t for _, t in times) else None
 
     def only_worker(self):
         took = [d for d in self.per_device if number(d, "items")]
-        return str(get(took[0], "device")) if self.n > 1 and len(took) == 1 else None
+        return plain(get(took[0], "device")) if self.n > 1 and len(took) == 1 else None
 
 
 @dataclass
@@ -169,7 +151,7 @@ def problem(params, varying):
     shown = {}
     for key, value in params.items():
         if key in varying or isinstance(value, (int, float)) and key != "seed":
-            shown.setdefault(power(value), []).append(key)
+            shown.setdefault(power(value), []).append(plain(key))
     return " ".join("=".join([*keys, value]) for value, keys in shown.items())
 
 
@@ -181,7 +163,7 @@ def name_cases(cases):
             params.setdefault((case.suite, case.strategy, key), set()).add(str(value))
     for case in cases:
         own = get(case.run, "strategy_params") or {}
-        shown = [f"{k}={power(v)}" for k, v in own.items() if len(params[(case.suite, case.strategy, k)]) > 1]
+        shown = [f"{plain(k)}={power(v)}" for k, v in own.items() if len(params[(case.suite, case.strategy, k)]) > 1]
         case.label = ":".join([case.strategy, *shown]) + (f" ({case.on} devices)" if case.asked > case.n else "")
 
 

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <mutex>
 
@@ -16,13 +15,14 @@
 #include "lib/base/quantity.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/tree_cuts.hpp"
+#include "lib/workload/result_file.hpp"
 
 namespace mgpu {
 namespace {
 
 constexpr Items kPiecesOfShare = 8;  // the first upload and the last download of eight stick out
 constexpr Items kPiecesInAll = 128;  // one device of 1,024 alone should not be given 8,192
-constexpr Items kMostSlices = 1'000'000;
+constexpr Items kMostSlices = 200'000;
 
 // Sums of 1, i and i^2 over a set of items, modulo 2^64.
 struct Sums {
@@ -165,7 +165,7 @@ class ScenarioWorkload final : public Workload {
     return verdict;
   }
   void write_result(const std::filesystem::path& file) const override {
-    if (!(std::ofstream(file) << digest() << '\n')) throw Error(ErrorKind::output, file.string() + ": cannot be written");
+    write_result_file(file, [&](std::ostream& out) { out << digest() << '\n'; });
   }
 
  private:

@@ -58,6 +58,12 @@ void check_cover(const PlanRequest& request, const MeasuredSample& sample) {
   if (end != request.items) throw Error(ErrorKind::usage, "its slices are not every item once");
 }
 
+std::size_t slices_of(const MeasuredSample& sample) {
+  std::size_t slices = 0;
+  for (const MeasuredDevice& device : sample.devices) slices += device.slices.size();
+  return slices;
+}
+
 double longer(Nanos measured, Nanos simulated) {
   if (measured <= Nanos{} || simulated <= Nanos{}) return 1;
   return std::clamp(seconds(measured) / seconds(simulated), 1 / kMostOff, kMostOff);
@@ -87,6 +93,7 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
   SetEstimates now{{request.devices.begin(), request.devices.end()}, request.link_up, request.link_down, request.merge};
   Nanos last{};
   for (const MeasuredDevice& device : sample.devices) last = std::max(last, device.finish);
+  const Nanos most_of_a_part = from_seconds(kMostSeconds / static_cast<double>(std::max<std::size_t>(1, slices_of(sample))));
   const Nanos between = std::max(Nanos{}, sample.makespan - sample.merge - last);  // the host sees an end later than it was
   for (int n = 0; n < kTimesOver; ++n) {
     PlanRequest corrected = request;
@@ -104,9 +111,8 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     now.link_up = slower(now.link_up, all);
     now.link_down = slower(now.link_down, all);
     const double merging = longer(sample.merge, simulated.merge);
-    now.merge.fixed = times(now.merge.fixed, merging);
-    now.merge.per_slice = times(now.merge.per_slice, merging);
-    now.merge.further = times(now.merge.further, merging);
+    for (Nanos* time : {&now.merge.fixed, &now.merge.per_slice, &now.merge.further})
+      *time = std::min(times(*time, merging), most_of_a_part);
   }
   return now;
 }

@@ -251,7 +251,7 @@ CompletionPlan Completion::best() {
   }
   const double enough = best * (1 + kAsGood);
   std::size_t at = tried.size() - 1;
-  for (; tried[at].second.seconds > enough; --at) low = tried[at].first;
+  for (; at > 0 && tried[at].second.seconds > enough; --at) low = tried[at].first;
   // More devices than are tried one by one: the least number between that and the one before, to a sixteenth.
   std::size_t high = tried[at].first;
   least = std::move(tried[at].second);

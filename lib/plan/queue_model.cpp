@@ -3,7 +3,15 @@
 
 #include <algorithm>
 
+#include "lib/base/error.hpp"
+
 namespace mgpu {
+namespace {
+
+// A time from now saturates at 9.0e18 ns (from_seconds): added to this, it is still one.
+constexpr Nanos kEndOfTime{200'000'000'000'000'000};
+
+}  // namespace
 
 QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down) : up_(link_up), down_(link_down) {}
 
@@ -79,6 +87,8 @@ Nanos QueueModel::next() {
 }
 
 void QueueModel::advance(Nanos to, std::vector<Ended>& ended) {
+  if (to > kEndOfTime)
+    throw Error(ErrorKind::usage, "the simulated clock would run for more than six years: less work or fewer samples");
   for (;;) {
     const Nanos at = next();
     if (at > to) break;

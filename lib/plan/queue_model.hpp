@@ -41,7 +41,8 @@ class QueueModel {
   Nanos now() const { return now_; }
   // When something happens next, if nothing is enqueued: not always the end of a command. Nanos::max(): never.
   Nanos next();
-  // Moves to `to`, not before now(), and appends the commands that ended, in order.
+  // Moves to `to`, not before now(), and appends the commands that ended, in order. Throws Error(usage) beyond six years, where
+  // sums of times begin to overflow.
   void advance(Nanos to, std::vector<Ended>& ended);
 
   // The time during which any command of the device was running, up to the last end.

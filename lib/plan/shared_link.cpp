@@ -33,15 +33,18 @@ void SharedLink::settle() {
   const auto passed = static_cast<double>((now_ - settled_).count());
   settled_ = now_;
   if (active_ == 0) return;
-  for (Class& each : classes_) {
-    if (!each.flows.empty()) each.carried += each.rate * passed;
-  }
+  for (const std::size_t index : busy_) classes_[index].carried += classes_[index].rate * passed;
 }
 
 void SharedLink::start(std::size_t flow_class, double bytes, std::uint32_t id) {
   settle();
   Class& mine = classes_[flow_class];
-  if (mine.flows.empty()) mine.carried = 0;  // small numbers keep their digits
+  if (mine.flows.empty()) {
+    mine.carried = 0;  // small numbers keep their digits
+    const auto after = std::lower_bound(busy_.begin(), busy_.end(), mine.own,
+                                        [&](std::size_t index, double value) { return classes_[index].own < value; });
+    busy_.insert(after, flow_class);
+  }
   mine.flows.push_back({mine.carried + bytes, id});
   std::push_heap(mine.flows.begin(), mine.flows.end(), [](const Flow& a, const Flow& b) { return a.ends_at > b.ends_at; });
   ++active_;
@@ -57,9 +60,8 @@ void SharedLink::refresh() {
   next_ = Nanos::max();
   if (flows == 0) return;
   double left = per_ns(capacity_.of(active_));
-  for (const std::size_t index : by_own_) {
+  for (const std::size_t index : busy_) {
     Class& each = classes_[index];
-    if (each.flows.empty()) continue;
     each.rate = std::min(each.own, left / static_cast<double>(flows));
     flows -= each.flows.size();
     left -= each.rate * static_cast<double>(each.flows.size());
@@ -78,7 +80,7 @@ void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
   if (!ends) return;
   settle();
   stale_ = true;  // also when rounding leaves a flow a last nanosecond: its end is to be found again, or nobody would get on
-  for (const std::size_t index : by_own_) {
+  for (const std::size_t index : busy_) {
     Class& each = classes_[index];
     while (!each.flows.empty() && each.rest() == Nanos{}) {
       ended.push_back(each.flows.front().id);
@@ -87,6 +89,7 @@ void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
       --active_;
     }
   }
+  std::erase_if(busy_, [&](std::size_t index) { return classes_[index].flows.empty(); });
 }
 
 }  // namespace mgpu

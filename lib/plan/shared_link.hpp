@@ -54,6 +54,7 @@ class SharedLink {
   bool stale_ = true;       // rates and next_
   std::vector<Class> classes_;
   std::vector<std::size_t> by_own_;  // indices of classes_, smallest limit first
+  std::vector<std::size_t> busy_;    // likewise, of those with flows: a thousand devices may be there while one of them copies
 };
 
 }  // namespace mgpu

@@ -4,16 +4,15 @@
 #include "lib/report/calibration_store.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/fnv.hpp"
+#include "lib/base/output_file.hpp"
+#include "lib/base/text_file.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/json_text.hpp"
-#include "lib/report/record_json.hpp"
 
 namespace mgpu {
 
@@ -76,11 +75,7 @@ Kept read_kept(const fs::path& file, const Json& of, const Json& by) {
     if (error) throw Error(ErrorKind::input, error.message());
     return {};
   }
-  std::ifstream in(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (text.empty()) throw Error(ErrorKind::input, "it cannot be read, or is empty");
-  Kept kept{parse_json(text), true, {}};
-  if (kept.document.is_discarded()) throw Error(ErrorKind::input, "it is not JSON, or cut off");
+  Kept kept{parse_json(read_text_file(file)), true, {}};
   const JsonReader json(kept.document);
   if (json.at("schema").string() != kCalibrationSchema) json.at("schema").fail("another kind of file");
   if (json.at("schema_version").integer<int>() != kCalibrationVersion)

@@ -11,10 +11,10 @@
 
 namespace mgpu {
 
-// `is_discarded()` where the text is no JSON.
+// Throws Error(input) where the text is no JSON, or nested deeper than 100 levels.
 nlohmann::ordered_json parse_json(std::string_view text);
 
-// Throws Error(input), without the name: a directory, unreadable, no JSON. `kind` is what it should be: "a result file".
+// Likewise, without the name: also a directory, or unreadable. `kind` is what it should be: "a result file".
 nlohmann::ordered_json parse_json_file(const std::filesystem::path& file, const char* kind);
 
 // What `read` makes of it; errors of either carry the file's name.

@@ -14,7 +14,7 @@
 
 namespace mgpu {
 
-// Every reading function throws Error(input) "runs[3].time_ns.median: a whole number expected".
+// Every reading function throws Error(input) 'runs[3].time_ns.median: "x" is not accepted: a whole number from 0 to 9'.
 class JsonReader {
  public:
   using Json = nlohmann::ordered_json;
@@ -45,6 +45,11 @@ class JsonReader {
     for (const Json& value : *json_) f(JsonReader(value, path_ + '[' + std::to_string(k++) + ']'));
   }
 
+  // `value` stands in that row and column of this table.
+  JsonReader cell(const Json& value, std::size_t row, std::size_t column) const {
+    return JsonReader(value, path_ + ": row " + std::to_string(row) + ", column " + std::to_string(column));
+  }
+
   std::string string() const {
     expect(json_->is_string(), "a string");
     return json_->get<std::string>();
@@ -53,18 +58,28 @@ class JsonReader {
     expect(json_->is_boolean(), "true or false");
     return json_->get<bool>();
   }
+  // Both ends included.
   template <typename T>
-  T integer() const {
-    std::optional<T> value = whole<T>(*json_);
-    expect(value.has_value(), "a whole number in range");
+  T integer(T least = std::numeric_limits<T>::lowest(), T most = std::numeric_limits<T>::max()) const {
+    const std::optional<T> value = whole<T>(*json_);
+    if (!value || *value < least || *value > most) refuse_whole(least, most);
     return *value;
   }
-  Nanos nanos() const { return Nanos{integer<std::int64_t>()}; }
-  double number() const {  // null stands for what was not finite
-    if (json_->is_null()) return std::numeric_limits<double>::quiet_NaN();
-    expect(json_->is_number(), "a number");
-    return json_->get<double>();
+  template <typename T>
+  [[noreturn]] void refuse_whole(T least, T most) const {
+    refuse("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   }
+  // A moment, which may lie before the one that times are counted from.
+  Nanos nanos() const { return Nanos{integer<std::int64_t>(-kMostTime, kMostTime)}; }
+  // A time that something takes.
+  Nanos duration(std::int64_t most = kMostTime) const { return Nanos{integer<std::int64_t>(0, most)}; }
+  // From `least` to `most`. Null stands for what was not finite, and is NaN.
+  double number(double least = -kMostNumber, double most = kMostNumber) const {
+    if (json_->is_null()) return std::numeric_limits<double>::quiet_NaN();
+    return finite(least, most);
+  }
+  // Likewise, but null is refused; `zero`: of those from 0, 0 is accepted too.
+  double finite(double least, double most, bool zero = true) const;
   std::vector<std::string> strings() const {
     std::vector<std::string> all;
     elements([&](const JsonReader& element) { all.push_back(element.string()); });
@@ -76,12 +91,18 @@ class JsonReader {
     if (json_->is_null()) return std::nullopt;
     return read(*this);
   }
+  // What it is, and what would be right: a line that begins with the field.
+  [[noreturn]] void refuse(const std::string& accepted) const;
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorKind::input, path_.empty() ? what : path_ + ": " + what);
   }
   void expect(bool ok, const char* what) const {
     if (!ok) fail(std::string(what) + " expected");
   }
+
+  // Beyond these a figure is damage, or was made up to do some: a sum of what a file holds could overflow.
+  static constexpr std::int64_t kMostTime = 10'000'000'000'000'000;  // nanoseconds: 116 days
+  static constexpr double kMostNumber = 1e30;
 
   // The integer, if it is one and fits T.
   template <typename T>

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/output_file.hpp"
 #include "lib/report/record.hpp"
 
 namespace mgpu {
@@ -18,12 +19,6 @@ std::string to_json_text(const Report& report);
 // Throws Error(input) naming the file and what is wrong with it: not JSON, another schema, a newer schema_version, a missing field.
 Report read_report(const std::filesystem::path& file);
 Report report_from_json(const nlohmann::ordered_json& json);
-
-// Writes to a temporary file beside it and renames, so that a reader sees the old or the new file, never half of one. Creates
-// missing parent directories. Throws Error(output).
-void write_file_atomically(const std::filesystem::path& file, std::string_view text);
-// Can `file` be written later? Creates missing parents and tries; leaves no file behind that was not there. Throws Error(output).
-void check_writable(const std::filesystem::path& file);
 
 // The published JSON Schema documents, lib/report/*.schema.json: "result", "trace", ... in alphabetical order.
 std::vector<std::string_view> schema_names();

@@ -1,14 +1,18 @@
 // JSON -> Report. Unknown keys are skipped, so that files of newer minor versions stay readable; missing ones are errors. Timelines
 // are read in timeline_json_read.cpp.
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/quote.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/fault_json.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/stated.hpp"
 #include "lib/report/telemetry_json.hpp"
 
 namespace mgpu {
@@ -18,12 +22,14 @@ namespace {
 using namespace json_names;
 
 std::string read_string(const JsonReader& j) { return j.string(); }
-Nanos read_nanos(const JsonReader& j) { return j.nanos(); }
+Nanos read_duration(const JsonReader& j) { return j.duration(); }
+// Saturates where nothing can be predicted: see from_seconds().
+Nanos read_prediction(const JsonReader& j) { return j.duration(std::numeric_limits<std::int64_t>::max()); }
 
 template <typename Enum>
 Enum read_word(const JsonReader& j, std::initializer_list<Enum> all) {
   const std::optional<Enum> value = from_string(j.string(), all);
-  if (!value) j.fail("unknown word \"" + j.string() + '"');
+  if (!value) j.fail("unknown word " + in_quotes(j.string()));
   return *value;
 }
 
@@ -43,8 +49,8 @@ ParamMap read_params(const JsonReader& j) {
 ClockMap read_clock(const JsonReader& j) {
   ClockMap clock;
   clock.method = j.at("method").string();
-  clock.drift_ppb = j.at("drift_ppb").number();
-  clock.uncertainty = j.at("uncertainty_ns").nanos();
+  clock.drift_ppb = j.at("drift_ppb").number(-1e9, 1e9);
+  clock.uncertainty = j.at("uncertainty_ns").duration();
   clock.reference_device = j.at("reference_device_ns").integer<std::uint64_t>();
   const auto offset = static_cast<std::uint64_t>(j.at("offset_ns").integer<std::int64_t>());
   clock.reference_host = Nanos{static_cast<std::int64_t>(clock.reference_device + offset)};
@@ -53,10 +59,10 @@ ClockMap read_clock(const JsonReader& j) {
 
 Handicap read_handicap(const JsonReader& j) {
   Handicap h;
-  h.slow = j.at("slow").number();
-  h.slow_from_fraction = j.at("slow_from_fraction").number();
-  h.slow_from_time = j.at("slow_from_ns").optional(read_nanos);
-  h.delay = j.at("delay_ns").nanos();
+  h.slow = j.at("slow").number(1, 1e9);
+  h.slow_from_fraction = j.at("slow_from_fraction").number(0, 1);
+  h.slow_from_time = j.at("slow_from_ns").optional(read_duration);
+  h.delay = j.at("delay_ns").duration();
   h.memory_cap = j.at("memory_cap_bytes").optional([](const JsonReader& v) { return v.integer<Bytes>(); });
   return h;
 }
@@ -72,7 +78,7 @@ DeviceRecord read_device(const JsonReader& j) {
   d.platform_vendor = j.at("platform_vendor").string();
   d.platform_version = j.at("platform_version").string();
   d.type = read_word(j.at("type"), {DeviceType::gpu, DeviceType::cpu, DeviceType::accelerator, DeviceType::custom});
-  d.score = j.at("score").number();
+  d.score = j.at("score").number(0, 100);
   d.uuid = j.at("uuid").optional(read_string);
   d.pci = j.at("pci").optional(read_string);
   d.driver_version = j.at("driver_version").string();
@@ -98,13 +104,13 @@ DeviceRecord read_device(const JsonReader& j) {
 Summary read_summary(const JsonReader& j) {
   Summary s;
   s.n = j.at("n").integer<std::size_t>();
-  s.min = j.at("min").nanos();
-  s.median = j.at("median").nanos();
-  s.mean = j.at("mean").nanos();
-  s.stdev = j.at("stdev").nanos();
-  s.mad = j.at("mad").nanos();
+  s.min = j.at("min").duration();
+  s.median = j.at("median").duration();
+  s.mean = j.at("mean").duration();
+  s.stdev = j.at("stdev").duration();
+  s.mad = j.at("mad").duration();
   std::vector<Nanos> ci;
-  j.at("ci95").elements([&](const JsonReader& e) { ci.push_back(e.nanos()); });
+  j.at("ci95").elements([&](const JsonReader& e) { ci.push_back(e.duration()); });
   if (ci.size() != 2) j.at("ci95").fail("two numbers expected");
   s.ci95_low = ci[0];
   s.ci95_high = ci[1];
@@ -113,7 +119,7 @@ Summary read_summary(const JsonReader& j) {
 
 std::vector<Nanos> read_times(const JsonReader& j) {
   std::vector<Nanos> all;
-  j.elements([&](const JsonReader& e) { all.push_back(e.nanos()); });
+  j.elements([&](const JsonReader& e) { all.push_back(e.duration()); });
   return all;
 }
 
@@ -129,20 +135,23 @@ std::vector<std::uint32_t> read_sample_runs(const JsonReader& j, const char* key
 PerDevice read_per_device(const JsonReader& j) {
   PerDevice p;
   p.device = j.at("device").string();
-  p.alone = j.at("alone_ns").optional(read_nanos);
-  p.predicted = j.at("predicted_ns").optional(read_nanos);
-  p.share = j.at("share").number();
-  p.utilisation = j.at("utilisation").number();
+  p.alone = j.at("alone_ns").optional(read_duration);
+  p.predicted = j.at("predicted_ns").optional(read_prediction);
+  p.share = j.at("share").number(0, 1);
+  p.utilisation = j.at("utilisation").number(0);
   p.bytes_resident = j.at("bytes_resident").integer<Bytes>();
   if (j.has("way")) p.way = j.at("way").string();
   p.parts.items = j.at("items").integer<Items>();
   p.parts.slices = j.at("slices").integer<std::uint32_t>();
   p.parts.bytes_in = j.at("bytes_in").integer<Bytes>();
   p.parts.bytes_out = j.at("bytes_out").integer<Bytes>();
-  if (j.has("parts_reason"))
+  if (j.has("parts_reason")) {
     p.parts.unknown = j.at("parts_reason").string();
-  else
-    for (const PartField& f : kPartFields) p.parts.*f.member = j.at(f.name).nanos();
+  } else {
+    for (const PartField& f : kPartFields) {  // the residue may be too little as well as too much
+      p.parts.*f.member = f.member == &DeviceParts::residue ? j.at(f.name).nanos() : j.at(f.name).duration();
+    }
+  }
   if (j.has("alone_samples_ns"))
     p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were kept have none
   p.alone_sample_runs = read_sample_runs(j, "alone_sample_runs", p.alone_samples.size());
@@ -152,27 +161,28 @@ PerDevice read_per_device(const JsonReader& j) {
 }
 
 DeviceEstimate read_estimate(const JsonReader& j) {
+  const auto time = [&](const char* name) { return j.has(name) ? j.at(name).duration(kMostStatedTime) : Nanos{}; };
   DeviceEstimate estimate;
-  estimate.items_per_s = j.at("items_per_s").number();
-  estimate.fixed = j.at("fixed_ns").nanos();
-  estimate.launch = j.at("launch_ns").nanos();
-  if (j.has("least_ns")) estimate.least = j.at("least_ns").nanos();     // files of the first versions lack it
-  if (j.has("spared_ns")) estimate.spared = j.at("spared_ns").nanos();  // likewise
-  if (j.has("crowd_ns")) estimate.crowd = j.at("crowd_ns").nanos();
-  estimate.transfer = j.at("transfer_ns").nanos();
-  estimate.up = j.at("up").number();
-  estimate.down = j.at("down").number();
-  estimate.fits = j.at("fits").integer<Items>();
-  estimate.pipeline = j.at("pipeline").integer<Items>();
-  estimate.free_memory = j.at("free_memory").integer<Bytes>();
+  estimate.items_per_s = j.at("items_per_s").number(0, kMostStatedRate);
+  estimate.fixed = j.at("fixed_ns").duration(kMostStatedTime);
+  estimate.launch = j.at("launch_ns").duration(kMostStatedTime);
+  estimate.least = time("least_ns");  // files of the first versions lack these three
+  estimate.spared = time("spared_ns");
+  estimate.crowd = time("crowd_ns");
+  estimate.transfer = j.at("transfer_ns").duration(kMostStatedTime);
+  estimate.up = j.at("up").number(0, kMostStatedRate);
+  estimate.down = j.at("down").number(0, kMostStatedRate);
+  estimate.fits = j.at("fits").integer<Items>(0, kMostStatedItems);
+  estimate.pipeline = j.at("pipeline").integer<Items>(0, kMostStatedItems);
+  estimate.free_memory = j.at("free_memory").integer<Bytes>(0, kMostStatedItems);
   return estimate;
 }
 
 // Files written before predictions were made have neither estimates nor the request.
 PlanRecord read_plan(const JsonReader& j) {
   PlanRecord plan;
-  plan.decision = j.at("decision_ns").nanos();
-  plan.predicted = j.at("predicted_ns").optional(read_nanos);
+  plan.decision = j.at("decision_ns").duration();
+  plan.predicted = j.at("predicted_ns").optional(read_prediction);
   if (j.has("chosen")) {
     const JsonReader chosen = j.at("chosen");
     plan.chosen = {chosen.at("strategy").string(), chosen.at("devices").strings(), chosen.at("reasons").strings()};
@@ -180,13 +190,18 @@ PlanRecord read_plan(const JsonReader& j) {
   if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
   if (!j.has("request")) return plan;
   const JsonReader r = j.at("request");
+  const auto time = [&](const char* name) { return r.has(name) ? r.at(name).duration(kMostStatedTime) : Nanos{}; };
   plan.request =
-      PlanRequestRecord{r.at("items").integer<Items>(),      r.at("granularity").integer<Items>(),
-                        r.at("in_bytes").number(),           r.at("out_bytes").number(),
-                        r.at("replicated").integer<Bytes>(), read_link_rate(r.at("link_up")),
-                        read_link_rate(r.at("link_down")),   {r.at("merge_fixed_ns").nanos(), r.at("merge_per_slice_ns").nanos()}};
+      PlanRequestRecord{r.at("items").integer<Items>(0, kMostStatedItems),
+                        r.at("granularity").integer<Items>(0, kMostStatedItems),
+                        r.at("in_bytes").number(0, kMostStatedBytes),
+                        r.at("out_bytes").number(0, kMostStatedBytes),
+                        r.at("replicated").integer<Bytes>(0, kMostStatedItems),
+                        read_link_rate(r.at("link_up")),
+                        read_link_rate(r.at("link_down")),
+                        {r.at("merge_fixed_ns").duration(kMostStatedTime), r.at("merge_per_slice_ns").duration(kMostStatedTime)}};
   if (r.has("merge_tree")) plan.request->merge.tree = r.at("merge_tree").boolean();
-  if (r.has("merge_further_ns")) plan.request->merge.further = r.at("merge_further_ns").nanos();
+  plan.request->merge.further = time("merge_further_ns");
   return plan;
 }
 
@@ -235,7 +250,8 @@ DisturbedSample read_disturbed(const JsonReader& j) {
 
 void read_measurement(const JsonReader& j, RunRecord& run) {
   const JsonReader setup = j.at("setup_ns"), work = j.at("work"), rate = j.at("rate");
-  run.setup = {setup.at("build").nanos(), setup.at("alloc").nanos(), setup.at("pin").nanos(), setup.at("upload").nanos()};
+  run.setup = {setup.at("build").duration(), setup.at("alloc").duration(), setup.at("pin").duration(),
+               setup.at("upload").duration()};
   run.samples = read_times(j.at("samples_ns"));
   run.sample_runs = read_sample_runs(j, "sample_runs", run.samples.size());
   if (j.has("disturbed_samples"))
@@ -243,12 +259,12 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
   run.sample_index = j.at("sample_index").integer<std::size_t>();
   if (!run.samples.empty() && run.sample_index >= run.samples.size()) j.at("sample_index").fail("no such sample");
   run.time = read_summary(j.at("time_ns"));
-  run.work = {work.at("items").integer<Items>(), work.at("ops").number(), work.at("bytes_in").integer<Bytes>(),
+  run.work = {work.at("items").integer<Items>(), work.at("ops").number(0), work.at("bytes_in").integer<Bytes>(),
               work.at("bytes_out").integer<Bytes>()};
   if (work.has("ceiling")) run.work.ceiling = work.at("ceiling").string();
-  run.rate = rate.at("value").number();
+  run.rate = rate.at("value").number(0);
   run.rate_unit = rate.at("unit").string();
-  run.merge = j.at("merge_ns").nanos();
+  run.merge = j.at("merge_ns").duration();
   run.plan = read_plan(j.at("plan"));
 }
 
@@ -258,7 +274,8 @@ void read_results(const JsonReader& j, RunRecord& run) {
   for (const MetricField& f : kMetricFields)
     run.metrics.*f.member = metrics.at(f.name).optional([](const JsonReader& v) { return v.number(); });
   run.bottleneck.name = bottleneck.at("name").string();
-  for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = bottleneck.at("what_if_ns").at(f.name).optional(read_nanos);
+  for (const WhatIfField& f : kWhatIfFields)
+    run.bottleneck.*f.member = bottleneck.at("what_if_ns").at(f.name).optional(read_duration);
   run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   run.verify.method = verify.at("method").string();
   run.verify.digest = verify.at("digest").string();
@@ -266,7 +283,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   if (verify.has("samples_checked")) run.verify.checked = verify.at("samples_checked").integer<std::size_t>();
   run.faults = read_faults(j.at("faults"), run.disturbed.size());
   run.warnings = j.at("warnings").strings();
-  if (j.has("noise_floor")) run.noise_floor = j.at("noise_floor").number();
+  if (j.has("noise_floor")) run.noise_floor = j.at("noise_floor").number(0);
   const JsonReader timeline = j.at("timeline");
   run.timeline = read_timeline(timeline);
   run.telemetry = read_figures(j);
@@ -290,11 +307,29 @@ RunRecord read_run(const JsonReader& j) {
   return run;
 }
 
+// A trace lays the cases of a report end to end: together they must stay what 64 bits hold.
+void check_length(const Report& report) {
+  constexpr std::int64_t most = 4'000'000'000'000'000'000;  // 126 years
+  std::int64_t whole = 0;
+  for (std::size_t k = 0; k < report.runs.size(); ++k) {
+    const Timeline& t = report.runs[k].timeline;
+    Nanos latest = std::max(t.makespan, t.merge_end);
+    for (const Command& command : t.commands)
+      latest = std::max({latest, command.queued, command.submitted, command.started, command.ended});
+    for (const HostSpan& span : t.spans) latest = std::max(latest, span.end);
+    for (const SliceRecord& slice : t.slices) latest = std::max({latest, slice.enqueued, slice.finished});
+    for (const TelemetryPoint& point : report.runs[k].telemetry_points) latest = std::max(latest, point.reading.at);
+    whole += latest.count();
+    if (whole > most)
+      throw Error(ErrorKind::input, "runs[" + std::to_string(k) + "].timeline: with those before it, longer than 126 years");
+  }
+}
+
 void check_header(const JsonReader& j) {
   j.expect(j.json().is_object(), "a JSON object");
   const std::string schema = j.at("schema").string();
-  if (schema != kSchema) j.at("schema").fail("\"" + schema + "\" is not \"" + std::string(kSchema) + '"');
-  const auto version = j.at("schema_version").integer<std::int64_t>();
+  if (schema != kSchema) j.at("schema").fail(in_quotes(schema) + " is not \"" + std::string(kSchema) + '"');
+  const auto version = j.at("schema_version").integer<std::int32_t>();
   if (version > kResultSchemaVersion)
     j.at("schema_version")
         .fail(std::to_string(version) + " is newer than this tool reads (" + std::to_string(kResultSchemaVersion) + ")");
@@ -316,6 +351,7 @@ Report report_from_json(const nlohmann::ordered_json& json) {
   report.telemetry = read_telemetry(j);
   if (j.has("faults")) report.faults = read_faults(j.at("faults"), 0);
   j.at("runs").elements([&](const JsonReader& e) { report.runs.push_back(read_run(e)); });
+  check_length(report);
   return report;
 }
 

@@ -14,14 +14,13 @@
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
+#include "lib/report/stated.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr Items kMostItems = Items{1} << 62;            // as lib/plan/ledger.hpp has it
-constexpr double kMostSeconds = 1e7;                    // of one device alone: times stay far from where nanoseconds overflow
-constexpr std::int64_t kMostNanos = 1'000'000'000'000;  // 1,000 s of anything paid once, or once a slice
-constexpr double kMostSlices = 1e6;
+constexpr double kMostSeconds = 1e7;  // of all devices, one after another: times stay far from where nanoseconds overflow
+constexpr double kMostSlices = 2e5;   // of all devices alone together, and of a case: each takes microseconds to simulate
 
 class Object {
  public:
@@ -38,37 +37,18 @@ class Object {
 
   template <typename T>
   T whole(const char* key, T least, T most, std::optional<T> standard = {}) const {
-    if (standard && !has(key)) return *standard;
-    const JsonReader value = at(key);
-    const std::optional<T> number = JsonReader::whole<T>(value.json());
-    if (!number || *number < least || *number > most) {
-      value.fail(fmt::format("{} is not accepted: a whole number from {} to {}", shown(value), least, most));
-    }
-    return *number;
+    return standard && !has(key) ? *standard : at(key).integer<T>(least, most);
   }
-  Nanos nanos(const char* key) const { return Nanos{whole<std::int64_t>(key, 0, kMostNanos, 0)}; }
+  Nanos nanos(const char* key) const { return Nanos{whole<std::int64_t>(key, 0, kMostStatedTime, 0)}; }
   // From `least`, or above 0 when that is 0 and zero makes no sense.
   double number(const char* key, double least, double most, std::optional<double> standard = {}, bool zero = true) const {
-    if (standard && !has(key)) return *standard;
-    const JsonReader value = at(key);
-    const double read = value.json().is_number() ? value.json().get<double>() : std::nan("");
-    if (!(read >= least && read <= most && (zero || read > 0))) {
-      value.fail(
-          fmt::format("{} is not accepted: a number {} {:g}, at most {:g}", shown(value), zero ? "from" : "above", least, most));
-    }
-    return read;
+    return standard && !has(key) ? *standard : at(key).finite(least, most, zero);
   }
   std::string text(const char* key, std::string standard) const { return has(key) ? at(key).string() : standard; }
 
  private:
-  static std::string shown(const JsonReader& value) {
-    return in_quotes(value.json().dump(-1, ' ', true, Json::error_handler_t::replace));
-  }
-  using Json = nlohmann::ordered_json;
   JsonReader json_;
 };
-
-constexpr double kMostStatedRate = 1e18;
 
 void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
   const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "spared_ns", "fixed_ns", "crowd_ns",
@@ -80,7 +60,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   if (!known) object.at("type").fail(in_quotes(type) + " is unknown; accepted: gpu, cpu, accelerator, custom");
   device.type = *known;
   device.slow = object.number("slow", 1, 1e6, 1.0);
-  device.memory = object.whole<Bytes>("memory", 1, kMostItems, Bytes{0});
+  device.memory = object.whole<Bytes>("memory", 1, kMostStatedItems, Bytes{0});
   DeviceEstimate& estimate = device.estimate;
   estimate.items_per_s = object.number("items_per_s", 0, kMostStatedRate, {}, false);
   estimate.score = object.number("score", 0, 100, 100.0);
@@ -92,9 +72,9 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   estimate.transfer = object.nanos("transfer_ns");
   estimate.up = object.number("up", 0, kMostStatedRate, 0.0);
   estimate.down = object.number("down", 0, kMostStatedRate, 0.0);
-  estimate.fits = object.whole<Items>("fits", 1, kMostItems, Items{0});
-  estimate.pipeline = object.whole<Items>("pipeline", 1, kMostItems, Items{0});
-  estimate.free_memory = object.whole<Bytes>("free_memory", 0, kMostItems, device.memory);
+  estimate.fits = object.whole<Items>("fits", 1, kMostStatedItems, Items{0});
+  estimate.pipeline = object.whole<Items>("pipeline", 1, kMostStatedItems, Items{0});
+  estimate.free_memory = object.whole<Bytes>("free_memory", 0, kMostStatedItems, device.memory);
   if (object.has("reserve")) estimate.reserve = object.at("reserve").boolean();
   const auto count = object.whole<std::size_t>("count", 1, kMostScenarioDevices, std::size_t{1});
   if (devices.size() + count > kMostScenarioDevices) {
@@ -110,59 +90,74 @@ ScenarioWork read_work(const JsonReader& json) {
   ScenarioWork work;
   work.name = object.text("name", work.name);
   work.rate_unit = object.text("unit", work.rate_unit);
-  work.items = object.whole<Items>("items", 1, kMostItems);
-  work.granularity = object.whole<Items>("granularity", 1, kMostItems, Items{1});
+  work.items = object.whole<Items>("items", 1, kMostStatedItems);
+  work.granularity = object.whole<Items>("granularity", 1, kMostStatedItems, Items{1});
   work.cost.ops = object.number("ops", 0, kMostStatedRate, 1.0, false);
-  work.cost.in_bytes = object.number("in_bytes", 0, 1e15, 0.0);
-  work.cost.out_bytes = object.number("out_bytes", 0, 1e15, 0.0);
-  work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostItems, Bytes{0});
-  work.pipeline = object.whole<Items>("pipeline", 1, kMostItems, Items{0});
+  work.cost.in_bytes = object.number("in_bytes", 0, kMostStatedBytes, 0.0);
+  work.cost.out_bytes = object.number("out_bytes", 0, kMostStatedBytes, 0.0);
+  work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostStatedItems, Bytes{0});
+  work.pipeline = object.whole<Items>("pipeline", 1, kMostStatedItems, Items{0});
   work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns"), false, object.nanos("merge_further_ns")};
   if (object.has("merge_tree")) work.merge.tree = object.at("merge_tree").boolean();
   return work;
 }
 
-// Well-formed numbers may still ask for a simulation that never ends.
-void check_extent(const Scenario& scenario) {
+// What a device would take and make of the work, all alone.
+struct Extent {
+  double seconds = 0, slices = 0;
+};
+
+Extent alone(const Scenario& scenario, const ScenarioDevice& device) {
   const ScenarioWork& work = scenario.work;
-  const auto items = static_cast<double>(work.items);
-  const double in = items * work.cost.in_bytes + static_cast<double>(work.cost.replicated), out = items * work.cost.out_bytes;
-  for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
-    const ScenarioDevice& device = scenario.devices[i];
-    const DeviceEstimate& estimate = device.estimate;
-    const auto takes = [](double bytes, double own, double link) {
-      return std::max(own > 0 ? bytes / own : 0, link > 0 ? bytes / link : 0);
-    };
-    const double alone = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up.of(1)) +
-                         takes(out, estimate.down, scenario.link_down.of(1));
-    if (!(alone <= kMostSeconds)) {
-      throw Error(ErrorKind::input, fmt::format("device {} ({}) alone would take {:.3g} s for the work; accepted: up to {:g} s", i,
-                                                in_quotes(device.name), alone, kMostSeconds));
-    }
-    const Items stated = estimate.pipeline > 0 ? estimate.pipeline : work.pipeline;
-    for (const Items piece : {stated, estimate.fits}) {
-      if (piece == 0 || items / static_cast<double>(std::max(piece, work.granularity)) <= kMostSlices) continue;
-      throw Error(ErrorKind::input, fmt::format("device {} ({}): pieces of {} items cut {} items into more than {:g} slices", i,
-                                                in_quotes(device.name), piece, work.items, kMostSlices));
-    }
-  }
+  const DeviceEstimate& estimate = device.estimate;
+  const auto items = static_cast<double>(work.items), replicated = static_cast<double>(work.cost.replicated);
+  const double in = items * work.cost.in_bytes + replicated, out = items * work.cost.out_bytes;
+  const auto takes = [](double bytes, double own, const LinkRate& link) {
+    const double slowest = link.limited() ? *std::min_element(link.by_count().begin(), link.by_count().end()) : 0;
+    return std::max(own > 0 ? bytes / own : 0, slowest > 0 ? bytes / slowest : 0);
+  };
+  Extent extent{0, 1};
+  const auto cut = [&](double piece) {
+    if (piece > 0) extent.slices = std::max(extent.slices, items / std::max(piece, static_cast<double>(work.granularity)));
+  };
+  cut(static_cast<double>(estimate.pipeline > 0 ? estimate.pipeline : work.pipeline));
+  cut(static_cast<double>(estimate.fits));
+  // Too little memory for that makes cases unsupported, which takes no time.
+  const double held = (static_cast<double>(device.memory) - replicated) / (2 * (work.cost.in_bytes + work.cost.out_bytes));
+  if (device.memory > 0 && held * kMostSlices >= items) cut(held);
+  const MergeEstimate& merge = work.merge;
+  const double each = seconds(std::max(estimate.launch, estimate.least) + 2 * estimate.transfer + merge.per_slice + merge.further);
+  extent.seconds = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up) +
+                   takes(out, estimate.down, scenario.link_down) + seconds(estimate.fixed + merge.fixed) +
+                   each * device.slow * extent.slices;
+  return extent;
 }
 
-Scenario scenario_from_json(const nlohmann::ordered_json& json) {
-  const Object object(JsonReader(json), {"schema", "devices", "link", "work"});
-  constexpr const char* kName = "mgpu-bench/scenario";
-  if (object.text("schema", kName) != kName) object.at("schema").fail(std::string("accepted: ") + kName);
-  Scenario scenario;
-  object.at("devices").elements([&](const JsonReader& device) { read_devices(device, scenario.devices); });
-  if (scenario.devices.empty()) object.at("devices").fail("at least one device expected");
-  if (object.has("link")) {
-    const Object link(object.at("link"), {"up", "down"});
-    if (link.has("up")) scenario.link_up = read_link_rate(link.at("up"));
-    if (link.has("down")) scenario.link_down = read_link_rate(link.at("down"));
+// Well-formed numbers may still ask for a simulation that never ends. Each device alone is a case of it, so that what they take and
+// make is added up.
+void check_extent(const Scenario& scenario) {
+  Extent sum;
+  for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
+    const ScenarioDevice& device = scenario.devices[i];
+    const Extent mine = alone(scenario, device);
+    sum.seconds += mine.seconds;
+    sum.slices += mine.slices;
+    const auto whose = [&](bool by_itself) {
+      return fmt::format("device {} ({}) alone{}", i, in_quotes(device.name), by_itself ? "" : ", added to those before it,");
+    };
+    if (!(sum.seconds <= kMostSeconds)) {
+      throw Error(ErrorKind::input,
+                  fmt::format("{} would take {:.3g} s for the work; accepted: up to {:g} s", whose(!(mine.seconds <= kMostSeconds)),
+                              std::max(mine.seconds, sum.seconds), kMostSeconds));
+    }
+    if (!(sum.slices <= kMostSlices)) {
+      throw Error(
+          ErrorKind::input,
+          fmt::format(
+              "{} would take {} items in {:.3g} slices; accepted: up to {:g}, by larger pieces, more memory or fewer devices",
+              whose(!(mine.slices <= kMostSlices)), scenario.work.items, sum.slices, kMostSlices));
+    }
   }
-  scenario.work = read_work(object.at("work"));
-  check_extent(scenario);
-  return scenario;
 }
 
 const Device& device_of(const Report& report, const std::string& id) {
@@ -190,6 +185,7 @@ void correct(Scenario& scenario, const RunRecord& run) {
     sample.devices[i].finish = run.per_device[i].parts.finish;
   }
   std::vector<SliceRecord> slices = run.timeline.slices;
+  if (static_cast<double>(slices.size()) > kMostSlices) return;
   std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a.slice < b.slice; });
   std::vector<Nanos> finished(count);  // of each device's slices so far, the last
   for (const SliceRecord& slice : slices) {
@@ -219,6 +215,23 @@ void correct(Scenario& scenario, const RunRecord& run) {
 }
 
 }  // namespace
+
+Scenario scenario_from_json(const nlohmann::ordered_json& json) {
+  const Object object(JsonReader(json), {"schema", "devices", "link", "work"});
+  constexpr const char* kName = "mgpu-bench/scenario";
+  if (object.text("schema", kName) != kName) object.at("schema").fail(std::string("accepted: ") + kName);
+  Scenario scenario;
+  object.at("devices").elements([&](const JsonReader& device) { read_devices(device, scenario.devices); });
+  if (scenario.devices.empty()) object.at("devices").fail("at least one device expected");
+  if (object.has("link")) {
+    const Object link(object.at("link"), {"up", "down"});
+    if (link.has("up")) scenario.link_up = read_link_rate(link.at("up"));
+    if (link.has("down")) scenario.link_down = read_link_rate(link.at("down"));
+  }
+  scenario.work = read_work(object.at("work"));
+  check_extent(scenario);
+  return scenario;
+}
 
 Scenario read_scenario(const std::filesystem::path& file) {
   return read_json_file(file, "a scenario file", [](const nlohmann::ordered_json& json) { return scenario_from_json(json); });
@@ -254,16 +267,22 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   const double ops = request.items > 0 ? run.work.ops / static_cast<double>(request.items) : 0;
   scenario.work.cost = {request.in_bytes, request.out_bytes, ops, request.replicated};
   scenario.work.merge = request.merge;
+  if (run.devices.size() > kMostScenarioDevices) {
+    throw Error(ErrorKind::input,
+                fmt::format("case {} has {} devices; accepted: up to {}", index, run.devices.size(), kMostScenarioDevices));
+  }
   if (request.items == 0 || request.granularity == 0) throw Error(ErrorKind::input, fmt::format("case {} has no items", index));
   for (std::size_t i = 0; i < run.devices.size(); ++i) {
     const Device& facts = device_of(report, run.devices[i]);
     ScenarioDevice device{facts.name, facts.type, run.plan.estimates[i], 1, 0};
     device.estimate.score = facts.score;
+    device.estimate.spared = std::min(device.estimate.spared, device.estimate.launch);
     if (!(device.estimate.items_per_s > 0)) {
       throw Error(ErrorKind::input, fmt::format("case {}: the rate of device {} was not known", index, run.devices[i]));
     }
     scenario.devices.push_back(std::move(device));
   }
+  check_extent(scenario);
   if (figures == Figures::measured) correct(scenario, run);
   check_extent(scenario);
   return scenario;

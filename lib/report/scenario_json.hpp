@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 
 #include "lib/plan/scenario.hpp"
 #include "lib/report/record.hpp"
@@ -11,6 +12,8 @@ namespace mgpu {
 // Throws Error(input) naming the file, the key and what is accepted: unknown keys too, since a misspelt one would change the
 // question.
 Scenario read_scenario(const std::filesystem::path& file);
+
+Scenario scenario_from_json(const nlohmann::ordered_json& json);  // likewise, without the file's name
 
 // How the devices of a case are: as it was told, or that corrected by how long its median sample took. Strategies are told what
 // they were told then.

@@ -53,7 +53,7 @@ TelemetryRecord read_telemetry(const JsonReader& report) {
   record.reason = read_text(report.at("telemetry_reason"));
   const JsonReader telemetry = report.at("telemetry");
   if (telemetry.is_null()) return record;
-  record.interval = telemetry.at("interval_ns").nanos();
+  record.interval = telemetry.at("interval_ns").duration();
   telemetry.at("watched").elements([&](const JsonReader& w) {
     record.watched.push_back({w.at("of").string(), read_text(w.at("source")), read_text(w.at("reason"))});
   });

@@ -12,20 +12,6 @@ constexpr std::size_t kGap = 2, kShortName = 20;
 
 bool continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Length of the UTF-8 sequence at `at`, 0 when it is none.
-std::size_t sequence(std::string_view text, std::size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xc2 && first < 0xe0 ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t k = 1; k < length; ++k)
-    if (!continuation(text[at + k])) return 0;
-  return length;
-}
-
 std::vector<std::size_t> widths_of(const std::vector<TextColumn>& columns, const std::vector<TextRow>& rows) {
   std::vector<std::size_t> widths;
   for (const TextColumn& c : columns) widths.push_back(std::max(display_width(c.name), display_width(c.unit)));
@@ -79,22 +65,6 @@ std::string line(const std::vector<TextColumn>& columns, const std::vector<std::
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = sequence(text, at);
-    const auto c = static_cast<unsigned char>(text[at]);
-    const bool control =
-        length == 1 ? c < 0x20 || c == 0x7f : length == 2 && c == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0;
-    if (length == 0 || control)
-      out += '?';
-    else
-      out += text.substr(at, length);
-    at += std::max<std::size_t>(length, 1);
-  }
-  return out;
-}
-
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continuation(c); }));
 }
@@ -104,7 +74,7 @@ std::string shortened(const std::string& text, std::size_t width) {
   std::string out;
   std::size_t used = 0;
   for (std::size_t at = 0; at < text.size() && used + 2 < width; ++used) {
-    const std::size_t length = std::max<std::size_t>(sequence(text, at), 1);
+    const std::size_t length = std::max<std::size_t>(utf8_length(text, at), 1);
     out += text.substr(at, length);
     at += length;
   }

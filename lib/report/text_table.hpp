@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/printable.hpp"
+
 namespace mgpu {
 
 struct TextColumn {
@@ -20,8 +22,6 @@ struct TextRow {
   const char* color = "";          // an escape sequence, used only when the table is drawn in colour
 };
 
-// What a terminal shows: control characters and bytes that are no UTF-8 become '?'.
-std::string printable(std::string_view text);
 // Columns a printable text takes: its code points.
 std::size_t display_width(std::string_view text);
 // At most `width` columns, the cut marked by "..".

@@ -2,7 +2,9 @@
 // file whose columns are others is refused, so that no number is taken for another.
 #include <algorithm>
 #include <array>
+#include <limits>
 
+#include "lib/base/quote.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
 
@@ -21,13 +23,14 @@ class Row {
     if (!row.is_array() || row.size() != columns) fail("a list of " + std::to_string(columns) + " values expected");
   }
   template <typename T>
-  T integer() {
+  T integer(T least = std::numeric_limits<T>::lowest(), T most = std::numeric_limits<T>::max()) {
     const std::optional<T> value = JsonReader::whole<T>(row_[column_]);
-    if (!value) fail("a whole number in range expected in column " + std::to_string(column_));
+    if (!value || *value < least || *value > most)
+      table_.cell(row_[column_], number_, column_).template refuse_whole<T>(least, most);
     ++column_;
     return *value;
   }
-  Nanos nanos() { return Nanos{integer<std::int64_t>()}; }
+  Nanos nanos() { return Nanos{integer<std::int64_t>(-JsonReader::kMostTime, JsonReader::kMostTime)}; }
   DeviceIndex device(std::size_t devices) {
     const auto index = integer<std::uint32_t>();
     if (index >= devices) fail("device " + std::to_string(index) + " of " + std::to_string(devices));
@@ -41,7 +44,7 @@ class Row {
   Enum word(std::initializer_list<Enum> all) {
     const std::string& text = string();
     const std::optional<Enum> value = from_string(text, all);
-    if (!value) fail("unknown word \"" + text + '"');
+    if (!value) fail("unknown word " + in_quotes(text));
     return *value;
   }
   [[noreturn]] void fail(const std::string& what) const { table_.fail("row " + std::to_string(number_) + ": " + what); }
@@ -69,10 +72,10 @@ void rows(const JsonReader& timeline, const char* name, const std::array<const c
 Timeline read_timeline(const JsonReader& json) {
   Timeline t;
   t.devices = json.at("devices").integer<std::uint32_t>();
-  t.makespan = json.at("makespan_ns").nanos();
+  t.makespan = json.at("makespan_ns").duration();
   if (json.has("uncertainty_ns")) {
     const JsonReader uncertainty = json.at("uncertainty_ns");
-    uncertainty.elements([&](const JsonReader& e) { t.uncertainty.push_back(e.nanos()); });
+    uncertainty.elements([&](const JsonReader& e) { t.uncertainty.push_back(e.duration()); });
     if (!t.uncertainty.empty() && t.uncertainty.size() != t.devices) uncertainty.fail("not one for each device");
   }
   const JsonReader merge = json.at("merge");
@@ -107,6 +110,7 @@ Timeline read_timeline(const JsonReader& json) {
     s.slice = row.integer<std::int32_t>();
     s.begin = row.integer<Items>();
     s.end = row.integer<Items>();
+    if (s.end < s.begin) row.fail("a slice that ends before it begins");
     s.enqueued = row.nanos();
     s.finished = row.nanos();
     t.slices.push_back(s);

@@ -223,8 +223,12 @@ class Checker {
 }  // namespace
 
 std::vector<std::string> check_chrome_trace(std::string_view text) {
-  const TraceJson trace = parse_json(text);
-  if (trace.is_discarded()) return {"not JSON, or cut off"};
+  TraceJson trace;
+  try {
+    trace = parse_json(text);
+  } catch (const Error& error) {
+    return {error.what()};
+  }
   if (trace.is_array()) return Checker().check(trace);
   if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array())
     return {"neither a list of events nor an object with a list \"traceEvents\""};

@@ -29,7 +29,7 @@ class Group {
         in_set_(in_set(devices)),
         rates_(rates),
         digests_(digests),
-        verification_(workload, options, digests),
+        verification_(workload, options, digests, observer),
         give_up_at_(give_up_at),
         observer_(observer),
         number_(number),

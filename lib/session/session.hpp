@@ -95,6 +95,9 @@ class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   virtual void warning(std::string_view text) = 0;
+  virtual void output_failed(std::string_view text) {
+    warning(text);
+  }                                                     // SessionOptions::result_file was not written, and will not be
   virtual void progress(const Progress& progress) = 0;  // often: throttle when printing
   virtual void recorded(const Report& so_far) = 0;      // after the cases of one problem and mode: save it
   virtual bool stop_requested() = 0;                    // asked between samples, and now and then in them: Ctrl-C

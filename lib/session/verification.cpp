@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/error.hpp"
+
 namespace mgpu {
 
 bool Digests::knows(const std::string& digest) const {
@@ -57,10 +59,16 @@ Verification::Outcome Verification::check(VerifyRecord& record, const std::strin
   return outcome;
 }
 
+// A disk that is full, or a folder that is gone, costs this file and nothing of what was measured.
 void Verification::write_result() {
   if (!options_.result_file || digests_.written) return;
-  workload_.write_result(*options_.result_file);
   digests_.written = true;
+  try {
+    workload_.write_result(*options_.result_file);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::output) throw;
+    observer_.output_failed(error.what());
+  }
 }
 
 }  // namespace mgpu

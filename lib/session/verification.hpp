@@ -26,7 +26,7 @@ class Digests {
   // What the most cases gave, the first of several; of equally many, what the most samples gave. Empty before any.
   const std::string& agreed() const;
   std::size_t samples_of(const std::string& digest) const;
-  bool written = false;  // one of them, to the file that was asked for
+  bool written = false;  // one of them, to the file that was asked for; or that has failed
 
  private:
   std::vector<One> all_;
@@ -35,8 +35,8 @@ class Digests {
 class Verification {
  public:
   // All must outlive this.
-  Verification(Workload& workload, const SessionOptions& options, Digests& digests)
-      : workload_(workload), options_(options), digests_(digests) {}
+  Verification(Workload& workload, const SessionOptions& options, Digests& digests, SessionObserver& observer)
+      : workload_(workload), options_(options), digests_(digests), observer_(observer) {}
 
   struct Outcome {
     enum class Status { right, wrong, unknown } status = Status::right;  // unknown: the result could not be brought to the host
@@ -45,17 +45,18 @@ class Verification {
   };
   // Of the sample just merged. `record` gets method, status and digest. `of_case`: the ids of the devices that made it. `thorough`:
   // against the reference, whatever its bits. Large results are looked at only then, after `publish`, which brings all of them to
-  // the host, or returns false. Throws Error(output).
+  // the host, or returns false.
   Outcome check(VerifyRecord& record, const std::string& of_case, bool thorough, const std::function<bool()>& publish);
 
-  // To the file that was asked for, if it was not written before: check() does so once two samples agree on a result. Throws
-  // Error(output).
+ private:
+  // To the file that was asked for, if it was not written before: once two samples agree on a result. Where that fails the observer
+  // is told, and the session goes on.
   void write_result();
 
- private:
   Workload& workload_;
   const SessionOptions& options_;
   Digests& digests_;
+  SessionObserver& observer_;
 };
 
 }  // namespace mgpu

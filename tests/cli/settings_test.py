@@ -28,6 +28,80 @@ class LayersOfSettings(Case):
         self.assertEqual([run["params"]["leaves"] for run in json.loads(result.out)["runs"]], [64, 128])
         self.assertEqual(result.err, "")
 
+    def test_a_switch_given_twice_is_on_all_the_same(self):
+        result = self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-q", "-q", "--quiet", *defaults([]))
+        self.assertEqual(result.err, "")
+        self.assertNotEqual(self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-q", "--quiet=false", *defaults([])).err, "")
+        self.refused(["run", "--seed", "1", "--seed", "1"], 2, "--seed", "once")
+
+    def test_other_names_of_options_work_in_every_layer_and_not_beside_the_option(self):
+        config = self.folder / "c.toml"
+        config.write_text("sync_timeout_ms = 60000\nmax_devices = 1\nload_balancing_strategy = \"equal\"\n")
+        dumped = self.good("run", "merkle", "--config", config, "--device-filter", "cpu", "--dump-config", env={"MGPU_BENCH_MEMORY_POOL_SIZE_MB": "64"}).out
+        for line in ('timeout = "60000ms"', 'max-devices = "1"', 'strategy = "equal"', 'devices = "cpu"', 'memory-pool-size-mb = "64"', 'suites = "merkle"'):
+            self.assertIn(line + "\n", dumped)
+        config.write_text("sync_timeout_ms = 500\ntimeout = \"1s\"\n")
+        self.refused(["run", "--config", config], 2, "c.toml: timeout", "another name of", "c.toml: sync_timeout_ms")
+        self.refused(["run", "-s", "equal", "--load-balancing-strategy", "dynamic"], 2, "--load-balancing-strategy", "another name of --strategy")
+        self.refused(["run"], 2, "MGPU_BENCH_DEVICE_FILTER", "another name of", "MGPU_BENCH_DEVICES",
+                     env={"MGPU_BENCH_DEVICE_FILTER": "gpu", "MGPU_BENCH_DEVICES": "cpu"})
+        self.refused(["run", "--sync-timeout-ms", "5s"], 2, "--sync-timeout-ms", '"5s"', "accepted")
+        self.refused(["run", "--sync-timeout-ms", "0"], 2, "--sync-timeout-ms", "no time at all")
+        over = self.good("run", "--timeout", "9s", "--dump-config", env={"MGPU_BENCH_SYNC_TIMEOUT_MS": "500"})
+        self.assertIn('timeout = "9s"\n', over.out)
+
+    def test_a_memory_pool_bounds_every_device_and_the_record_says_so(self):
+        report = self.small("--memory-pool-size-mb", 64, "--cap-memory", "0=32MiB")
+        caps = [device["handicap"]["memory_cap_bytes"] for device in report["devices"]]
+        self.assertEqual(caps, [32 << 20] + [64 << 20] * (binary.DEVICE_COUNT - 1))
+        self.assertTrue(all(d["bytes_resident"] <= 64 << 20 for run in report["runs"] for d in run["per_device"]))
+        for bad in ("0", "-1", "x", "1.5", str(2**62)):
+            self.refused(["run", "--memory-pool-size-mb", bad], 2, "--memory-pool-size-mb", f'"{bad}"', "accepted")
+        self.refused(["run", "--memory-pool-size-mb", "64", "--recalibrate"], 2, "--memory-pool-size-mb", "--recalibrate")
+
+    def test_what_is_dumped_is_read_back_as_the_same(self):
+        config = self.folder / "c.toml"
+        config.write_text('require = "time<=1h"\nsamples = 2\n')
+        words = ["merkle", *binary.DEVICES, "--size", "2^8,2^9", "-s", "equal,dynamic:chunks=4", "--mode", "resident", "--warmup", "0", "-q", "-q",
+                 "--slow", "0=2", "--tree", "rfc6962", "--config", config]
+        first = self.good("run", *words, "--dump-config", env={"MGPU_BENCH_SEED": "7", "MGPU_BENCH_STRICT": "no"})
+        dumped = self.folder / "dumped.toml"
+        dumped.write_text(first.out)
+        self.assertEqual(self.good("run", "--config", dumped, "--dump-config").out, first.out)
+        for line in ('seed = "7"', "strict = false", "quiet = true", 'samples = "2"', 'tree = "rfc6962"'):
+            self.assertIn(line + "\n", first.out)
+        a, b = self.folder / "a.json", self.folder / "b.json"
+        self.good("run", *words, "-o", a, env={"MGPU_BENCH_SEED": "7"})
+        self.good("run", "--config", dumped, "-o", b)
+        told = [[(run["suite"], run["params"], run["strategy"], run["strategy_params"], run["devices"], run["mode"], len(run["samples_ns"]),
+                  run["verify"]["digest"]) for run in json.loads(file.read_text())["runs"]] for file in (a, b)]
+        self.assertEqual(told[0], told[1])
+
+    def test_what_is_dumped_holds_any_text(self):
+        text = 'a "quoted" \\ \x1b[2J \u202e name\n# of'
+        file = self.folder / "dumped.toml"
+        dumped = self.good("run", "--device-filter", "name~" + text, "--dump-config").out
+        self.assertEqual([c for c in dumped if c != "\n" and (ord(c) < 32 or c == "\u202e")], [])
+        file.write_text(dumped)
+        self.assertEqual(self.good("run", "--config", file, "--dump-config").out, dumped)
+
+    def test_suites_are_named_in_one_place(self):
+        config = self.folder / "c.toml"
+        config.write_text('suites = ["matrix", "merkle"]\n')
+        self.assertIn('suites = "matrix,merkle"', self.good("run", "--config", config, "--dump-config").out)
+        self.assertIn('suites = "msm"', self.good("run", "msm", "--config", config, "--dump-config").out)
+        self.refused(["run", "merkle", "--suites", "msm"], 2, "--suites", "arguments")
+        self.refused(["run", "--suites", "mercle"], 2, '"mercle"', "merkle")
+
+    def test_a_misspelt_key_or_variable_is_told_what_it_may_have_meant(self):
+        config = self.folder / "c.toml"
+        config.write_text("\nstratgy = 'equal'\n")
+        self.refused(["run", "--config", config], 2, "c.toml", "line 2", '"stratgy"', 'did you mean "strategy"?')
+        config.write_text("max_device = 1\n")
+        self.refused(["run", "--config", config], 2, '"max_device"', 'did you mean "max-devices"?')
+        result = self.good("run", "--dump-config", env={"MGPU_BENCH_SISE": "4"})
+        self.assertIn('MGPU_BENCH_SISE is set, but there is no such option; did you mean "MGPU_BENCH_SIZE"?', result.err)
+
     def test_unknown_keys_doubled_keys_and_unreadable_files_are_refused(self):
         config = self.folder / "c.toml"
         for text, name in (("sise = 4\n", "sise"), ("[ran]\nsize = 4\n", "ran.size"), ("size = 4\nseed = 1\nsize = 8\n", "size")):

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -14,6 +13,7 @@
 #include "lib/base/embedded.hpp"
 #include "lib/base/error.hpp"
 #include "lib/exec/fake_backend.hpp"
+#include "lib/workload/result_file.hpp"
 #include "lib/workload/workload.hpp"
 
 namespace mgpu::test {
@@ -120,7 +120,7 @@ class SumWorkload final : public Workload {
   }
 
   void write_result(const std::filesystem::path& file) const override {
-    std::ofstream(file) << sum_ << '\n';
+    write_result_file(file, [&](std::ostream& out) { out << sum_ << '\n'; });
     if (faults_.written != nullptr) ++*faults_.written;
   }
 

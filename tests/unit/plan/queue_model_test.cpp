@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "lib/base/error.hpp"
+
 using namespace mgpu;
 
 namespace {
@@ -24,6 +26,14 @@ std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> times(QueueModel&
 using Span = std::pair<std::int64_t, std::int64_t>;
 
 }  // namespace
+
+TEST_CASE("times that would overflow end in an error, not in another time") {
+  QueueModel model(1e-300, 0);
+  const DeviceIndex device = model.add_device(0, 0);
+  std::vector<QueueModel::Ended> ended;
+  model.enqueue(device, QueueModel::upload, Nanos{}, 1, 1);
+  CHECK_THROWS_AS(times(model), Error);
+}
 
 TEST_CASE("a command that would never end ends after all when it is told how long it takes, from its start or at once") {
   QueueModel model(0, 0);

@@ -195,7 +195,28 @@ TEST_CASE("what would take for ever is refused before it begins") {
   has(refusal_of_scenario(json.dump()), {"device 0", "10000000", "slices"});
   json["work"].erase("pipeline");
   json["devices"][0]["fits"] = 2;
-  has(refusal_of_scenario(json.dump()), {"device 0", "pieces of 2 items"});
+  has(refusal_of_scenario(json.dump()), {"device 0", "slices"});
+}
+
+TEST_CASE("what many devices together would take for ever is refused before it begins") {
+  Json json = small();
+  json["devices"][0]["count"] = 4000;
+  json["devices"][0]["items_per_s"] = static_cast<double>(json["work"]["items"].get<std::int64_t>()) / 5000;
+  has(refusal_of_scenario(json.dump()), {"device 2000", "added to those before it", "1e+07 s"});
+  json = small();
+  json["devices"][0]["count"] = 1000;
+  json["work"]["items"] = 1'000'000;
+  json["work"]["pipeline"] = 1000;
+  has(refusal_of_scenario(json.dump()), {"added to those before it", "slices", "fewer devices"});
+  json = small();
+  json["link"]["up"] = {1e9, 1e-300};  // what two or more devices have together
+  json["work"]["in_bytes"] = 8;
+  has(refusal_of_scenario(json.dump()), {"device 0", "accepted: up to 1e+07 s"});
+  json = small();
+  json["work"]["merge_per_slice_ns"] = 1'000'000'000'000;
+  json["work"]["items"] = 100'000;
+  json["work"]["pipeline"] = 1;
+  has(refusal_of_scenario(json.dump()), {"device 0", "accepted: up to 1e+07 s"});
 }
 
 TEST_CASE("a link may carry more for more devices; what is spared of a launch is no more than it") {
@@ -224,7 +245,7 @@ TEST_CASE("a link may carry more for more devices; what is spared of a launch is
 }
 
 TEST_CASE("what is no scenario at all is refused") {
-  has(refusal_of_scenario(""), {"not JSON"});
+  has(refusal_of_scenario(""), {"is empty"});
   has(refusal_of_scenario("{"), {"not JSON"});
   has(refusal_of_scenario("[]"), {"an object"});
   has(refusal_of_scenario("{\"devices\": [1], \"work\": {\"items\": 1}}"), {"devices[0]", "an object"});

@@ -156,6 +156,18 @@ TEST_CASE("a wrong result has no numbers and fails verification") {
   CHECK(wrong.rate == 0);
 }
 
+TEST_CASE("a result that cannot be written is told of, and costs nothing of what was measured") {
+  Stopping observer;
+  SessionOptions options = options_for(2, 1 << 20);
+  options.result_file = "/dev/null/sum";
+  const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
+  CHECK(report.complete);
+  for (const RunRecord& run : report.runs) CHECK(run.verify.status == VerifyStatus::passed);
+  CHECK(report.runs.size() == 2 * all_strategies().size());
+  REQUIRE(observer.warnings.size() == 2);  // one a mode
+  CHECK(observer.warnings.front() == "--output: cannot write \"/dev/null/sum\": Not a directory");
+}
+
 TEST_CASE("what does not fit is unsupported resident and runs in pieces end to end") {
   FakeDevice small = fake_device("0:0");
   small.facts.global_memory = small.facts.max_allocation = 1 << 20;

@@ -1,0 +1,31 @@
+// See the header.
+#include "lib/base/text_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu {
+
+std::string read_text_file(const std::filesystem::path& file) {
+  constexpr std::size_t most = std::size_t{1} << 30, step = std::size_t{1} << 20;
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw Error(ErrorKind::input, "is a directory");
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw Error(ErrorKind::input, std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO));
+  std::string text;
+  std::vector<char> piece(step);
+  while (in) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > most) throw Error(ErrorKind::input, "is larger than 1 GiB");
+  }
+  if (in.bad()) throw Error(ErrorKind::input, "cannot be read");
+  return text;
+}
+
+}  // namespace mgpu

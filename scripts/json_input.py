@@ -1,0 +1,168 @@
+"""JSON files as the scripts read them: right in form, or refused with one line and exit 2, as the tool itself does for bad input.
+
+The form is the published JSON Schema (lib/report/*.schema.json), as much of it as those schemas use. Needs nothing but Python.
+"""
+
+import json
+import re
+import sys
+import traceback
+from pathlib import Path
+
+SCHEMAS = Path(__file__).resolve().parent.parent / "lib" / "report"
+MOST = 1e30  # in size, of any number: beyond it a figure is damage
+# What a terminal obeys, and invisible characters that reorder or join the text around them; joiners are left, which scripts and emoji need.
+NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]")
+# What a file that is right in form can still do to arithmetic on it: sizes that do not fit each other, divisions by a time of 0.
+MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+
+
+def plain(text):
+    """As a terminal or a page may be shown it."""
+    def escaped(match):
+        code = ord(match.group())
+        return f"\\x{code:02x}" if code < 0xa0 else f"\\u{{{code:x}}}"
+    return NOT_SHOWN.sub(escaped, str(text))
+
+
+def refuse(message):
+    """One line, and exit 2."""
+    print(plain(f"{Path(sys.argv[0]).name}: {message}"), file=sys.stderr)
+    sys.exit(2)
+
+
+def load(name):
+    """What the file holds; refused when it cannot be read or is no JSON. NaN and Infinity are none."""
+    def none(word):
+        raise ValueError(f"{word} is no number")
+
+    try:
+        with open(name, "rb") as file:
+            return json.loads(file.read().decode("utf-8"), parse_constant=none)
+    except OSError as error:
+        refuse(f"{name}: cannot be read: {error.strerror}")
+    except UnicodeDecodeError:
+        refuse(f"{name}: is no JSON: it is not UTF-8")
+    except RecursionError:
+        refuse(f"{name}: is no JSON that anything wrote: it is nested too deep")
+    except (ValueError, MemoryError) as error:
+        refuse(f"{name}: is no JSON: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
+
+
+def shown(value):
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else json.dumps(value)[:48]
+
+
+def in_range(value):
+    return isinstance(value, int) and abs(value) < 10**30 or isinstance(value, float) and abs(value) < MOST
+
+
+TYPES = {"object": lambda v: isinstance(v, dict), "array": lambda v: isinstance(v, list), "string": lambda v: isinstance(v, str),
+         "boolean": lambda v: isinstance(v, bool), "null": lambda v: v is None,
+         "integer": lambda v: isinstance(v, int) and not isinstance(v, bool) and in_range(v),
+         "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool) and in_range(v)}
+
+
+class Form:
+    """A schema. `holes`: what a file lacks, or has as null, and words that are not known, are none of its business; only types are."""
+
+    def __init__(self, name, holes=False):
+        file = SCHEMAS / f"{name}.schema.json"
+        try:
+            self.root = json.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            refuse(f"{file}: cannot be read: {error.strerror}; this script needs it")
+        self.holes = holes
+
+    def breach(self, value):
+        """Where it is not as the schema says, and why, in one line; None when it is."""
+        return self._breach(value, self.root, "")
+
+    def _breach(self, value, schema, path):
+        if "$ref" in schema:
+            schema = self.root["definitions"][schema["$ref"].rsplit("/", 1)[1]]
+        where = path or "it"
+        if self.holes and value is None:
+            return None
+        kinds = schema.get("type")
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        if kinds and not any(TYPES[kind](value) for kind in kinds):
+            return f"{where}: {shown(value)} is not accepted: {' or '.join(kinds)}"
+        return self._rules(value, schema, where) or self._parts(value, schema, path)
+
+    def _rules(self, value, schema, where):
+        if self.holes:
+            return None
+        if "const" in schema and value != schema["const"] or "enum" in schema and value not in schema["enum"]:
+            return f"{where}: {shown(value)} is not accepted: {schema.get('const', schema.get('enum'))}"
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            for word, wrong in (("minimum", lambda v, m: v < m), ("maximum", lambda v, m: v > m), ("exclusiveMinimum", lambda v, m: v <= m)):
+                if word in schema and wrong(value, schema[word]):
+                    return f"{where}: {shown(value)} is not accepted: {word} {schema[word]}"
+        if isinstance(value, list) and not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+            return f"{where}: a list of {len(value)} is not accepted: {schema.get('minItems', 0)} or more"
+        if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+            return f"{where}: {shown(value)} is not accepted: {schema['pattern']}"
+        if "oneOf" in schema and sum(self._breach(value, one, where) is None for one in schema["oneOf"]) != 1:
+            return f"{where}: {shown(value)} is not accepted"
+        if "if" in schema:
+            branch = "then" if self._breach(value, schema["if"], where) is None else "else"
+            return self._breach(value, schema.get(branch, {}), where)
+        return None
+
+    def _parts(self, value, schema, path):
+        if isinstance(value, dict):
+            for key in () if self.holes else schema.get("required", ()):
+                if key not in value:
+                    return f"{path}.{key}: missing".lstrip(".")
+            known, other = schema.get("properties", {}), schema.get("additionalProperties", {})
+            for key, inner in value.items():
+                rule = known.get(key, other)
+                if rule is False and not self.holes:
+                    return f"{path}: unknown key {shown(key)}"
+                found = self._breach(inner, rule, f"{path}.{key}".lstrip(".")) if isinstance(rule, dict) else None
+                if found:
+                    return found
+        elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+            rule = schema["items"]
+            if set(rule) <= {"type", "description"}:  # the cells of tables, of which there are many
+                kinds = rule.get("type")
+                kinds = [kinds] if isinstance(kinds, str) else kinds or list(TYPES)
+                tests = [TYPES[kind] for kind in kinds]
+                if all(any(test(inner) for test in tests) or (self.holes and inner is None) for inner in value):
+                    return None
+            for k, inner in enumerate(value):
+                found = self._breach(inner, rule, f"{path}[{k}]")
+                if found:
+                    return found
+        return None
+
+
+def check_header(name, document):
+    if not isinstance(document, dict) or document.get("schema") != "mgpu-bench/result":
+        refuse(f"{name}: is no result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
+    if document.get("schema_version") != 1:
+        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads version 1")
+    for key in ("runs", "devices"):
+        if not isinstance(document.get(key), list) or not all(isinstance(entry, dict) for entry in document[key]):
+            refuse(f"{name}: \"{key}\" is not a list of objects")
+
+
+def result(name, holes=False):
+    """A result file; refused when it is none. `holes`: see Form."""
+    document = load(name)
+    check_header(name, document)
+    breach = Form("result", holes).breach(document)
+    if breach:
+        refuse(f"{name}: {breach}")
+    return document
+
+
+def guarded(files, work):
+    """What `work` returns; refused, with the place in the script, where it does not get on with what is in the files."""
+    try:
+        return work()
+    except MISFITS as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        refuse(f"{', '.join(map(str, files))}: holds what does not fit together ({what.splitlines()[0]}, at {Path(place.filename).name}:{place.lineno})")

@@ -1,0 +1,133 @@
+// Config files: what is understood, what is refused and in which line, and that what is dumped comes back.
+#include "app/config_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include "app/settings.hpp"
+#include "lib/base/error.hpp"
+
+using namespace mgpu;
+
+namespace {
+
+std::string value_of(const std::string& written) {
+  const std::vector<ConfigEntry> entries = parse_config("key = " + written + "\n");
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].key == "key");
+  return entries[0].value;
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    parse_config(text);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    return error.what();
+  }
+  return "";
+}
+
+std::string refused_offer(const OptionSpec& first, const OptionSpec& second) {
+  Settings settings;
+  settings.offer(first, {"1", "--" + first.name, Given::Layer::flag});
+  try {
+    settings.offer(second, {"2", "--" + second.name, Given::Layer::flag});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+OptionSpec option(const std::string& name) {
+  for (const OptionSpec& spec : run_options({})) {
+    if (spec.name == name) return spec;
+  }
+  FAIL("no such option");
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("strings, lists, numbers and words are values") {
+  CHECK(value_of("\"a b\"") == "a b");
+  CHECK(value_of("\"\"") == "");
+  CHECK(value_of("'C:\\x'") == "C:\\x");
+  CHECK(value_of(R"("\t\"\\\u00e9\U0001f600")") == "\t\"\\\u00e9\U0001f600");
+  CHECK(value_of("10m  # ten minutes") == "10m");
+  CHECK(value_of("2^20") == "2^20");
+  CHECK(value_of("true") == "true");
+  CHECK(value_of("[64, \"2^7\"]") == "64,2^7");
+  CHECK(value_of("[\n  1, # one\n  2,\n]") == "1,2");
+  CHECK(value_of("[]") == "");
+  CHECK(value_of("\"#\" # not this") == "#");
+  CHECK(value_of("12\r") == "12");
+}
+
+TEST_CASE("sections, dots, comments and blank lines are understood, and lines are counted") {
+  const auto entries = parse_config("\xef\xbb\xbf# first\n\n[run]\nsize = 4\n\"time-limit\" = \"1m\"\n[ other . one ]\na.b = 1");
+  REQUIRE(entries.size() == 3);
+  CHECK(entries[0].section == "run");
+  CHECK(entries[0].line == 4);
+  CHECK(entries[1].key == "time-limit");
+  CHECK(entries[2].section == "other.one.a");
+  CHECK(entries[2].key == "b");
+  CHECK(entries[2].line == 7);
+  CHECK(parse_config("").empty());
+}
+
+TEST_CASE("what is no line of a config file is refused with the number of its line") {
+  CHECK(refusal_of("size\n") == "line 1: after \"size\" an equals sign is expected: KEY = VALUE");
+  CHECK(refusal_of("a = 1\nsize = \n").starts_with("line 2: a value is expected"));
+  CHECK(refusal_of("= 1").starts_with("line 1: a key is expected"));
+  CHECK(refusal_of("a = \"x\n").starts_with("line 1: a quote is not closed"));
+  CHECK(refusal_of("a = \"x\" y").starts_with("line 1: \"y\" is not expected here"));
+  CHECK(refusal_of("a = [1, 2").find("a list is written") != std::string::npos);
+  CHECK(refusal_of("a = [[1]]").find("lists of lists") != std::string::npos);
+  CHECK(refusal_of("a = {b = 1}").find("tables") != std::string::npos);
+  CHECK(refusal_of("a = x]").find("in quotes") != std::string::npos);
+  CHECK(refusal_of("[[run]]").find("[[NAME]]") != std::string::npos);
+  CHECK(refusal_of("[run").find("[NAME]") != std::string::npos);
+  CHECK(refusal_of("a = \"\"\"x\"\"\"").find("several lines") != std::string::npos);
+  CHECK(refusal_of(R"(a = "\q")").find("escape") != std::string::npos);
+  CHECK(refusal_of(R"(a = "\u12")").find("hexadecimal") != std::string::npos);
+  CHECK(refusal_of(R"(a = "\ud800")").find("no character") != std::string::npos);
+  CHECK(refusal_of(R"(a = "\u0000")").find("no character") != std::string::npos);
+  CHECK(refusal_of(std::string("a = \"\0\"", 7)).find("zero byte") != std::string::npos);
+  CHECK(refusal_of(std::string("\0", 1)).starts_with("line 1: "));
+}
+
+TEST_CASE("whatever a value holds comes back from how it is written") {
+  for (const std::string& text :
+       {std::string(), std::string("a\"b\\c'd"), std::string("\x1b[2J\n\t\x7f"), std::string("\u202e\U000e0041"),
+        std::string("caf\u00e9 # x"), std::string("\xff\xfe"), std::string("[1, 2]")}) {
+    CAPTURE(text);
+    const std::string written = config_string(text);
+    CHECK(written.find_first_of("\n\x1b\x7f") == std::string::npos);
+    CHECK(value_of(written) == text);
+  }
+}
+
+TEST_CASE("another name gives the option its value, with its unit, and not both at once") {
+  Settings settings;
+  settings.offer(option("sync-timeout-ms"), {"1k", "--sync-timeout-ms", Given::Layer::flag});
+  settings.offer(option("timeout"), {"9s", "c.toml: timeout", Given::Layer::config});
+  settings.offer(option("device-filter"), {"gpu:2", "MGPU_BENCH_DEVICE_FILTER", Given::Layer::environment});
+  REQUIRE(settings.find("timeout"));
+  CHECK(settings.find("timeout")->value == "1000ms");
+  CHECK(settings.find("timeout")->from == "--sync-timeout-ms");
+  CHECK(settings.find("devices")->value == "gpu:2");
+  CHECK(refused_offer(option("timeout"), option("sync-timeout-ms")) ==
+        "--sync-timeout-ms: another name of --timeout, which is given too; give one of them");
+  CHECK(refused_offer(option("strategy"), option("load-balancing-strategy")).find("another name of") != std::string::npos);
+  CHECK(refused_offer(option("strategy"), option("devices")).empty());
+}
+
+TEST_CASE("a misspelt name is told what it was likely meant to be") {
+  const std::vector<std::string> known{"size", "samples", "strategy", "sub-devices"};
+  CHECK(did_you_mean("sise", known) == "; did you mean \"size\"?");
+  CHECK(did_you_mean("sub-device", known) == "; did you mean \"sub-devices\"?");
+  CHECK(did_you_mean("stratgey", known) == "; did you mean \"strategy\"?");
+  CHECK(did_you_mean("colour", known).empty());
+  CHECK(did_you_mean(std::string(100'000, 's'), known).empty());
+}

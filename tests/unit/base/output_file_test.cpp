@@ -1,0 +1,240 @@
+// Files are written whole or not at all, and refusals name the file.
+#include "lib/base/output_file.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "lib/base/error.hpp"
+#include "tests/support/golden.hpp"
+
+using namespace mgpu;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> g_calls;  // of fsync and rename, in order
+bool g_dies_at_rename = false;
+
+}  // namespace
+
+// In the place of those of the C library, for this program.
+extern "C" int fsync(int fd) {
+  struct stat info {};
+  g_calls.push_back(::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? "fsync of a folder" : "fsync of a file");
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (g_dies_at_rename) ::_exit(9);
+  g_calls.push_back("rename");
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+namespace {
+
+template <typename F>
+std::string output_error(F write) {
+  try {
+    write();
+  } catch (const Error& e) {
+    CHECK(e.kind() == ErrorKind::output);
+    CHECK(std::string(e.what()).find('\n') == std::string::npos);
+    return e.what();
+  }
+  return "";
+}
+
+std::size_t files_in(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("a file is written whole, over an older one, with missing parents made and nothing left beside it") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "a" / "b" / "out.json";
+  write_file_atomically(file, std::string(300'000, 'x'));
+  CHECK(fs::file_size(file) == 300'000);
+  write_file_atomically(file, "new");
+  CHECK(test::file_text(file) == "new");
+  CHECK(files_in(file.parent_path()) == 1);
+}
+
+TEST_CASE("an older file keeps its permissions and a symbolic link stays one") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "out.json", link = folder.path() / "link.json";
+  write_file_atomically(file, "1");
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink(file, link);
+  write_file_atomically(link, "2");
+  CHECK(fs::is_symlink(link));
+  CHECK(test::file_text(file) == "2");
+  CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+}
+
+TEST_CASE("a name that cannot be written is refused, by the check before the run and by the writing after it") {
+  const test::TemporaryFolder folder;
+  write_file_atomically(folder.path() / "plain", "1");
+  for (const fs::path& file : {fs::path(), folder.path(), folder.path() / "", folder.path() / "plain" / "out.json",
+                               folder.path() / std::string(300, 'n'), fs::path("/proc/no-such-place/out.json")}) {
+    CAPTURE(file);
+    const std::string before = output_error([&] { check_writable(file); });
+    const std::string after = output_error([&] { write_file_atomically(file, "x"); });
+    CHECK(before.starts_with("cannot write \"" + file.string() + "\": "));
+    CHECK(after.starts_with("cannot write \"" + file.string() + "\": "));
+  }
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a directory and a file without write permission are refused" * doctest::skip(::geteuid() == 0)) {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "out.json";
+  write_file_atomically(file, "1");
+  fs::permissions(file, fs::perms::owner_read);
+  CHECK_FALSE(output_error([&] { check_writable(file); }).empty());
+  CHECK_FALSE(output_error([&] { write_file_atomically(file, "2"); }).empty());
+  fs::permissions(file, fs::perms::owner_all);
+  fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  CHECK_FALSE(output_error([&] { check_writable(folder.path() / "new.json"); }).empty());
+  CHECK_FALSE(output_error([&] { write_file_atomically(file, "2"); }).empty());
+  fs::permissions(folder.path(), fs::perms::owner_all);
+  CHECK(test::file_text(file) == "1");
+}
+
+TEST_CASE("a disk that is full is noticed, and devices are written to, never replaced") {
+  if (fs::exists("/dev/full"))
+    CHECK(output_error([] { write_file_atomically("/dev/full", "x"); }) == "cannot write \"/dev/full\": No space left on device");
+  check_writable("/dev/null");
+  write_file_atomically("/dev/null", "x");
+  CHECK(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE("checking leaves no file behind, and an older one as it was") {
+  const test::TemporaryFolder folder;
+  check_writable(folder.path() / "sub" / "out.json");
+  CHECK(files_in(folder.path() / "sub") == 0);
+  write_file_atomically(folder.path() / "old.json", "old");
+  check_writable(folder.path() / "old.json");
+  CHECK(test::file_text(folder.path() / "old.json") == "old");
+  CHECK(files_in(folder.path()) == 2);
+}
+
+TEST_CASE("a file is on the disk before it takes its name, and the name before it counts as written") {
+  const test::TemporaryFolder folder;
+  g_calls.clear();
+  write_file_atomically(folder.path() / "out.json", "x");
+  CHECK(g_calls == std::vector<std::string>{"fsync of a file", "rename", "fsync of a folder"});
+}
+
+TEST_CASE("what a process leaves that is killed at the rename goes when the file is next written") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "out.json", other = folder.path() / "other.json";
+  write_file_atomically(file, "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    g_dies_at_rename = true;
+    write_file_atomically(file, "new");
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WEXITSTATUS(status) == 9);
+  CHECK(test::file_text(file) == "old");
+  REQUIRE(files_in(folder.path()) == 2);
+  write_file_atomically(other, "1");  // of another file it is none of their business
+  CHECK(files_in(folder.path()) == 3);
+  write_file_atomically(file, "newer");
+  CHECK(files_in(folder.path()) == 2);
+  CHECK(test::file_text(file) == "newer");
+}
+
+TEST_CASE("a temporary that its writer still holds stays, and a name without a folder is cleaned beside too") {
+  const test::TemporaryFolder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  {
+    AtomicFile slow("out.json");
+    slow.write("slow");
+    write_file_atomically("out.json", "quick");
+    CHECK(files_in(folder.path()) == 2);
+    slow.commit();
+  }
+  CHECK(test::file_text(folder.path() / "out.json") == "slow");
+  CHECK(files_in(folder.path()) == 1);
+  fs::current_path(before);
+}
+
+TEST_CASE("one that is never committed leaves the older file as it was, and nothing beside it") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "out.json";
+  write_file_atomically(file, "old");
+  {
+    AtomicFile never(file);
+    never.write("half of");
+    CHECK(files_in(folder.path()) == 2);
+  }
+  CHECK(test::file_text(file) == "old");
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a stream may write it too") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "out.txt";
+  AtomicFile out(file);
+  std::ofstream(out.path()) << "by a stream\n";
+  out.commit();
+  CHECK(test::file_text(file) == "by a stream\n");
+}
+
+TEST_CASE("two runs cannot hold one file: the second is told by whom it is held, and may when that has ended") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "sub" / "out.json";
+  {
+    const FileLock first(file);
+    write_file_atomically(file, "the file is another one after this");
+    fs::create_symlink(file, folder.path() / "link.json");
+    for (const fs::path& name : {file, folder.path() / "link.json", folder.path() / "sub" / ".." / "sub" / "out.json"}) {
+      CAPTURE(name);
+      try {
+        const FileLock second(name);
+        FAIL("locked twice");
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::usage);
+        CHECK(std::string(error.what())
+                  .starts_with("\"" + name.string() + "\": another run (process " + std::to_string(::getpid()) + ") is writing"));
+      }
+    }
+    const FileLock another(folder.path() / "sub" / "trace.json");
+    check_writable(file);
+  }
+  CHECK(files_in(folder.path() / "sub") == 1);
+  const FileLock again(file);
+}
+
+TEST_CASE("the lock of a process that was killed is no lock") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "out.json";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FileLock lock(file);
+    ::_exit(9);  // its destructor does not run
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(files_in(folder.path()) == 1);
+  { const FileLock mine(file); }
+  CHECK(files_in(folder.path()) == 0);
+}
+
+TEST_CASE("pipes and devices are nobody's") { const FileLock one("/dev/null"), two("/dev/null"); }
