@@ -156,7 +156,7 @@ PerDevice read_per_device(const JsonReader& j) {
     p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were kept have none
   p.alone_sample_runs = read_sample_runs(j, "alone_sample_runs", p.alone_samples.size());
   if (j.has("busy_samples_ns"))
-    j.at("busy_samples_ns").elements([&](const JsonReader& e) { p.busy_samples.push_back(e.optional(read_nanos)); });
+    j.at("busy_samples_ns").elements([&](const JsonReader& e) { p.busy_samples.push_back(e.optional(read_duration)); });
   return p;
 }
 
@@ -217,9 +217,9 @@ Fault read_fault(const JsonReader& j, std::size_t disturbed) {
   f.what = j.at("what").string();
   if (j.has("sample")) f.sample = j.at("sample").optional([](const JsonReader& v) { return v.integer<std::size_t>(); });
   if (f.sample && *f.sample >= disturbed) j.at("sample").fail("no such disturbed sample");
-  if (j.has("at_ns")) f.at = j.at("at_ns").optional(read_nanos);
-  if (j.has("detection_ns")) f.detection = j.at("detection_ns").optional(read_nanos);
-  if (j.has("recovery_ns")) f.recovery = j.at("recovery_ns").optional(read_nanos);
+  if (j.has("at_ns")) f.at = j.at("at_ns").optional(read_duration);
+  if (j.has("detection_ns")) f.detection = j.at("detection_ns").optional(read_duration);
+  if (j.has("recovery_ns")) f.recovery = j.at("recovery_ns").optional(read_duration);
   f.items_lost = j.at("items_lost").integer<Items>();
   if (j.has("items_redone")) f.items_redone = j.at("items_redone").integer<Items>();
   if (j.has("efficiency_before")) f.efficiency_before = j.at("efficiency_before").optional(number);

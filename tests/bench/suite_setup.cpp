@@ -75,7 +75,8 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
     mine.program->load(open[i]->stream());
     settle_device(i);
   }
-  cell_.count = open.size();
+  cell_.asked = open.size();
+  for (std::size_t i = 0; i < open.size(); ++i) cell_.devices.push_back(i);
   probe(0, open.size());  // warms up
   for (std::size_t i = 0; i < open.size(); ++i) prepared_[i].probe = probe(i, 1);
   estimate_cell(cell_, probe(0, open.size()), *workload_, mode, machine.devices(), prepared_, {}, nullptr);
@@ -112,18 +113,18 @@ Nanos SuiteSetup::sample() {
   request.source = source.get();
   request.merge_device = fastest_of(cell_.estimates);
   request.timeout = kTimeout;
-  for (std::size_t i = 0; i < cell_.count; ++i)
+  for (std::size_t i = 0; i < cell_.devices.size(); ++i)
     request.members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
   const RawSample raw = machine_.executor().run(request);
   if (raw.failure) throw *raw.failure;
   if (!raw.faults.empty()) throw Error(ErrorKind::device, raw.faults.front().what);
-  cell_.history.push_back(share_of(raw, cell_.count));
+  cell_.history.push_back(share_of(raw, cell_.devices.size()));
   return raw.makespan();
 }
 
 void SuiteSetup::verify() {
   if (workload_->large_result()) {
-    for (std::size_t i = 0; i < cell_.count; ++i) {
+    for (std::size_t i = 0; i < cell_.devices.size(); ++i) {
       prepared_[i].program->publish(machine_.devices()[i].open->stream());
       settle_device(i);
       prepared_[i].program->published();
