@@ -82,8 +82,10 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
   const Items items = workload.shape().items, most = slice > 0 ? slice : capacity.pipeline;
   unsigned number = 0;
   for (Items begin = 0; begin < items; begin += most, ++number) {
-    program->enqueue({begin, std::min(items, begin + most)}, number % 2, stream);
+    const Slice part{begin, std::min(items, begin + most)};
+    program->enqueue(part, number % 2, stream);
     finish(device);
+    if (program->brings() == Brings::slice) program->finished(part);
   }
   program->collect(stream);
   finish(device);

@@ -303,8 +303,8 @@ TEST_CASE(
     for (std::size_t e = 0; e < edge.values.size(); ++e) {
       CAPTURE(e);
       CHECK(near(right.values[e], edge.values[e], 4e-16));
-      // 16 units in the last place, those of the sums, and 38 of logits that are 19 apart.
-      CHECK(right.allowed[e] <= 80 * 0x1p-53 * std::abs(right.values[e]));
+      // 16 units in the last place, 8 of the sums, and 76 of logits that are 19 apart.
+      CHECK(right.allowed[e] <= 110 * 0x1p-53 * std::abs(right.values[e]));
     }
   }
 }
