@@ -16,8 +16,8 @@ struct BatchId;
 // Asked every millisecond or so by whoever waits, on its thread. True: nobody wants the answer any more (Ctrl-C).
 using StopCheck = std::function<bool()>;
 
-// A century: whatever is added to it stays within 64 bits.
-inline constexpr Nanos kNoLimit = std::chrono::hours(24 * 365 * 100);
+// Five years: longer than anybody waits, and within what a simulated clock may run for (QueueModel::advance).
+inline constexpr Nanos kNoLimit = std::chrono::hours(24 * 365 * 5);
 
 // When a device counts as hung. Each is the limit of one wait, not of a sum.
 struct WaitLimits {
