@@ -13,7 +13,7 @@ class Backend;
 class OpenDevice;
 struct BatchId;
 
-// Asked every millisecond or so by whoever waits, on its thread. True: nobody wants the answer any more (Ctrl-C).
+// Asked every 10 ms by whoever waits, on its thread. True: nobody wants the answer any more (Ctrl-C).
 using StopCheck = std::function<bool()>;
 
 // Five years: longer than anybody waits, and within what a simulated clock may run for (QueueModel::advance).

@@ -43,6 +43,9 @@ void Group::prepare() {
   for (std::size_t i = 0; i < in_set_; ++i) {
     if (!devices_[i].lost) prepare_device(i);
   }
+  bool none = true;
+  for (std::size_t i = 0; i < in_set_; ++i) none &= !is_usable(i);
+  if (none && stopped()) return;  // the reason, then
   close_unsupported_cells();
   shrink_cells();
 }
@@ -290,7 +293,8 @@ void Group::probe_clock_again(std::size_t index) {
     result_.prepared[index].after = devices_[index].open->probe_clock(kClockProbes);
   } catch (const Error& error) {
     lose(index, error.kind(), error.what());
-    result_.faults.push_back({devices_[index].facts.id, kind_of(error.kind()), "clock", error.what()});
+    if (error.kind() != ErrorKind::interrupted)
+      result_.faults.push_back({devices_[index].facts.id, kind_of(error.kind()), "clock", error.what()});
   }
 }
 

@@ -38,6 +38,7 @@ void Group::open_again() {
 void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
   SessionDevice& device = devices_[index];
   if (device.lost) return;
+  if (kind == ErrorKind::interrupted) return give_up(index);  // nothing is wrong with it
   device.hung = kind == ErrorKind::timeout;
   ++device.failures;
   device.lost_why = what;

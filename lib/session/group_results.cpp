@@ -26,7 +26,8 @@ bool Group::publish(std::span<const std::size_t> devices) {
       result_.prepared[i].program->published();
     } catch (const Error& error) {
       lose(i, error.kind(), error.what());
-      result_.faults.push_back({devices_[i].facts.id, kind_of(error.kind()), "publish", error.what()});
+      if (error.kind() != ErrorKind::interrupted)
+        result_.faults.push_back({devices_[i].facts.id, kind_of(error.kind()), "publish", error.what()});
       all = false;
     }
   }

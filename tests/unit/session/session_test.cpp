@@ -485,6 +485,23 @@ TEST_CASE("a session that is stopped keeps what was measured and is not complete
   CHECK_FALSE(report.runs.front().samples.empty());
 }
 
+TEST_CASE(
+    "a session that is stopped while its devices are set up is interrupted: no device is lost for it, and its cases say why") {
+  for (const std::size_t asked : {1u, 2u, 3u}) {
+    Stopping observer;
+    observer.stop_after = asked;
+    const Report report = run({fake_device("0:0"), fake_device("0:1")}, options_for(2, 1 << 16), observer);
+    CHECK_FALSE(report.complete);
+    CHECK(report.faults.empty());
+    CHECK(observer.warnings.empty());
+    REQUIRE_FALSE(report.runs.empty());
+    for (const RunRecord& row : report.runs) {
+      CHECK(row.status == Status::skipped);
+      CHECK(row.reason == "interrupted before its first sample");
+    }
+  }
+}
+
 TEST_CASE("the stop rule wants enough samples, enough time and a narrow interval, but not for ever") {
   StopRule rule;
   const auto times = [](std::size_t n, Nanos each) { return std::vector<Nanos>(n, each); };
