@@ -69,7 +69,7 @@ std::string items_words(const Fault& fault) {
   if (fault.items_lost == 0) return "";
   const std::string took = fault.recovery ? ", which took " + format_duration(*fault.recovery) : "";
   const bool one = fault.items_lost == 1;
-  if (fault.items_redone == 0) return fmt::format("; {} item{} were lost with it", grouped(fault.items_lost), one ? "" : "s");
+  if (fault.items_redone == 0) return fmt::format("; {} item{} lost with it", grouped(fault.items_lost), one ? " was" : "s were");
   if (fault.items_redone >= fault.items_lost)
     return fmt::format("; its {} item{} computed again by the others{}", grouped(fault.items_lost), one ? " was" : "s were", took);
   return fmt::format("; {} of its {} items were computed again by the others{}", grouped(fault.items_redone),

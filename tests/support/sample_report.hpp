@@ -120,7 +120,7 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
     p.bytes_resident = 6'400'000;
     for (int k = 0; k < 10; ++k) {
       p.alone_samples.push_back(*p.alone + Nanos{(k - 5) * 100});
-      p.busy_samples.push_back(p.parts.busy + Nanos{(k - 5) * 200});
+      p.busy_samples.push_back(std::max(Nanos{}, p.parts.busy + Nanos{(k - 5) * 200}));
     }
     run.per_device.push_back(p);
   }
