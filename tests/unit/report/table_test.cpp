@@ -219,9 +219,9 @@ TEST_CASE("a device whose time stamps are impossible is named below its row, and
   run.bottleneck.name = "unknown";
   const std::string text = run_tables(report, {160, false});
   CHECK(text.find("where the time of device 0:1 went is not known: a kernel took no time") != std::string::npos);
-  const std::size_t predicted = text.find("1001");
-  REQUIRE(predicted != std::string::npos);
-  const std::string row = text.substr(predicted, text.find('\n', predicted) - predicted);
+  const std::size_t single = text.find("single");
+  REQUIRE(single != std::string::npos);
+  const std::string row = text.substr(single, text.find('\n', single) - single);
   CHECK(std::count(row.begin(), row.end(), '?') == 2);  // residue and bottleneck
   CHECK(row.ends_with("passed"));
   CHECK(closing_words(report).find("What holds it back is not known, as time stamps of its commands cannot be right.") !=
