@@ -123,7 +123,8 @@ class Parser {
       entry.section += (section.empty() ? "" : ".") + entry.key.substr(0, dot);
       entry.key.erase(0, dot + 1);
     }
-    if (take() != '=') fail(fmt::format("after {} an equals sign is expected: KEY = VALUE", in_quotes(entry.key)));
+    if (peek() != '=') fail(fmt::format("after {} an equals sign is expected: KEY = VALUE", in_quotes(entry.key)));
+    take();
     spaces();
     entry.value = peek() == '[' ? list() : scalar(false);
     return entry;
