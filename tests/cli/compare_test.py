@@ -163,7 +163,7 @@ class Compares(Results):
 class MeasuresInTurns(Results):
     def test_a_switch_that_every_round_has_anyway_may_be_asked_for(self):
         words = " ".join(["merkle", *binary.DEVICES, "--size 2^10 --mode resident -s equal -n 1 --warmup 0 -q"])
-        self.good("compare", "", "-q", "--interleave", 5, "--with", words, "--metrics", "time", "--fail-on", "nothing", "-q", "-q")
+        self.good("compare", binary.BINARY, binary.BINARY, "--interleave", 5, "--with", words, "--metrics", "time", "--fail-on", "nothing", "-q", "-q")
 
     def test_two_programs_in_turns_tell_a_small_change_apart_from_a_large_drift(self):
         fake = self.fake_program(self.template("equal"))
