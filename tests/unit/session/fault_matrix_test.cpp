@@ -17,6 +17,11 @@ using namespace mgpu::test;
 namespace {
 
 constexpr Items kItems = 640;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kOneIn = 16;  // of the combinations: under a sanitizer all of them take minutes
+#else
+constexpr std::size_t kOneIn = 1;
+#endif
 
 struct Call {  // of a device, in the session without faults
   FakeCall call = FakeCall::open;
@@ -219,7 +224,7 @@ void check(const Outcome& outcome, const Trouble& trouble, std::span<const std::
 }  // namespace
 
 TEST_CASE("whatever goes wrong, wherever, under every strategy: a session ends with right results or with none") {
-  std::size_t fired = 0, asked = 0;
+  std::size_t fired = 0, asked = 0, considered = 0;
   for (const StrategyInfo& info : all_strategies()) {
     for (const std::size_t devices : {2u, 3u}) {
       for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
@@ -238,6 +243,7 @@ TEST_CASE("whatever goes wrong, wherever, under every strategy: a session ends w
                   numbers[i] = *number;
               }
               if (numbers.size() < bad.size()) continue;
+              if (considered++ % kOneIn != 0) continue;
               // What a probe computes is not looked at, nor what is published beyond a result that is there already.
               if (trouble.kind == corrupt && (phase == Phase::probe || phase == Phase::warm_up || phase == Phase::publish))
                 continue;
@@ -265,5 +271,5 @@ TEST_CASE("whatever goes wrong, wherever, under every strategy: a session ends w
     }
   }
   CAPTURE(asked);
-  CHECK(fired >= 2000);
+  CHECK(fired >= 2000 / kOneIn);
 }
