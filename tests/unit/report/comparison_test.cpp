@@ -155,7 +155,7 @@ TEST_CASE("rounds in turns are compared in pairs: a drift that drowns both sides
     fresh.push_back(timed({{"equal", (10.6 + 0.01 * (round % 4)) * drift}}, 3));
   }
   const Comparison c = compare_reports(base, fresh, {});
-  const ComparisonRow& row = row_of(c, "equal", Compared::time);
+  const ComparisonRow row = row_of(c, "equal", Compared::time);
   CHECK(c.in_turns);
   CHECK(row.base.values.size() == 12);
   CHECK(row.change == Change::regression);
@@ -229,7 +229,7 @@ TEST_CASE("a case with faults is compared, and each verdict says which side had 
   lose_second_device(fresh.runs[0]);
   fresh.runs[0].devices_asked = 2;
   const Comparison c = compared(base, fresh);
-  const ComparisonRow& row = row_of(c, "equal", Compared::time);
+  const ComparisonRow row = row_of(c, "equal", Compared::time);
   CHECK(row.change == Change::same);
   CHECK(row.warnings == std::vector<std::string>{"NEW: device 0:1 hung", "NEW: 1 sample that a fault disturbed is not counted"});
   CHECK(comparison_tables(c, {200, false}).find("same [NEW: device 0:1 hung; NEW: 1 sample") != std::string::npos);
