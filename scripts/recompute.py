@@ -63,7 +63,7 @@ def impossible(timeline, device):
         if c["device"] != device:
             continue
         length = c["ended_ns"] - c["started_ns"]
-        takes_time = c["kind"] == "compute" or c["bytes"] >= TAKES_TIME
+        takes_time = (c["kind"] == "compute" or c["bytes"] >= TAKES_TIME) and not (known and uncertainty <= 1)  # that clock is virtual
         outside = max(-c["started_ns"], c["ended_ns"] - whole) > uncertainty + SLACK
         if length < 0 or (length == 0 and takes_time) or outside or uncertainty > max(whole, COARSEST):
             return True

@@ -28,9 +28,9 @@ struct DeviceParts {
 std::vector<DeviceParts> device_parts(const Timeline& timeline);
 
 // Why the time stamps of each device cannot be right, by device; empty where they can. A command ends after it began, or as it did:
-// but a kernel takes time, and so does a transfer of 1 MiB. It lies inside the sample, but for the uncertainty of the device's
-// clock and 100 us more (none of 244,608 commands recorded on four machines lay further out than the uncertainty alone), and that
-// is at most the sample's own length, or 1 ms.
+// but a kernel takes time, and so does a transfer of 1 MiB, except by a virtual clock. It lies inside the sample, but for the
+// uncertainty of the device's clock and 100 us more (none of 244,608 commands recorded on four machines lay further out than the
+// uncertainty alone), and that is at most the sample's own length, or 1 ms.
 std::vector<std::string> impossible_stamps(const Timeline& timeline);
 
 struct Metrics {

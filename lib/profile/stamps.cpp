@@ -12,12 +12,13 @@ namespace {
 
 constexpr Nanos kSlack{100'000};            // clocks drift between the moments they are compared, and not quite evenly
 constexpr Nanos kCoarsest{1'000'000};       // of a short sample
+constexpr Nanos kExact{1};                  // what two rounded ends leave of a virtual clock, on which what is tiny takes no time
 constexpr Bytes kNotInNoTime = 1ull << 20;  // 1 us, a coarse timer's step, would be a terabyte per second
 
-const char* what_is_wrong(const Command& c, Nanos earliest, Nanos latest) {
+const char* what_is_wrong(const Command& c, bool exact, Nanos earliest, Nanos latest) {
   if (c.ended < c.started) return "a command ended before it began";
-  if (c.ended == c.started && c.kind == CommandKind::compute) return "a kernel took no time";
-  if (c.ended == c.started && c.bytes >= kNotInNoTime) return "a transfer took no time";
+  if (c.ended == c.started && !exact && c.kind == CommandKind::compute) return "a kernel took no time";
+  if (c.ended == c.started && !exact && c.bytes >= kNotInNoTime) return "a transfer took no time";
   if (c.started < earliest || c.ended > latest) return "a command lies outside the sample";
   return "";
 }
@@ -40,7 +41,8 @@ std::vector<std::string> impossible_stamps(const Timeline& timeline) {
       continue;
     }
     const Nanos slack = saturating_add(uncertainty(device), kSlack);
-    wrong[device] = what_is_wrong(c, Nanos{} - slack, saturating_add(timeline.makespan, slack));
+    const bool exact = !timeline.uncertainty.empty() && uncertainty(device) <= kExact;
+    wrong[device] = what_is_wrong(c, exact, Nanos{} - slack, saturating_add(timeline.makespan, slack));
   }
   return wrong;
 }

@@ -56,6 +56,9 @@ TEST_CASE("a stamp of 0, one that goes backwards, one 2^62 away and a kernel tha
     CAPTURE(bad.ended);
     CHECK(impossible_stamps(with_second(bad.started, bad.ended)) == std::vector<std::string>{"", bad.why});
   }
+  Timeline simulated = with_second(20, 20);  // on a virtual clock, which is known exactly
+  simulated.uncertainty = {Nanos{1}, Nanos{1}};
+  CHECK(impossible_stamps(simulated)[1].empty());
   CHECK(impossible_stamps(TimelineBuilder(1, 100).upload(0, 0, 5, 5, 64).get())[0].empty());  // a coarse timer
   CHECK(impossible_stamps(TimelineBuilder(1, 100).upload(0, 0, 5, 5, 1 << 20).get())[0] == "a transfer took no time");
 }
