@@ -9,12 +9,10 @@
 namespace mgpu::fisher {
 namespace {
 
-constexpr Bytes largest_slot = Bytes{2} << 30;  // end to end there is nothing to gain from larger slices
-constexpr Bytes least = 64;                     // no buffer is empty
-constexpr std::uint64_t most_groups = 32768;    // work-groups along the second dimension of a launch
+constexpr std::uint64_t most_groups = 32768;  // work-groups along the second dimension of a launch
 
 Bytes input_bytes(const Problem& problem, std::uint64_t rows) {
-  return std::max(least, rows * stride_of(problem, problem.width) * problem.element());
+  return std::max(least_buffer, rows * stride_of(problem, problem.width) * problem.element());
 }
 
 std::string in_words(Bytes bytes) { return format_bytes(static_cast<double>(bytes)); }
@@ -31,7 +29,7 @@ GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const
   const std::uint64_t item_blocks = std::uint64_t{1} << blocks.height, item_rows = item_blocks * blocks.block_rows;
   plan.input_buffers = mode == Mode::end_to_end ? 2 : 1;
   plan.input = input_bytes(problem, mode == Mode::end_to_end ? std::min(blocks.rows, fits * item_rows) : blocks.rows);
-  plan.params = std::max(least, problem.params_bytes());
+  plan.params = std::max(least_buffer, problem.params_bytes());
   const Bytes block = tiles_of(problem.dim, tile) * tile * tile * problem.element();
   const Bytes scores =
       problem.model == Model::scores ? 0 : blocks.block_rows * problem.scores * stride_of(problem, problem.dim) * problem.element();
@@ -44,11 +42,11 @@ GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const
   while ((plan.piece & (plan.piece - 1)) != 0) plan.piece &= plan.piece - 1;
   const std::uint64_t piece_blocks =
       std::min(std::min(plan.piece, std::max<Items>(fits, 1)) * item_blocks, std::max<std::uint64_t>(blocks.blocks, 1));
-  plan.partials = std::max(least, piece_blocks * block);
-  plan.scores = std::max(least, piece_blocks * scores);
+  plan.partials = std::max(least_buffer, piece_blocks * block);
+  plan.scores = std::max(least_buffer, piece_blocks * scores);
   plan.probabilities =
-      std::max(least, problem.model == Model::scores ? 0 : piece_blocks * blocks.block_rows * problem.classes * problem.element());
-  plan.nodes = std::max(least, blocks.items * problem.triangle() * sizeof(double));
+      std::max(least_buffer, problem.model == Model::scores ? 0 : piece_blocks * blocks.block_rows * problem.classes * problem.element());
+  plan.nodes = std::max(least_buffer, blocks.items * problem.triangle() * sizeof(double));
   return plan;
 }
 

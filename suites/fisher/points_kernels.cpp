@@ -12,8 +12,6 @@
 namespace mgpu::fisher {
 namespace {
 
-constexpr Bytes least = 64;  // no buffer is empty
-constexpr Bytes largest_slot = Bytes{2} << 30;
 constexpr Items most_items = 4096;
 constexpr std::uint64_t most_tensor_dim = 32;
 
@@ -198,9 +196,9 @@ PointsLayout points_layout(const Problem& problem, Mode mode, Items fits) {
   PointsLayout plan;
   plan.buffers = mode == Mode::end_to_end ? 2 : 1;
   const std::uint64_t points = mode == Mode::end_to_end ? std::min(problem.points, fits * points_of_item(problem)) : problem.points;
-  plan.input = std::max(least, points * problem.width * problem.element());
-  plan.output = std::max(least, points * problem.triangle() * problem.element());
-  plan.units = std::max<Bytes>(least, single_units_of(problem.dim).size() * sizeof(std::uint32_t));
+  plan.input = std::max(least_buffer, points * problem.width * problem.element());
+  plan.output = std::max(least_buffer, points * problem.triangle() * problem.element());
+  plan.units = std::max<Bytes>(least_buffer, single_units_of(problem.dim).size() * sizeof(std::uint32_t));
   return plan;
 }
 

@@ -35,6 +35,8 @@ struct Problem {
 
 constexpr std::uint64_t most_points = std::uint64_t{1} << 40, most_dim = 16384, most_models_dim = 128, most_closed_dim = 1024,
                         most_scores = std::uint64_t{1} << 20;
+constexpr Bytes largest_slot = Bytes{2} << 30;  // end to end there is nothing to gain from larger slices
+constexpr Bytes least_buffer = 64;              // no buffer is empty
 
 // Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go together.
 Problem problem_of(const SuiteParams& params);

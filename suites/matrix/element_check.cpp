@@ -10,11 +10,6 @@
 namespace mgpu::matrix {
 namespace {
 
-template <class Real>
-const Real* values(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const Real*>(bytes.data());
-}
-
 }  // namespace
 
 template <class Real>

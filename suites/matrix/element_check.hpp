@@ -2,12 +2,19 @@
 // below the smallest normal one included.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "suites/matrix/operands.hpp"
 #include "suites/matrix/problem.hpp"
 
 namespace mgpu::matrix {
+
+// The elements that these bytes are.
+template <class Real>
+const Real* values(std::span<const std::byte> bytes) {
+  return reinterpret_cast<const Real*>(bytes.data());
+}
 
 // What sums of the reference are kept in: twice the digits and more range, so that its own rounding does not count and nothing that
 // is summed leaves it.

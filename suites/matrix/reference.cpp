@@ -8,14 +8,10 @@
 #include <random>
 
 #include "lib/workload/parallel_for.hpp"
+#include "suites/matrix/element_check.hpp"
 
 namespace mgpu::matrix {
 namespace {
-
-template <class Real>
-const Real* values(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const Real*>(bytes.data());
-}
 
 // The largest error seen, relative to the magnitude summed.
 void note_error(double error, std::string& method) {

@@ -11,7 +11,7 @@
 namespace mgpu::msm {
 namespace {
 
-constexpr char file[] = "msm_self_test.cl";
+constexpr char kernel_file[] = "msm_self_test.cl";
 constexpr std::size_t random_values = 24;
 
 template <std::size_t N>
@@ -100,8 +100,8 @@ SelfTest::SelfTest(Curve curve, DeviceResources& device, const std::string& opti
   point_cases_ = points_.size() / (4 * affine_bytes(curve));
   field_answers_.resize(field_cases_ * 4 * field_bytes(curve));
   point_answers_.resize(point_cases_ * sum_bytes(curve));
-  field_ = device.kernel(file, "test_field", options);
-  sum_ = device.kernel(file, "test_points", options);
+  field_ = device.kernel(kernel_file, "test_field", options);
+  sum_ = device.kernel(kernel_file, "test_points", options);
   values_buffer_ = device.allocate(values_.size());
   points_buffer_ = device.allocate(points_.size());
   field_buffer_ = device.allocate(field_answers_.size());

@@ -12,7 +12,7 @@ import time
 import binary
 from binary import Case, environment, mgpu
 
-KILLS = int(os.environ.get("MGPU_KILLS", "4"))
+KILLS = int(os.environ.get("MGPU_KILLS", "2"))
 # Two groups of 2 + 4 cases, 60 samples each.
 CAMPAIGN = ["-s", "single,equal,dynamic,adaptive,auto", "--mode", "both", "--size", "2^12", "-n", "60"]
 

@@ -155,17 +155,17 @@ TEST_CASE(
   for (const Path path : {Path::own, Path::gpu}) {
     for (const char* precision : {"fp32", "fp64"}) {
       for (const char* axis : {"rows", "cols", "tiles"}) {
-        for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
-          Asked asked{97, 135, 43};
-          asked.precision = precision;
-          asked.axis = axis;
-          asked.mode = mode;
-          asked.path = path;
-          asked.pipeline = 2;
-          asked.beta = mode == Mode::resident ? "0" : "-0.75";
-          asked.alpha = mode == Mode::resident ? "1" : "2.5";
-          check(asked);
-        }
+        // Each pair of axis and mode in one precision, as each is a kernel of its own, which PoCL compiles for seconds.
+        const bool resident = (precision == std::string_view("fp32")) != (axis == std::string_view("cols"));
+        Asked asked{97, 135, 43};
+        asked.precision = precision;
+        asked.axis = axis;
+        asked.mode = resident ? Mode::resident : Mode::end_to_end;
+        asked.path = path;
+        asked.pipeline = 2;
+        asked.beta = resident ? "0" : "-0.75";
+        asked.alpha = resident ? "1" : "2.5";
+        check(asked);
       }
     }
   }

@@ -13,6 +13,7 @@
 #include "lib/report/trace_writer.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/sample_report.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace mgpu;
 using Json = nlohmann::ordered_json;
@@ -366,8 +367,9 @@ TEST_CASE("no number in a result, however wrong, does harm") {
       };
   find(good, Json::json_pointer(), "");
   REQUIRE(numbers.size() > 100);
-  std::size_t refused = 0, shown = 0;
+  std::size_t refused = 0, shown = 0, turn = 0;
   for (const auto& [kind, path] : numbers) {
+    if (turn++ % one_in(7) != 0) continue;
     for (const Json& bad :
          {Json(-1), Json(0), Json(0.5), Json(1e300), Json(-1e300), Json(std::numeric_limits<std::int64_t>::min()),
           Json(std::numeric_limits<std::int64_t>::max()), Json(std::numeric_limits<std::uint64_t>::max()), Json("NaN"), Json()}) {
@@ -391,8 +393,8 @@ TEST_CASE("no number in a result, however wrong, does harm") {
       }
     }
   }
-  CHECK(refused > 300);
-  CHECK(shown > 300);
+  CHECK(refused > 300 / one_in(7));
+  CHECK(shown > 300 / one_in(7));
 }
 
 TEST_CASE("a timeline that names what is not there is refused") {
