@@ -217,6 +217,8 @@ Nanos Group::patience(const Cell& cell) const {
 }
 
 void Group::take_sample(Cell& cell, bool counts) {
+  shrink_cells();  // whoever was lost since, and whatever for
+  if (cell.closed) return;
   std::vector<std::size_t> devices = cell.devices;
   SampleRequest request;
   for (const std::size_t i : devices) request.members.push_back(member(i));

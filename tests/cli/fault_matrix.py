@@ -71,7 +71,7 @@ KINDS = {
     "launch error": Kind("call=launch", "error:-5"),
     "download error": Kind("call=download", "error:-5"),
     "poll error": Kind("call=clGetEventInfo", "error:-5"),
-    "flush error": Kind("call=clFlush", "error:-5"),
+    "flush error": Kind("call=clFlush", "error:-36"),  # -5 also says, of memory that is touched first, that there is none
     "clock error": Kind("call=upload max=4", "error:-5"),
     "stamp error": Kind("call=profile", "error:-7"),
     "kernel fails": Kind("call=launch", "fail:-9999"),
@@ -172,7 +172,8 @@ class Bench:
         env = {k: v for k, v in os.environ.items() if not k.startswith("MGPU_")}
         env |= {"XDG_CACHE_HOME": str(self.work / "cache"), "POCL_CACHE_DIR": str(self.work / "pocl"), **variables,
                 "OPENCL_LAYERS": self.layer, "MGPU_FAULT_SCRIPT": script, "MGPU_FAULT_LOG": str(log)}
-        command = [self.binary, "run", *arguments, "-o", str(file), "--timeout", timeout or self.timeout] + (["--strict"] if strict else [])
+        command = [self.binary, "run", *arguments, "-o", str(file), "--timeout", timeout or self.timeout, "--build-timeout", "25s"]
+        command += ["--strict"] if strict else []
         begin = time.monotonic()
         process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
         try:
@@ -287,7 +288,7 @@ class Bench:
             idle = [d["device"] for d in row["per_device"] if d["items"] > 0 and d["compute_ns"] == 0]
             if combination.kind == "stamps" and outcome.fired and idle:
                 say(f"no compute time though it computed, unmarked: {name}: {', '.join(idle)}")
-        recorded = any(row["faults"] for row in rows)
+        recorded = bool(outcome.result["faults"]) or any(row["faults"] for row in rows)  # those of set-up belong to no row
         if lost and outcome.fired:
             if not recorded:
                 say("no fault recorded")

@@ -272,3 +272,31 @@ TEST_CASE("whatever goes wrong, wherever, under every strategy: a session ends w
   CAPTURE(asked);
   CHECK(fired >= 2000 / kOneSettingIn / kOneIn);
 }
+
+TEST_CASE("a device may be lost by any of the calls that publish a result: the other cases go on without it") {
+  const Setting setting{"equal,dynamic,guided", 2, Mode::resident};
+  Outcome undisturbed;
+  const auto calls = calls_of(setting, undisturbed);
+  std::size_t published = 0;
+  for (const Call& call : calls[1]) {
+    if (call.where.place != Place::publish || ++published % one_in(5) != 0) continue;
+    for (const FakeFault::Kind kind : {error, refused, hang}) {
+      const Trouble trouble{call.call, kind, "trouble at a publish"};
+      bool met = false;
+      const Outcome outcome = run(setting, [&](std::uint32_t device, Watched&) -> FakeScript {
+        if (device != 1) return {};
+        return [&](FakeCall at, std::uint64_t number) {
+          if (at != call.call || number != call.number) return FakeFault{};
+          met = true;
+          return FakeFault{kind};
+        };
+      });
+      CAPTURE(call.number);
+      CAPTURE(static_cast<int>(call.call));
+      CAPTURE(static_cast<int>(kind));
+      const std::uint32_t bad[] = {1};
+      if (met) check(outcome, trouble, bad);
+    }
+  }
+  CHECK(published > 6);  // of each case its first and its last result
+}
