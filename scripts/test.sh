@@ -19,7 +19,8 @@ if setarch "$(uname -m)" -R true 2>/dev/null; then
 fi
 for preset in asan tsan; do
   echo "== $preset: unit tests"
-  cmake --preset $preset >/dev/null
+  # Without line numbers, a fifth of what there is to compile: reports name functions, and the preset alone has the lines.
+  cmake --preset $preset -DCMAKE_CXX_FLAGS_DEBUG=-O0 >/dev/null
   cmake --build --preset $preset --target unit_tests
   "${without_aslr[@]}" ctest --preset $preset -R '^unit_'
 done

@@ -2,6 +2,7 @@
 // through a Stream and closed into a batch, whose completion is asked for, never waited for inside a driver.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -88,6 +89,9 @@ class OpenDevice {
   // Have all commands that it was ever given ended? Polls; for after an error, as a handicap is no longer kept to. False also where
   // that is not known: a GPU one of whose commands failed may still be at work on others.
   virtual bool drained() = 0;
+  // A thread that nobody waits for any longer is inside one of its calls, perhaps for ever: the device is never at rest again.
+  void leave_thread_inside() { thread_inside_ = true; }
+  bool has_thread_inside() const { return thread_inside_; }
   // What can still be allocated, as far as anybody tells: another process may take it. Devices that share memory are told equal
   // shares.
   virtual Bytes free_memory() = 0;
@@ -96,6 +100,7 @@ class OpenDevice {
   std::shared_ptr<Bell> shared_bell() const { return bell_; }  // for callbacks, which may come after the device is gone
 
  private:
+  std::atomic<bool> thread_inside_ = false;
   SlowDown slow_down_;
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
 };

@@ -67,6 +67,7 @@ void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look) {
 }
 
 bool try_drain(Backend& backend, OpenDevice& device) noexcept {
+  if (device.has_thread_inside()) return false;
   try {
     const WaitLimits& limits = backend.limits();
     device.abandon();

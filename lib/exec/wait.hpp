@@ -42,8 +42,8 @@ void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLim
 void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look = Look::gently);
 
 // After any error: waits until all that the device was ever given has ended, a tenth of the time it has for an answer and a second
-// at most. True: what its commands used may be freed, and it may be used again unless its errors go on. False: all that has to be
-// leaked. Throws nothing.
+// at most. True: what its commands used may be freed, and it may be used again unless its errors go on. False, as where a
+// thread was left inside one of its calls: all that has to be leaked. Throws nothing.
 bool try_drain(Backend& backend, OpenDevice& device) noexcept;
 
 // wait_for, after which the batch's commands are forgotten.

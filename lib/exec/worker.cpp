@@ -73,6 +73,7 @@ std::optional<std::uint64_t> DeviceWorker::call() const {
 
 bool DeviceWorker::abandon(std::uint64_t call, const std::string& why) {
   if (!calls_.compare_exchange_strong(call, kAbandoned)) return false;
+  member().device->leave_thread_inside();
   {
     const std::lock_guard lock(run_.mutex);
     run_.lose(self_, {.device = self_, .kind = ErrorKind::timeout, .what = why});

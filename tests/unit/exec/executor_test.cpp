@@ -353,6 +353,8 @@ TEST_CASE("a driver that does not return from a call costs its device, and the s
   CHECK(sample.faults[0].device == DeviceIndex{1});
   CHECK(sample.faults[0].hung());
   CHECK(std::string(sample.faults[0].what).find("did not return") != std::string::npos);
+  CHECK(try_drain(setup.backend, *setup.open[0]));
+  CHECK_FALSE(try_drain(setup.backend, *setup.open[1]));  // though it does nothing: a thread is still inside
   {
     const std::lock_guard lock(mutex);
     release = true;
