@@ -41,22 +41,31 @@ bool Group::check_integrity(Cell& cell, const RawSample& sample) {
   const std::size_t count = cell.devices.size();
   const bool full = options_.integrity == IntegrityLevel::full, has_third = count > 2;
   const Opinion original{cell.verify.digest, true};
+  std::vector<std::string> ids;
+  for (const std::size_t i : cell.devices) ids.push_back(devices_[i].facts.id);
+  const auto lost_one = [&] {
+    return cell.devices.size() != count || !std::all_of(cell.devices.begin(), cell.devices.end(), [&](auto i) { return is_usable(i); });
+  };
   for (std::size_t n = 0; n < (full ? count : 1); ++n) {
     const std::size_t from = full ? n : cell.times.size() % count, to = (from + 1) % count;
     const Opinion elsewhere = execute_again(cell, sample, from, to);
-    if (cell.closed || elsewhere.digest.empty()) return false;
+    if (cell.closed || lost_one()) return false;
+    if (elsewhere.digest.empty()) return !observer_.stop_requested();  // it did not fit, say: the sample stands, and was not compared
     if (elsewhere.digest == original.digest) {
       ++cell.verify.recomputed;
       continue;
     }
     const Opinion again = execute_again(cell, sample, from, has_third ? (from + 2) % count : from);
-    if (cell.closed) return false;
-    const auto id = [&](std::size_t device) { return devices_[cell.devices[device]].facts.id; };
-    std::string what = "devices " + id(from) + " and " + id(to) + " compute other bits of the same items";
-    if (from == to) what = "device " + id(from) + " computes other bits of the same items when it is asked again";
+    std::string what = "devices " + ids[from] + " and " + ids[to] + " compute other bits of the same items";
+    if (from == to) what = "device " + ids[from] + " computes other bits of the same items when it is asked again";
+    if (lost_one()) {  // the device that was to say which of them is wrong
+      cell.verify.status = VerifyStatus::failed;
+      fail(cell, what);
+      return false;
+    }
     if (const auto wrong = outvoted(original, elsewhere, again, has_third, from, to)) {
-      cell.faults.push_back({id(*wrong), "wrong_result", "verify", what});
-      what += "; wrong is " + id(*wrong);
+      cell.faults.push_back({ids[*wrong], "wrong_result", "verify", what});
+      what += "; wrong is " + ids[*wrong];
     }
     fail_wrong(cell, what);
     return false;
@@ -78,7 +87,12 @@ Opinion Group::execute_again(Cell& cell, const RawSample& sample, std::size_t fr
     take_disturbed(cell, std::move(again), cell.devices);
     return {};
   }
-  if (again.failure || (workload_.large_result() && !publish(cell.devices))) return {};
+  if (again.failure) {
+    if (!std::exchange(said_not_computed_again_, true))
+      observer_.warning(std::string("results are not all computed again: ") + again.failure->what());
+    return {};
+  }
+  if (workload_.large_result() && !publish(cell.devices)) return {};
   Opinion opinion{workload_.digest(), true};
   if (opinion.digest != cell.verify.digest || cell.devices.size() == 2)
     opinion.right = workload_.verify(VerifyLevel::full, options_.seed).status == Verdict::Status::passed;

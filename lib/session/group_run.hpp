@@ -126,6 +126,7 @@ class Group {
   GroupResult result_;
   Wakefulness wakefulness_;
   std::string phase_ = "set_up";  // for faults
+  bool said_not_computed_again_ = false;
   struct Told {
     std::size_t disturbed = 0, faults = 0, recomputed = 0;
   };

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/support/quiet_observer.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -438,6 +439,43 @@ TEST_CASE("what is computed again by another device tells which one is wrong, th
       }
     }
   }
+}
+
+TEST_CASE("a device that is lost while results are computed again leaves no doubt upon another") {
+  std::size_t failed = 0;
+  for (const std::size_t devices : {2u, 3u}) {
+    for (std::uint32_t lost = 0; lost < devices; ++lost) {
+      for (std::uint64_t launch = 1; launch < 60; launch += one_in(7)) {
+        Stopping observer;
+        SessionOptions options = options_for(devices, 1000);
+        options.strategies = parse_strategies("equal");
+        options.modes = {Mode::resident};
+        options.verify = VerifyLevel::off;
+        options.integrity = IntegrityLevel::full;
+        g_faults.corrupts = DeviceIndex{0};
+        std::vector<FakeDevice> fakes;
+        for (std::size_t i = 0; i < devices; ++i) fakes.push_back(fake_device("0:" + std::to_string(i)));
+        for (FakeDevice& fake : fakes) fake.facts.name = "alike";
+        fakes[lost].script = [launch](FakeCall call, std::uint64_t number) {
+          return call == FakeCall::launch && number == launch ? FakeFault{FakeFault::Kind::error} : FakeFault{};
+        };
+        const Report report = run(fakes, options, observer);
+        CAPTURE(devices);
+        CAPTURE(lost);
+        CAPTURE(launch);
+        CHECK(report.complete);
+        const auto named = [&](const std::vector<Fault>& faults) {
+          for (const Fault& fault : faults) {
+            if (fault.kind == "wrong_result") CHECK(fault.device == "0:0");
+          }
+        };
+        named(report.faults);
+        for (const RunRecord& row : report.runs) named(row.faults);
+        failed += find(report, "equal", Mode::resident).status == Status::failed;
+      }
+    }
+  }
+  CHECK(failed > 0);
 }
 
 TEST_CASE("what is computed again with equal bits is counted, and costs the samples nothing") {
