@@ -272,10 +272,10 @@ TEST_CASE("losing one of two equal devices costs the work that is not on the hos
   std::size_t faults = 0;
   for (const StrategyInfo& info : all_strategies()) {
     for (const std::uint64_t launch : {0, 1, 2, 3, 6}) {
-      FakeDevice one = fake_device("0:0", 1e7), other = fake_device("0:1", 1e7);
+      FakeDevice one = fake_device("0:0", 1e6), other = fake_device("0:1", 1e6);
       one.up = other.up = 1e12;
       other.script = fails_from(FakeCall::launch, launch, FakeFault::Kind::error);
-      const Items items = 1'000'000;
+      const Items items = 100'000;
       Setup setup({one, other}, items);
       const RawSample sample = setup.run(info.name);
       CAPTURE(info.name);
@@ -289,7 +289,7 @@ TEST_CASE("losing one of two equal devices costs the work that is not on the hos
       for (const RawSlice& slice : sample.slices) {
         if (slice.device == DeviceIndex{0} && slice.finished - sample.begin <= fault.at) done += slice.end - slice.begin;
       }
-      const double ideal = static_cast<double>(items - done) / 1e7;
+      const double ideal = static_cast<double>(items - done) / 1e6;
       CHECK(seconds(sample.makespan() - fault.at) <= 1.1 * ideal);
       const Recovery recovery = recovery_of(sample, fault);
       CHECK(recovery.items == fault.items_lost);
