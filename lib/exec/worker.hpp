@@ -10,55 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "lib/exec/polling_mutex.hpp"
-#include "lib/exec/sample.hpp"
+#include "lib/exec/sample_run.hpp"
 #include "lib/plan/device_policy.hpp"
-#include "lib/plan/slice_source.hpp"
-#include "lib/workload/workload.hpp"
 
 namespace mgpu {
-
-// One device that takes part. Not owned.
-struct Member {
-  OpenDevice* device = nullptr;
-  DeviceProgram* program = nullptr;
-  // Added to the time-out until its first slice has finished: implementations for CPUs compile kernels as these are first launched.
-  Nanos compiling{};
-};
-
-// What the workers of a sample share. What stands after `mutex` is guarded by it while workers run, unless it is atomic.
-struct SampleRun {
-  SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_, std::size_t places);
-
-  Backend& backend;
-  SliceSource& source;
-  Workload& workload;
-  std::vector<Member> members;  // grows only while no worker runs
-  DeviceIndex merge_device;     // the fastest: merges, if it still lives and the workload wants a device to
-  Nanos timeout{};              // a device with work in flight that completes nothing for this long counts as hung
-  bool merges = true;           // false: the partials are of a part of the items only, there is no result
-
-  PollingMutex mutex;
-  std::atomic<std::uint64_t> version = 1;    // counts events after which a waiting worker should ask again; changed under the lock
-  std::vector<std::atomic<bool>> listening;  // per member: its worker sleeps, to be notified when `version` or `stage` changes
-  std::atomic<Items> finished = 0;           // by all, and not lost since
-  enum class Stage { working, merging, over };
-  std::atomic<Stage> stage = Stage::working;  // merging: the worker of `merge_device` shall; over: merged, or failed
-  struct Seat {                               // of a member
-    bool alive = true;
-    std::uint64_t settled = 0;           // the version at which it had nothing left to do; 0: it has
-    std::vector<Slice> not_on_host;      // given to it, and lost with it (Brings)
-    std::vector<std::uint32_t> records;  // of those, which have finished: indices of sample.slices
-  };
-  std::vector<Seat> seats;
-  RawSample sample;
-
-  bool over() const { return stage == Stage::over; }
-  void end();                                        // the sample, as it is; with the lock
-  void fail(const Error& error);                     // the sample as a whole; with the lock
-  void lose(DeviceIndex device, DeviceFault fault);  // its work goes to the others; with the lock
-  void notify_all();                                 // that `version` or `stage` has changed; without the lock
-};
 
 class DeviceWorker {
  public:

@@ -1,0 +1,63 @@
+// A sample's end, its losses, and who is told of them.
+#include "lib/exec/sample_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mgpu {
+
+SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_, std::size_t places)
+    : backend(backend_),
+      source(source_),
+      workload(workload_),
+      members(std::move(members_)),
+      listening(places),
+      seats(members.size()) {}
+
+void SampleRun::end() {
+  sample.end = backend.now();
+  stage = Stage::over;
+}
+
+void SampleRun::fail(const Error& error) {
+  if (over()) return;
+  sample.failure = error;
+  end();
+}
+
+void SampleRun::lose(DeviceIndex device, DeviceFault fault) {
+  Seat& seat = seats[device.value];
+  seat.alive = false;
+  if (stage == Stage::merging && device == merge_device) stage = Stage::working;  // who is left settles again, and merges
+  fault.device = device;
+  fault.at = backend.now() - sample.begin;
+  fault.lost = std::exchange(seat.not_on_host, {});
+  for (const Slice& slice : fault.lost) fault.items_lost += slice.size();
+  // What had finished and is lost is computed again, and counts only then.
+  for (const std::uint32_t at : seat.records) {
+    finished -= sample.slices[at].end - sample.slices[at].begin;
+    sample.slices[at].lost = true;
+  }
+  seat.records.clear();
+  const Error error(fault.kind, fault.what);
+  sample.faults.push_back(std::move(fault));
+  if (over()) return;
+  try {
+    source.lost(device, sample.faults.back().lost);
+  } catch (const Error& hopeless) {
+    return fail(hopeless);
+  }
+  ++version;
+  if (std::none_of(seats.begin(), seats.end(), [](const Seat& each) { return each.alive; })) {
+    sample.none_left = true;
+    fail(error);
+  }
+}
+
+void SampleRun::notify_all() {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (listening[i]) members[i].device->bell().ring();
+  }
+}
+
+}  // namespace mgpu
