@@ -27,8 +27,9 @@
 //                hang-call     the call never returns; what hang means of those
 //                flip          one bit is flipped on the way of an upload or a download, or after a launch in one of its buffers
 //                stamps:zero   all time stamps of the command are 0; stamps:backwards: it ends before it starts; stamps:huge: 2^62
-//                more vanish        clGetDeviceIDs does not list the device; the others keep their names lose:CODE     the context
-//                is lost, as after a fault of an NVIDIA kernel: this call and all later ones return CODE
+//                              is added to each
+//                vanish        clGetDeviceIDs does not list the device; the others keep their names
+//                lose:CODE     the context is lost, as after a fault of an NVIDIA kernel: this call and all later ones return CODE
 //                              (default -5, CL_OUT_OF_RESOURCES), commands not seen complete end with it; a new context works
 //                die:CODE      the same, for every context of the device, and no new one can be made
 //                note          nothing, but for the line in the log

@@ -1,0 +1,81 @@
+// How the fault layer stands in the way of a call: the state that all wrapped calls share, and what most of them look like.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "tests/layer/effects.hpp"
+#include "tests/layer/objects.hpp"
+#include "tests/layer/script.hpp"
+
+namespace fault {
+
+// Set by clInitLayer before any call comes; these outlive whatever threads a driver leaves running at exit.
+extern const cl_icd_dispatch* cl;  // the next layer, or the drivers
+extern Script& script;
+extern Objects& objects;
+
+// Put this layer's calls into a table that has the next layer's.
+void wrap_object_calls(cl_icd_dispatch& table);   // discovery, contexts, queues, memory, programs, kernels
+void wrap_command_calls(cl_icd_dispatch& table);  // clEnqueue..., clFlush, clFinish
+void wrap_event_calls(cl_icd_dispatch& table);    // their status, waits, callbacks and time stamps
+
+// What shall happen to a call: `error` for one that is refused, with the device's loss done.
+Fault consider(std::string_view call, const Place& place, std::string kernel = {}, std::size_t bytes = 0);
+
+inline cl_int code_of(const Fault& fault) { return static_cast<cl_int>(fault.value); }
+
+template <std::size_t size>
+struct Name {
+  char text[size];
+  constexpr Name(const char (&name)[size]) { std::copy(name, name + size, text); }
+};
+
+// A call about its first argument that enqueues and makes nothing.
+template <Name name, auto member>
+struct Plain;
+template <Name name, class First, class... Rest, cl_int (CL_API_CALL* cl_icd_dispatch::*member)(First, Rest...)>
+struct Plain<name, member> {
+  static cl_int CL_API_CALL call(First first, Rest... rest) {
+    const Fault fault = consider(name.text, place_of(objects, first), kernel_of(objects, first));
+    if (fault.action == Action::error) return code_of(fault);
+    stall(fault);
+    return (cl->*member)(first, rest...);
+  }
+};
+
+// What a driver still lets go of when the device is lost.
+template <Name name, auto member>
+struct Release;
+template <Name name, class Handle, cl_int (CL_API_CALL* cl_icd_dispatch::*member)(Handle)>
+struct Release<name, member> {
+  static cl_int CL_API_CALL call(Handle handle) {
+    const Place place = place_of(objects, handle);
+    if (place.lost() == CL_SUCCESS) {
+      const Fault fault = consider(name.text, place, kernel_of(objects, handle));
+      if (fault.action == Action::error) return code_of(fault);
+      stall(fault);
+    }
+    return (cl->*member)(handle);
+  }
+};
+
+// A call that makes an object. `make` gets where to write the status; `keep` the object.
+template <class Make, class Keep>
+auto create(std::string_view call, const Place& place, const std::string& kernel, std::size_t bytes, cl_int* status,
+            const Make& make, const Keep& keep) -> decltype(make(status)) {
+  cl_int own = CL_SUCCESS;
+  cl_int& told = status != nullptr ? *status : own;
+  const Fault fault = consider(call, place, kernel, bytes);
+  if (fault.action == Action::error) {
+    told = code_of(fault);
+    return nullptr;
+  }
+  stall(fault);
+  const auto made = make(&told);
+  if (made != nullptr) keep(made);
+  return made;
+}
+
+}  // namespace fault

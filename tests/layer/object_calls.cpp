@@ -1,0 +1,217 @@
+// Calls that find devices and make objects on them.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "tests/layer/calls.hpp"
+
+namespace fault {
+namespace {
+
+cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
+  const Fault fault = consider("clGetPlatformIDs", {});
+  if (fault.action == Action::error) return code_of(fault);
+  stall(fault);
+  return cl->clGetPlatformIDs(entries, platforms, count);
+}
+
+// Names all devices of a platform, by their places among those that are really there.
+void learn(cl_platform_id platform) {
+  cl_uint count = 0;
+  if (cl->clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS) return;
+  std::vector<cl_platform_id> platforms(count);
+  cl->clGetPlatformIDs(count, platforms.data(), nullptr);
+  std::size_t p = 0;
+  while (p < platforms.size() && platforms[p] != platform) ++p;
+  if (cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS) return;
+  std::vector<cl_device_id> devices(count);
+  cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    if (objects.devices.has(devices[d])) continue;
+    auto device = std::make_shared<DeviceState>();
+    device->id = std::to_string(p) + ":" + std::to_string(d);
+    objects.devices.put(devices[d], {device, nullptr});
+  }
+}
+
+cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries, cl_device_id* devices,
+                                  cl_uint* count) {
+  cl_uint all = 0;
+  const cl_int status = cl->clGetDeviceIDs(platform, type, 0, nullptr, &all);
+  if (status != CL_SUCCESS) return status;
+  learn(platform);
+  std::vector<cl_device_id> there(all), listed;
+  cl->clGetDeviceIDs(platform, type, all, there.data(), nullptr);
+  for (cl_device_id device : there) {
+    const Place place = place_of(objects, device);
+    const Fault fault = place.lost() == CL_SUCCESS ? consider("clGetDeviceIDs", place) : Fault();  // a dead one is still listed
+    if (fault.action == Action::error) return code_of(fault);
+    stall(fault);
+    if (fault.action != Action::vanish) listed.push_back(device);
+  }
+  if (count != nullptr) *count = static_cast<cl_uint>(listed.size());
+  for (std::size_t i = 0; devices != nullptr && i < std::min<std::size_t>(entries, listed.size()); ++i) devices[i] = listed[i];
+  return listed.empty() ? CL_DEVICE_NOT_FOUND : CL_SUCCESS;
+}
+
+cl_int CL_API_CALL create_sub_devices(cl_device_id parent, const cl_device_partition_property* properties, cl_uint entries,
+                                      cl_device_id* devices, cl_uint* count) {
+  const Place place = place_of(objects, parent);
+  const Fault fault = consider("clCreateSubDevices", place);
+  if (fault.action == Action::error) return code_of(fault);
+  stall(fault);
+  cl_uint made = 0;
+  const cl_int status = cl->clCreateSubDevices(parent, properties, entries, devices, &made);
+  if (count != nullptr) *count = made;
+  if (status != CL_SUCCESS || devices == nullptr) return status;
+  for (cl_uint k = 0; k < std::min(made, entries); ++k) {
+    auto device = std::make_shared<DeviceState>();
+    device->id = place.id() + "." + std::to_string(k);
+    objects.devices.put(devices[k], {device, nullptr});
+  }
+  return status;
+}
+
+cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count, const cl_device_id* devices,
+                                      void(CL_CALLBACK* notify)(const char*, const void*, size_t, void*), void* data,
+                                      cl_int* status) {
+  const Place place = count > 0 && devices != nullptr ? place_of(objects, devices[0]) : Place();
+  return create(
+      "clCreateContext", place, {}, 0, status,
+      [&](cl_int* told) { return cl->clCreateContext(properties, count, devices, notify, data, told); },
+      [&](cl_context made) {
+        auto context = std::make_shared<ContextState>();
+        context->handle = made;
+        context->device = devices[0];
+        objects.contexts.put(made, {place.device, context});
+      });
+}
+
+// On the device of the queue, which a context of several may not have first.
+Place on_device(cl_context context, cl_device_id device) {
+  Place place = place_of(objects, context);
+  if (const Place own = place_of(objects, device); own.device) place.device = own.device;
+  return place;
+}
+
+cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                          cl_int* status) {
+  const Place place = on_device(context, device);
+  return create(
+      "clCreateCommandQueue", place, {}, 0, status,
+      [&](cl_int* told) { return cl->clCreateCommandQueue(context, device, properties, told); },
+      [&](cl_command_queue made) { objects.queues.put(made, place); });
+}
+
+cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
+                                                          const cl_queue_properties* properties, cl_int* status) {
+  const Place place = on_device(context, device);
+  return create(
+      "clCreateCommandQueueWithProperties", place, {}, 0, status,
+      [&](cl_int* told) { return cl->clCreateCommandQueueWithProperties(context, device, properties, told); },
+      [&](cl_command_queue made) { objects.queues.put(made, place); });
+}
+
+cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host, cl_int* status) {
+  const Place place = place_of(objects, context);
+  return create(
+      "clCreateBuffer", place, {}, size, status, [&](cl_int* told) { return cl->clCreateBuffer(context, flags, size, host, told); },
+      [&](cl_mem made) {
+        objects.memory.put(made, {place, size});
+      });
+}
+
+cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_mem_properties* properties, cl_mem_flags flags,
+                                                 size_t size, void* host, cl_int* status) {
+  const Place place = place_of(objects, context);
+  return create(
+      "clCreateBufferWithProperties", place, {}, size, status,
+      [&](cl_int* told) { return cl->clCreateBufferWithProperties(context, properties, flags, size, host, told); },
+      [&](cl_mem made) {
+        objects.memory.put(made, {place, size});
+      });
+}
+
+cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint count, const char** strings, const size_t* lengths,
+                                                  cl_int* status) {
+  const Place place = place_of(objects, context);
+  return create(
+      "clCreateProgramWithSource", place, {}, 0, status,
+      [&](cl_int* told) { return cl->clCreateProgramWithSource(context, count, strings, lengths, told); },
+      [&](cl_program made) { objects.programs.put(made, place); });
+}
+
+cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count, const cl_device_id* devices,
+                                                  const size_t* lengths, const unsigned char** binaries, cl_int* each,
+                                                  cl_int* status) {
+  const Place place = place_of(objects, context);
+  return create(
+      "clCreateProgramWithBinary", place, {}, 0, status,
+      [&](cl_int* told) { return cl->clCreateProgramWithBinary(context, count, devices, lengths, binaries, each, told); },
+      [&](cl_program made) { objects.programs.put(made, place); });
+}
+
+cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* status) {
+  const Place place = place_of(objects, program);
+  return create(
+      "clCreateKernel", place, name, 0, status, [&](cl_int* told) { return cl->clCreateKernel(program, name, told); },
+      [&](cl_kernel made) {
+        objects.kernels.put(made, {place, name, {}});
+      });
+}
+
+cl_event CL_API_CALL create_user_event(cl_context context, cl_int* status) {
+  const Place place = place_of(objects, context);
+  return create(
+      "clCreateUserEvent", place, {}, 0, status, [&](cl_int* told) { return cl->clCreateUserEvent(context, told); },
+      [&](cl_event made) {
+        objects.events.put(made, {place, CL_SUCCESS, {}, nullptr, false});
+      });
+}
+
+cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint index, size_t size, const void* value) {
+  cl_mem buffer = nullptr;
+  if (size == sizeof buffer && value != nullptr) buffer = *static_cast<const cl_mem*>(value);
+  const bool is_buffer = buffer != nullptr && objects.memory.has(buffer);  // or a number of eight bytes
+  objects.kernels.change(kernel, [&](KernelState& state) {
+    state.buffers.erase(index);
+    if (is_buffer) state.buffers[index] = buffer;
+  });
+  return Plain<"clSetKernelArg", &cl_icd_dispatch::clSetKernelArg>::call(kernel, index, size, value);
+}
+
+}  // namespace
+
+void wrap_object_calls(cl_icd_dispatch& table) {
+#define PLAIN(name) table.name = Plain<#name, &cl_icd_dispatch::name>::call
+  PLAIN(clGetDeviceInfo);
+  PLAIN(clBuildProgram);
+  PLAIN(clGetProgramInfo);
+  PLAIN(clGetProgramBuildInfo);
+  PLAIN(clGetKernelInfo);
+  PLAIN(clGetKernelWorkGroupInfo);
+#undef PLAIN
+#define RELEASE(name) table.name = Release<#name, &cl_icd_dispatch::name>::call
+  RELEASE(clReleaseContext);
+  RELEASE(clReleaseCommandQueue);
+  RELEASE(clReleaseMemObject);
+  RELEASE(clReleaseProgram);
+  RELEASE(clReleaseKernel);
+  RELEASE(clReleaseEvent);
+#undef RELEASE
+  table.clGetPlatformIDs = get_platform_ids;
+  table.clGetDeviceIDs = get_device_ids;
+  table.clCreateSubDevices = create_sub_devices;
+  table.clCreateContext = create_context;
+  table.clCreateCommandQueue = create_queue;
+  table.clCreateCommandQueueWithProperties = create_queue_with_properties;
+  table.clCreateBuffer = create_buffer;
+  table.clCreateBufferWithProperties = create_buffer_with_properties;
+  table.clCreateProgramWithSource = create_program_with_source;
+  table.clCreateProgramWithBinary = create_program_with_binary;
+  table.clCreateKernel = create_kernel;
+  table.clCreateUserEvent = create_user_event;
+  table.clSetKernelArg = set_kernel_arg;
+}
+
+}  // namespace fault
