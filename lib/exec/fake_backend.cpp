@@ -125,6 +125,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
 
   std::vector<RawCommand> take(BatchId batch) override {
+    check(FakeCall::take);
     std::vector<RawCommand> commands = std::move(find(batch).commands);
     const auto not_slow = [](const RawCommand& command) { return command.label == kSlowDown && command.ended == command.started; };
     std::erase_if(commands, not_slow);

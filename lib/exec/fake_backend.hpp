@@ -29,7 +29,7 @@ struct FakeKernelCode {
 using FakeKernels = std::map<std::string, FakeKernelCode>;  // by entry name
 
 // Where a script may interfere with a device.
-enum class FakeCall { open, allocate, build, upload, launch, download, wait, probe_clock };
+enum class FakeCall { open, allocate, build, upload, launch, download, wait, take, probe_clock };  // take: of time stamps
 
 // What goes wrong with a call.
 struct FakeFault {

@@ -41,7 +41,10 @@ void SampleRun::lose(DeviceIndex device, DeviceFault fault) {
   seat.records.clear();
   const Error error(fault.kind, fault.what);
   sample.faults.push_back(std::move(fault));
-  if (over()) return;
+  if (over()) {  // what became of its commands was read too late for others to compute its part again
+    if (!sample.failure) sample.failure = error;
+    return;
+  }
   try {
     source.lost(device, sample.faults.back().lost);
   } catch (const Error& hopeless) {

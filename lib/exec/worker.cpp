@@ -35,7 +35,7 @@ auto DeviceWorker::driver(Function&& function) {
   struct Return {
     DeviceWorker& worker;
     std::uint64_t call;
-    bool was_given_up() const { return !worker.calls_.compare_exchange_strong(const_cast<std::uint64_t&>(call), call + 1); }
+    bool was_given_up() { return !worker.calls_.compare_exchange_strong(call, call + 1); }
   } back{*this, call};
   try {
     if constexpr (std::is_void_v<decltype(function())>) {

@@ -172,9 +172,9 @@ std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor
 
 namespace {
 
-// After an error: a device that may still be at work is lost, with all that it was given. True: it is not.
-bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error) {
-  if (try_drain(backend, *device.open)) return true;
+// After an error: a device that hung, or may still be at work, is lost, with all that it was given. True: it is not.
+bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error, bool hung) {
+  if (!hung && try_drain(backend, *device.open)) return true;
   device.lost = true;
   device.hung = error.kind() != ErrorKind::device;
   device.lost_why = error.what();
@@ -252,9 +252,9 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     bool any = false;
     for (SessionDevice& device : asked) {
       if (device.lost || !device.open) continue;
-      const bool kept = keep_or_lose(backend, device, error);
-      any |= !kept;
       const bool its_own = asked.size() == 1 && is_fault(error);
+      const bool kept = keep_or_lose(backend, device, error, its_own && error.kind() == ErrorKind::timeout);
+      any |= !kept;
       if (error.kind() != ErrorKind::interrupted && (!kept || its_own)) failed(device, error);
     }
     if (any) leak(std::exchange(usual, {}));

@@ -70,8 +70,8 @@ KINDS = {
     "upload error": Kind("call=upload min=5", "error:-5"),
     "launch error": Kind("call=launch", "error:-5"),
     "download error": Kind("call=download", "error:-5"),
-    "poll error": Kind("call=clGetEventInfo", "error:-5"),
-    "flush error": Kind("call=clFlush", "error:-36"),  # -5 also says, of memory that is touched first, that there is none
+    "poll error": Kind("call=clGetEventInfo", "error:-58"),  # -5 also says, of memory that is touched first, that there is none
+    "flush error": Kind("call=clFlush", "error:-36"),
     "clock error": Kind("call=upload max=4", "error:-5"),
     "stamp error": Kind("call=profile", "error:-7"),
     "kernel fails": Kind("call=launch", "fail:-9999"),

@@ -211,6 +211,19 @@ TEST_CASE("when the device that merges fails, the host merges") {
   CHECK(sample.faults[0].what.find("merge") != std::string::npos);
 }
 
+TEST_CASE("what a device's commands came to may be known when the sample is over: a device lost then takes the result with it") {
+  for (const char* strategy : {"equal", "dynamic"}) {
+    FakeDevice fails = fake_device("0:1");
+    fails.script = fails_from(FakeCall::take, 0, FakeFault::Kind::refused);
+    Setup setup({fake_device("0:0"), fails}, 1000);
+    const RawSample sample = setup.run(strategy);
+    REQUIRE(sample.faults.size() == 1);
+    CHECK(sample.faults[0].device == DeviceIndex{1});
+    REQUIRE(sample.failure);
+    CHECK(std::string(sample.failure->what()).find("refused, as its script says") != std::string::npos);
+  }
+}
+
 TEST_CASE("no items at all is a sample without slices") {
   Setup setup({fake_device("0:0"), fake_device("0:1")}, 0);
   const RawSample sample = setup.run("equal");

@@ -167,6 +167,8 @@ const std::vector<Trouble> kTroubles = {
     {FakeCall::download, corrupt, "corrupt result"},
     {FakeCall::wait, refused, "error at a wait"},
     {FakeCall::wait, hang, "hang of a wait"},
+    {FakeCall::take, refused, "error at time stamps"},
+    {FakeCall::take, hang, "hang at time stamps"},
     {FakeCall::probe_clock, refused, "error at a clock probe"},
     {FakeCall::probe_clock, hang, "hang of a clock probe"},
 };

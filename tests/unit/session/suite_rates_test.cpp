@@ -192,6 +192,16 @@ struct Measured {
 
 }  // namespace
 
+TEST_CASE("a device whose compiler does not come back while it is measured is lost: nobody waits for it again") {
+  FakeDevice stuck = device("0:0", DeviceType::cpu);
+  stuck.script = fails_from(FakeCall::build, 0, FakeFault::Kind::hang);
+  Measured measured({stuck, device("0:1", DeviceType::cpu)});
+  measured.measure(sum_suite(true));
+  CHECK(measured.lost == std::vector<std::string>{"0:0"});
+  CHECK(measured.devices[0].hung);
+  CHECK(measured.rates.size() == 1);
+}
+
 TEST_CASE("of CPUs measured all at once only the one that hangs is lost, and what they do alone is known of all") {
   const SuiteInfo suite = sum_suite(true);
   FakeDevice first = device("0:0", DeviceType::cpu), second = device("0:1", DeviceType::cpu),
