@@ -214,7 +214,6 @@ void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& req
     const Nanos patience = request.timeout + sample.run.members[i].compiling;
     if (now - look.since < patience) continue;
     if (!worker.abandon(*call, "its driver did not return from a call for " + format_duration(patience))) continue;
-    look = {};
     threads_[i - first].detach();
     start_thread(i - first);
     const std::lock_guard lock(crew_->mutex);

@@ -25,11 +25,11 @@ void SampleRun::fail(const Error& error) {
   end();
 }
 
-void SampleRun::lose(DeviceIndex device, DeviceFault fault) {
+void SampleRun::lose(DeviceFault fault) {
+  const DeviceIndex device = fault.device;
   Seat& seat = seats[device.value];
   seat.alive = false;
   if (stage == Stage::merging && device == merge_device) stage = Stage::working;  // who is left settles again, and merges
-  fault.device = device;
   fault.at = backend.now() - sample.begin;
   fault.lost = std::exchange(seat.not_on_host, {});
   for (const Slice& slice : fault.lost) fault.items_lost += slice.size();
@@ -38,7 +38,6 @@ void SampleRun::lose(DeviceIndex device, DeviceFault fault) {
     finished -= sample.slices[at].end - sample.slices[at].begin;
     sample.slices[at].lost = true;
   }
-  seat.records.clear();
   const Error error(fault.kind, fault.what);
   sample.faults.push_back(std::move(fault));
   if (over()) {  // what became of its commands was read too late for others to compute its part again

@@ -47,10 +47,10 @@ struct SampleRun {
   RawSample sample;
 
   bool over() const { return stage == Stage::over; }
-  void end();                                        // the sample, as it is; with the lock
-  void fail(const Error& error);                     // the sample as a whole; with the lock
-  void lose(DeviceIndex device, DeviceFault fault);  // its work goes to the others; with the lock
-  void notify_all();                                 // that `version` or `stage` has changed; without the lock
+  void end();                     // the sample, as it is; with the lock
+  void fail(const Error& error);  // the sample as a whole; with the lock
+  void lose(DeviceFault fault);   // its device's work goes to the others; with the lock
+  void notify_all();              // that `version` or `stage` has changed; without the lock
 };
 
 }  // namespace mgpu

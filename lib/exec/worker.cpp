@@ -22,7 +22,7 @@ bool DeviceWorker::abandon(std::uint64_t call, const std::string& why) {
   member().device->leave_thread_inside();
   {
     const std::lock_guard lock(run_.mutex);
-    run_.lose(self_, {.device = self_, .kind = ErrorKind::timeout, .what = why});
+    run_.lose({.device = self_, .kind = ErrorKind::timeout, .what = why});
   }
   run_.notify_all();
   return true;
@@ -193,7 +193,7 @@ bool DeviceWorker::act() {
   if (!in_flight_.empty()) return progress;
   enter(HostState::sync);
   if (run_.stage == SampleRun::Stage::merging) {
-    if (self_ != run_.merge_device || merging_) return progress;
+    if (self_ != run_.merge_device) return progress;
     start_merge();
     return true;
   }
@@ -292,7 +292,6 @@ bool DeviceWorker::settle() {
 }
 
 void DeviceWorker::start_merge() {
-  merging_ = true;
   const Nanos now = run_.backend.now();
   const BatchId batch = driver([&] {
     member().program->merge(member().device->stream());
@@ -343,7 +342,7 @@ void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
       run_.sample.faults.push_back({self_, kind, what, run_.backend.now() - run_.sample.begin, detection, true, {}, 0});
       run_.stage = SampleRun::Stage::working;
     } else {
-      run_.lose(self_, {.device = self_, .kind = kind, .what = what, .detection = detection});
+      run_.lose({.device = self_, .kind = kind, .what = what, .detection = detection});
     }
   }
   if (was_to_merge) merge_on_host();

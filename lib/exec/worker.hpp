@@ -77,7 +77,7 @@ class DeviceWorker {
   const Brings brings_;  // its program
   DevicePolicy policy_;
   Stage stage_ = Stage::working;
-  bool prepared_ = false, merging_ = false;
+  bool prepared_ = false;
   std::deque<InFlight> in_flight_;
   // Completed batches, whose commands are read after the sample: 1.5 us a time stamp on an H200.
   std::vector<std::pair<BatchId, std::int32_t>> retired_;

@@ -100,7 +100,7 @@ std::optional<Slice> Ledger::issue(DeviceIndex device, IntervalSet& from, Items 
   Items size = first->size() <= most ? first->size() : std::max(round_down(most, granularity_), granularity_);
   if (tree_ && size < first->size()) {
     const Items largest = std::min({size + size / 3, to.limit, first->size()});
-    const bool much_is_left = from.total() / 2 / std::max<std::size_t>(able(), 1) > size;
+    const bool much_is_left = from.total() / 2 / able() > size;
     size = much_is_left ? even_end(first->begin, size, largest, granularity_) - first->begin
                         : size_worth_its_merge(to, *first, size, largest);
   }
@@ -122,7 +122,7 @@ Items Ledger::size_worth_its_merge(const Account& to, const Slice& range, Items 
   double most = 0;
   for (Items slack = size / 3; slack > 0; slack /= 2) {
     const Items cut = even_cut(near - slack, near, std::min(near + slack, range.begin + largest), granularity_);
-    const auto moved = static_cast<double>(cut > near ? cut - near : near - cut);
+    const auto moved = static_cast<double>(std::max(cut, near) - std::min(cut, near));
     const double gain = merge_per_node_ * (nodes(near) - nodes(cut)) - moved / to.rate;
     if (gain > most) {
       most = gain;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Changes one thing at a time in the code that decides what becomes of a sample, and looks whether the unit tests notice.
 
-usage: mutate.py [--jobs N] [--build FOLDER] [--seconds S] [--report FILE] [--list] [SOURCE...]
+usage: mutate.py [--jobs N] [--build FOLDER] [--seconds S] [--report FILE] [--after FILE] [--list] [SOURCE...]
 
 A mutant is a source with one operator, one constant or one statement other than it was. It is compiled, linked with the unit tests
 in place of the original, and tested: caught when a test fails, or does not end in three times its usual time. Those that survive are
 printed, unless tests/mutation/argued.txt says why nothing that matters can tell them apart. Exit code 1 when one survives without
 an argument, or an argument is about nothing. --seconds: begins no mutant after that time. The order is shuffled, always the same
-way, so that what was reached in the time is of all sources. Everything takes about 20 minutes of 16 cores.
+way, so that what was reached in the time is of all sources. --after: leaves out what an earlier report calls caught. Everything takes about 20 minutes of 16 cores.
 """
 
 import argparse
@@ -154,6 +154,7 @@ def main():
     parser.add_argument("--build", type=Path, default=ROOT / "build/mutants")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--report", type=Path, help="a file for one line per mutant")
+    parser.add_argument("--after", type=Path, help="an earlier report: leaves out what was caught then")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     mutants = sorted({m.key: m for source in options.sources for m in mutants_of(source)}.values(), key=lambda m: m.key)
@@ -162,6 +163,9 @@ def main():
     stale = [key for key in argued if key not in keys and key.split(":")[0] in options.sources]
     for key in stale:
         print(f"argued, and no longer there: {key}")
+    if options.after:
+        caught = {line.split("\t", 2)[2] for line in options.after.read_text().splitlines() if not line.startswith("SURVIVES")}
+        mutants = [m for m in mutants if m.key not in caught]
     if options.list:
         print(*(m.key for m in mutants), sep="\n")
         return 0

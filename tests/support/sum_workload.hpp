@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -45,9 +46,9 @@ inline FakeKernels sum_kernels() {
 }
 
 struct SumFaults {
-  std::optional<DeviceIndex> corrupts{};         // this device's partial sums come out wrong
+  std::optional<DeviceIndex> corrupts{};        // this device's partial sums come out wrong
   Items too_many = ~Items{0};                   // enqueue of a larger slice runs out of memory
-  bool merge_fails = false;                     // the device that merges fails
+  std::function<void()> at_merge{};             // a device merges, and calls this
   std::chrono::milliseconds verifying{};        // how long that takes
   std::size_t* samples = nullptr;               // counts them
   std::size_t slightly_wrong = 0;               // this sample, counted from 1, is off by one, which verification allows
@@ -100,7 +101,7 @@ class SumWorkload final : public Workload {
     if (faults_.samples != nullptr) ++*faults_.samples;
   }
   void expect(std::size_t devices) override { expected_ = devices; }
-  bool merge_on_device(const DeviceTraits&) const override { return faults_.merge_fails; }
+  bool merge_on_device(const DeviceTraits&) const override { return faults_.at_merge != nullptr; }
   void merge() override {
     merged_ = true;
     if (sample_ == faults_.slightly_wrong) ++sum_;
@@ -173,8 +174,8 @@ class SumWorkload final : public Workload {
 
     void publish(Stream&) override {}
     void published() override {}
-    void merge(Stream&) override { throw Error(ErrorKind::device, "fails at the merge"); }
-    void merged() override {}
+    void merge(Stream&) override { workload_.faults_.at_merge(); }
+    void merged() override { workload_.merge(); }
 
    private:
     static constexpr std::uint32_t kMostSlices = 1 << 14;

@@ -77,6 +77,7 @@ TEST_CASE("Holm's correction keeps the order of the p values and never falls bel
   const std::vector<double> p{0.01, 0.04, 0.03, 0.005, 0.9}, expected{0.04, 0.09, 0.09, 0.025, 0.9};
   const std::vector<double> adjusted = holm(p);
   for (std::size_t k = 0; k < p.size(); ++k) CHECK(adjusted[k] == doctest::Approx(expected[k]).epsilon(1e-12));
+  CHECK(holm(std::vector<double>{0.9, 0.52}) == std::vector<double>{1, 1});  // a probability all the same
 }
 
 TEST_CASE("quantiles interpolate between order statistics as NumPy does") {

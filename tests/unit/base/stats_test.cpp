@@ -55,6 +55,9 @@ TEST_CASE("a summary has the values worked out by hand") {
   CHECK(t.median == Nanos{2000});
   CHECK(t.stdev == Nanos{1000});
   CHECK(t.mad == Nanos{1000});
+  CHECK(summarise(times({0, 2, 4})).stdev == Nanos{2});
+  CHECK(summarise(times({0, 1, 2})).stdev == Nanos{1});
+  CHECK(summarise(times({7, 7, 7})).stdev == Nanos{0});
 }
 
 TEST_CASE("a summary of nothing is zero, and one sample has no spread") {

@@ -130,6 +130,18 @@ TEST_CASE("a slow-down from a share of the run on begins when that share is fini
   CHECK(two.parts[1].compute == own + 2 * (own - other));
 }
 
+TEST_CASE("what is lost with a device is not finished, and no share of the run") {
+  Handicap handicap = slowed(2);
+  handicap.slow_from_fraction = 0.6;
+  FakeDevice fails = fake_device("0:1", 1.1e9);
+  fails.script =
+      fails_from(FakeCall::launch, 2, FakeFault::Kind::error);  // two of its sixteenths have finished, and one is under way
+  const Run run({{fake_device("0:0", 1e9), handicap}, {fails, {}}}, "dynamic:chunks=8", 1'000'000);
+  REQUIRE(run.raw.faults.size() == 1);
+  CHECK(run.raw.faults[0].items_lost == 250'000);
+  CHECK(run.parts[0].compute == (10 + 2 * 6) * kernel(62'500));
+}
+
 TEST_CASE("every sample begins as fast as it can when the slow-down comes later") {
   Handicap handicap = slowed(2);
   handicap.slow_from_time = 100us;

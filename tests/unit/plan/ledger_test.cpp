@@ -167,11 +167,13 @@ TEST_CASE("work that nobody can take is an error, not an endless wait") {
   const Plan plan(100, 1, {fits(60), fits(50)});
   Ledger ledger(plan.request);
   CHECK(ledger.issue_shared(d0, 50) == MaybeSlice({0, 50}));
+  CHECK(ledger.issue_shared(d1, 50) == MaybeSlice({50, 100}));
   ledger.lost(d1, {});
   CHECK(ledger.nothing_now() == Answer(Wait{}));
   ledger.rejected(d0, {0, 50}, 0);
   CHECK(kind_of([&] { ledger.nothing_now(); }) == ErrorKind::unsupported);
   ledger.joined(d1);  // help arrives
+  CHECK(ledger.in_flight(d1) == 0);
   CHECK(ledger.nothing_now() == Answer(Wait{}));
   CHECK(kind_of([] { Ledger none(Plan(100, 8, {fits(7), fits(0)}).request); }) == ErrorKind::unsupported);
 }
@@ -215,6 +217,34 @@ TEST_CASE("unissued work moves from the tail of one device to another, in whole 
   CHECK(ledger.move_tail(d0, d1, 100) == 40);
   CHECK(ledger.owned(d0) == 0);
   CHECK(ledger.move_tail(d0, d1, 100) == 0);
+}
+
+TEST_CASE("where parts are nodes of a tree, pieces end where few nodes cover them") {
+  Plan plan(100, 1, {fits(100), fits(100)});
+  plan.request.merge.tree = true;
+  Ledger moving(plan.request);
+  moving.assign(d0, {0, 100});
+  CHECK(moving.move_tail(d0, d1, 30) == 20);  // from 80 = 5 * 16 on, at least two thirds of what is asked for
+  CHECK(moving.issue_own(d0, 70) == MaybeSlice({0, 64}));
+  CHECK(moving.move_tail(d0, d1, 16) == 16);  // all of it: no cut
+  CHECK(moving.owned(d0) == 0);
+
+  Ledger whole(plan.request);
+  CHECK(whole.issue_shared(d0, 100) == MaybeSlice({0, 100}));
+  plan.request.items = 50;
+  Ledger last(plan.request);
+  CHECK(last.issue_shared(d0, 30) ==
+        MaybeSlice({0, 24}));  // nothing is known of its rate: what is even, and no more than asked for
+}
+
+TEST_CASE("the largest and the smallest of plans") {
+  constexpr Items most = Items{1} << 62;
+  CHECK(taking_part(Plan(5, 1, {fits(1), fits(0)}).request) == std::vector<bool>{true, false});
+  CHECK(Ledger(Plan(most, most, {fits(most)}).request).able() == 1);
+  CHECK(kind_of([] { Ledger none(Plan(1, most + 1, {fits(1)}).request); }) == ErrorKind::unsupported);
+  CHECK(kind_of([] { Ledger none(Plan(most + 1, 1, {fits(1)}).request); }) == ErrorKind::unsupported);
+  CHECK(kind_of([] { Ledger none(Plan(1, 1, {fits(0)}).request); }) == ErrorKind::unsupported);
+  CHECK(Ledger(Plan(0, 1, {fits(0)}).request).nothing_now() == Answer(Done{}));
 }
 
 TEST_CASE("a device in reserve may work only while no other can, and gives back what it was still to do") {

@@ -1,0 +1,92 @@
+// Single samples of the sum workload on the fake backend.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/exec/executor.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/profile/metrics.hpp"
+#include "tests/support/sum_workload.hpp"
+
+namespace mgpu::test {
+
+// One sample of the sum workload under a strategy; estimates say what the devices really do.
+struct SumSample {
+  SumSample(std::vector<FakeDevice> fakes, Items items, SumFaults faults = {}, FakeTime time = FakeTime::is_virtual)
+      : specs(fakes), backend(std::move(fakes), sum_kernels(), time), workload(items, faults) {
+    for (std::uint32_t i = 0; i < specs.size(); ++i) {
+      open.push_back(backend.open(specs[i].facts));
+      const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
+      programs.push_back(workload.program(open[i]->resources(), DeviceIndex{i}, mode, capacity));
+      DeviceEstimate estimate;
+      estimate.items_per_s = specs[i].ops_per_s;
+      estimate.score = 50;
+      estimate.fits = capacity.fits;
+      estimate.pipeline = capacity.pipeline;
+      estimates.push_back(estimate);
+    }
+  }
+
+  RawSample run(const std::string& strategy, Nanos timeout = std::chrono::seconds(60)) {
+    const StrategyChoice choice = parse_strategies(strategy).front();
+    if (reserve) estimates.resize(*reserve);
+    const PlanRequest request{workload.shape().items, 1, mode, workload.shape().cost, estimates, 0, 0};
+    const auto source = choice.info->make(choice.params)->begin(request, {});
+    SampleRequest sample;
+    sample.workload = &workload;
+    sample.source = source.get();
+    sample.timeout = timeout;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (reserve != i) sample.members.push_back({open[i].get(), programs[i].get(), compiling});
+    }
+    sample.stop = stop;
+    if (reserve) {
+      sample.reserve = [&]() -> std::optional<Member> {
+        ++asked_reserve;
+        return Member{open[*reserve].get(), programs[*reserve].get()};
+      };
+    }
+    Executor executor(backend, open.size(), start);
+    return executor.run(sample);
+  }
+
+  Timeline timeline(const RawSample& sample) {
+    std::vector<ClockMap> clocks;
+    for (auto& device : open) clocks.push_back(fit_clock(device->probe_clock(1), {}));
+    return to_timeline(sample, clocks);
+  }
+
+  bool right() const { return workload.digest() == std::to_string(workload.reference()); }
+
+  Mode mode = Mode::end_to_end;
+  std::optional<std::size_t> reserve;  // the last device
+  std::size_t asked_reserve = 0;
+  std::function<bool()> stop;
+  Nanos compiling{};  // of each member
+  Executor::StartThread start;
+  std::vector<FakeDevice> specs;
+  FakeBackend backend;
+  SumWorkload workload;
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<DeviceEstimate> estimates;
+};
+
+// Those that are not lost.
+inline bool covers_once(std::vector<RawSlice> slices, Items items) {
+  std::erase_if(slices, [](const RawSlice& slice) { return slice.lost; });
+  std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  Items reached = 0;
+  for (const auto& slice : slices) {
+    if (slice.begin != reached) return false;
+    reached = slice.end;
+  }
+  return reached == items;
+}
+
+}  // namespace mgpu::test

@@ -1,0 +1,155 @@
+// When a result is looked at, against what, and which bits are the right ones.
+#include "lib/session/verification.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/base/error.hpp"
+#include "tests/support/quiet_observer.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+using enum Verification::Outcome::Status;
+
+namespace {
+
+// Results as a test says they are.
+class Scripted final : public Workload {
+ public:
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits&, Mode) const override { return {}; }
+  std::unique_ptr<DeviceProgram> program(DeviceResources&, DeviceIndex, Mode, const Capacity&) override { return nullptr; }
+  std::span<const std::byte> transfer_memory() const override { return {}; }
+  bool large_result() const override { return large; }
+  void begin_sample() override {}
+  bool merge_on_device(const DeviceTraits&) const override { return false; }
+  void merge() override {}
+  std::string digest() const override { return bits; }
+  Verdict verify(VerifyLevel, std::uint64_t) override {
+    ++verified;
+    if (right) return {Verdict::Status::passed, "by hand", {}};
+    return {Verdict::Status::failed, "by hand", "it is not what it should be"};
+  }
+  void write_result(const std::filesystem::path&) const override {
+    if (full) throw Error(ErrorKind::output, "no room");
+    written.push_back(bits);
+  }
+
+  std::string bits = "a1";
+  bool large = false, right = true, full = false;
+  int verified = 0;
+  mutable std::vector<std::string> written;
+
+ private:
+  Shape shape_;
+};
+
+struct Checks {
+  Verification::Outcome of(const std::string& bits, bool thorough, const std::string& of_case = "0:0") {
+    workload.bits = bits;
+    return verification.check(record, of_case, thorough, [&] {
+      ++published;
+      return arrives;
+    });
+  }
+
+  Scripted workload;
+  SessionOptions options;
+  Digests digests;
+  QuietObserver observer;
+  Verification verification{workload, options, digests, observer};
+  VerifyRecord record;
+  bool arrives = true;
+  int published = 0;
+};
+
+}  // namespace
+
+TEST_CASE("bits that passed are not held against the reference again, others are, and the record says by what") {
+  Checks checks;
+  CHECK(checks.of("a1", false).status == right);
+  CHECK(checks.workload.verified == 1);
+  CHECK(checks.record.method == "by hand");
+  CHECK(checks.record.status == VerifyStatus::passed);
+  CHECK(checks.record.digest == "a1");
+  CHECK(checks.of("a1", false).status == right);
+  CHECK(checks.workload.verified == 1);
+  CHECK(checks.of("a1", true).status == right);
+  CHECK(checks.workload.verified == 2);
+  CHECK(checks.record.checked == 3);
+  checks.workload.right = false;
+  const Verification::Outcome other = checks.of("b2", false);
+  CHECK(other.status == wrong);
+  CHECK(other.why == "it is not what it should be");
+  CHECK(checks.record.status == VerifyStatus::failed);
+  CHECK_FALSE(checks.digests.knows("b2"));
+}
+
+TEST_CASE("without verification nothing is compared, and the record says that") {
+  Checks checks;
+  checks.options.verify = VerifyLevel::off;
+  checks.workload.right = false;
+  CHECK(checks.of("a1", true).status == right);
+  CHECK(checks.workload.verified == 0);
+  CHECK(checks.record.status == VerifyStatus::off);
+  CHECK(checks.record.method.find("--verify off") != std::string::npos);
+}
+
+TEST_CASE("a large result is looked at when that is asked for, once it is on the host") {
+  Checks checks;
+  checks.workload.large = true;
+  CHECK(checks.of("a1", false).digest.empty());
+  CHECK(checks.published == 0);
+  CHECK(checks.of("a1", true).digest == "a1");
+  CHECK(checks.published == 1);
+  CHECK(checks.workload.verified == 1);
+  checks.arrives = false;
+  const Verification::Outcome lost = checks.of("a1", true);
+  CHECK(lost.status == unknown);
+  CHECK(lost.digest.empty());
+  CHECK(checks.workload.verified == 1);
+  CHECK(checks.record.checked == 1);
+}
+
+TEST_CASE("what lies on devices of a small result is brought to the host where it is sampled, and is needed for a verdict") {
+  Checks checks;
+  checks.options.verify = VerifyLevel::sample;
+  CHECK(checks.of("a1", true).status == right);
+  CHECK(checks.published == 1);
+  CHECK(checks.of("a1", false).status == right);
+  CHECK(checks.published == 1);
+  checks.arrives = false;
+  CHECK(checks.of("b2", false).status == unknown);
+  CHECK(checks.workload.verified == 1);
+}
+
+TEST_CASE("the right bits are those of most cases, then of most samples, then the first") {
+  Digests digests;
+  CHECK(digests.agreed().empty());
+  digests.note("a1", "0:0");
+  digests.note("b2", "0:1");
+  CHECK(digests.agreed() == "a1");
+  digests.note("b2", "0:1");
+  CHECK(digests.agreed() == "b2");
+  for (int i = 0; i < 5; ++i) digests.note("b2", "0:1");
+  digests.note("a1", "0:0, 0:1");
+  CHECK(digests.agreed() == "a1");
+  CHECK(digests.samples_of("b2") == 7);
+  CHECK(digests.samples_of("c3") == 0);
+}
+
+TEST_CASE("a result is written when a second sample agrees with the first, and once; where that fails the session goes on") {
+  for (const bool full : {false, true}) {
+    Checks checks;
+    checks.options.result_file = "somewhere";
+    checks.workload.full = full;
+    checks.of("a1", true);
+    checks.of("b2", true, "0:1");
+    CHECK(checks.workload.written.empty());
+    CHECK_FALSE(checks.digests.written);
+    checks.of("a1", false);
+    CHECK(checks.digests.written);
+    checks.of("a1", false);
+    CHECK(checks.workload.written == (full ? std::vector<std::string>{} : std::vector<std::string>{"a1"}));
+    CHECK(checks.observer.warnings == (full ? std::vector<std::string>{"no room"} : std::vector<std::string>{}));
+  }
+}
