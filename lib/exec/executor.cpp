@@ -52,7 +52,6 @@ struct Executor::Sample {
     run.seats.emplace_back();
     run.merge_device = index;
     run.sample.failure.reset();
-    run.sample.none_left = false;
     run.stage = SampleRun::Stage::working;
     workers.emplace_back(run, index);
     looks.emplace_back();
@@ -124,7 +123,7 @@ RawSample Executor::run(const SampleRequest& request) {
     return std::move(sample->run.sample);
   }
   drive(sample, 0, request);
-  if (sample->run.sample.none_left && !sample->run.sample.interrupted && request.reserve) {
+  if (sample->run.none_left && !sample->run.sample.interrupted && request.reserve) {
     if (const auto member = request.reserve()) {
       sample->join(*member);
       drive(sample, sample->workers.size() - 1, request);

@@ -49,7 +49,6 @@ struct RawSample {
   Nanos decision{};  // all calls of SliceSource::next
   std::vector<DeviceFault> faults;
   std::optional<Error> failure;  // the sample has no result
-  bool none_left = false;        // since every device was lost
   bool interrupted = false;      // since it was asked to stop
 
   Nanos makespan() const { return end - begin; }

@@ -51,7 +51,7 @@ void SampleRun::lose(DeviceFault fault) {
   }
   ++version;
   if (std::none_of(seats.begin(), seats.end(), [](const Seat& each) { return each.alive; })) {
-    sample.none_left = true;
+    none_left = true;
     fail(error);
   }
 }

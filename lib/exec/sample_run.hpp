@@ -44,6 +44,7 @@ struct SampleRun {
     std::vector<std::uint32_t> records;  // of those, which have finished: indices of sample.slices
   };
   std::vector<Seat> seats;
+  bool none_left = false;  // every device was lost
   RawSample sample;
 
   bool over() const { return stage == Stage::over; }

@@ -360,7 +360,7 @@ void DeviceWorker::leave() {
   std::vector<RawBatch> batches;
   if (stage_ != Stage::lost) {
     for (const auto& [batch, number] : retired_) {
-      batches.push_back(RawBatch{self_, number, driver([&] { return member().device->take(batch); })});
+      batches.push_back(RawBatch{self_, number, driver([&, batch = batch] { return member().device->take(batch); })});
     }
     std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
   }

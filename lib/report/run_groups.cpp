@@ -43,8 +43,9 @@ std::string group_title(const RunRecord& run) {
   for (const auto& [name, value] : run.params) {
     if (std::holds_alternative<std::string>(value)) continue;
     const std::string text = shown(value);
-    auto same = std::find_if(numbers.begin(), numbers.end(),
-                             [&](const auto& known) { return known.second == text && known.first != "seed=" && name != "seed"; });
+    auto same = std::find_if(numbers.begin(), numbers.end(), [&, name = name](const auto& known) {
+      return known.second == text && known.first != "seed=" && name != "seed";
+    });
     if (same == numbers.end()) same = numbers.insert(same, {"", text});
     same->first += name + '=';
   }

@@ -34,7 +34,7 @@ void add_problem(Configuration& all, const std::string& name, const Problem& pro
   all.emplace_back(name + ", " + problem.suite->size_name, std::to_string(params.size));
   for (const auto& [option, value] : params.options) {
     const auto known = std::find_if(problem.suite->options.begin(), problem.suite->options.end(),
-                                    [&](const SuiteOption& o) { return o.name == option; });
+                                    [&, option = option](const SuiteOption& o) { return o.name == option; });
     const bool file = known != problem.suite->options.end() && known->kind == SuiteOption::Kind::file;
     all.emplace_back(name + ", " + option, file ? identity_of(value) : value);
   }

@@ -255,7 +255,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     const auto time_of = [&](const std::vector<Execution>& executions, CommandKind kind) {
       return median_of(executions, [&](const Execution& execution) { return execution.stages[i][static_cast<std::size_t>(kind)]; });
     };
-    const auto copy = [&](CommandKind kind, double full_per_byte_s) {
+    const auto copy = [&, large = large](CommandKind kind, double full_per_byte_s) {
       const auto bytes_of = [&](const Execution& execution) { return execution.bytes[i][static_cast<std::size_t>(kind)]; };
       const Bytes fewer = bytes_of(of_small.front()), more = bytes_of(seen[at_large].front());
       const Nanos longer = time_of(seen[at_large], kind);

@@ -11,7 +11,9 @@ way, so that what was reached in the time is of all sources. --after: leaves out
 """
 
 import argparse
+import collections
 import concurrent.futures
+import dataclasses
 import json
 import random
 import re
@@ -43,10 +45,11 @@ class Mutant:
     line: int  # from 1
     before: str
     after: str
+    nth: int = 1  # of those that look alike
 
     @property
     def key(self):
-        return f"{self.source}: {self.before.strip()} => {self.after.strip()}"
+        return f"{self.source}: {self.before.strip()} => {self.after.strip()}" + (f" ({self.nth})" if self.nth > 1 else "")
 
 
 def code_of(line):
@@ -74,6 +77,10 @@ def mutants_of(source):
                 found.append(Mutant(source, number, code, after))
         if STATEMENT.match(code) and code.count("(") == code.count(")") and code.count("{") == code.count("}"):
             found.append(Mutant(source, number, code, re.match(r"\s*", code).group() + ";"))
+    alike = collections.Counter()
+    for at, mutant in enumerate(found):
+        alike[mutant.key] += 1
+        found[at] = dataclasses.replace(mutant, nth=alike[mutant.key])
     return found
 
 
@@ -157,7 +164,7 @@ def main():
     parser.add_argument("--after", type=Path, help="an earlier report: leaves out what was caught then")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    mutants = sorted({m.key: m for source in options.sources for m in mutants_of(source)}.values(), key=lambda m: m.key)
+    mutants = sorted((m for source in options.sources for m in mutants_of(source)), key=lambda m: m.key)
     argued = arguments_of(ARGUED)
     keys = {m.key for m in mutants}
     stale = [key for key in argued if key not in keys and key.split(":")[0] in options.sources]

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <numeric>
@@ -46,15 +47,17 @@ inline FakeKernels sum_kernels() {
 }
 
 struct SumFaults {
-  std::optional<DeviceIndex> corrupts{};        // this device's partial sums come out wrong
-  Items too_many = ~Items{0};                   // enqueue of a larger slice runs out of memory
-  std::function<void()> at_merge{};             // a device merges, and calls this
-  std::chrono::milliseconds verifying{};        // how long that takes
-  std::size_t* samples = nullptr;               // counts them
-  std::size_t slightly_wrong = 0;               // this sample, counted from 1, is off by one, which verification allows
-  std::size_t* written = nullptr;               // counts results that were written to a file
-  std::vector<std::size_t>* sharing = nullptr;  // notes by how many devices each sample was shared
-  std::vector<Slice>* given = nullptr;          // notes what is enqueued, on a virtual clock
+  std::optional<DeviceIndex> corrupts{};              // this device's partial sums come out wrong
+  Items too_many = ~Items{0};                         // enqueue of a larger slice runs out of memory
+  std::function<void()> at_begin{}, at_host_merge{};  // called at the start of a sample, and when the host merges
+  std::function<void()> at_merge{};                   // a device merges, and calls this
+  bool each_slice = false;                            // brings the result of each slice to the host by itself
+  std::chrono::milliseconds verifying{};              // how long that takes
+  std::size_t* samples = nullptr;                     // counts them
+  std::size_t slightly_wrong = 0;                     // this sample, counted from 1, is off by one, which verification allows
+  std::size_t* written = nullptr;                     // counts results that were written to a file
+  std::vector<std::size_t>* sharing = nullptr;        // notes by how many devices each sample was shared
+  std::vector<Slice>* given = nullptr;                // notes what is enqueued, on a virtual clock
 };
 
 class SumWorkload final : public Workload {
@@ -95,6 +98,7 @@ class SumWorkload final : public Workload {
 
   std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
   void begin_sample() override {
+    if (faults_.at_begin) faults_.at_begin();
     sum_ = 0, merged_ = false;
     ++sample_;
     if (faults_.sharing != nullptr) faults_.sharing->push_back(expected_);
@@ -103,6 +107,7 @@ class SumWorkload final : public Workload {
   void expect(std::size_t devices) override { expected_ = devices; }
   bool merge_on_device(const DeviceTraits&) const override { return faults_.at_merge != nullptr; }
   void merge() override {
+    if (faults_.at_host_merge) faults_.at_host_merge();
     merged_ = true;
     if (sample_ == faults_.slightly_wrong) ++sum_;
   }
@@ -144,7 +149,11 @@ class SumWorkload final : public Workload {
 
     std::string way() const override { return way_; }
     void load(Stream& stream) override { stream.upload(*in_[0], 0, workload_.transfer_memory()); }
-    void prepare(Stream&) override { enqueued_ = collected_ = 0; }
+    void prepare(Stream&) override {
+      enqueued_ = collected_ = 0;
+      arriving_.clear();
+    }
+    Brings brings() const override { return workload_.faults_.each_slice ? Brings::slice : Brings::collect; }
 
     void enqueue(const Slice& slice, unsigned slot, Stream& stream) override {
       if (slice.size() > workload_.faults_.too_many) throw Error(ErrorKind::out_of_memory, "too many at once");
@@ -157,7 +166,18 @@ class SumWorkload final : public Workload {
         stream.upload(*in, 0, workload_.transfer_memory().subspan(slice.begin * 8, slice.size() * 8));
       }
       stream.launch(*kernel_, {}, {in, std::uint64_t{first}, std::uint64_t{slice.size()}, out_.get(), enqueued_});
+      if (workload_.faults_.each_slice) {
+        arriving_.push_back(0);
+        stream.download(*out_, enqueued_ * 8, std::as_writable_bytes(std::span(&arriving_.back(), 1)));
+      }
       if (++enqueued_ > kMostSlices) throw Error(ErrorKind::internal, "more slices than the test allows for");
+    }
+
+    void finished(const Slice&) override {
+      if (!workload_.faults_.each_slice) return;
+      const std::lock_guard lock(workload_.mutex_);
+      workload_.sum_ += arriving_.front();
+      arriving_.pop_front();
     }
 
     void collect(Stream& stream) override {
@@ -188,6 +208,7 @@ class SumWorkload final : public Workload {
     std::unique_ptr<Buffer> out_;
     std::uint32_t enqueued_ = 0, collected_ = 0;
     std::vector<std::uint64_t> sums_;
+    std::deque<std::uint64_t> arriving_;
   };
 
   Shape shape_;

@@ -33,6 +33,7 @@ TEST_CASE("Mann and Whitney's test gives SciPy's p, exactly where it can and by 
       {{1, 2, 2, 3, 5}, {2, 4, 4, 6, 7}, TestMethod::mann_whitney_normal, 5, 0.13756389390990328},
       {sequence(30, 37, 101, 0), sequence(25, 53, 97, 5.5), TestMethod::mann_whitney_normal, 383, 0.8991199567740973},
       {{1, 1, 1}, {1, 1, 1}, TestMethod::mann_whitney_normal, 4.5, 1},
+      {{1, 2, 2, 3}, {1, 2, 2, 3}, TestMethod::mann_whitney_normal, 8, 1},
   };
   for (const Known& k : known) {
     const TestResult there = mann_whitney(k.first, k.second), back = mann_whitney(k.second, k.first);
@@ -63,6 +64,16 @@ TEST_CASE("Wilcoxon's test gives SciPy's p, leaves zeros out and says which dist
     CHECK(result.statistic == k.w);
     CHECK(result.p == doctest::Approx(k.p).epsilon(1e-12));
   }
+}
+
+TEST_CASE("tests are exact up to 20 values a side, and up to 50 pairs") {
+  for (const std::size_t more : {0u, 1u}) {
+    const auto first = sequence(20 + more, 1, 100, 0), second = sequence(5, 1, 100, 200), pairs = sequence(50 + more, 1, 100, 0);
+    CHECK((mann_whitney(first, second).method == TestMethod::mann_whitney_exact) == (more == 0));
+    CHECK((signed_rank(pairs).method == TestMethod::signed_rank_exact) == (more == 0));
+  }
+  CHECK(least_mann_whitney_p(5, 0) == 1);
+  CHECK(least_signed_rank_p(0) == 1);
 }
 
 TEST_CASE("the least p of a test is that of sets that do not overlap") {

@@ -3,6 +3,8 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <thread>
 
 #include "lib/exec/worker.hpp"
@@ -315,13 +317,14 @@ TEST_CASE("a device that has nothing to do for longer than the time-out is no hu
     const RawSample sample = setup.run("equal", std::chrono::milliseconds(120));
     REQUIRE_FALSE(sample.failure);
     CHECK(sample.faults.empty());
-    CHECK(sample.decision >= Nanos{});
+    CHECK(sample.decision > Nanos{});
     CHECK(sample.decision < sample.makespan());
     const bool waited = std::any_of(sample.spans.begin(), sample.spans.end(), [&](const auto& span) {
       return span.device == DeviceIndex{0} && span.state == HostState::sync &&
              span.end - span.begin > std::chrono::milliseconds(100);
     });
     CHECK(waited);
+    for (const auto& span : sample.spans) CHECK(span.begin >= sample.begin);
   }
 }
 
@@ -337,5 +340,81 @@ TEST_CASE("a device has time to compile until its first slice has finished, and 
     CHECK(sample.faults[0].hung());
     CHECK((sample.faults[0].detection > std::chrono::seconds(5)) == (launch == 0));
     CHECK(sample.faults[0].detection < std::chrono::milliseconds(5'200));
+    CHECK(sample.faults[0].what.find(launch == 0 ? "5.1" : "100 ms") != std::string::npos);
   }
+}
+
+TEST_CASE("of a device that brings each slice to the host by itself, only what is under way is lost") {
+  SumFaults faults;
+  faults.each_slice = true;
+  for (const char* strategy : {"equal", "dynamic"}) {
+    FakeDevice bad = fake_device("0:1", 1e6);
+    bad.script = fails_from(FakeCall::launch, 2, FakeFault::Kind::error);
+    SumSample setup({fake_device("0:0", 1e6), bad}, 16'000, faults);
+    const RawSample sample = setup.run(strategy);
+    REQUIRE_FALSE(sample.failure);
+    CHECK(setup.right());
+    CHECK(covers_once(sample.slices, 16'000));
+    REQUIRE(sample.faults.size() == 1);
+    CHECK(sample.faults[0].items_lost <= 4'000);  // two slices
+    CHECK(std::none_of(sample.slices.begin(), sample.slices.end(), [](const RawSlice& slice) { return slice.lost; }));
+  }
+}
+
+TEST_CASE("what is thrown besides errors of a device ends its part, or the sample, and never the process") {
+  FakeDevice bad = fake_device("0:1");
+  bad.script = [](FakeCall call, std::uint64_t number) {
+    if (call == FakeCall::launch && number == 1) throw std::bad_alloc();
+    return FakeFault{};
+  };
+  SumSample of_device({fake_device("0:0"), bad}, 16'000);
+  const RawSample without = of_device.run("equal");
+  REQUIRE_FALSE(without.failure);
+  CHECK(of_device.right());
+  REQUIRE(without.faults.size() == 1);
+  CHECK(without.faults[0].kind == ErrorKind::internal);
+
+  const auto throws = [] { throw std::runtime_error("no room on the host"); };
+  SumFaults at_begin, at_end;
+  at_begin.at_begin = at_end.at_host_merge = throws;
+  for (const SumFaults& faults : {at_begin, at_end}) {
+    const RawSample sample = SumSample({fake_device("0:0")}, 1000, faults).run("equal");
+    REQUIRE(sample.failure);
+    CHECK(std::string(sample.failure->what()) == "no room on the host");
+    CHECK(sample.faults.empty());
+  }
+}
+
+TEST_CASE("the driver may hold the one in reserve as well") {
+  std::mutex mutex;
+  std::condition_variable released;
+  bool release = false;
+  std::atomic<int> ended = 0;
+  FakeDevice bad = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
+  bad.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
+  stuck.script = [&](FakeCall call, std::uint64_t number) {
+    if (call == FakeCall::launch && number == 0) {
+      std::unique_lock lock(mutex);
+      released.wait(lock, [&] { return release; });
+    }
+    return FakeFault{};
+  };
+  SumSample setup({bad, stuck}, 10'000, {}, FakeTime::is_real);
+  setup.reserve = 1;
+  setup.start = [&](std::function<void()> main) {
+    return std::thread([main = std::move(main), &ended] {
+      main();
+      ++ended;
+    });
+  };
+  const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
+  REQUIRE(sample.failure);
+  REQUIRE(sample.faults.size() == 2);
+  CHECK(sample.faults[1].hung());
+  {
+    const std::lock_guard lock(mutex);
+    release = true;
+  }
+  released.notify_all();
+  while (ended < 3) std::this_thread::yield();
 }
