@@ -62,10 +62,10 @@ class ThreeDevices(Case):
         strategies = len(json.loads(self.good("list", "strategies", "--json").out)["strategies"])
         self.assertEqual(len(cases), 2 * strategies * 3 * 3)
 
-    def test_bytes_of_eip_2537_give_one_digest_for_every_strategy_and_number_of_devices_infinity_among_their_sums(self):
+    def test_bytes_of_eip_2537_give_one_digest_for_static_and_dynamic_strategies_and_every_number_of_devices_infinity_among_their_sums(self):
         env, result = three_devices(), self.folder / "r.json"
         terms = [(G1, 2), (G1, R + 3), (INFINITY, 9), (G1, 2**256 - 1)]
-        for scalars, last, strategies in ((2 + 3 + 2**256 - 1, terms, "equal"), (0, [*terms, (G1, R - (2 + 3 + 2**256 - 1) % R)], "all")):
+        for scalars, last, strategies in ((2 + 3 + 2**256 - 1, terms, "equal"), (0, [*terms, (G1, R - (2 + 3 + 2**256 - 1) % R)], "equal,dynamic,stealing")):
             file = self.folder / "terms.bin"
             file.write_bytes(b"".join(encoded(point, scalar) for point, scalar in last))
             self.good("run", "msm", "-d", "cpu", "--curve", "bls12_381", "--input", file, "--mode", "all", "-s", strategies, "-n", 1, "--warmup", 0,
