@@ -271,7 +271,12 @@ bool Group::stopped() {
   const bool late = give_up_at_ && backend_.now() >= *give_up_at_;
   const bool asked = observer_.stop_requested();
   if (!late && !asked) return false;
-  result_.interrupted = asked;
+  // A session that is complete has no journal any more: with samples only there, it is not.
+  const bool earlier = !asked && has_samples_of_earlier_runs_only();
+  if (earlier && !result_.interrupted)
+    observer_.warning(
+        "the time limit was reached before cases that have samples of earlier runs had one of this run: the run is not complete");
+  result_.interrupted = asked || earlier;
   for (Cell& cell : result_.cells) {
     cell.closed = true;
     if (!cell.samples.empty() || cell.status != Status::ok) continue;

@@ -83,6 +83,14 @@ const GroupJournal* Group::earlier_runs() const {
   return at == options_.continued->under_way.end() ? nullptr : &at->second;
 }
 
+bool Group::has_samples_of_earlier_runs_only() const {
+  const GroupJournal* earlier = earlier_runs();
+  return earlier && std::any_of(earlier->samples.begin(), earlier->samples.end(), [&](const JournalSample& sample) {
+           const Cell* cell = sample.of_case < result_.cells.size() ? &result_.cells[sample.of_case] : nullptr;
+           return cell != nullptr && cell->samples.empty() && (cell->status == Status::ok || cell->status == Status::skipped);
+         });
+}
+
 // What earlier runs lost comes first, as in the journal: faults name samples by their place in it.
 void Group::take_up_losses(const GroupJournal& earlier) {
   std::vector<std::vector<Cell::Disturbed>> disturbed(result_.cells.size());

@@ -104,6 +104,7 @@ class Group {
   bool take_up(const JournalSample& sample);
   void take_up_losses(const GroupJournal& earlier);
   const GroupJournal* earlier_runs() const;
+  bool has_samples_of_earlier_runs_only() const;  // some case: what it has would be gone with the journal
   void keep_choice(Cell& cell, const JournalSample& sample);
   std::size_t fewest_samples() const;
   std::size_t index_of(const Cell& cell) const { return static_cast<std::size_t>(&cell - result_.cells.data()); }

@@ -104,7 +104,7 @@ Ended begin(const Setting& setting) {
   return ended;
 }
 
-Ended resume(const Setting& setting, const Files& files) {
+Ended resume(const Setting& setting, const Files& files, std::optional<Nanos> time_limit = {}) {
   FakeBackend backend(setting.fakes, sum_kernels());
   SessionOptions options = options_of(setting, backend);
   Journal journal = journal_from_text(files.journal);
@@ -117,6 +117,7 @@ Ended resume(const Setting& setting, const Files& files) {
   begun.runs = mine.rows;
   begun.faults.assign(files.faults.begin(), files.faults.begin() + static_cast<std::ptrdiff_t>(header.faults));
   Disk disk(mine, header);
+  options.time_limit = time_limit;
   options.continued = Continued{header.run, header.groups, std::move(journal.groups)};
   Ended ended;
   ended.report = run_session(backend, options, begun, disk);
@@ -194,6 +195,22 @@ TEST_CASE("a session may be killed again and again") {
   const Ended again = resume(setting, killed);
   for (std::size_t k = 0; k < again.states.size(); k += one_in(7))
     check_like(whole.report, resume(setting, again.states[k]).report, again.states[k], setting.samples);
+}
+
+TEST_CASE("a run that has no time to go on with what was killed loses nothing of it") {
+  g_journal_faults = {};
+  const Setting setting;
+  const Ended whole = begin(setting);
+  for (std::size_t k = 0; k < whole.states.size(); k += one_in(7)) {
+    const Files& killed = whole.states[k];
+    const Journal journal = journal_from_text(killed.journal);
+    const auto under_way = journal.groups.find(journal.header.groups);
+    const bool has_samples = under_way != journal.groups.end() && !under_way->second.samples.empty();
+    const Ended late = resume(setting, killed, Nanos{1});
+    CAPTURE(k);
+    CHECK(late.report.complete == !has_samples);
+    if (has_samples) check_like(whole.report, resume(setting, late.states.back()).report, late.states.back(), setting.samples);
+  }
 }
 
 TEST_CASE("samples that follow those of an earlier run learn from them") {
