@@ -192,7 +192,8 @@ TEST_CASE("a driver that does not return from a call costs its device, and the s
   std::mutex mutex;
   std::condition_variable released;
   bool release = false;
-  FakeDevice stuck = fake_device("0:1", 1e7);
+  FakeDevice sound = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
+  sound.facts.type = stuck.facts.type = DeviceType::cpu;  // whoever waits has to be notified
   stuck.script = [&](FakeCall call, std::uint64_t number) {
     if (call == FakeCall::launch && number == 1) {
       std::unique_lock lock(mutex);
@@ -201,7 +202,7 @@ TEST_CASE("a driver that does not return from a call costs its device, and the s
     return FakeFault{};
   };
   std::atomic<int> ended = 0;
-  SumSample setup({fake_device("0:0", 1e7), stuck}, 100'000, {}, FakeTime::is_real);
+  SumSample setup({sound, stuck}, 100'000, {}, FakeTime::is_real);
   setup.start = [&](std::function<void()> main) {
     return std::thread([main = std::move(main), &ended] {
       main();
