@@ -18,6 +18,7 @@ import json
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -96,7 +97,8 @@ def closing(code, opening):
 class Bench:
     def __init__(self, build):
         self.build = build
-        subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1",
+        linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold"] if shutil.which("mold") else []
+        subprocess.run(["cmake", *linker, "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1",
                         "-DMGPU_TESTS=ON", "-DMGPU_BENCHMARKS=OFF", "-DMGPU_WERROR=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCMAKE_UNITY_BUILD=OFF"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["cmake", "--build", build, "--target", "unit_tests"], check=True, stdout=subprocess.DEVNULL)
         self.compile = {str(Path(c["file"]).relative_to(ROOT)): c for c in json.loads((build / "compile_commands.json").read_text())

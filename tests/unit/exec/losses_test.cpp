@@ -15,13 +15,20 @@ using namespace mgpu::test;
 
 namespace {
 
-class NoWork final : public SliceSource {
+class NoWork : public SliceSource {
  public:
   Answer next(DeviceIndex) override { return Done{}; }
   void finished(DeviceIndex, const Slice&, Nanos) override {}
   void rejected(DeviceIndex, const Slice&, Items) override {}
   void lost(DeviceIndex, std::span<const Slice>) override {}
   void joined(DeviceIndex) override {}
+};
+
+// For one device, and nobody else.
+class WorkForOne final : public NoWork {
+ public:
+  Answer next(DeviceIndex device) override { return device == DeviceIndex{0} ? Answer(Slice{0, 10}) : Answer(Done{}); }
+  void joined(DeviceIndex) override { throw Error(ErrorKind::unsupported, "nobody else can do this"); }
 };
 
 }  // namespace
@@ -276,6 +283,21 @@ TEST_CASE("when the driver holds the device that merges, the host merges") {
   }
   released.notify_all();
   while (ended < 3) std::this_thread::yield();
+}
+
+TEST_CASE("where the source has nothing for who steps in, the sample fails, and says why") {
+  FakeDevice bad = fake_device("0:0");
+  bad.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
+  SumSample setup({bad, fake_device("0:1")}, 10);
+  WorkForOne source;
+  SampleRequest request;
+  request.workload = &setup.workload;
+  request.source = &source;
+  request.members = {{setup.open[0].get(), setup.programs[0].get(), Nanos{}}};
+  request.reserve = [&]() -> std::optional<Member> { return Member{setup.open[1].get(), setup.programs[1].get(), Nanos{}}; };
+  const RawSample sample = Executor(setup.backend, 2).run(request);
+  REQUIRE(sample.failure);
+  CHECK(std::string(sample.failure->what()) == "nobody else can do this");
 }
 
 TEST_CASE("who steps in may merge on the device") {

@@ -229,6 +229,12 @@ TEST_CASE("where parts are nodes of a tree, pieces end where few nodes cover the
   CHECK(moving.move_tail(d0, d1, 16) == 16);  // all of it: no cut
   CHECK(moving.owned(d0) == 0);
 
+  plan.request.merge.tree = false;
+  Ledger plain(plan.request);
+  plain.assign(d0, {0, 100});
+  CHECK(plain.move_tail(d0, d1, 30) == 30);  // and only there
+  plan.request.merge.tree = true;
+
   Ledger whole(plan.request);
   CHECK(whole.issue_shared(d0, 100) == MaybeSlice({0, 100}));
   plan.request.items = 50;
