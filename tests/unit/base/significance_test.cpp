@@ -34,6 +34,7 @@ TEST_CASE("Mann and Whitney's test gives SciPy's p, exactly where it can and by 
       {sequence(30, 37, 101, 0), sequence(25, 53, 97, 5.5), TestMethod::mann_whitney_normal, 383, 0.8991199567740973},
       {{1, 1, 1}, {1, 1, 1}, TestMethod::mann_whitney_normal, 4.5, 1},
       {{1, 2, 2, 3}, {1, 2, 2, 3}, TestMethod::mann_whitney_normal, 8, 1},
+      {{1, 1}, {1, 2}, TestMethod::mann_whitney_normal, 1, 0.6170750774519738},
   };
   for (const Known& k : known) {
     const TestResult there = mann_whitney(k.first, k.second), back = mann_whitney(k.second, k.first);
