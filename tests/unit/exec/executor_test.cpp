@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <system_error>
 
 #include "lib/profile/metrics.hpp"

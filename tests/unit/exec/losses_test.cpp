@@ -1,13 +1,9 @@
 // Samples in which devices fail, hang, or are too small: what is done again, by whom, and what it costs.
 #include <doctest/doctest.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <new>
 #include <stdexcept>
-#include <thread>
 
-#include "lib/exec/worker.hpp"
 #include "tests/support/sum_sample.hpp"
 
 using namespace mgpu;
@@ -15,19 +11,13 @@ using namespace mgpu::test;
 
 namespace {
 
-class NoWork : public SliceSource {
+// For one device, and nobody else.
+class WorkForOne final : public SliceSource {
  public:
-  Answer next(DeviceIndex) override { return Done{}; }
+  Answer next(DeviceIndex device) override { return device == DeviceIndex{0} ? Answer(Slice{0, 10}) : Answer(Done{}); }
   void finished(DeviceIndex, const Slice&, Nanos) override {}
   void rejected(DeviceIndex, const Slice&, Items) override {}
   void lost(DeviceIndex, std::span<const Slice>) override {}
-  void joined(DeviceIndex) override {}
-};
-
-// For one device, and nobody else.
-class WorkForOne final : public NoWork {
- public:
-  Answer next(DeviceIndex device) override { return device == DeviceIndex{0} ? Answer(Slice{0, 10}) : Answer(Done{}); }
   void joined(DeviceIndex) override { throw Error(ErrorKind::unsupported, "nobody else can do this"); }
 };
 
@@ -195,45 +185,6 @@ TEST_CASE("when every device is lost whoever is in reserve does what is left, on
   }
 }
 
-TEST_CASE("a driver that does not return from a call costs its device, and the sample goes on without it") {
-  std::mutex mutex;
-  std::condition_variable released;
-  bool release = false;
-  FakeDevice sound = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
-  sound.facts.type = stuck.facts.type = DeviceType::cpu;  // whoever waits has to be notified
-  stuck.script = [&](FakeCall call, std::uint64_t number) {
-    if (call == FakeCall::launch && number == 1) {
-      std::unique_lock lock(mutex);
-      released.wait(lock, [&] { return release; });
-    }
-    return FakeFault{};
-  };
-  std::atomic<int> ended = 0;
-  SumSample setup({sound, stuck}, 100'000, {}, FakeTime::is_real);
-  setup.start = [&](std::function<void()> main) {
-    return std::thread([main = std::move(main), &ended] {
-      main();
-      ++ended;
-    });
-  };
-  const RawSample sample = setup.run("dynamic", std::chrono::milliseconds(100));
-  REQUIRE_FALSE(sample.failure);
-  CHECK(setup.right());
-  REQUIRE(sample.faults.size() == 1);
-  CHECK(sample.faults[0].device == DeviceIndex{1});
-  CHECK(sample.faults[0].hung());
-  CHECK(std::string(sample.faults[0].what).find("did not return") != std::string::npos);
-  CHECK(try_drain(setup.backend, *setup.open[0]));
-  CHECK_FALSE(try_drain(setup.backend, *setup.open[1]));  // though it does nothing: a thread is still inside
-  {
-    const std::lock_guard lock(mutex);
-    release = true;
-  }
-  released.notify_all();
-  while (ended < 3) std::this_thread::yield();  // two workers and the one that took the stuck one's place: all end by themselves
-  CHECK(setup.right());
-}
-
 TEST_CASE("what is on the host when a device is lost is not computed again, whatever the device did before and after") {
   // The third device brings its share to the host, takes a part of what the second one loses, and fails in its turn.
   FakeDevice slow = fake_device("0:1", 1e6), fast = fake_device("0:2", 1e9);
@@ -252,37 +203,6 @@ TEST_CASE("what is on the host when a device is lost is not computed again, what
   CHECK(sample.faults[1].items_lost <= 8'000);  // of what was the second one's; its own share is on the host
   const auto lost = std::count_if(sample.slices.begin(), sample.slices.end(), [](const RawSlice& slice) { return slice.lost; });
   CHECK(lost >= 2);
-}
-
-TEST_CASE("when the driver holds the device that merges, the host merges") {
-  std::mutex mutex;
-  std::condition_variable released;
-  bool release = false;
-  std::atomic<int> ended = 0;
-  SumFaults faults;
-  faults.at_merge = [&] {
-    std::unique_lock lock(mutex);
-    released.wait(lock, [&] { return release; });
-  };
-  SumSample setup({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, faults, FakeTime::is_real);
-  setup.start = [&](std::function<void()> main) {
-    return std::thread([main = std::move(main), &ended] {
-      main();
-      ++ended;
-    });
-  };
-  const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
-  REQUIRE_FALSE(sample.failure);
-  CHECK(setup.right());
-  CHECK_FALSE(sample.merged_on);
-  REQUIRE(sample.faults.size() == 1);
-  CHECK(sample.faults[0].hung());
-  {
-    const std::lock_guard lock(mutex);
-    release = true;
-  }
-  released.notify_all();
-  while (ended < 3) std::this_thread::yield();
 }
 
 TEST_CASE("where the source has nothing for who steps in, the sample fails, and says why") {
@@ -311,49 +231,6 @@ TEST_CASE("who steps in may merge on the device") {
   CHECK(sample.merged_on == DeviceIndex{1});
   REQUIRE_FALSE(sample.failure);
   CHECK(setup.right());
-}
-
-TEST_CASE("a call into the driver that takes its time, and one that has returned, cost nobody a device") {
-  FakeDevice sluggish = fake_device("0:1", 1e7);
-  int sluggish_launches = 0;
-  sluggish.script = [&](FakeCall call, std::uint64_t) {
-    if (call == FakeCall::launch && sluggish_launches++ == 0) std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    return FakeFault{};
-  };
-  SumSample setup({fake_device("0:0", 1e7), sluggish}, 10'000, {}, FakeTime::is_real);
-  for (const Nanos timeout : {Nanos{std::chrono::seconds(30)}, Nanos{std::chrono::milliseconds(150)}}) {
-    setup.compiling = std::chrono::seconds(30) - timeout;
-    sluggish_launches = 0;
-    const RawSample sample = setup.run("equal", timeout);
-    REQUIRE_FALSE(sample.failure);
-    CHECK(sample.faults.empty());
-    CHECK(setup.right());
-  }
-
-  NoWork source;
-  SampleRun run(setup.backend, source, setup.workload, {{setup.open[0].get(), setup.programs[0].get(), Nanos{}}}, 1);
-  DeviceWorker worker(run, DeviceIndex{0});
-  CHECK_FALSE(worker.call());
-  CHECK_FALSE(worker.abandon(1, "a look that came too late"));
-  CHECK(run.sample.faults.empty());
-  CHECK(run.seats[0].alive);
-}
-
-TEST_CASE("a device that has nothing to do for longer than the time-out is no hung one") {
-  for (int turn = 0; turn < 4; ++turn) {
-    SumSample setup({fake_device("0:0", 1e9), fake_device("0:1", 2e4)}, 9'600, {}, FakeTime::is_real);  // four slices of 60 ms
-    const RawSample sample = setup.run("equal", std::chrono::milliseconds(120));
-    REQUIRE_FALSE(sample.failure);
-    CHECK(sample.faults.empty());
-    CHECK(sample.decision > Nanos{});
-    CHECK(sample.decision < sample.makespan());
-    const bool waited = std::any_of(sample.spans.begin(), sample.spans.end(), [&](const auto& span) {
-      return span.device == DeviceIndex{0} && span.state == HostState::sync &&
-             span.end - span.begin > std::chrono::milliseconds(100);
-    });
-    CHECK(waited);
-    for (const auto& span : sample.spans) CHECK(span.begin >= sample.begin);
-  }
 }
 
 TEST_CASE("a device has time to compile until its first slice has finished, and no longer") {
@@ -411,38 +288,4 @@ TEST_CASE("what is thrown besides errors of a device ends its part, or the sampl
     CHECK(std::string(sample.failure->what()) == "no room on the host");
     CHECK(sample.faults.empty());
   }
-}
-
-TEST_CASE("the driver may hold the one in reserve as well") {
-  std::mutex mutex;
-  std::condition_variable released;
-  bool release = false;
-  std::atomic<int> ended = 0;
-  FakeDevice bad = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
-  bad.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
-  stuck.script = [&](FakeCall call, std::uint64_t number) {
-    if (call == FakeCall::launch && number == 0) {
-      std::unique_lock lock(mutex);
-      released.wait(lock, [&] { return release; });
-    }
-    return FakeFault{};
-  };
-  SumSample setup({bad, stuck}, 10'000, {}, FakeTime::is_real);
-  setup.reserve = 1;
-  setup.start = [&](std::function<void()> main) {
-    return std::thread([main = std::move(main), &ended] {
-      main();
-      ++ended;
-    });
-  };
-  const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
-  REQUIRE(sample.failure);
-  REQUIRE(sample.faults.size() == 2);
-  CHECK(sample.faults[1].hung());
-  {
-    const std::lock_guard lock(mutex);
-    release = true;
-  }
-  released.notify_all();
-  while (ended < 3) std::this_thread::yield();
 }
