@@ -259,7 +259,6 @@ void DeviceWorker::enqueue(const Slice& slice) {
 }
 
 void DeviceWorker::start_collect() {
-  enter(HostState::in_flight);
   const Nanos now = run_.backend.now();
   const BatchId batch = driver([&] {
     member().program->collect(member().device->stream());
