@@ -89,11 +89,16 @@ TEST_CASE("when the device that merges fails, the host merges") {
   SumFaults faults;
   faults.at_merge = [] { throw Error(ErrorKind::device, "fails at the merge"); };
   SumSample setup({fake_device("0:0"), fake_device("0:1")}, 1000, faults);
+  setup.backend.spend(std::chrono::seconds(1));
   const RawSample sample = setup.run("equal");
   REQUIRE_FALSE(sample.failure);
   CHECK(setup.right());
   REQUIRE(sample.faults.size() == 1);
   CHECK(sample.faults[0].what.find("merge") != std::string::npos);
+  CHECK(sample.faults[0].merging);
+  CHECK(sample.faults[0].items_lost == 0);
+  CHECK(sample.faults[0].at > Nanos{});
+  CHECK(sample.faults[0].at <= sample.makespan());
 }
 
 TEST_CASE("what a device's commands came to may be known when the sample is over: a device lost then takes the result with it") {
