@@ -87,9 +87,8 @@ std::vector<OptionSpec> own_run_options() {
       {"export", 0, Kind::list, "KIND=FILE",
        "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, markdown or junit", kFiles},
       {"require", 0, Kind::list, "EXPR",
-       "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms; dynamic:speedup>1.8 for a strategy, best:rate>=1e9 "
-       "for the "
-       "fastest of each table",
+       "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for a strategy, "
+       "best:rate>=1e9 for the fastest of each table",
        kMeasurement},
       {"dump-config", 0, Kind::flag, "",
        "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles},
