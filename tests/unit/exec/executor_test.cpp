@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 
 #include "lib/profile/metrics.hpp"
@@ -25,6 +26,8 @@ TEST_CASE("every strategy gives the right sum, every item once, and parts that a
       REQUIRE_FALSE(sample.failure);
       CHECK(setup.right());
       CHECK(covers_once(sample.slices, 100'003));
+      std::set<std::pair<std::uint32_t, std::int32_t>> numbers;  // of a device's slices: which of two buffers each uses
+      for (const RawSlice& slice : sample.slices) CHECK(numbers.insert({slice.device.value, slice.slice}).second);
       const Timeline timeline = setup.timeline(sample);
       for (const DeviceParts& parts : device_parts(timeline)) CHECK(parts.residue == Nanos{});
     }

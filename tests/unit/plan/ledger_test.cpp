@@ -227,8 +227,11 @@ TEST_CASE("where parts are nodes of a tree, pieces end where few nodes cover the
   moving.assign(d0, {0, 100});
   CHECK(moving.move_tail(d0, d1, 30) == 20);  // from 80 = 5 * 16 on, at least two thirds of what is asked for
   CHECK(moving.issue_own(d0, 70) == MaybeSlice({0, 64}));
-  CHECK(moving.move_tail(d0, d1, 16) == 16);  // all of it: no cut
+  CHECK(moving.move_tail(d0, d1, 16) == 16);
   CHECK(moving.owned(d0) == 0);
+  Ledger all(plan.request);
+  all.assign(d0, {70, 80});
+  CHECK(all.move_tail(d0, d1, 10) == 10);  // all of it: no cut, though 72 would be more even
 
   plan.request.merge.tree = false;
   Ledger plain(plan.request);
