@@ -3,10 +3,12 @@
 The form is the published JSON Schema (lib/report/*.schema.json), as much of it as those schemas use. Needs nothing but Python.
 """
 
+import gzip
 import json
 import re
 import sys
 import traceback
+import zlib
 from pathlib import Path
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "lib" / "report"
@@ -32,13 +34,15 @@ def refuse(message):
 
 
 def load(name):
-    """What the file holds; refused when it cannot be read or is no JSON. NaN and Infinity are none."""
+    """What the file holds, compressed where its name ends with .gz; refused when it cannot be read or is no JSON. NaN and Infinity are none."""
     def none(word):
         raise ValueError(f"{word} is no number")
 
     try:
-        with open(name, "rb") as file:
+        with gzip.open(name) if str(name).endswith(".gz") else open(name, "rb") as file:
             return json.loads(file.read().decode("utf-8"), parse_constant=none)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        refuse(f"{name}: is no gzip file, or a damaged one: {error}")
     except OSError as error:
         refuse(f"{name}: cannot be read: {error.strerror}")
     except UnicodeDecodeError:

@@ -5,11 +5,13 @@ An efficiency compares with the devices alone. Cores that share power, caches or
 can mend. Of the sample whose timeline a case holds, this prints N / sum(1 / u_i) over the makespan, where u_i is what device i took for an
 item (kernels, and what --slow added), and how much longer that is than alone (`single`; of a slowed device, over its factor).
 
-    scripts/experiments/as_given.py results/xeon/slow3-*.json
+    scripts/experiments/as_given.py results/xeon/slow3-*
 """
-import json
-import pathlib
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from json_input import load  # noqa: E402
 
 
 def items_and_work(run):
@@ -29,7 +31,7 @@ def main():
         sys.exit(__doc__.strip())
     for name in sys.argv[1:]:
         alone, cells = None, []
-        for run in json.loads(pathlib.Path(name).read_text())["runs"]:
+        for run in load(name)["runs"]:
             if run["status"] != "ok":
                 continue
             devices = items_and_work(run)

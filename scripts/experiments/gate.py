@@ -23,6 +23,9 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from json_input import load  # noqa: E402
+
 REPLAY = """#!/bin/sh
 read turn <{folder}/turn; echo $((turn + 1)) >{folder}/turn
 for last; do :; done
@@ -176,7 +179,7 @@ def main():
     given = parser.parse_args()
     given.binary = os.path.abspath(given.binary)
     if given.again:
-        kept = json.loads(Path(given.again).read_text())
+        kept = load(given.again)
         template, windows = kept["template"], kept["windows"]
         given.options, given.slow, given.rounds = kept["options"], kept["slow"], kept["rounds"]
     else:

@@ -3,7 +3,7 @@
 as its own median sample found them, and as that of `equal` shares of the same problem did (what else would have been), and compared
 with its median time.
 
-    scripts/experiments/simulated.py build/release/mgpu-bench results/h200/predict-2-*.json
+    scripts/experiments/simulated.py build/release/mgpu-bench results/h200/predict-2-*
 """
 import concurrent.futures
 import json
@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from json_input import load  # noqa: E402
+
 FIGURES = ("as predicted", "as measured", "as measured under equal")
 
 
@@ -21,7 +24,7 @@ def simulated_ns(program, file, number, run, folder, *how):
     parameters = "".join(f":{key}={value}" for key, value in run["strategy_params"].items())
     mode = "resident" if run["mode"] == "resident" else "end-to-end"  # scalars are sent like all that is
     with tempfile.NamedTemporaryFile(dir=folder) as out:
-        command = [program, "simulate", "--from", file, "--case", str(number), "-s", run["strategy"] + parameters, "--mode", mode, "-q"]
+        command = [program, "simulate", "--from", str(file), "--case", str(number), "-s", run["strategy"] + parameters, "--mode", mode, "-q"]
         subprocess.run([*command, "-o", out.name, *how], check=True, stdout=subprocess.DEVNULL)
         cases = json.loads(pathlib.Path(out.name).read_text())["runs"]
     return [case for case in cases if case["strategy"] == run["strategy"]][-1]["time_ns"]["median"]
@@ -33,7 +36,11 @@ def problem_of(run):
 
 def errors_of(program, file, pool, folder):
     """Per kind of figures, the relative error of every case it can be told of."""
-    runs = json.loads(pathlib.Path(file).read_text())["runs"]
+    result = load(file)
+    if str(file).endswith(".gz"):  # which the program does not read
+        file = pathlib.Path(folder) / pathlib.Path(file).stem
+        file.write_text(json.dumps(result))
+    runs = result["runs"]
     cases = [(number, run) for number, run in enumerate(runs) if run["status"] == "ok" and run["plan"].get("estimates")]
     equal = {problem_of(run): number for number, run in cases if run["strategy"] == "equal"}
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import copy
+import gzip
 import io
 import json
 import random
@@ -74,6 +75,15 @@ class BadFiles(unittest.TestCase):
         self.refused([bad], "not UTF-8")
         self.refused([self.folder], str(self.folder), "cannot be read")
         self.refused([self.folder / "none.json"], "none.json", "cannot be read")
+        packed = gzip.compress(whole.encode())
+        for content in (packed[:-40], packed[:200], whole.encode(), b""):
+            (self.folder / "bad.json.gz").write_bytes(content)
+            self.refused([self.folder / "bad.json.gz"], "bad.json.gz", "is no")
+
+    def test_a_compressed_file_is_read_as_the_file_it_was(self):
+        packed = self.folder / "good.json.gz"
+        packed.write_bytes(gzip.compress(GOOD.read_bytes()))
+        self.assertEqual(json_input.load(packed), json.loads(GOOD.read_text()))
 
     def test_recompute_wants_every_field_and_figures_that_fit_together(self):
         document = json.loads(GOOD.read_text())
