@@ -74,7 +74,6 @@ TEST_CASE("no items at all is a sample without slices") {
 TEST_CASE("in real time, with a thread each, polling or notified, samples are right and failures and hangs are survived") {
   for (const DeviceType type : {DeviceType::gpu, DeviceType::cpu}) {  // CPUs notify
     for (const auto kind : {FakeFault::Kind::error, FakeFault::Kind::refused, FakeFault::Kind::hang}) {
-      std::size_t faults = 0;
       for (const StrategyInfo& info : all_strategies()) {
         CAPTURE(info.name);
         std::vector<FakeDevice> fakes{fake_device("0:0", 4e7), fake_device("0:1", 2e7), fake_device("0:2", 1e7),
@@ -87,9 +86,11 @@ TEST_CASE("in real time, with a thread each, polling or notified, samples are ri
         CHECK(setup.right());
         CHECK(sample.makespan() > Nanos{});
         for (const DeviceFault& fault : sample.faults) CHECK(fault.device == DeviceIndex{3});
-        faults += sample.faults.size();
+        // Of fixed shares it has more than one slice; what it takes of a queue depends on when its thread gets a core.
+        const bool has_a_share = info.fixed_shares && info.name != "single" && info.name != "sequential";
+        CHECK(sample.faults.size() <= 1);
+        if (has_a_share) CHECK(sample.faults.size() == 1);
       }
-      CHECK(faults >= 8);  // of some strategies it gets one slice at most
     }
   }
 }
