@@ -1,6 +1,6 @@
 // The CLI11 tree. CLI11 only sees the text of the command line: it would let a config file win over the environment, ignore unknown
-// keys and convert numbers by its own rules, so files are read by app/config_file.hpp, the layers are put together here, and
-// numbers are read by lib/base/quantity.hpp.
+// keys and convert numbers by its own rules, so app/settings.hpp puts the layers together, and numbers are read by
+// lib/base/quantity.hpp.
 #include "app/cli.hpp"
 
 #include <fmt/format.h>
@@ -12,10 +12,8 @@
 #include <set>
 #include <sstream>
 
-#include "app/config_file.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
-#include "lib/base/text_file.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -265,47 +263,6 @@ void take_flags(const Tree& tree, const CLI::App& sub, Invocation& invocation) {
   }
 }
 
-std::vector<ConfigEntry> config_entries(const std::string& file) {
-  try {
-    return parse_config(read_text_file(file));
-  } catch (const Error& error) {
-    throw Error(ErrorKind::input, fmt::format("--config {}: {}", file, error.what()));
-  }
-}
-
-// A TOML file of `key = value` lines, bare or under [run]; keys may be written with underscores.
-void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file) {
-  std::vector<std::string> known;
-  std::set<std::string> seen;
-  for (const OptionSpec& option : options) known.push_back(option.name);
-  for (const ConfigEntry& entry : config_entries(file)) {
-    std::string name = entry.key;
-    std::replace(name.begin(), name.end(), '_', '-');
-    const auto option = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == name; });
-    const bool in_run = entry.section.empty() || entry.section == "run";
-    if (!in_run || option == options.end()) {
-      const std::string full = entry.section.empty() ? entry.key : entry.section + "." + entry.key;
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("--config {}: line {}: unknown key {}{}; accepted, bare or under [run]: the long option names of run: {}",
-                      file, entry.line, in_quotes(full), in_run ? did_you_mean(name, known) : "", joined(known)));
-    }
-    if (!seen.insert(name).second)
-      throw Error(ErrorKind::usage, fmt::format("--config {}: line {}: {} is set twice", file, entry.line, in_quotes(name)));
-    settings.offer(*option, {entry.value, file + ": " + entry.key, Given::Layer::config});
-  }
-}
-
-// A misspelt variable would otherwise be ignored without a word.
-void warn_of_unknown_variables(Invocation& invocation, std::span<const OptionSpec> options, const Environment& environment) {
-  std::vector<std::string> known{"MGPU_BENCH_CONFIG"};
-  for (const OptionSpec& option : options) known.push_back(variable_of(option));
-  for (const std::string& name : environment.names_with_prefix("MGPU_BENCH_")) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    invocation.warnings.push_back(fmt::format("{} is set, but there is no such option{}", name, did_you_mean(name, known)));
-  }
-}
-
 // CLI11's words for what is wrong, in ours where those are clearer: the option, its value, what is accepted.
 std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv) {
   const std::string what = error.what();
@@ -397,7 +354,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   const std::span<const OptionSpec> specs = tree.specs(invocation.command);
   offer_environment(invocation.settings, specs, environment);
   if (invocation.command == "run") {
-    warn_of_unknown_variables(invocation, specs, environment);
+    invocation.warnings = unknown_variables(specs, environment);
     const Given* config = invocation.settings.find("config");
     const auto variable = environment.get("MGPU_BENCH_CONFIG");
     if (config != nullptr) {

@@ -1,4 +1,4 @@
-// The table of options and how values from several layers become one. CLI11 and TOML are cli.cpp's.
+// The table of options and how values from several layers become one. CLI11 is cli.cpp's matter, TOML is config_file.cpp's.
 #include "app/settings.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/base/text_file.hpp"
 
 namespace mgpu {
 namespace {
@@ -116,6 +117,14 @@ std::size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
+}
+
+std::vector<ConfigEntry> config_entries(const std::string& file) {
+  try {
+    return parse_config(read_text_file(file));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::input, fmt::format("--config {}: {}", file, error.what()));
+  }
 }
 
 }  // namespace
@@ -281,6 +290,38 @@ void offer_environment(Settings& settings, std::span<const OptionSpec> options, 
     if (const auto value = environment.get(variable)) {
       settings.offer(option, {*value, variable, Given::Layer::environment});
     }
+  }
+}
+
+std::vector<std::string> unknown_variables(std::span<const OptionSpec> options, const Environment& environment) {
+  std::vector<std::string> known{"MGPU_BENCH_CONFIG"}, warnings;
+  for (const OptionSpec& option : options) known.push_back(variable_of(option));
+  for (const std::string& name : environment.names_with_prefix("MGPU_BENCH_")) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    warnings.push_back(fmt::format("{} is set, but there is no such option{}", name, did_you_mean(name, known)));
+  }
+  return warnings;
+}
+
+void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file) {
+  std::vector<std::string> known;
+  std::set<std::string> seen;
+  for (const OptionSpec& option : options) known.push_back(option.name);
+  for (const ConfigEntry& entry : config_entries(file)) {
+    std::string name = entry.key;
+    std::replace(name.begin(), name.end(), '_', '-');
+    const auto option = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == name; });
+    const bool in_run = entry.section.empty() || entry.section == "run";
+    if (!in_run || option == options.end()) {
+      const std::string full = entry.section.empty() ? entry.key : entry.section + "." + entry.key;
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--config {}: line {}: unknown key {}{}; accepted, bare or under [run]: the long option names of run: {}",
+                      file, entry.line, in_quotes(full), in_run ? did_you_mean(name, known) : "", joined(known)));
+    }
+    if (!seen.insert(name).second)
+      throw Error(ErrorKind::usage, fmt::format("--config {}: line {}: {} is set twice", file, entry.line, in_quotes(name)));
+    settings.offer(*option, {entry.value, file + ": " + entry.key, Given::Layer::config});
   }
 }
 

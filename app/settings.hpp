@@ -71,6 +71,12 @@ std::string choose(const Settings& settings, std::string_view name, std::initial
 
 // The MGPU_BENCH_* twins of the options.
 void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment);
+// A line for each MGPU_BENCH_* variable that is no option's twin: a misspelt one would otherwise be ignored without a word.
+std::vector<std::string> unknown_variables(std::span<const OptionSpec> options, const Environment& environment);
+
+// A TOML file of `key = value` lines, bare or under [run]; keys may be written with underscores. Throws Error(input) when it cannot
+// be read or is no TOML, Error(usage) for a key that is no option's name or is set twice.
+void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file);
 
 // '; did you mean "size"?' for a name that is nearly one of `known`, else nothing.
 std::string did_you_mean(std::string_view name, std::span<const std::string> known);

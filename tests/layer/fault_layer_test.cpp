@@ -1,106 +1,17 @@
 // The fault layer itself, on whatever device is first: every kind of fault happens, where and as often as the script says.
-#include <dlfcn.h>
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
-#include "tests/layer/objects.hpp"
-#include "tests/layer/script.hpp"
+#include "tests/layer/rig.hpp"
+
+using namespace mgpu::test;
 
 namespace {
-
-using Bytes = std::vector<unsigned char>;
-constexpr std::size_t kSize = 1024;
-
-std::filesystem::path log_file() {
-  return std::filesystem::temp_directory_path() / ("fault_layer_test." + std::to_string(::getpid()));
-}
-
-// The layer as the loader has it, with these rules and an empty log.
-void set_script(const char* text) {
-  using SetScript = void (*)(const char*, const char*);
-  static const SetScript set = [] {
-    ::setenv("OPENCL_LAYERS", MGPU_FAULT_LAYER, 1);
-    cl_uint count = 0;
-    clGetPlatformIDs(0, nullptr, &count);  // which loads it
-    void* layer = ::dlopen(MGPU_FAULT_LAYER, RTLD_NOW | RTLD_NOLOAD);
-    REQUIRE(layer != nullptr);
-    return reinterpret_cast<SetScript>(::dlsym(layer, "mgpu_fault_script"));
-  }();
-  std::filesystem::remove(log_file());
-  set(text, log_file().c_str());
-}
-
-std::vector<std::string> logged() {
-  std::ifstream file(log_file());
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
-cl_platform_id platform() {
-  cl_platform_id first = nullptr;
-  REQUIRE(clGetPlatformIDs(1, &first, nullptr) == CL_SUCCESS);
-  return first;
-}
-
-cl_device_id device() {
-  cl_device_id first = nullptr;
-  REQUIRE(clGetDeviceIDs(platform(), CL_DEVICE_TYPE_ALL, 1, &first, nullptr) == CL_SUCCESS);
-  return first;
-}
-
-cl_int status_of(cl_event event) {
-  cl_int status = 1;
-  REQUIRE(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) == CL_SUCCESS);
-  return status;
-}
-
-// A context, a queue, a buffer full of ones, and a kernel that adds one to every byte. Set up before the script begins.
-struct Rig {
-  explicit Rig(const char* text) {
-    set_script("");
-    cl_device_id own = device();
-    context = clCreateContext(nullptr, 1, &own, nullptr, nullptr, nullptr);
-    queue = clCreateCommandQueue(context, own, CL_QUEUE_PROFILING_ENABLE, nullptr);
-    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, kSize, nullptr, nullptr);
-    const char* source = "kernel void add_one(global uchar* b) { b[get_global_id(0)] += 1; }";
-    cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, nullptr);
-    REQUIRE(clBuildProgram(program, 1, &own, "", nullptr, nullptr) == CL_SUCCESS);
-    kernel = clCreateKernel(program, "add_one", nullptr);
-    REQUIRE(clSetKernelArg(kernel, 0, sizeof buffer, &buffer) == CL_SUCCESS);
-    const Bytes ones(kSize, 1);
-    REQUIRE(upload(ones) == CL_SUCCESS);
-    set_script(text);
-  }
-  // What is not released stays: some of it is meant to hang.
-  cl_int upload(const Bytes& from, cl_event* event = nullptr) const {
-    return clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, kSize, from.data(), 0, nullptr, event);
-  }
-  cl_int launch(cl_event* event = nullptr) const {
-    return clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &kSize, nullptr, 0, nullptr, event);
-  }
-  Bytes download() const {
-    Bytes to(kSize);
-    REQUIRE(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, kSize, to.data(), 0, nullptr, nullptr) == CL_SUCCESS);
-    return to;
-  }
-
-  cl_context context;
-  cl_command_queue queue;
-  cl_mem buffer;
-  cl_kernel kernel;
-};
 
 int bits_apart(const Bytes& a, const Bytes& b) {
   int bits = 0;
@@ -349,61 +260,6 @@ TEST_CASE("a device that dies opens no more contexts") {
   cl_device_id own = device();
   CHECK(clCreateContext(nullptr, 1, &own, nullptr, nullptr, &status) == nullptr);
   CHECK(status == CL_OUT_OF_RESOURCES);
-}
-
-std::string turns(const std::string& text, int calls, const std::string& device = "0:0") {
-  fault::Script script;
-  script.read("call=launch " + text + " do=error:-5", "");
-  std::string turns;
-  for (int i = 0; i < calls; ++i)
-    turns += script.at({"clEnqueueNDRangeKernel", device, "k"}).action == fault::Action::error ? 'x' : '.';
-  return turns;
-}
-
-TEST_CASE("counts: the nth, from then on, every nth, so often, by chance") {
-  CHECK(turns("", 4) == "xxxx");
-  CHECK(turns("nth=2", 4) == ".x..");
-  CHECK(turns("from=3", 5) == "..xxx");
-  CHECK(turns("every=2", 6) == ".x.x.x");
-  CHECK(turns("from=3 every=2 times=1", 6) == "...x..");
-  CHECK(turns("p=0", 100).find('x') == std::string::npos);
-  CHECK(turns("p=1", 100).find('.') == std::string::npos);
-  CHECK(turns("p=0.5 seed=3", 64) == turns("p=0.5 seed=3", 64));
-  CHECK(turns("p=0.5 seed=3", 64) != turns("p=0.5 seed=4", 64));
-  CHECK(turns("p=0.5 seed=3", 64) != turns("p=0.5 seed=3", 64, "0:1"));
-}
-
-TEST_CASE("devices are counted one by one, and a rule can wait for another") {
-  fault::Script script;
-  script.read("call=upload nth=2 do=note; after=1 call=upload,launch nth=2 do=hang", "");
-  const auto hangs = [&](const char* call, const char* device) {
-    return script.at({call, device, {}, 4}).action == fault::Action::hang;
-  };
-  CHECK_FALSE(hangs("clEnqueueWriteBuffer", "0:0"));
-  CHECK_FALSE(hangs("clEnqueueNDRangeKernel", "0:0"));
-  CHECK_FALSE(hangs("clEnqueueWriteBuffer", "0:0"));  // the second: from now on the rule below counts
-  CHECK_FALSE(hangs("clEnqueueNDRangeKernel", "0:0"));
-  CHECK_FALSE(hangs("clEnqueueNDRangeKernel", "0:1"));
-  CHECK(hangs("clEnqueueWriteBuffer", "0:0"));
-  CHECK_FALSE(hangs("clEnqueueNDRangeKernel", "0:0"));
-  CHECK_FALSE(hangs("clEnqueueNDRangeKernel", "0:1"));
-}
-
-TEST_CASE("the first rule whose turn it is decides, and all count") {
-  fault::Script script;
-  script.read(" call=launch nth=1 do=error:-5 ;\n do=error:-6 \n;", "");
-  CHECK(script.at({"clEnqueueNDRangeKernel", "0:0", {}}).value == -5);
-  CHECK(script.at({"clEnqueueNDRangeKernel", "0:0", {}}).value == -6);
-}
-
-TEST_CASE("a script that means nothing is refused") {
-  for (const char* text :
-       {"call=launch", "do=explode", "do=error", "do=error:5", "do=error:x", "do=delay:-1", "do=hang:3", "nth=2", "nth=x do=hang",
-        "who=me do=hang", "word", "call=lunch do=hang", "do=flip", "call=clFinish do=flip", "call=launch do=vanish",
-        "call=launch do=stamps", "call=launch do=stamps:odd", "call=wait do=fail:-5", "after=1 do=hang"}) {
-    CAPTURE(text);
-    CHECK_THROWS_AS(fault::Script().read(text, ""), std::invalid_argument);
-  }
 }
 
 }  // namespace
