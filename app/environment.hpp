@@ -25,9 +25,10 @@ class Environment {
   std::map<std::string, std::string> variables_;
 };
 
-// Asks PoCL to keep each of its threads on one core, unless the user has decided: else two sub-devices of one core each are now and then
-// scheduled on the same core, and one of them starts a time slice (4 ms) late. Left alone where the process may not use all cores, as
-// PoCL ends the process when it cannot have the core of a thread's number. Call before OpenCL is loaded and the environment is copied.
+// Asks PoCL to keep each of its threads on one core, unless the user has decided: else two sub-devices of one core each are now and
+// then scheduled on the same core, and one of them starts a time slice (4 ms) late. Left alone where the process may not use all
+// cores, as PoCL ends the process when it cannot have the core of a thread's number. Call before OpenCL is loaded and the
+// environment is copied.
 void pin_pocl_threads();
 
 // Of this machine, or of the container's limit where that is less.

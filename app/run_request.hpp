@@ -24,7 +24,7 @@ struct RunRequest {
   std::optional<Bytes> memory_pool;                                   // at most that much of each device's memory
   bool strict = false, quiet = false, verbose = false, json = false;  // json: the result, and nothing else, goes to stdout
   std::optional<std::filesystem::path> result_file, trace_file;
-  bool resumes = false;  // an earlier run's result_file
+  bool resumes = false;         // an earlier run's result_file
   std::vector<FileLock> locks;  // on every file to write, while the run lasts
   std::vector<ExportFile> exports;
   std::vector<Requirement> requirements;

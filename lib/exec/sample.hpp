@@ -30,11 +30,11 @@ struct DeviceFault {
   DeviceIndex device;
   ErrorKind kind = ErrorKind::device;
   std::string what{};
-  Nanos at{};               // when it was found, since the sample's begin
-  Nanos detection{};        // from the device's last sign of life, or the first command it had not finished, to then
-  bool merging = false;     // it had given all its results to the host
+  Nanos at{};                 // when it was found, since the sample's begin
+  Nanos detection{};          // from the device's last sign of life, or the first command it had not finished, to then
+  bool merging = false;       // it had given all its results to the host
   std::vector<Slice> lost{};  // given to it and without a result on the host: done again by others
-  Items items_lost = 0;     // of those
+  Items items_lost = 0;       // of those
 
   bool hung() const { return kind == ErrorKind::timeout; }
 };

@@ -32,8 +32,8 @@ struct WatchedThing {
 };
 
 struct TelemetryPlaces {
-  std::filesystem::path root = "/";  // where proc and sys are
-  const Nvml* (*nvml)() = &Nvml::instance;        // asked when a device is no CPU; null: none
+  std::filesystem::path root = "/";         // where proc and sys are
+  const Nvml* (*nvml)() = &Nvml::instance;  // asked when a device is no CPU; null: none
 };
 
 // The host first, then every device. All that was found were read once, to see that they can be.

@@ -23,7 +23,7 @@ struct Command {
   CommandKind kind = CommandKind::compute;
   std::int32_t slice = 0;
   Name label;       // kernel name; empty for transfers
-  Bytes bytes = 0;    // of a transfer
+  Bytes bytes = 0;  // of a transfer
   Nanos queued{}, submitted{}, started{}, ended{};
 };
 

@@ -1,4 +1,5 @@
-// A comparison for people: a table for a terminal, Markdown for the summary of a CI job, JSON (schema "mgpu-bench/compare") for scripts.
+// A comparison for people: a table for a terminal, Markdown for the summary of a CI job, JSON (schema "mgpu-bench/compare") for
+// scripts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

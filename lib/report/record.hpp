@@ -92,8 +92,8 @@ struct VerifyRecord {
   VerifyStatus status = VerifyStatus::off;
   std::string method, digest;
   std::size_t recomputed = 0;  // devices' parts of samples that another device computed again, with equal bits
-  std::size_t checked = 0;  // samples whose result was compared with the reference or the verified digest; large results
-                            // are looked at only first and last
+  std::size_t checked = 0;     // samples whose result was compared with the reference or the verified digest; large results
+                               // are looked at only first and last
 };
 
 // What went wrong with a device during a case, and what that cost. The words of `kind` and `phase` are those of the schema.
@@ -115,9 +115,9 @@ struct Fault {
 struct DisturbedSample {
   Nanos time{};  // including the recovery
   VerifyStatus verify = VerifyStatus::off;
-  std::string reason;                // why it has no result, if it has none
-  Timeline timeline;                 // empty where the sample failed
-  std::vector<std::string> devices;  // that the timeline's indices mean; empty: RunRecord::devices
+  std::string reason;                           // why it has no result, if it has none
+  Timeline timeline;                            // empty where the sample failed
+  std::vector<std::string> devices;             // that the timeline's indices mean; empty: RunRecord::devices
   std::optional<std::size_t> samples_before{};  // of the case, those set aside since too; none: it was to warm up
 };
 

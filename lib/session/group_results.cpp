@@ -44,13 +44,15 @@ bool Group::check_integrity(Cell& cell, const RawSample& sample) {
   std::vector<std::string> ids;
   for (const std::size_t i : cell.devices) ids.push_back(devices_[i].facts.id);
   const auto lost_one = [&] {
-    return cell.devices.size() != count || !std::all_of(cell.devices.begin(), cell.devices.end(), [&](auto i) { return is_usable(i); });
+    return cell.devices.size() != count ||
+           !std::all_of(cell.devices.begin(), cell.devices.end(), [&](auto i) { return is_usable(i); });
   };
   for (std::size_t n = 0; n < (full ? count : 1); ++n) {
     const std::size_t from = full ? n : cell.times.size() % count, to = (from + 1) % count;
     const Opinion elsewhere = execute_again(cell, sample, from, to);
     if (cell.closed || lost_one()) return false;
-    if (elsewhere.digest.empty()) return !observer_.stop_requested();  // it did not fit, say: the sample stands, and was not compared
+    if (elsewhere.digest.empty())
+      return !observer_.stop_requested();  // it did not fit, say: the sample stands, and was not compared
     if (elsewhere.digest == original.digest) {
       ++cell.verify.recomputed;
       continue;

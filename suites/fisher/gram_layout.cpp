@@ -44,8 +44,8 @@ GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const
       std::min(std::min(plan.piece, std::max<Items>(fits, 1)) * item_blocks, std::max<std::uint64_t>(blocks.blocks, 1));
   plan.partials = std::max(least_buffer, piece_blocks * block);
   plan.scores = std::max(least_buffer, piece_blocks * scores);
-  plan.probabilities =
-      std::max(least_buffer, problem.model == Model::scores ? 0 : piece_blocks * blocks.block_rows * problem.classes * problem.element());
+  plan.probabilities = std::max(
+      least_buffer, problem.model == Model::scores ? 0 : piece_blocks * blocks.block_rows * problem.classes * problem.element());
   plan.nodes = std::max(least_buffer, blocks.items * problem.triangle() * sizeof(double));
   return plan;
 }

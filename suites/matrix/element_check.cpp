@@ -8,9 +8,7 @@
 #include "suites/common/number_text.hpp"
 
 namespace mgpu::matrix {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 template <class Real>
 double roundings(std::uint64_t n) {

@@ -86,8 +86,9 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std
 //   of 8 k 52.2 and 53.3. So 0.79 and 0.80 of the arithmetic limit, at 690 W of the device's 700.
 //
 // fp64 (for --kernel vector: tensor cores are faster), by a CUDA copy of the kernel on an H200, driver 580.159.04, at 8192, TFLOP/s
-// (no file kept): 25.5 with 128 x 128 tiles and 4 stages of 8 k. Expected were 28: more than kernels/matrix.cl's 22.6, and less than what
-// registers allow. This kernel itself, packing included: 24.9 (128 x 64: 24.7), 25.1 at 16384, three quarters of the arithmetic limit.
+// (no file kept): 25.5 with 128 x 128 tiles and 4 stages of 8 k. Expected were 28: more than kernels/matrix.cl's 22.6, and less
+// than what registers allow. This kernel itself, packing included: 24.9 (128 x 64: 24.7), 25.1 at 16384, three quarters of the
+// arithmetic limit.
 // - Local memory was expected to be the limit (16 values of 8 bytes for 64 fma) and is not: its data pipe is 38 to 41 % busy (ncu),
 //   as a read of 16 bytes in which neighbouring work-items share addresses takes two wavefronts, not four. Reads of 8 bytes: 22.8.
 // - Registers are: 8 x 8 outer products from registers alone, no memory at all, reach 27.6 in plain order and 29.4 to and fro, at

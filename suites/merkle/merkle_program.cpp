@@ -85,8 +85,8 @@ void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint6
                            std::uint64_t out_first, std::uint64_t groups, Stream& stream, std::uint32_t unused_bits) {
   const std::uint32_t levels = pass.levels, flags = pass.flags, one = 1;
   if (pass.group) {
-    // Half as many work-items as the largest tree has nodes would all work only on its first level. Fewer than 32 take as many lanes
-    // of a GPU as 32, and implementations that compile a kernel for each work-group size (PoCL) would do so for each of them.
+    // Half as many work-items as the largest tree has nodes would all work only on its first level. Fewer than 32 take as many
+    // lanes of a GPU as 32, and implementations that compile a kernel for each work-group size (PoCL) would do so for each of them.
     const std::size_t half = std::size_t{1} << (levels > 1 ? levels - 1 : 0);
     const std::size_t local = std::min({traits_.max_work_group, std::size_t{256}, std::max<std::size_t>(half, 32)});
     const LocalBytes digests{digest_bytes << (levels > 1 ? levels - 1 : 0)};

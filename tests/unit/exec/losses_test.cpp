@@ -206,7 +206,7 @@ TEST_CASE("what is on the host when a device is lost is not computed again, what
   CHECK(sample.faults[1].device == DeviceIndex{2});
   CHECK(sample.faults[1].items_lost > 0);
   CHECK(sample.faults[1].items_lost <= 8'000);  // of what was the second one's; its own share is on the host
-  std::vector<HostState> states;  // of the third one, which waits between its own share and what the second one loses
+  std::vector<HostState> states;                // of the third one, which waits between its own share and what the second one loses
   for (const auto& span : sample.spans)
     if (span.device == DeviceIndex{2}) states.push_back(span.state);
   CHECK(states == std::vector<HostState>{HostState::in_flight, HostState::sync, HostState::in_flight});

@@ -118,7 +118,7 @@ TEST_CASE("wherever a journal is cut off, the whole lines before are read") {
 TEST_CASE("any byte that is not what was written is found, and the line named") {
   const std::string text = whole();
   const std::size_t last = text.rfind('\n', text.size() - 2) + 1;  // of the last line, damage is a cut
-  for (std::size_t at = 0; at + 1 < last; ++at) {  // without its end the line before is part of the last one
+  for (std::size_t at = 0; at + 1 < last; ++at) {                  // without its end the line before is part of the last one
     std::string damaged = text;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
     const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
