@@ -175,15 +175,14 @@ void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRe
 void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size_t first, const SampleRequest& request) {
   Crew& crew = *crew_;
   const std::size_t workers = sample->workers.size() - first;
-  std::uint64_t generation = 0;
-  {
+  const std::uint64_t generation = [&] {
     const std::lock_guard lock(crew.mutex);
     crew.sample = sample;
     crew.first = first;
     crew.running = workers;
     crew.ready = 0;
-    generation = ++crew.generation;
-  }
+    return ++crew.generation;
+  }();
   crew.wake.notify_all();
   // All start together: the clock begins when every thread is awake, not when the first is.
   while (crew.ready.load(std::memory_order_acquire) < workers) std::this_thread::yield();

@@ -305,8 +305,8 @@ void DeviceWorker::merged() {
   member().program->merged();
   const std::lock_guard lock(run_.mutex);
   run_.sample.merged_on = self_;
-  run_.sample.merge_end = run_.backend.now();
   run_.end();
+  run_.sample.merge_end = run_.sample.end;
 }
 
 void DeviceWorker::merge_on_host() {

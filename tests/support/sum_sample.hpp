@@ -51,8 +51,8 @@ struct SumSample {
         return Member{open[*reserve].get(), programs[*reserve].get()};
       };
     }
-    Executor executor(backend, open.size(), start);
-    return executor.run(sample);
+    if (executor != nullptr) return executor->run(sample);
+    return Executor(backend, open.size(), start).run(sample);
   }
 
   Timeline timeline(const RawSample& sample) {
@@ -69,6 +69,7 @@ struct SumSample {
   std::function<bool()> stop;
   Nanos compiling{};  // of each member
   Executor::StartThread start;
+  Executor* executor = nullptr;  // instead of a new one for each sample
   std::vector<FakeDevice> specs;
   FakeBackend backend;
   SumWorkload workload;

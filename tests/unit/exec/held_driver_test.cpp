@@ -161,3 +161,23 @@ TEST_CASE("the driver may hold the one in reserve as well") {
   gate.open();
   while (ended < 3) std::this_thread::yield();
 }
+
+TEST_CASE("another thread has the place of one that does not come back, in later samples too") {
+  Gate gate;
+  FakeDevice bad = fake_device("0:0", 1e7), stuck = fake_device("0:1", 1e7);
+  bad.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
+  stuck.script = held_at(0, gate);
+  SumSample held({bad, stuck}, 10'000, {}, FakeTime::is_real);
+  std::atomic<int> ended = 0;
+  Executor executor(held.backend, 2, counting(ended));
+  held.reserve = 1;
+  held.executor = &executor;
+  REQUIRE(held.run("equal", std::chrono::milliseconds(100)).failure);
+  SumSample sound({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, {}, FakeTime::is_real);
+  sound.executor = &executor;
+  const RawSample sample = sound.run("equal");
+  CHECK_FALSE(sample.failure);
+  CHECK(sound.right());
+  gate.open();
+  while (ended < 1) std::this_thread::yield();
+}

@@ -238,6 +238,7 @@ TEST_CASE("who steps in may merge on the device") {
   setup.reserve = 1;
   const RawSample sample = setup.run("equal");
   CHECK(sample.merged_on == DeviceIndex{1});
+  CHECK(sample.merge_end == sample.end);
   REQUIRE_FALSE(sample.failure);
   CHECK(setup.right());
 }
@@ -289,9 +290,10 @@ TEST_CASE("what is thrown besides errors of a device ends its part, or the sampl
   CHECK(without.faults[0].kind == ErrorKind::internal);
 
   const auto throws = [] { throw std::runtime_error("no room on the host"); };
-  SumFaults at_begin, at_end;
+  SumFaults at_begin, at_end, refused_at_end;
   at_begin.at_begin = at_end.at_host_merge = throws;
-  for (const SumFaults& faults : {at_begin, at_end}) {
+  refused_at_end.at_host_merge = [] { throw Error(ErrorKind::unsupported, "no room on the host"); };
+  for (const SumFaults& faults : {at_begin, at_end, refused_at_end}) {
     const RawSample sample = SumSample({fake_device("0:0")}, 1000, faults).run("equal");
     REQUIRE(sample.failure);
     CHECK(std::string(sample.failure->what()) == "no room on the host");

@@ -257,6 +257,16 @@ TEST_CASE("no piece is more than its device takes, however even that would be") 
   CHECK(ledger.issue_shared(d0, 28) == MaybeSlice({0, 24}));  // not 32
 }
 
+TEST_CASE("what is even in a piece is weighed with what the piece behind it will need") {
+  Plan plan(90, 1, {fits(90)});
+  plan.devices[0].items_per_s = 1e9;
+  plan.request.devices = plan.devices;
+  plan.request.merge.tree = true;
+  plan.request.merge.per_slice = std::chrono::milliseconds(1);
+  Ledger ledger(plan.request);
+  CHECK(ledger.issue_shared(d0, 45) == MaybeSlice({0, 48}));  // 32 needs fewer nodes itself, but [32, 77) more than [48, 90)
+}
+
 TEST_CASE("the largest and the smallest of plans") {
   constexpr Items most = Items{1} << 62;
   CHECK(taking_part(Plan(5, 1, {fits(1), fits(0)}).request) == std::vector<bool>{true, false});
