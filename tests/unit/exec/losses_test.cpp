@@ -78,6 +78,22 @@ TEST_CASE("a slice that does not fit comes back in smaller pieces") {
   for (const auto& slice : sample.slices) CHECK(slice.end - slice.begin <= 700);
 }
 
+TEST_CASE("a slice that did not fit is not lost with the device that sent it back") {
+  SumFaults faults;
+  faults.too_many = 700;
+  for (const char* strategy : {"equal", "dynamic", "guided"}) {
+    FakeDevice bad = fake_device("0:1");
+    bad.script = fails_from(FakeCall::launch, 3, FakeFault::Kind::error);
+    SumSample setup({fake_device("0:0"), bad}, 10'000, faults);
+    const RawSample sample = setup.run(strategy);
+    REQUIRE_FALSE(sample.failure);
+    CHECK(setup.right());
+    CHECK(covers_once(sample.slices, 10'000));
+    REQUIRE(sample.faults.size() == 1);
+    for (const Slice& slice : sample.faults[0].lost) CHECK(slice.size() <= 700);
+  }
+}
+
 TEST_CASE("work that fits nobody in any size fails instead of waiting for ever") {
   SumFaults faults;
   faults.too_many = 0;
