@@ -1,6 +1,7 @@
 // From sorted lists of points to buckets: the mixed additions of an MSM, nearly all of its work, and the few full additions for
 // buckets that were too long for one work-item. What is summed where is the host's and msm_sort.cl's matter; they count buckets from
 // the slice's first, `first_bucket` of the device's. OpenCL C 1.2.
+#include "msm_bounds.cl"
 #include "msm_curve.cl"
 
 #define NEGATE 0x80000000u   // of an entry: subtract the point
@@ -13,18 +14,23 @@ __kernel void clear_sums(__global uint4* sums, uint count) {
 }
 
 // Task t = (first entry, entries, target): a work-item adds the points of its entries. A bucket's sum goes on from what it holds.
-// Tasks come longest first, so the work-items of a wavefront have equal work. plan[0] is the number of tasks.
-__kernel void accumulate(__global const uint4* points, ulong first_point, __global const uint* entries, __global const uint4* tasks,
-                         __global const uint* plan, __global uint4* buckets, ulong first_bucket, __global uint4* partials) {
+// Tasks come longest first, so the work-items of a wavefront have equal work. plan[0] is the number of tasks. There are `count`
+// points, most_buckets buckets, and at most most_entries entries, in tasks of at most `limit`.
+__kernel void accumulate(__global const uint4* points, ulong first_point, uint count, __global const uint* entries, uint most_entries,
+                         uint limit, __global const uint4* tasks, __global const uint* plan, __global uint4* buckets,
+                         ulong first_bucket, uint most_buckets, __global uint4* partials) {
   const uint t = (uint)get_global_id(0);
   if (t >= plan[0]) return;
   const uint4 task = tasks[t];
   const bool partial = (task.z & PARTIAL) != 0;
+  if (!IN_BOUNDS(task.z & ~PARTIAL, partial ? MOST_PARTIALS(most_entries, limit) : most_buckets)) return;
   const ulong target = (task.z & ~PARTIAL) + (partial ? 0 : first_bucket);
   Sum sum = infinity();
   if (!partial) sum = load_sum(buckets, target);
   for (uint i = 0; i < task.y; ++i) {
+    if (!IN_BOUNDS(task.x + i, most_entries)) break;
     const uint entry = entries[task.x + i];
+    if (!IN_BOUNDS(entry & ~NEGATE, count)) continue;
     Affine point = load_affine(points, first_point + (entry & ~NEGATE));
     // An unreduced 0 - y is 2p - y; of a blank y, and so of infinity, 0.
     if (entry & NEGATE) point.y = fp_sub(fp_zero(), point.y);
@@ -34,12 +40,15 @@ __kernel void accumulate(__global const uint4* points, ulong first_point, __glob
 }
 
 // Long bucket l = (bucket, first partial, partials): a work-group adds its partials to the bucket. plan[1] is the number of long
-// buckets; groups take turns. `shared` holds a sum per work-item.
-__kernel void combine(__global const uint4* longs, __global const uint* plan, __global const uint4* partials,
-                      __global uint4* buckets, ulong first_bucket, __local uint4* shared) {
+// buckets; groups take turns. `shared` holds a sum per work-item. Counts as in `accumulate`.
+__kernel void combine(__global const uint4* longs, __global const uint* plan, __global const uint4* partials, uint most_entries,
+                      uint limit, __global uint4* buckets, ulong first_bucket, uint most_buckets, __local uint4* shared) {
   const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
   for (uint l = (uint)get_group_id(0); l < plan[1]; l += (uint)get_num_groups(0)) {
+    if (!IN_BOUNDS(l, MOST_LONGS(most_entries, limit))) break;
     const uint4 task = longs[l];
+    if (!IN_BOUNDS(task.x, most_buckets)) continue;
+    if (!IN_BOUNDS(task.z - 1, MOST_PARTIALS(most_entries, limit))) continue;
     Sum sum = infinity();
     if (me == 0) sum = load_sum(buckets, first_bucket + task.x);
     const uint rounds = (task.z + size - 1) / size;
@@ -49,7 +58,7 @@ __kernel void combine(__global const uint4* longs, __global const uint* plan, __
       Sum other = infinity();
       if (round < rounds) {
         const uint i = round * size + me;
-        if (i < task.z) other = load_sum(partials, (ulong)task.y + i);
+        if (i < task.z && IN_BOUNDS(task.y + i, MOST_PARTIALS(most_entries, limit))) other = load_sum(partials, task.y + i);
       } else {
         barrier(CLK_LOCAL_MEM_FENCE);
         store_local(shared, me, sum);

@@ -8,6 +8,8 @@
 // -D options: MSM_ROLLED as in msm_field.cl; FOLD: r - s and the opposite point for s > r / 2, which saves a bit; only where r times the point is infinity;
 // R0..R7: the group order r.
 
+#include "msm_bounds.cl"
+
 #ifdef MSM_ROLLED
 #define UNROLL
 #else
@@ -73,21 +75,23 @@ __kernel void count_digits(__global const uint* codes, uint count, uint buckets,
   if (i >= count) return;
   const ulong slot = (ulong)w * count + i;
   const uint digit = codes[slot] & ~NEGATE;
-  if (digit != 0) ranks[slot] = atomic_inc(&counts[w * buckets + digit - 1]);
+  if (digit != 0 && IN_BOUNDS(digit - 1, buckets)) ranks[slot] = atomic_inc(&counts[w * buckets + digit - 1]);
 }
 
 // Work-item (i, w, part): point i to its place among the entries, which are sorted by bucket, if its bucket is in that part of the
 // window's buckets: parts so large that the entries of one fit a cache too. From window `wide` on a part has half as many buckets.
 __kernel void place(__global const uint* codes, uint count, uint buckets, uint part_buckets, uint wide, __global const uint* offsets,
-                    __global const uint* bases, __global const uint* ranks, __global uint* entries) {
+                    __global const uint* bases, __global const uint* ranks, __global uint* entries, uint most_entries) {
   const uint i = (uint)get_global_id(0), w = (uint)get_global_id(1);
   if (i >= count) return;
   const ulong slot = (ulong)w * count + i;
   const uint code = codes[slot];
   const uint in_a_part = w < wide ? part_buckets : part_buckets / 2;
   if ((code & ~NEGATE) == 0 || ((code & ~NEGATE) - 1) / in_a_part != get_global_id(2)) return;
+  if (!IN_BOUNDS((code & ~NEGATE) - 1, buckets)) return;
   const uint bucket = w * buckets + (code & ~NEGATE) - 1;
-  entries[offsets[bucket] + bases[bucket >> BLOCK_LOG] + ranks[slot]] = i | (code & NEGATE);
+  const uint at = offsets[bucket] + bases[bucket >> BLOCK_LOG] + ranks[slot];
+  if (IN_BOUNDS(at, most_entries)) entries[at] = i | (code & NEGATE);
 }
 
 // Exclusive prefix sums of `mine` over the work-group; *total is the sum of all. Hillis and Steele, Data parallel algorithms, 1986.
@@ -156,9 +160,10 @@ __kernel void scan_sums(__global uint* sums, uint count, uint limit, __global ui
 }
 
 // The tasks of every bucket: (first entry, entries, target, 0). A bucket longer than `limit` gets several, which sum to partials,
-// and an entry in longs: (bucket, first partial, partials, 0). A work-group takes its places in each length at once.
+// and an entry in longs: (bucket, first partial, partials, 0). A work-group takes its places in each length at once. Of all buckets
+// there are at most most_entries entries and most_tasks tasks.
 __kernel void make_tasks(__global const uint* offsets, __global const uint* bases, uint count, uint limit, __global uint* plan,
-                         __global uint4* tasks, __global uint4* longs, __local uint* lengths) {
+                         __global uint4* tasks, __global uint4* longs, uint most_entries, uint most_tasks, __local uint* lengths) {
   const uint me = (uint)get_local_id(0), size = (uint)get_local_size(0);
   const uint bucket = (uint)get_global_id(0);
   for (uint k = me; k <= limit; k += size) lengths[k] = 0;
@@ -176,17 +181,21 @@ __kernel void make_tasks(__global const uint* offsets, __global const uint* base
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (length == 0) return;
+  if (!IN_BOUNDS(length - 1, most_entries)) return;
   const uint pieces = (length + limit - 1) / limit;
   uint target = bucket;
   if (pieces > 1) {
     target = atomic_add(&plan[PLAN_PARTIALS], pieces);
-    longs[atomic_inc(&plan[PLAN_LONGS])] = (uint4)(bucket, target, pieces, 0);
+    const uint at = atomic_inc(&plan[PLAN_LONGS]);
+    if (IN_BOUNDS(at, MOST_LONGS(most_entries, limit))) longs[at] = (uint4)(bucket, target, pieces, 0);
     target |= PARTIAL;
   }
   for (uint k = 0; k < length / limit; ++k) {
-    tasks[lengths[limit] + full_rank + k] = (uint4)(begin + k * limit, limit, target + k, 0);
+    const uint at = lengths[limit] + full_rank + k;
+    if (IN_BOUNDS(at, most_tasks)) tasks[at] = (uint4)(begin + k * limit, limit, target + k, 0);
   }
   if (length % limit) {
-    tasks[lengths[length % limit] + rest_rank] = (uint4)(begin + length / limit * limit, length % limit, target + length / limit, 0);
+    const uint at = lengths[length % limit] + rest_rank, whole = length / limit;
+    if (IN_BOUNDS(at, most_tasks)) tasks[at] = (uint4)(begin + whole * limit, length % limit, target + whole, 0);
   }
 }

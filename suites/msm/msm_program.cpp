@@ -149,15 +149,17 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
 
   if (!open_) clear_buckets(stream);
   const Inputs from = inputs(slice, slot, stream);
+  const std::uint32_t points = narrow(pass.points), entries = narrow(pass.entries()), buckets = narrow(pass.buckets);
   sort(pass, from, first_window, stream);
   launch(*accumulate_, pass.tasks(), heavy_,
-         {from.points, from.first_point, entries_.get(), tasks_.get(), plan_.get(), buckets_.get(), first_bucket, partials_.get()},
+         {from.points, from.first_point, points, entries_.get(), entries, pass.limit, tasks_.get(), plan_.get(), buckets_.get(),
+          first_bucket, buckets, partials_.get()},
          stream);
   // Its groups take turns, as how many buckets are too long is known on the device alone.
   const std::size_t size = power_of_two_at_most(traits_.max_work_group, traits_.cpu ? 4 : 32);
   const std::uint64_t groups = std::min<std::uint64_t>(pass.entries() / pass.limit, 4 * traits_.compute_units);
   launch(*combine_, groups * size, size,
-         {longs_.get(), plan_.get(), partials_.get(), buckets_.get(), first_bucket,
+         {longs_.get(), plan_.get(), partials_.get(), entries, pass.limit, buckets_.get(), first_bucket, buckets,
           LocalBytes{size * sum_bytes(workload_.terms().curve())}},
          stream);
   touched_begin_ = std::min(touched_begin_, first_window);
@@ -178,13 +180,16 @@ void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_windo
   launch(*scan_blocks_, blocks * group_, group_, {counts_.get(), buckets, limit, bases_.get(), plan_.get(), scan, lengths}, stream);
   launch(*scan_sums_, group_, group_, {bases_.get(), blocks, limit, plan_.get(), scan}, stream);
   launch(*make_tasks_, buckets, group_,
-         {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(), lengths}, stream);
+         {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(), narrow(pass.entries()),
+          narrow(pass.tasks()), lengths},
+         stream);
   std::uint32_t parts = 1;
   while (!traits_.cpu && parts < each / 2 && pass.points / parts > workload_.options().cached_entries) parts *= 2;
   const std::uint32_t part_buckets = each / parts;
   launch(*place_, points, light_,
-         {codes_.get(), points, each, part_buckets, wide_here, counts_.get(), bases_.get(), ranks_.get(), entries_.get()}, stream,
-         pass.windows, parts);
+         {codes_.get(), points, each, part_buckets, wide_here, counts_.get(), bases_.get(), ranks_.get(), entries_.get(),
+          narrow(pass.entries())},
+         stream, pass.windows, parts);
 }
 
 // Of the windows from the first that has something to the last: those between are as a rule all of them.
