@@ -31,17 +31,17 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
                        std::vector<std::string>& warnings, bool measures) {
   const CalibrationStore store = calibration_store(context);
   const bool afresh = context.invocation.settings.is_on("recalibrate");
-  CalibrationResult result = afresh ? calibrate(backend, devices, store, true) : kept_calibration(devices, store);
-  // Of a GPU, predictions need its link, and shares of ceilings what it can do: a second, once.
+  CalibrationResult result = afresh ? calibrate(backend, devices, store, true) : cached_calibration(devices, store);
+  // Of a GPU, predictions need its link, and shares of roofs what it can do: a second, once.
   bool missing = false;
   for (std::size_t i = 0; i < devices.size(); ++i) missing |= !devices[i].is_cpu() && result.origins[i] == CalibrationOrigin::none;
   if (measures && missing && !context.invocation.settings.is_on("no-cache")) result = calibrate(backend, devices, store, false);
   session.calibration = std::move(result.calibration);
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
-  for (const Problem& problem : session.problems) add_kept_noise(problem, devices, store, session.noise, warnings);
-  for (const Problem& problem : session.problems) session.ways.push_back(kept_ways(problem, devices, store, warnings));
+  for (const Problem& problem : session.problems) add_cached_noise(problem, devices, store, session.noise, warnings);
+  for (const Problem& problem : session.problems) session.variants.push_back(cached_variants(problem, devices, store, warnings));
   if (afresh) return;  // the rates of suites are measured where they are needed
-  for (const Problem& problem : session.problems) add_kept_rates(problem, devices, store, session.suite_rates, warnings);
+  for (const Problem& problem : session.problems) add_cached_rates(problem, devices, store, session.suite_rates, warnings);
 }
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// `mgpu-bench run` as a child process: what compare needs to measure in turns, with another build or other settings, and to measure
-// anew.
+// `mgpu-bench run` as a child process: what compare needs to measure interleaved, with another build or other settings, and to
+// measure anew.
 #pragma once
 
 #include <string>

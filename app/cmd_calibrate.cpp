@@ -1,4 +1,4 @@
-// `mgpu-bench calibrate`: measures what is not kept yet, keeps it, and prints all of it.
+// `mgpu-bench calibrate`: measures what is not cached yet, keeps it, and prints all of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,17 +21,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char* word(CalibrationOrigin origin) {
-  return origin == CalibrationOrigin::kept ? "kept" : origin == CalibrationOrigin::measured ? "measured" : "failed";
+  return origin == CalibrationOrigin::cached ? "cached" : origin == CalibrationOrigin::measured ? "measured" : "failed";
 }
 
 std::string as_text(std::span<const Tuning> tunings) {
   std::string text;
   for (const Tuning& tuning : tunings) {
-    text += fmt::format("{} on {}: {} ({})\n", tuning.work, tuning.device,
-                        tuning.way.way.empty() ? "nothing works" : tuning.way.way, tuning.measured ? "measured" : "kept");
-    for (const TriedWay& way : tuning.tried) {
-      text += way.ops_per_s > 0 ? fmt::format("  {:<32}{}{}\n", way.way, format_si(way.ops_per_s), tuning.unit)
-                                : fmt::format("  {:<32}{}\n", way.way, way.why);
+    text +=
+        fmt::format("{} on {}: {} ({})\n", tuning.work, tuning.device,
+                    tuning.variant.name.empty() ? "nothing works" : tuning.variant.name, tuning.measured ? "measured" : "cached");
+    for (const TriedVariant& variant : tuning.tried) {
+      text += variant.ops_per_s > 0 ? fmt::format("  {:<32}{}{}\n", variant.name, format_si(variant.ops_per_s), tuning.unit)
+                                    : fmt::format("  {:<32}{}\n", variant.name, variant.why);
     }
   }
   return text;
@@ -80,17 +81,17 @@ Json tunings_json(std::span<const Tuning> tunings) {
   Json list = Json::array();
   for (const Tuning& tuning : tunings) {
     Json tried = Json::array();
-    for (const TriedWay& way : tuning.tried) {
-      const bool eligible = way.ops_per_s > 0;
-      tried.push_back({{"way", way.way},
-                       {"ops_per_s", eligible ? Json(way.ops_per_s) : Json(nullptr)},
-                       {"reason", eligible ? Json(nullptr) : Json(way.why)}});
+    for (const TriedVariant& variant : tuning.tried) {
+      const bool eligible = variant.ops_per_s > 0;
+      tried.push_back({{"variant", variant.name},
+                       {"ops_per_s", eligible ? Json(variant.ops_per_s) : Json(nullptr)},
+                       {"reason", eligible ? Json(nullptr) : Json(variant.why)}});
     }
     list.push_back({{"work", tuning.work},
                     {"device", tuning.device},
-                    {"way", tuning.way.way.empty() ? Json(nullptr) : Json(tuning.way.way)},
+                    {"variant", tuning.variant.name.empty() ? Json(nullptr) : Json(tuning.variant.name)},
                     {"unit", tuning.unit},
-                    {"from", tuning.measured ? "measured" : "kept"},
+                    {"from", tuning.measured ? "measured" : "cached"},
                     {"tried", std::move(tried)}});
   }
   return list;
@@ -127,12 +128,12 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
     floors.push_back({{"work", row.work}, {"noise", row.share ? Json(*row.share) : Json(nullptr)}, {"from", word(row.origin)}});
   // Not mgpu-bench/calibration: that is what the files in the cache are, which look otherwise and are the tool's own.
   const Json json{{"schema", "mgpu-bench/calibrate"},
-                  {"schema_version", 1},
+                  {"schema_version", 2},
                   {"devices", list},
                   {"link", link},
                   {"suites", rates},
                   {"noise", floors},
-                  {"ways", tunings_json(tunings)},
+                  {"kernel_variants", tunings_json(tunings)},
                   {"warnings", result.warnings}};
   return indented_json(json);
 }

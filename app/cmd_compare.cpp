@@ -1,4 +1,4 @@
-// `mgpu-bench compare`: two results, or two builds or settings measured in turns; what changed, and an exit code for CI.
+// `mgpu-bench compare`: two results, or two builds or settings measured interleaved; what changed, and an exit code for CI.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -33,7 +33,7 @@ void refuse_to_go_on_when_stopped() {
 }
 
 // Every second round the other way round, so that what grows in time hits both alike.
-Sides measure_in_turns(const CompareRequest& request) {
+Sides measure_interleaved(const CompareRequest& request) {
   const ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
   const std::vector<std::string> words = split_words("--with", request.with);
   install_stop_signals();
@@ -49,7 +49,7 @@ Sides measure_in_turns(const CompareRequest& request) {
   return sides;
 }
 
-// Settings are what measuring in turns is about: there differences are said, not refused.
+// Settings are what interleaved measurements are about: there differences are said, not refused.
 void check_environment(const Comparison& comparison, const CompareRequest& request) {
   std::vector<std::string> decisive;
   for (const EnvironmentDifference& d : comparison.differences)
@@ -110,7 +110,8 @@ ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
   const TableStyle style = table_style(settings, context.environment);
-  const Sides sides = request.rounds > 0 ? measure_in_turns(request) : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
+  const Sides sides =
+      request.rounds > 0 ? measure_interleaved(request) : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
   if (comparison.rows.empty())

@@ -22,7 +22,7 @@ constexpr std::pair<std::string_view, std::string_view> kWords[] = {
     {"verify", "full sample off"},
     {"color", "auto always never"},
     {"fail-on", "regression inconclusive nothing"},
-    {"round-value", "median least"},
+    {"round-value", "median minimum"},
     {"metrics", "time speedup efficiency imbalance"},
     {"json", "-"},
 };

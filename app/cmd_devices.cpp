@@ -1,4 +1,4 @@
-// `mgpu-bench devices`: the devices and what is known of them without measuring anything: what they say, and what is kept from
+// `mgpu-bench devices`: the devices and what is known of them without measuring anything: what they say, and what is cached from
 // earlier.
 #include <nlohmann/json.hpp>
 
@@ -56,17 +56,17 @@ ExitCode cmd_devices(const Context& context) {
   const bool chosen = settings.has("devices") || settings.has("sub-devices");
   const DeviceSet set =
       chosen ? choose_devices(*backend, settings, context.environment) : every_device(*backend, context.environment);
-  const CalibrationResult kept = kept_calibration(set.devices, calibration_store(context));
+  const CalibrationResult cached = cached_calibration(set.devices, calibration_store(context));
   std::vector<std::string> warnings = set.warnings;
-  warnings.insert(warnings.end(), kept.warnings.begin(), kept.warnings.end());
+  warnings.insert(warnings.end(), cached.warnings.begin(), cached.warnings.end());
   for (const std::string& warning : warnings) print_error("warning: " + warning);
   if (!settings.is_on("json")) {
-    print(device_table(set.devices, style, kept.calibration.devices));
+    print(device_table(set.devices, style, cached.calibration.devices));
     return ExitCode::ok;
   }
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < set.devices.size(); ++rank)
-    list.push_back(to_json(set.devices[rank], rank, kept.calibration.devices[rank]));
+    list.push_back(to_json(set.devices[rank], rank, cached.calibration.devices[rank]));
   const nlohmann::ordered_json json{
       {"schema", "mgpu-bench/devices"}, {"schema_version", 1}, {"devices", list}, {"warnings", warnings}};
   print_json(indented_json(json));

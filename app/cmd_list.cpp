@@ -56,7 +56,7 @@ Json strategies_json() {
     Json params = Json::array();
     for (const StrategyParam& p : strategy.params) {
       if (p.choices.empty()) {
-        params.push_back({{"name", p.name}, {"default", p.standard}, {"least", p.least}, {"most", p.most}, {"help", p.help}});
+        params.push_back({{"name", p.name}, {"default", p.standard}, {"min", p.min}, {"max", p.max}, {"help", p.help}});
       } else {
         params.push_back({{"name", p.name}, {"default", p.text(p.standard)}, {"choices", p.choices}, {"help", p.help}});
       }
@@ -99,7 +99,7 @@ std::string strategies_text() {
     text += fmt::format("{:<14}{}\n", strategy.name, strategy.summary);
     for (const StrategyParam& p : strategy.params) {
       const std::string range =
-          p.choices.empty() ? fmt::format("{} to {}", p.least, p.most) : fmt::format("{}", fmt::join(p.choices, "|"));
+          p.choices.empty() ? fmt::format("{} to {}", p.min, p.max) : fmt::format("{}", fmt::join(p.choices, "|"));
       text += fmt::format("{:<14}{}:{}={} ({}): {}\n", "", strategy.name, p.name, p.text(p.standard), range, p.help);
     }
   }
@@ -127,7 +127,7 @@ ExitCode cmd_list(const Context& context) {
   }
   if (context.invocation.settings.is_on("json")) {
     const Json list = suites ? suites_json(context.suites) : strategies ? strategies_json() : metrics_json();
-    print_json(indented_json({{"schema", "mgpu-bench/list"}, {"schema_version", 1}, {what, list}}));
+    print_json(indented_json({{"schema", "mgpu-bench/list"}, {"schema_version", 2}, {what, list}}));
   } else {
     const std::string text = suites ? suites_text(context.suites) : strategies ? strategies_text() : metrics_text();
     print(wrapped_prose(text, table_style(context.invocation.settings, context.environment), kHang));

@@ -1,4 +1,4 @@
-// `mgpu-bench plan`: what the automatic choice would do with a problem, and why, from what calibrate kept. Runs nothing.
+// `mgpu-bench plan`: what the automatic choice would do with a problem, and why, from what calibrate cached. Runs nothing.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

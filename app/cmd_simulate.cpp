@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t kSamples = 3;  // the first, one that has learnt from it, one to see whether that was right
 
-struct Stated {
+struct NamedScenario {
   Scenario scenario;
   std::string source;  // where it was read, for the result file
 };
 
-Stated from_result(const Given& file, const Settings& settings) {
+NamedScenario from_result(const Given& file, const Settings& settings) {
   const Report report = read_report(file.value);
   try {
     const std::size_t run = settings.has("case") ? count_setting(settings, "case", 0, 0) : largest_estimated_run(report);
@@ -35,7 +35,7 @@ Stated from_result(const Given& file, const Settings& settings) {
   }
 }
 
-Stated read_stated(const Invocation& invocation) {
+NamedScenario read_named_scenario(const Invocation& invocation) {
   const Given* from = invocation.settings.find("from");
   if ((from != nullptr) == !invocation.arguments.empty() || invocation.arguments.size() > 1) {
     throw Error(ErrorKind::usage, "simulate: accepted: one scenario FILE, or --from RESULT; see mgpu-bench simulate --help");
@@ -48,11 +48,11 @@ Stated read_stated(const Invocation& invocation) {
   return {read_scenario(invocation.arguments.front()), invocation.arguments.front()};
 }
 
-SetEstimates told_of(const Scenario& scenario) {
-  if (scenario.told) return *scenario.told;
-  SetEstimates told{{}, scenario.link_up, scenario.link_down, scenario.work.merge};
-  for (const ScenarioDevice& device : scenario.devices) told.devices.push_back(device.estimate);
-  return told;
+SetEstimates given_estimates(const Scenario& scenario) {
+  if (scenario.given) return *scenario.given;
+  SetEstimates given{{}, scenario.link_up, scenario.link_down, scenario.work.merge};
+  for (const ScenarioDevice& device : scenario.devices) given.devices.push_back(device.estimate);
+  return given;
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ SetEstimates told_of(const Scenario& scenario) {
 ExitCode cmd_simulate(const Context& context) {
   install_stop_signals();
   const Settings& settings = context.invocation.settings;
-  const Stated stated = read_stated(context.invocation);
-  const Scenario& scenario = stated.scenario;
+  const NamedScenario named = read_named_scenario(context.invocation);
+  const Scenario& scenario = named.scenario;
   const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
   const SuiteInfo suite = scenario_suite(scenario, *backend);
 
@@ -71,7 +71,7 @@ ExitCode cmd_simulate(const Context& context) {
   session.problems = {{&suite, {}}};
   session.problems.front().params.size = scenario.work.items;
   session.devices = scenario_devices(scenario);
-  session.stated = told_of(scenario);
+  session.given_estimates = given_estimates(scenario);
   session.case_timeout = kNoLimit;  // nothing hangs there
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);
@@ -84,7 +84,7 @@ ExitCode cmd_simulate(const Context& context) {
   Report begun;
   begun.tool = context.tool;
   begun.environment = describe_environment(context.environment);
-  begun.environment["simulated"] = stated.source;
+  begun.environment["simulated"] = named.source;
   const Report report = run_session(*backend, session, std::move(begun), observer);
   return conclude(report, request, observer, style);
 }

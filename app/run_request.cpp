@@ -162,7 +162,7 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
       check_memory(*suite, params, from, memory);
       if (suite->check != nullptr) suite->check(params);
       all.push_back({suite, params});
-      if (suite->settle != nullptr) suite->settle(all.back().params);
+      if (suite->resolve != nullptr) suite->resolve(all.back().params);
     }
   }
   return all;

@@ -217,11 +217,12 @@ std::vector<OptionSpec> report_options() {
 
 std::vector<OptionSpec> compare_options() {
   constexpr const char* gate = "Gate";
-  constexpr const char* turns = "Measuring";
+  constexpr const char* measuring = "Measuring";
   return {
       {"metrics", 0, Kind::list, "NAME,..", "time, speedup, efficiency, imbalance (default: all four)", gate},
       {"floor", 0, Kind::value, "SHARE",
-       "Changes up to this count as none: 2%, 0.02 (default: 2%; 10% for CPUs whose results were not measured in turns; there the "
+       "Changes up to this count as none: 2%, 0.02 (default: 2%; 10% for CPUs whose results were not measured interleaved; there "
+       "the "
        "noise "
        "that calibrate found, if that is more)",
        gate},
@@ -232,13 +233,13 @@ std::vector<OptionSpec> compare_options() {
        gate},
       {"resamples", 0, Kind::value, "N", "Of the bootstrap (default: 2000)", gate},
       {"seed", 0, Kind::value, "N", "Of the bootstrap (default: 1)", gate},
-      {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", turns},
+      {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", measuring},
       {"interleave", 0, Kind::value, "ROUNDS",
-       "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run in turns, this many rounds", turns},
+       "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run interleaved, this many rounds", measuring},
       {"round-value", 0, Kind::value, "VALUE",
-       "What stands for a round: median, or least, which moves less where other programs take the processor (default: median)",
-       turns},
-      {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", turns},
+       "What stands for a round: median, or minimum, which moves less where other programs take the processor (default: median)",
+       measuring},
+      {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", measuring},
       {"result", 'o', Kind::value, "FILE", "Save the comparison as JSON (mgpu-bench schema compare)", kFiles},
       {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},
       {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},

@@ -142,11 +142,37 @@ class Form:
         return None
 
 
+# What the version before named otherwise (lib/report/older_versions.cpp has the same tables).
+RENAMED = {
+    "metrics": {"s_max": "ideal_speedup", "ceiling_share": "roofline_fraction"},
+    "work": {"ceiling": "roof"},
+    "per_device": {"way": "kernel_variant"},
+    "estimates": {"crowd_ns": "per_peer_contention_ns", "least_ns": "minimum_slice_ns", "spared_ns": "first_slice_discount_ns"},
+    "request": {"merge_further_ns": "merge_additional_part_ns"},
+}
+
+
+def bring_up_to_date(document):
+    """A result of schema version 1 as one of version 2. Anything else is left as it is."""
+    if not isinstance(document, dict) or document.get("schema_version") != 1 or not isinstance(document.get("runs"), list):
+        return
+    for run in document["runs"]:
+        plan = run.get("plan") if isinstance(run, dict) else None
+        for holder in (run, plan):
+            for place, names in RENAMED.items() if isinstance(holder, dict) else ():
+                held = holder.get(place)
+                for entry in held if isinstance(held, list) else [held]:
+                    if isinstance(entry, dict):
+                        for before in names.keys() & entry.keys():
+                            entry[names[before]] = entry.pop(before)
+    document["schema_version"] = 2
+
+
 def check_header(name, document):
     if not isinstance(document, dict) or document.get("schema") != "mgpu-bench/result":
         refuse(f"{name}: is no result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
-    if document.get("schema_version") != 1:
-        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads version 1")
+    if document.get("schema_version") != 2:
+        refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads versions 1 and 2")
     for key in ("runs", "devices"):
         if not isinstance(document.get(key), list) or not all(isinstance(entry, dict) for entry in document[key]):
             refuse(f"{name}: \"{key}\" is not a list of objects")
@@ -155,6 +181,7 @@ def check_header(name, document):
 def result(name, holes=False):
     """A result file; refused when it is none. `holes`: see Form."""
     document = load(name)
+    bring_up_to_date(document)
     check_header(name, document)
     breach = Form("result", holes).breach(document)
     if breach:

@@ -27,7 +27,7 @@ AT_MOST = len(MARKS)  # lines in one picture: more cannot be told apart
 NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
          "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
          "prediction": "no case was predicted (the file is of an older run)",
-         "roofline": "no case has a ceiling_share: calibrate the devices first (mgpu-bench calibrate)"}
+         "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
 
 plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.fontsize": 10,
                      "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E5E5E5", "axes.axisbelow": True,
@@ -83,7 +83,7 @@ def scaling(group):
     names = sorted(lines, key=lambda name: (name != "equal", -at_most(lines[name])))
     shown, hidden = names[:AT_MOST], names[AT_MOST:]
     figure, axes = plt.subplots(figsize=(8, 5))
-    ideal = {case.n: case.metric("s_max") for line in lines.values() for case in line if case.metric("s_max")}
+    ideal = {case.n: case.metric("ideal_speedup") for line in lines.values() for case in line if case.metric("ideal_speedup")}
     ideal[1] = 1.0
     xs = sorted(ideal)
     axes.plot(xs, [ideal[x] for x in xs], color="#888888", linewidth=1.2, dashes=(6, 3), label="ideal: the devices alone, added up", zorder=1)
@@ -150,9 +150,9 @@ def strategies(group):
     alone = good[0].alone()
     if alone and alone[1] <= 1.3 * longest and good[0].n > 1:
         axes.axvline(alone[1], color="#555555", linewidth=1.2, linestyle="--", label=f"device {alone[0]} alone: {duration(alone[1])}")
-        s_max = good[0].metric("s_max")
-        if s_max:
-            axes.axvline(alone[1] / s_max, color=GREEN, linewidth=1.4, linestyle=":", label=f"perfect split: {duration(alone[1] / s_max)}")
+        ideal_speedup = good[0].metric("ideal_speedup")
+        if ideal_speedup:
+            axes.axvline(alone[1] / ideal_speedup, color=GREEN, linewidth=1.4, linestyle=":", label=f"perfect split: {duration(alone[1] / ideal_speedup)}")
         legend_below(figure, axes, 2)
     unit = duration_axis(axes.xaxis, longest)
     axes.set(yticks=range(len(cases)), yticklabels=[case.label for case in cases], xlim=(0, 1.36 * longest), ylim=(len(cases) - 0.4, -0.6),
@@ -270,24 +270,24 @@ def roofline(groups):
     cases = []
     for group in groups:
         for n in group.counts():
-            here = [case for case in group.ok(n) if case.metric("ceiling_share") is not None]
+            here = [case for case in group.ok(n) if case.metric("roofline_fraction") is not None]
             cases += [(group, case) for case in sorted(here, key=lambda case: case.median)[:1]]
     if not cases:
         return None
     figure, axes = plt.subplots(figsize=(8, rows_high(len(cases))))
     for y, (group, case) in enumerate(cases):
-        share = 100 * case.metric("ceiling_share")
+        share = 100 * case.metric("roofline_fraction")
         axes.barh(y, share, height=0.66, color=SKY if share <= 100 else ORANGE, edgecolor=BLACK, linewidth=0.6, hatch="" if share <= 100 else "xx")
         value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
-        kind = get(case.run, "work", "ceiling")
+        kind = get(case.run, "work", "roof")
         text = f"{share:.0f} %" + (f" of {kind}" if kind else "") + (f", {rate(value, unit)}" if value else "")
-        text += "; the ceiling is wrong" if share > 100 else ""
+        text += "; the roof is wrong" if share > 100 else ""
         axes.annotate(text, (share, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=9.5, bbox=ON_WHITE, zorder=6)
     axes.axvline(100, color=RED, linewidth=1.6, linestyle="--")
     names = [f"{group.title}\n{case.label}, {case.n} device{'' if case.n == 1 else 's'}" for group, case in cases]
-    axes.set(yticks=range(len(cases)), ylim=(len(cases) - 0.4, -0.6), xlim=(0, max(135, *(145 * c.metric("ceiling_share") for _, c in cases))),
+    axes.set(yticks=range(len(cases)), ylim=(len(cases) - 0.4, -0.6), xlim=(0, max(135, *(145 * c.metric("roofline_fraction") for _, c in cases))),
              xlabel="share of what the devices were measured to be capable of, %")
     axes.set_yticklabels(names, fontsize=9)
-    axes.set_title("share of the ceiling, the fastest of each")
+    axes.set_title("share of the roof, the fastest of each")
     axes.grid(axis="y", visible=False)
     return figure

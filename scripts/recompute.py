@@ -132,11 +132,11 @@ def metrics(run, devices, alone):
     time, whole, n = run["time_ns"]["median"], run["timeline"]["makespan_ns"], len(devices)
     if alone and all(alone):
         speeds = sum(1 / t for t in alone)
-        m["s_max"] = min(alone) * speeds
+        m["ideal_speedup"] = min(alone) * speeds
         m["speedup"] = min(alone) / time
-        m["efficiency"] = m["speedup"] / m["s_max"]
-        if m["s_max"] > 1:
-            m["karp_flatt"] = (1 / m["speedup"] - 1 / m["s_max"]) / (1 - 1 / m["s_max"])
+        m["efficiency"] = m["speedup"] / m["ideal_speedup"]
+        if m["ideal_speedup"] > 1:
+            m["karp_flatt"] = (1 / m["speedup"] - 1 / m["ideal_speedup"]) / (1 - 1 / m["ideal_speedup"])
         items = sum(d["items"] for d in devices)
         if n > 1 and items:
             m["share_error"] = max(abs(d["items"] / items * t * speeds - 1) for d, t in zip(devices, alone))
@@ -234,7 +234,7 @@ class Check:
             if "alone_samples_ns" in file:
                 self.equal(f"{where} per_device[{d}].alone_ns", file["alone_ns"], statistics.median(file["alone_samples_ns"]), 0.51)
         for name, value in metrics(run, devices, alone).items():
-            if name != "ceiling_share":  # needs the calibration, which is no event
+            if name != "roofline_fraction":  # needs the calibration, which is no event
                 self.equal(f"{where} metrics.{name}", run["metrics"][name], value)
         self.equal(f"{where} merge_ns", run["merge_ns"], run["timeline"]["merge"]["end_ns"] - run["timeline"]["merge"]["begin_ns"])
         return devices

@@ -52,7 +52,7 @@ def chart_data(groups):
         for case in sorted(group.ok(), key=lambda case: (case.n, case.median)):
             cases.append({"label": case.label, "strategy": case.strategy, "n": case.n, "devices": case.devices, "median": case.median,
                           "interval": case.interval, "samples": case.samples[:SAMPLES_AT_MOST], "speedup": case.metric("speedup"),
-                          "s_max": case.metric("s_max"), "faults": len(case.faults), "alone": case.alone(), "predicted": case.predicted,
+                          "ideal_speedup": case.metric("ideal_speedup"), "faults": len(case.faults), "alone": case.alone(), "predicted": case.predicted,
                           "parts": [[number(d, f"{part}_ns") for part in PARTS] for d in case.per_device], "timeline": timeline(case)})
         best = group.best()
         out.append({"title": group.title, "kind": f"{group.suite}, {group.mode.replace('_', ' ')}", "cases": cases,
@@ -62,7 +62,7 @@ def chart_data(groups):
 
 COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("time", "number"), ("± %", "number"), ("rate", "number"),
            ("speed-up", "number"), ("efficiency", "number"), ("balance", "number"), ("imbalance %", "number"), ("predicted", "number"),
-           ("of ceiling", "number"), ("bottleneck", "text"), ("verified", "text"))
+           ("of roof", "number"), ("bottleneck", "text"), ("verified", "text"))
 
 
 def cells(group, case):
@@ -70,8 +70,8 @@ def cells(group, case):
     def figure(value, shown):
         return ("–", "") if value is None else (shown(value), value)
 
-    def of_ceiling(value):
-        return f"{value:.2f} {get(case.run, 'work', 'ceiling') or ''}"
+    def of_roof(value):
+        return f"{value:.2f} {get(case.run, 'work', 'roof') or ''}"
 
     def share(name):
         return figure(case.metric(name), lambda v: f"{v:.2f}")
@@ -84,7 +84,7 @@ def cells(group, case):
     bottleneck = str(get(case.run, "bottleneck", "name") or "–").replace("free_", "").replace("perfect_", "")
     return head + [(duration(case.median), case.median), figure(half, lambda v: f"{v:.1f}"), figure(value or None, lambda v: rate(v, unit)),
                    share("speedup"), share("efficiency"), share("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
-                   figure(case.predicted, duration), figure(case.metric("ceiling_share"), of_ceiling), (bottleneck, bottleneck),
+                   figure(case.predicted, duration), figure(case.metric("roofline_fraction"), of_roof), (bottleneck, bottleneck),
                    (case.verified, case.verified)]
 
 

@@ -31,8 +31,8 @@ std::vector<Resample> pair_resamples(std::size_t pairs, const BootstrapOptions& 
 // median(fresh) / median(base); the two sides are drawn each by itself. Values are positive, neither side is empty.
 RatioInterval ratio_of_medians(std::span<const double> base, std::span<const double> fresh, const BootstrapOptions& options);
 
-// The median of fresh[k] / base[k], for values taken in turns: what drifts is common to both of a pair and cancels. Pairs are drawn
-// whole.
+// The median of fresh[k] / base[k], for values taken interleaved: what drifts is common to both of a pair and cancels. Pairs are
+// drawn whole.
 RatioInterval median_of_ratios(std::span<const double> base, std::span<const double> fresh, const BootstrapOptions& options);
 
 // The value below which a share q of `values` lies, with linear interpolation between order statistics (Hyndman and Fan's type 7).

@@ -33,7 +33,7 @@ struct SuiteRate {
   // Not kept: of CPUs, which are measured in every run.
   double ops = 0;          // of the problem that was measured
   Nanos whole{};           // its kernels
-  double crowded = 1;      // times as long they take beside all other CPUs of the set
+  double contended = 1;    // times as long they take beside all other CPUs of the set
   double fixed_grows = 0;  // exponent: of a problem of x times the operations, `fixed` is x^fixed_grows times as long
 };
 

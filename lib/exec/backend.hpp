@@ -12,7 +12,7 @@
 
 #include "lib/device/device.hpp"
 #include "lib/device/handicap.hpp"
-#include "lib/exec/bell.hpp"
+#include "lib/exec/notifier.hpp"
 #include "lib/exec/slow_down.hpp"
 #include "lib/exec/wait.hpp"
 #include "lib/profile/clock_map.hpp"
@@ -60,12 +60,12 @@ class OpenDevice {
   explicit OpenDevice(const Handicap& handicap = {}) : slow_down_(handicap) {}
   virtual ~OpenDevice() = default;
   SlowDown& slow_down() { return slow_down_; }  // its handicap, and from when on it is in force
-  // Rings when a batch completes and when a handicap's hold begins, of a device that rings(): a CPU, whose cores are for kernels.
-  // Others are polled.
-  Bell& bell() { return *bell_; }
-  virtual bool rings() const { return false; }
+  // Rings when a batch completes and when a handicap's hold begins, of a device that notifies(): a CPU, whose cores are for
+  // kernels. Others are polled.
+  Notifier& notifier() { return *notifier_; }
+  virtual bool notifies() const { return false; }
   // For how long nobody looks at it without being notified: a device that hangs, or a command that fails, need not notify.
-  virtual Nanos looked_at_every() const { return Bell::kLongest; }
+  virtual Nanos looked_at_every() const { return Notifier::kLongest; }
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
   // What is enqueued until submit() is a slice's. What is enqueued otherwise is no slice: loading, collecting, merging.
@@ -97,12 +97,12 @@ class OpenDevice {
   virtual Bytes free_memory() = 0;
 
  protected:
-  std::shared_ptr<Bell> shared_bell() const { return bell_; }  // for callbacks, which may come after the device is gone
+  std::shared_ptr<Notifier> shared_notifier() const { return notifier_; }  // for callbacks, which may come after the device is gone
 
  private:
   std::atomic<bool> thread_inside_ = false;
   SlowDown slow_down_;
-  std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+  std::shared_ptr<Notifier> notifier_ = std::make_shared<Notifier>();
 };
 
 class Backend {

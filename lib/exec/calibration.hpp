@@ -16,7 +16,7 @@ inline constexpr std::string_view kCalibrationKernels = "calibrate.cl";
 inline constexpr unsigned kCalibrationMultiplyAdds = 384;
 
 // About 0.2 s of an idle GPU, 1 s of a CPU, kernels not counted that have to be built first; blocks as long. Rates are the
-// best of several tries: whatever disturbs a device only makes it slower, and a ceiling is asked for. Launch times are medians: the
+// best of several tries: whatever disturbs a device only makes it slower, and a roof is asked for. Launch times are medians: the
 // best is a lucky moment of polling, and plans need what is usual. Where pinning does nothing (CPUs), pinned and pageable are one
 // measurement. Throws Error(device), Error(out_of_memory), Error(timeout), Error(interrupted); see wait_for.
 Capability measure_capability(Backend& backend, OpenDevice& device);

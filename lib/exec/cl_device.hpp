@@ -7,10 +7,10 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/exec/backend.hpp"
-#include "lib/exec/cl_bell.hpp"
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_holds.hpp"
 #include "lib/exec/cl_memory.hpp"
+#include "lib/exec/cl_notifier.hpp"
 #include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/exec/cl_slow_down.hpp"
@@ -38,7 +38,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   BatchId submit() override;
   bool complete(BatchId batch) override;
   bool may_compile(BatchId batch) override { return find(batch).first_launch; }
-  bool rings() const override { return facts_.is_cpu(); }
+  bool notifies() const override { return facts_.is_cpu(); }
   std::optional<Nanos> due() const override { return holds_.due(); }
   DeviceSpan span(BatchId batch) override;
   std::vector<RawCommand> take(BatchId batch) override;
@@ -98,7 +98,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void slow_kernels();  // after the kernels of a batch, or before a download of their results
   void flush();
   void ring_after(const cl::Event& event) {
-    if (rings()) ring_when_complete(event, shared_bell());
+    if (notifies()) notify_when_complete(event, shared_notifier());
   }
   static std::uint64_t started(const Pending& pending);
   void learn(const Pending& pending);  // of what has ended: how a slow-down shall last next time

@@ -13,7 +13,7 @@ namespace {
 constexpr cl_device_info kGlobalFreeMemoryAmd = 0x4039;  // cl_amd_device_attribute_query: KiB free, KiB of the largest free block
 constexpr double kUsable = 0.8;                          // the rest is the driver's, the desktop's, and other processes'
 
-std::optional<Bytes> told_by_vendor(const cl::Device& device, const Device& facts) {
+std::optional<Bytes> reported_by_vendor(const cl::Device& device, const Device& facts) {
   const auto has = [&](const char* extension) {
     return std::find(facts.extensions.begin(), facts.extensions.end(), extension) != facts.extensions.end();
   };
@@ -32,7 +32,7 @@ Bytes free_device_memory(const cl::Device& device, const Device& facts, const Cl
   const Bytes allocated = pool.allocated;
   const auto usable = static_cast<Bytes>(kUsable * static_cast<double>(facts.global_memory));
   const Bytes assumed = usable > allocated ? usable - allocated : 0;
-  return told_by_vendor(device, facts).value_or(assumed) / std::max(1u, pool.devices.load());
+  return reported_by_vendor(device, facts).value_or(assumed) / std::max(1u, pool.devices.load());
 }
 
 }  // namespace mgpu

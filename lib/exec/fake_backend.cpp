@@ -66,7 +66,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
         backend_(backend),
         machine_(std::move(machine)),
         notifies_(spec.facts.is_cpu() && !backend.is_virtual()),
-        index_(machine_->add_device(spec, notifies_ ? shared_bell() : nullptr)),
+        index_(machine_->add_device(spec, notifies_ ? shared_notifier() : nullptr)),
         allocated_(std::make_shared<Bytes>(0)) {
     spec_.facts = limited(spec.facts, handicap);
     traits_.id = spec_.facts.id;
@@ -84,7 +84,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
 
-  bool rings() const override { return notifies_; }
+  bool notifies() const override { return notifies_; }
   Nanos looked_at_every() const override { return std::chrono::hours(1); }  // it never fails to notify, nor must workers
   void begin_slice() override { in_slice_ = true; }
   void abandon() override {}
@@ -150,7 +150,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     std::uint64_t first_tag = 0;  // of its commands in the machine; the others follow
     std::size_t ended = 0;        // of its commands, from the first, known to have ended
     Nanos slowed{};               // what a slow-down at that place lasts
-    bool settled = false;         // it has been told
+    bool has_duration = false;    // it has been told
     bool failed = false;
   };
 
@@ -189,7 +189,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     const FakeFault fault = check(FakeCall::launch);
     if (!fails(fault)) fake.code().run(grid, values);
     const auto by_ops = [&] {
-      return std::max(spec_.least, spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s));
+      return std::max(spec_.minimum_kernel, spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s));
     };
     add(CommandKind::compute, fake.name(), 0, fake.code().time ? fake.code().time(values) : by_ops(), fault);
     slow_down_due_ = handicap.slows();
@@ -217,14 +217,15 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     for (; batch.ended < batch.commands.size(); ++batch.ended) {
       RawCommand& command = batch.commands[batch.ended];
       const std::uint64_t tag = batch.first_tag + batch.ended;
-      if (command.label == kSlowDown && !batch.settled) batch.settled = machine_->settle(index_, tag, batch.slowed, now);
+      if (command.label == kSlowDown && !batch.has_duration)
+        batch.has_duration = machine_->set_duration(index_, tag, batch.slowed, now);
       const auto times = machine_->take(index_, tag, now);
       if (!times) return;
       command.started = device_clock(times->started);
       command.ended = device_clock(times->ended);
       if (command.label == kSlowDown) {
         batch.slowed = Nanos{};
-        batch.settled = false;
+        batch.has_duration = false;
       } else if (command.kind == CommandKind::compute && command.label != kDelay) {
         batch.slowed += slow_down().extra(times->started, times->ended);
       }

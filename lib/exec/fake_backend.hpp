@@ -57,7 +57,7 @@ struct FakeDevice {
   double up = 1e10, down = 1e10;                // bytes/s; 0: no limit
   Nanos transfer{};                             // added to every upload and download
   Nanos launch = std::chrono::microseconds(5);  // added to every kernel
-  Nanos least{};                                // of a kernel with it
+  Nanos minimum_kernel{};                       // of a kernel with it
   Nanos build{};                                // what building for it costs, as far as it says
   std::int64_t clock_offset_ns = 0;             // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;

@@ -24,14 +24,14 @@ struct FakeBackend::Machine {
   };
 
   Machine(const FakeLink& link, FakeTime time) : model(link.up, link.down) {
-    if (time == FakeTime::is_real) notifier = std::jthread([this](const std::stop_token& stop) { notify(stop); });
+    if (time == FakeTime::is_real) notifying = std::jthread([this](const std::stop_token& stop) { notify(stop); });
   }
 
-  // `bell`: rung when a command ends; null: never.
-  DeviceIndex add_device(const FakeDevice& device, std::shared_ptr<Bell> bell) {
+  // `notifier`: notified when a command ends; null: never.
+  DeviceIndex add_device(const FakeDevice& device, std::shared_ptr<Notifier> notifier) {
     const std::lock_guard lock(mutex);
     known.emplace_back();
-    bells.push_back(std::move(bell));
+    notifiers.push_back(std::move(notifier));
     return model.add_device(device.up, device.down);
   }
 
@@ -53,12 +53,12 @@ struct FakeBackend::Machine {
     return times;
   }
 
-  // QueueModel::settle, of a compute command.
-  bool settle(DeviceIndex device, std::uint64_t tag, Nanos duration, Nanos now) {
+  // QueueModel::set_duration, of a compute command.
+  bool set_duration(DeviceIndex device, std::uint64_t tag, Nanos duration, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
     changed.notify_all();
-    return model.settle(device, QueueModel::compute, tag, duration);
+    return model.set_duration(device, QueueModel::compute, tag, duration);
   }
 
   // To the end of the next command; none: nothing will end.
@@ -78,7 +78,7 @@ struct FakeBackend::Machine {
     model.advance(std::max(now, model.now()), ended);
     for (const QueueModel::Ended& command : ended) {
       known[command.device.value][command.tag] = {command.started, command.ended};
-      if (const auto& bell = bells[command.device.value]) bell->ring();
+      if (const auto& notifier = notifiers[command.device.value]) notifier->notify();
     }
     return ended.size();
   }
@@ -101,9 +101,9 @@ struct FakeBackend::Machine {
   std::condition_variable_any changed;  // commands were enqueued
   QueueModel model;
   std::vector<std::unordered_map<std::uint64_t, Times>> known;  // by device and tag: ended, and not taken
-  std::vector<std::shared_ptr<Bell>> bells;                     // by device; null: it does not notify
+  std::vector<std::shared_ptr<Notifier>> notifiers;             // by device; null: it does not notify
   std::vector<QueueModel::Ended> ended;                         // scratch
-  std::jthread notifier;                                        // last: joined before what it uses is destroyed
+  std::jthread notifying;                                       // last: joined before what it uses is destroyed
 };
 
 }  // namespace mgpu

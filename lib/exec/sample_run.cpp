@@ -58,7 +58,7 @@ void SampleRun::lose(DeviceFault fault) {
 
 void SampleRun::notify_all() {
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (listening[i]) members[i].device->bell().ring();
+    if (listening[i]) members[i].device->notifier().notify();
   }
 }
 

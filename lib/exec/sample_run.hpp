@@ -39,7 +39,7 @@ struct SampleRun {
   std::atomic<Stage> stage = Stage::working;  // merging: the worker of `merge_device` shall; over: merged, or failed
   struct Seat {                               // of a member
     bool alive = true;
-    std::uint64_t settled = 0;           // the version at which it had nothing left to do; 0: it has
+    std::uint64_t done_at = 0;           // the version at which it had nothing left to do; 0: it has
     std::vector<Slice> not_on_host;      // given to it, and lost with it (Brings)
     std::vector<std::uint32_t> records;  // of those, which have finished: indices of sample.slices
   };

@@ -91,12 +91,12 @@ FakeKernels scenario_kernels() {
   sum.ops = [](const Grid&, std::span<const FakeArg> args) {
     return static_cast<double>(std::get<std::uint64_t>(args[2]) - std::get<std::uint64_t>(args[1]));
   };
-  const auto as_told = [](std::span<const FakeArg> args) {
+  const auto as_given = [](std::span<const FakeArg> args) {
     return Nanos{static_cast<std::int64_t>(std::get<std::uint64_t>(args.back()))};
   };
-  first_sum = {sum.run, sum.ops, as_told};
+  first_sum = {sum.run, sum.ops, as_given};
   collect.run = [](const Grid&, std::span<const FakeArg>) {};
-  collect.time = as_told;
+  collect.time = as_given;
   return {{"sum", sum}, {"first sum", first_sum}, {"collect", collect}};
 }
 
@@ -174,7 +174,7 @@ class ScenarioWorkload final : public Workload {
     Program(ScenarioWorkload& workload, DeviceResources& device, DeviceIndex index, Mode mode)
         : workload_(workload),
           index_(index),
-          stated_(workload.scenario_.devices.at(index.value)),
+          given_(workload.scenario_.devices.at(index.value)),
           end_to_end_(mode == Mode::end_to_end),
           sum_(device.kernel("", "sum", "")),
           first_sum_(device.kernel("", "first sum", "")),
@@ -192,7 +192,7 @@ class ScenarioWorkload final : public Workload {
       transfer(stream, CommandKind::upload, bytes_of(cost().in_bytes, slice.size()));
       const bool first = !std::exchange(any_yet_, true);
       if (first) ++workload_.taking_part_;
-      if (first && stated_.estimate.spared > Nanos{}) {
+      if (first && given_.estimate.first_slice_discount > Nanos{}) {
         const auto time = static_cast<std::uint64_t>(time_of_first(slice.size()).count());
         stream.launch(*first_sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}, time});
       } else {
@@ -202,7 +202,7 @@ class ScenarioWorkload final : public Workload {
       uncollected_.push_back(slice);
     }
     void collect(Stream& stream) override {
-      const Nanos fixed = fixed_of(stated_.estimate, workload_.taking_part_, workload_.scenario_.devices.size());
+      const Nanos fixed = fixed_of(given_.estimate, workload_.taking_part_, workload_.scenario_.devices.size());
       if (fixed > Nanos{}) stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed.count())});
     }
     void collected() override {
@@ -222,9 +222,10 @@ class ScenarioWorkload final : public Workload {
 
    private:
     Nanos time_of_first(Items items) const {
-      const DeviceEstimate& e = stated_.estimate;
-      const Nanos time = std::max(e.least, e.launch - e.spared + from_seconds(static_cast<double>(items) / e.items_per_s));
-      return from_seconds(seconds(time) * stated_.slow);
+      const DeviceEstimate& e = given_.estimate;
+      const Nanos time =
+          std::max(e.minimum_slice, e.launch - e.first_slice_discount + from_seconds(static_cast<double>(items) / e.items_per_s));
+      return from_seconds(seconds(time) * given_.slow);
     }
     const ItemCost& cost() const { return workload_.shape_.cost; }
     void hold(const Sums& sums) { std::memcpy(fake_data(*held_).data(), &sums, sizeof sums); }
@@ -234,7 +235,7 @@ class ScenarioWorkload final : public Workload {
 
     ScenarioWorkload& workload_;
     DeviceIndex index_;
-    const ScenarioDevice& stated_;
+    const ScenarioDevice& given_;
     bool any_yet_ = false;  // slices, in this sample
     bool end_to_end_;
     std::unique_ptr<Kernel> sum_, first_sum_, collect_;
@@ -274,15 +275,15 @@ std::vector<Device> scenario_devices(const Scenario& scenario) {
 std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
   std::vector<FakeDevice> devices;
   for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
-    const ScenarioDevice& stated = scenario.devices[i];
+    const ScenarioDevice& given = scenario.devices[i];
     FakeDevice device;
-    device.facts = facts_of(stated, i);
-    device.ops_per_s = stated.estimate.items_per_s / stated.slow;
-    device.launch = from_seconds(seconds(stated.estimate.launch) * stated.slow);
-    device.least = from_seconds(seconds(stated.estimate.least) * stated.slow);
-    device.transfer = stated.estimate.transfer;
-    device.up = stated.estimate.up;
-    device.down = stated.estimate.down;
+    device.facts = facts_of(given, i);
+    device.ops_per_s = given.estimate.items_per_s / given.slow;
+    device.launch = from_seconds(seconds(given.estimate.launch) * given.slow);
+    device.minimum_kernel = from_seconds(seconds(given.estimate.minimum_slice) * given.slow);
+    device.transfer = given.estimate.transfer;
+    device.up = given.estimate.up;
+    device.down = given.estimate.down;
     devices.push_back(std::move(device));
   }
   return std::make_unique<FakeBackend>(std::move(devices), scenario_kernels(), FakeTime::is_virtual,

@@ -1,4 +1,4 @@
-// A Scenario made runnable by a session: fake devices on a virtual clock, and a workload of the stated sizes. No data moves; what
+// A Scenario made runnable by a session: fake devices on a virtual clock, and a workload of the given sizes. No data moves; what
 // is computed are sums over the numbers of the items, so that work that was lost or done twice does not verify.
 #pragma once
 

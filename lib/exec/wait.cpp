@@ -42,16 +42,16 @@ void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopC
 }
 
 void wait_for(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits, Look look) {
-  std::uint64_t heard = 0;
+  std::uint64_t epoch = 0;
   const auto done = [&] {
-    heard = device.bell().count();
+    epoch = device.notifier().epoch();
     return device.complete(batch);
   };
   const auto rest = [&] {
     if (look == Look::closely) return std::this_thread::yield();
-    Nanos longest = device.rings() ? Bell::kLongest : kBetweenLooks;
+    Nanos longest = device.notifies() ? Notifier::kLongest : kBetweenLooks;
     if (const auto due = device.due()) longest = std::min(longest, std::max(Nanos{}, *due - backend.now()));
-    device.bell().wait(heard, longest);
+    device.notifier().wait(epoch, longest);
   };
   try {
     const Nanos limit = limits.answer + (device.may_compile(batch) ? limits.build : Nanos{});
@@ -80,12 +80,12 @@ bool try_drain(Backend& backend, OpenDevice& device) noexcept {
   }
 }
 
-void settle(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits) {
+void finish_batch(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits) {
   wait_for(backend, device, batch, limits);
   device.take(batch);
 }
 
-void settle(Backend& backend, OpenDevice& device, BatchId batch) { settle(backend, device, batch, backend.limits()); }
+void finish_batch(Backend& backend, OpenDevice& device, BatchId batch) { finish_batch(backend, device, batch, backend.limits()); }
 
 LimitsInForce::LimitsInForce(Backend& backend, WaitLimits limits) : backend_(backend), before_(backend.limits()) {
   backend_.limit_waits(std::move(limits));

@@ -28,7 +28,7 @@ struct WaitLimits {
   StopCheck stop = {};  // ends every wait
 };
 
-// gently: asleep until the device rings, or 50 us if it does not. closely: looks without a pause, where microseconds count.
+// gently: asleep until the device notifies, or 50 us if it does not. closely: looks without a pause, where microseconds count.
 enum class Look { gently, closely };
 
 // Until `done`, which is asked again and again. `rest` is called between two looks where time is real; a virtual clock is moved on
@@ -47,8 +47,8 @@ void wait_for(Backend& backend, OpenDevice& device, BatchId batch, Look look = L
 bool try_drain(Backend& backend, OpenDevice& device) noexcept;
 
 // wait_for, after which the batch's commands are forgotten.
-void settle(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits);
-void settle(Backend& backend, OpenDevice& device, BatchId batch);
+void finish_batch(Backend& backend, OpenDevice& device, BatchId batch, const WaitLimits& limits);
+void finish_batch(Backend& backend, OpenDevice& device, BatchId batch);
 
 // Puts limits in force, for as long as it lives; those that were are back afterwards.
 class LimitsInForce {

@@ -10,7 +10,7 @@
 namespace mgpu {
 
 DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
-    : run_(run), self_(self), notifies_(member().device->rings()), brings_(member().program->brings()) {}
+    : run_(run), self_(self), notifies_(member().device->notifies()), brings_(member().program->brings()) {}
 
 std::optional<std::uint64_t> DeviceWorker::call() const {
   const std::uint64_t calls = calls_;
@@ -71,7 +71,7 @@ void DeviceWorker::start() {
 
 bool DeviceWorker::step() {
   if (left()) return false;
-  if (notifies_) heard_ = member().device->bell().count();
+  if (notifies_) epoch_ = member().device->notifier().epoch();
   seen_ = run_.version;
   seen_stage_ = run_.stage;
   bool progress = true;
@@ -115,13 +115,14 @@ bool DeviceWorker::would_act_on_others() {
 void DeviceWorker::rest() {
   if (!notifies_) return std::this_thread::yield();
   OpenDevice& device = *member().device;
-  Nanos nap = device.looked_at_every();
-  if (const auto limit = gives_up_at()) nap = std::min(nap, *limit - run_.backend.now());
-  if (const auto due = device.due()) nap = std::min(nap, *due - run_.backend.now());
-  if (nap <= Nanos{}) return;
+  Nanos wait = device.looked_at_every();
+  if (const auto limit = gives_up_at()) wait = std::min(wait, *limit - run_.backend.now());
+  if (const auto due = device.due()) wait = std::min(wait, *due - run_.backend.now());
+  if (wait <= Nanos{}) return;
   // Whoever changes the version looks at this flag afterwards: one of the two sees the other.
   run_.listening[self_.value] = stage_ == Stage::lost || would_act_on_others();
-  if (run_.version == seen_ && run_.stage == seen_stage_ && !(run_.over() && in_flight_.empty())) device.bell().wait(heard_, nap);
+  if (run_.version == seen_ && run_.stage == seen_stage_ && !(run_.over() && in_flight_.empty()))
+    device.notifier().wait(epoch_, wait);
   run_.listening[self_.value] = false;
 }
 
@@ -197,7 +198,7 @@ bool DeviceWorker::act() {
     start_merge();
     return true;
   }
-  return (policy_.done() && settle()) || progress;
+  return (policy_.done() && try_finish()) || progress;
 }
 
 bool DeviceWorker::ask() {
@@ -269,16 +270,16 @@ void DeviceWorker::start_collect() {
 }
 
 // The last worker with nothing left to do has all partials on the host, and everybody else at rest.
-bool DeviceWorker::settle() {
-  if (settled_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
+bool DeviceWorker::try_finish() {
+  if (done_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
   {
     const std::lock_guard lock(run_.mutex);
-    seat().settled = settled_at_ = run_.version;
+    seat().done_at = done_at_ = run_.version;
     if (run_.over()) return false;
     for (const SampleRun::Seat& each : run_.seats) {
-      if (each.alive && each.settled != run_.version) return false;
+      if (each.alive && each.done_at != run_.version) return false;
     }
-    // Nobody else acts any more: all others are settled at this version, and only an unsettled worker changes it.
+    // Nobody else acts any more: all others are done_at at this version, and only an unsettled worker changes it.
     run_.sample.merge_begin = run_.backend.now();
     const std::size_t best = run_.merge_device.value;
     if (run_.merges && run_.seats[best].alive && run_.workload.merge_on_device(run_.members[best].device->resources().traits())) {

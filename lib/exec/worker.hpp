@@ -60,7 +60,7 @@ class DeviceWorker {
   void enqueue(const Slice& slice);
   void prepare(Stream& stream);
   void start_collect();
-  bool settle();  // true when this was the last worker
+  bool try_finish();  // true when this was the last worker
   void start_merge();
   void merged();
   void merge_on_host();
@@ -81,10 +81,10 @@ class DeviceWorker {
   std::deque<InFlight> in_flight_;
   // Completed batches, whose commands are read after the sample: 1.5 us a time stamp on an H200.
   std::vector<std::pair<BatchId, std::int32_t>> retired_;
-  std::uint64_t heard_ = 0;  // notifications before the last step
+  std::uint64_t epoch_ = 0;  // notifications before the last step
   std::uint64_t seen_ = 0;   // version before the last step
   SampleRun::Stage seen_stage_ = SampleRun::Stage::working;
-  std::uint64_t settled_at_ = 0;  // version at which it last had nothing left to do
+  std::uint64_t done_at_ = 0;  // version at which it last had nothing left to do
   std::int32_t next_number_ = 0;
   std::uint64_t previous_end_ = 0;  // device stamp: end of the last finished slice
   Nanos last_sign_{};               // host time of the last completion

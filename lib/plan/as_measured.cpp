@@ -75,7 +75,8 @@ void stretch(DeviceEstimate& device, double factor) {
   device.items_per_s /= factor;
   device.up /= factor;
   device.down /= factor;
-  for (Nanos* time : {&device.fixed, &device.crowd, &device.launch, &device.least, &device.spared, &device.transfer}) {
+  for (Nanos* time : {&device.fixed, &device.per_peer_contention, &device.launch, &device.minimum_slice,
+                      &device.first_slice_discount, &device.transfer}) {
     *time = times(*time, factor);
   }
 }
@@ -111,7 +112,7 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     now.link_up = slower(now.link_up, all);
     now.link_down = slower(now.link_down, all);
     const double merging = longer(sample.merge, simulated.merge);
-    for (Nanos* time : {&now.merge.fixed, &now.merge.per_slice, &now.merge.further})
+    for (Nanos* time : {&now.merge.fixed, &now.merge.per_slice, &now.merge.additional_part})
       *time = std::min(times(*time, merging), most_of_a_part);
   }
   return now;

@@ -24,7 +24,7 @@ constexpr std::size_t kFewCuts = 128;  // devices: to say where each share would
 
 struct Model {  // of a device; seconds, bytes/s
   std::size_t index = 0;
-  double fixed = 0, crowd = 0, launch = 0, spared = 0, transfer_up = 0, transfer_down = 0;
+  double fixed = 0, per_peer_contention = 0, launch = 0, first_slice_discount = 0, transfer_up = 0, transfer_down = 0;
   double compute = 0;                       // per item
   double up = kInfinite, down = kInfinite;  // its own link
   double rate = 0;                          // items/s, pipelined, on its own link
@@ -74,9 +74,9 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     Model model;
     model.index = i;
     model.fixed = seconds(device.fixed);
-    model.crowd = seconds(device.crowd);
+    model.per_peer_contention = seconds(device.per_peer_contention);
     model.launch = seconds(device.launch);
-    model.spared = seconds(device.spared);
+    model.first_slice_discount = seconds(device.first_slice_discount);
     if (in_ > 0) model.transfer_up = seconds(device.transfer);
     if (out_ > 0) model.transfer_down = seconds(device.transfer);
     model.compute = 1 / (device.items_per_s > 0 ? device.items_per_s : rates[i]);
@@ -90,7 +90,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
   }
   // Best first: those that would do an even share soonest, which weighs what is fixed as well.
   const double share = static_cast<double>(request.items) / static_cast<double>(std::max<std::size_t>(models_.size(), 1));
-  for (Model& m : models_) m.even = m.fixed + m.launch - m.spared + m.transfer_up + m.transfer_down + share / m.rate;
+  for (Model& m : models_) m.even = m.fixed + m.launch - m.first_slice_discount + m.transfer_up + m.transfer_down + share / m.rate;
   std::stable_sort(models_.begin(), models_.end(), [](const Model& a, const Model& b) { return a.even < b.even; });
   for (const Model& model : models_) rates_.push_back(model.rate + (rates_.empty() ? 0 : rates_.back()));
 }
@@ -123,7 +123,7 @@ Stages Completion::stages(const Model& m, double burst_up, double burst_down, do
   const double up = in_ / std::min(m.up, steady_up), down = out_ / std::min(m.down, steady_down);
   Stages s;
   s.first = in_ / std::min(m.up, burst_up) + m.compute + out_ / std::min(m.down, burst_down);
-  s.once = m.fixed + m.transfer_up + m.launch - m.spared + m.transfer_down;
+  s.once = m.fixed + m.transfer_up + m.launch - m.first_slice_discount + m.transfer_down;
   if (in_ > 0) s.once += static_cast<double>(request_.cost.replicated) / std::min(m.up, burst_up);
   const double half = (up + m.compute + down) / 2;
   s.per_slice = std::max({up, m.compute, down, half});
@@ -135,7 +135,7 @@ Stages Completion::stages(const Model& m, double burst_up, double burst_down, do
 }
 
 double Completion::fewest_pieces(const Model& model, double items) {
-  const double by_pipeline = std::ceil(items / model.pipeline - 1.0 / kCrumb), by_memory = std::ceil(items / model.fits - 1e-9);
+  const double by_pipeline = std::ceil(items / model.pipeline - 1.0 / kRemainder), by_memory = std::ceil(items / model.fits - 1e-9);
   return std::max({1.0, by_pipeline, by_memory});
 }
 
@@ -158,7 +158,7 @@ std::vector<Stages> Completion::stages_of(std::size_t count) const {
   std::vector<Stages> costs;
   for (std::size_t i = 0; i < count; ++i) {
     costs.push_back(stages(models_[i], burst_up, burst_down, steady_up, steady_down));
-    costs.back().once -= std::min(models_[i].fixed, models_[i].crowd * others);
+    costs.back().once -= std::min(models_[i].fixed, models_[i].per_peer_contention * others);
   }
   return costs;
 }
@@ -203,7 +203,8 @@ double Completion::seconds_of(std::span<const Items> shares) const {
     const Stages& s = costs[i];
     const auto items = static_cast<double>(shares[model.index]);
     const double pieces = fewest_pieces(model, items), further = pieces - 1;
-    const double least = s.once - model.launch + model.spared + pieces * seconds(request_.devices[model.index].least);
+    const double least =
+        s.once - model.launch + model.first_slice_discount + pieces * seconds(request_.devices[model.index].minimum_slice);
     end = std::max({end, least, s.once + further * s.slice + items * (s.first + further * s.per_slice) / pieces});
   }
   return end + merging({shares.begin(), shares.end()});
@@ -224,7 +225,7 @@ double Completion::merging(const std::vector<double>& items) const {
 
 // Without a link to share and without a merge that grows, water-filling itself leaves out whoever would come too late.
 bool Completion::more_may_hurt() const {
-  return request_.merge.of_one_more() > Nanos{} || (in_ > 0 && request_.link_up.limited()) ||
+  return request_.merge.of_additional_part() > Nanos{} || (in_ > 0 && request_.link_up.limited()) ||
          (out_ > 0 && request_.link_down.limited());
 }
 

@@ -63,7 +63,7 @@ Nanos slice_overhead(const PlanRequest& request, const DeviceEstimate& device) {
   return std::max(Nanos{}, transfers_decide ? device.transfer : device.launch);
 }
 
-double items_that_fill(const DeviceEstimate& device) { return seconds(device.least - device.launch) * device.items_per_s; }
+double items_that_fill(const DeviceEstimate& device) { return seconds(device.minimum_slice - device.launch) * device.items_per_s; }
 
 double pieces_that_fill(const DeviceEstimate& device, double items, double most) {
   const double fills = items_that_fill(device);

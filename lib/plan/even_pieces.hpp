@@ -8,10 +8,10 @@
 
 namespace mgpu {
 
-constexpr Items kCrumb = 16;  // less than this part of a piece is no piece of its own
+constexpr Items kRemainder = 16;  // less than this part of a piece is no piece of its own
 
 constexpr Items pieces_of(Items items, Items piece) {
-  return std::max<Items>(1, ceil_div(items - std::min(items, piece / kCrumb), piece));
+  return std::max<Items>(1, ceil_div(items - std::min(items, piece / kRemainder), piece));
 }
 
 // Of a device that can take a granule: more than that where its limit is reached otherwise.

@@ -35,7 +35,7 @@ void QueueModel::enqueue(DeviceIndex device, Queue queue, Nanos duration, double
   start_if_ready(device.value, queue);
 }
 
-bool QueueModel::settle(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration) {
+bool QueueModel::set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration) {
   const Line& line = devices_[device.value].lines[queue];
   if (!line.running || line.commands[line.head].tag != tag) return false;
   events_.push({std::max(now_, line.started + duration), events_made_++, device.value, queue});

@@ -32,7 +32,7 @@ struct Scenario {
   std::vector<ScenarioDevice> devices;
   LinkRate link_up, link_down;  // of the host link all share
   ScenarioWork work;
-  std::optional<SetEstimates> told;  // what strategies are told; none: how the devices are, but for `slow`
+  std::optional<SetEstimates> given;  // what strategies are told; none: how the devices are, but for `slow`
 };
 
 // More are refused: each device alone is a case of every session.

@@ -28,16 +28,16 @@ std::size_t SharedLink::class_for(double own) {
 bool SharedLink::is_limited(std::size_t flow_class) const { return capacity_.limited() || std::isfinite(classes_[flow_class].own); }
 
 // Rates have not changed since the last time.
-void SharedLink::settle() {
-  if (settled_ == now_) return;
-  const auto passed = static_cast<double>((now_ - settled_).count());
-  settled_ = now_;
+void SharedLink::advance() {
+  if (advanced_to_ == now_) return;
+  const auto passed = static_cast<double>((now_ - advanced_to_).count());
+  advanced_to_ = now_;
   if (active_ == 0) return;
   for (const std::size_t index : busy_) classes_[index].carried += classes_[index].rate * passed;
 }
 
 void SharedLink::start(std::size_t flow_class, double bytes, std::uint32_t id) {
-  settle();
+  advance();
   Class& mine = classes_[flow_class];
   if (mine.flows.empty()) {
     mine.carried = 0;  // small numbers keep their digits
@@ -78,7 +78,7 @@ void SharedLink::advance(Nanos now, std::vector<std::uint32_t>& ended) {
   const bool ends = now >= next_end();
   now_ = now;
   if (!ends) return;
-  settle();
+  advance();
   stale_ = true;  // also when rounding leaves a flow a last nanosecond: its end is to be found again, or nobody would get on
   for (const std::size_t index : busy_) {
     Class& each = classes_[index];

@@ -43,12 +43,12 @@ class SharedLink {
     Nanos rest() const;       // until the first ends
   };
 
-  void settle();
+  void advance();
   void refresh();
 
   LinkRate capacity_;
   Nanos now_{};
-  Nanos settled_{};  // `carried` is as of then: only when a flow starts or ends does it matter
+  Nanos advanced_to_{};  // `carried` is as of then: only when a flow starts or ends does it matter
   Nanos next_{};
   std::size_t active_ = 0;  // flows
   bool stale_ = true;       // rates and next_

@@ -197,8 +197,8 @@ class Simulator {
     const auto items = static_cast<double>(slice.size());
     const std::uint64_t tag = begin_batch(i, Kind::slice, slice);
     if (transfers()) transfer(i, tag, QueueModel::upload, items * request_.cost.in_bytes);
-    const Nanos launch = first ? device.launch - device.spared : device.launch;
-    compute(i, tag, std::max(device.least, launch + from_seconds(items / device.items_per_s)));
+    const Nanos launch = first ? device.launch - device.first_slice_discount : device.launch;
+    compute(i, tag, std::max(device.minimum_slice, launch + from_seconds(items / device.items_per_s)));
     if (transfers()) transfer(i, tag, QueueModel::download, items * request_.cost.out_bytes);
     unit.policy.enqueued_slice();
     result_.devices[i].items += slice.size();

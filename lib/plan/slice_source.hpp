@@ -37,20 +37,20 @@ struct ItemCost {
 // out_bytes / down in its download queue; resident samples only compute. Rates are those of the device at work beside the others of
 // the set. 0: not known.
 struct DeviceEstimate {
-  double items_per_s = 0;   // what one item more adds: kernels alone, transfers not counted
-  double score = 0;         // the static score, 0-100
-  Nanos fixed{};            // per sample in which all take part: first submit, collect
-  Nanos crowd{};            // of that, for each other device: host threads wait for each other
-  Nanos launch{};           // per slice: what does not shrink with it
-  Nanos least{};            // of a slice: it leaves part of the device idle
-  Nanos spared{};           // of `launch`, in a sample's first slice: what slices that meet cost (a wave that is not full)
-  Nanos transfer{};         // per slice and direction, likewise
-  double up = 0, down = 0;  // bytes/s of its own link
-  Items fits = 0;           // the largest slice it can take at once; a source never offers more
-  Items pipeline = 0;       // a static share comes in pieces of that, or a crumb more, so that transfers overlap compute; <= fits
-  Bytes free_memory = 0;    // of the device, before this problem's buffers
-  bool on_cpu = false;      // it computes on cores that host threads need as well: these are late to hand it what comes next
-  bool reserve = false;     // a fall-back: given work only when no other device is left
+  double items_per_s = 0;        // what one item more adds: kernels alone, transfers not counted
+  double score = 0;              // the static score, 0-100
+  Nanos fixed{};                 // per sample in which all take part: first submit, collect
+  Nanos per_peer_contention{};   // of that, for each other device: host threads wait for each other
+  Nanos launch{};                // per slice: what does not shrink with it
+  Nanos minimum_slice{};         // of a slice: it leaves part of the device idle
+  Nanos first_slice_discount{};  // of `launch`, in a sample's first slice: what slices that meet cost (a wave that is not full)
+  Nanos transfer{};              // per slice and direction, likewise
+  double up = 0, down = 0;       // bytes/s of its own link
+  Items fits = 0;                // the largest slice it can take at once; a source never offers more
+  Items pipeline = 0;     // a static share comes in pieces of that, or a crumb more, so that transfers overlap compute; <= fits
+  Bytes free_memory = 0;  // of the device, before this problem's buffers
+  bool on_cpu = false;    // it computes on cores that host threads need as well: these are late to hand it what comes next
+  bool reserve = false;   // a fall-back: given work only when no other device is left
 };
 
 // Of combining what devices made, on the host. Slices of one device that are neighbours are combined there and make one part; where
@@ -59,19 +59,19 @@ struct MergeEstimate {
   Nanos fixed{}, per_slice{};  // per_slice: of a part
   // Parts are nodes of the binary tree over the items: a range leaves the fewest that cover it, and the root is merged already.
   bool tree = false;
-  Nanos further{};  // of a part beyond the first of its device: what the device takes to combine and send it
+  Nanos additional_part{};  // of a part beyond the first of its device: what the device takes to combine and send it
   // `devices`: how many of them left parts.
   Nanos of(std::size_t parts, std::size_t devices) const {
     if (parts <= 1) return tree ? Nanos{} : fixed;
     return fixed + per_slice * static_cast<std::int64_t>(parts) +
-           further * static_cast<std::int64_t>(parts - std::min(parts, devices));
+           additional_part * static_cast<std::int64_t>(parts - std::min(parts, devices));
   }
-  Nanos of_one_more() const { return per_slice + further; }  // part
+  Nanos of_additional_part() const { return per_slice + additional_part; }  // part
 };
 
 // Of a device's `fixed`, where only some of the devices take part.
 constexpr Nanos fixed_of(const DeviceEstimate& device, std::size_t taking_part, std::size_t all) {
-  return std::max(Nanos{}, device.fixed - device.crowd * static_cast<std::int64_t>(all - taking_part));
+  return std::max(Nanos{}, device.fixed - device.per_peer_contention * static_cast<std::int64_t>(all - taking_part));
 }
 
 struct PlanRequest {

@@ -18,7 +18,7 @@ namespace {
 // What a parameter can be, for an error.
 std::string accepted(const StrategyParam& param) {
   if (!param.choices.empty()) return fmt::format("{}", fmt::join(param.choices, ", "));
-  return fmt::format("a {}number from {} to {}", param.whole ? "whole " : "", param.least, param.most);
+  return fmt::format("a {}number from {} to {}", param.whole ? "whole " : "", param.min, param.max);
 }
 
 // The value as written, or nothing when it is not one.
@@ -31,7 +31,7 @@ std::optional<double> read_value(const StrategyParam& param, std::string_view wr
   double value = 0;
   const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
   const bool is_number = !written.empty() && error == std::errc{} && end == written.data() + written.size();
-  const bool in_range = is_number && value >= param.least && value <= param.most;  // false for NaN
+  const bool in_range = is_number && value >= param.min && value <= param.max;  // false for NaN
   if (!in_range || (param.whole && value != std::floor(value))) return std::nullopt;
   return value;
 }

@@ -33,7 +33,7 @@ class Strategy {
 // What a strategy can be tuned by: a number, `-s dynamic:chunks=32`, or one of several names, `-s guided:variant=factoring`.
 struct StrategyParam {
   std::string name;
-  double standard = 0, least = 0, most = 0;  // default value and accepted range, both ends included
+  double standard = 0, min = 0, max = 0;  // default value and accepted range, both ends included
   std::string help;
   bool whole = false;                     // only whole numbers make sense
   std::vector<std::string> choices = {};  // names, if it has any: the value is a position in this list, and is written as its name

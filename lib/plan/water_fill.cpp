@@ -10,7 +10,7 @@ enum class Part : char { open, late, full };
 
 // The common end of those that are open, after dropping all that would start later: each drop lowers it, so none comes back. The
 // earliest stays in any case: work too small to move a double would drop everybody. `speeds`: items/s of each.
-double settle(double work, std::span<const WaterTerm> terms, std::span<const double> speeds, std::vector<Part>& parts) {
+double water_level(double work, std::span<const WaterTerm> terms, std::span<const double> speeds, std::vector<Part>& parts) {
   std::size_t earliest = terms.size();
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (parts[i] == Part::full) continue;
@@ -45,7 +45,7 @@ WaterLevel water_fill(double work, std::span<const WaterTerm> terms) {
   const auto is_full = [](Part part) { return part == Part::full; };
   for (bool again = true; again && work > 0 && !std::all_of(parts.begin(), parts.end(), is_full);) {
     again = false;
-    const double end = settle(work, terms, speeds, parts);
+    const double end = water_level(work, terms, speeds, parts);
     for (std::size_t i = 0; i < terms.size(); ++i) {
       if (parts[i] == Part::full) continue;
       const double amount = parts[i] == Part::open ? std::max(0.0, (end - terms[i].start) / terms[i].per_item) : 0;

@@ -55,12 +55,12 @@ std::optional<double> share_error(std::span<const DeviceParts> parts, std::span<
 void add_speedups(Metrics& m, std::span<const DeviceParts> parts, const MetricsInput& input) {
   const auto alone = all_alone(input, parts.size());
   if (!alone) return;
-  m.s_max = s_max(*alone);
+  m.ideal_speedup = ideal_speedup(*alone);
   m.share_error = share_error(parts, *alone);
   if (input.time <= Nanos{}) return;
   m.speedup = as_double(*std::min_element(alone->begin(), alone->end())) / as_double(input.time);
-  m.efficiency = *m.speedup / *m.s_max;
-  m.karp_flatt = karp_flatt(*m.speedup, *m.s_max);
+  m.efficiency = *m.speedup / *m.ideal_speedup;
+  m.karp_flatt = karp_flatt(*m.speedup, *m.ideal_speedup);
 }
 
 // What is a share of the shown sample's own T: means over the devices of the set.
@@ -108,16 +108,17 @@ std::optional<double> imbalance_derose_percent(std::span<const Nanos> busy) {
   return (m->max - m->mean) / m->max * n / (n - 1) * 100;
 }
 
-std::optional<double> s_max(std::span<const Nanos> alone) {
+std::optional<double> ideal_speedup(std::span<const Nanos> alone) {
   if (alone.empty() || std::any_of(alone.begin(), alone.end(), [](Nanos t) { return t <= Nanos{}; })) return std::nullopt;
   const double least = as_double(*std::min_element(alone.begin(), alone.end()));
   return std::accumulate(alone.begin(), alone.end(), 0.0, [&](double sum, Nanos t) { return sum + least / as_double(t); });
 }
 
-// Karp and Flatt: "Measuring parallel processor performance", CACM 33(5), 1990, with s_max in place of n for unequal devices.
-std::optional<double> karp_flatt(double speedup, double s_max) {
-  if (!(speedup > 0) || !(s_max > 1)) return std::nullopt;
-  return (1 / speedup - 1 / s_max) / (1 - 1 / s_max);
+// Karp and Flatt: "Measuring parallel processor performance", CACM 33(5), 1990, with ideal_speedup in place of n for unequal
+// devices.
+std::optional<double> karp_flatt(double speedup, double ideal_speedup) {
+  if (!(speedup > 0) || !(ideal_speedup > 1)) return std::nullopt;
+  return (1 / speedup - 1 / ideal_speedup) / (1 - 1 / ideal_speedup);
 }
 
 Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> parts, const MetricsInput& input) {
@@ -136,26 +137,26 @@ Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> p
   }
   if (input.predicted && input.time > Nanos{})
     m.prediction_error = std::abs(as_double(*input.predicted - input.time)) / as_double(input.time);
-  m.ceiling_share = input.ceiling_share;
+  m.roofline_fraction = input.roofline_fraction;
   return m;
 }
 
 std::span<const MetricInfo> all_metrics() {
   static constexpr MetricInfo table[] = {
       {"speedup", "x", true, "time of the device that is fastest alone / time of the set"},
-      {"s_max", "x", true, "least tau * sum of 1/tau over the devices: the speedup of a perfect split"},
-      {"efficiency", "1", true, "speedup / s_max"},
+      {"ideal_speedup", "x", true, "least tau * sum of 1/tau over the devices: the speedup of a perfect split"},
+      {"efficiency", "1", true, "speedup / ideal_speedup"},
       {"balance", "1", true, "end of the device that finishes first / end of the one that finishes last"},
       {"imbalance_percent", "%", false, "(longest busy time / mean busy time - 1) * 100"},
       {"imbalance_derose_percent", "%", false, "(longest - mean) / longest busy time * n / (n - 1) * 100"},
-      {"karp_flatt", "1", false, "serial fraction the speedup implies: (1/S - 1/s_max) / (1 - 1/s_max)"},
+      {"karp_flatt", "1", false, "serial fraction the speedup implies: (1/S - 1/ideal_speedup) / (1 - 1/ideal_speedup)"},
       {"utilisation_stdev", "1", false, "spread over the devices of compute time / T (population standard deviation)"},
       {"overlap", "1", true, "transfer time hidden under compute / transfer time"},
       {"comm_share", "1", false, "transfer time not hidden / T, mean over the devices"},
       {"sync_share", "1", false, "time waiting for others and for the merge / T, mean over the devices"},
       {"share_error", "1", false, "largest deviation of a device's share of the items from its ideal share"},
       {"prediction_error", "1", false, "abs(predicted - measured time) / measured time"},
-      {"ceiling_share", "1", true, "achieved rate / measured ceiling of the same devices for that kind of operation"},
+      {"roofline_fraction", "1", true, "achieved rate / measured roof of the same devices for that kind of operation"},
   };
   return table;
 }

@@ -34,18 +34,18 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline);
 std::vector<std::string> impossible_stamps(const Timeline& timeline);
 
 struct Metrics {
-  std::optional<double> speedup, s_max, efficiency, balance, imbalance_percent, imbalance_derose_percent, karp_flatt,
-      utilisation_stdev, overlap, comm_share, sync_share, share_error, prediction_error, ceiling_share;
+  std::optional<double> speedup, ideal_speedup, efficiency, balance, imbalance_percent, imbalance_derose_percent, karp_flatt,
+      utilisation_stdev, overlap, comm_share, sync_share, share_error, prediction_error, roofline_fraction;
 };
 
-// `time` is the median T of the case. `alone` holds tau_i of each device of the set (none where not measured); speedup, s_max and
-// what follows from them need all of them. What is made of times of commands is none when those of any device are not known.
-// `predicted` is the prediction of T made before the first sample.
+// `time` is the median T of the case. `alone` holds tau_i of each device of the set (none where not measured); speedup,
+// ideal_speedup and what follows from them need all of them. What is made of times of commands is none when those of any device are
+// not known. `predicted` is the prediction of T made before the first sample.
 struct MetricsInput {
   Nanos time{};
   std::vector<std::optional<Nanos>> alone;
   std::optional<Nanos> predicted;
-  std::optional<double> ceiling_share;
+  std::optional<double> roofline_fraction;
 };
 Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> parts, const MetricsInput& input);
 
@@ -53,8 +53,8 @@ Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> p
 std::optional<double> balance(std::span<const Nanos> finish);                 // min / max
 std::optional<double> imbalance_percent(std::span<const Nanos> busy);         // (max/mean - 1) * 100
 std::optional<double> imbalance_derose_percent(std::span<const Nanos> busy);  // (max-mean)/max * n/(n-1) * 100
-std::optional<double> s_max(std::span<const Nanos> alone);                    // min tau * sum 1/tau
-std::optional<double> karp_flatt(double speedup, double s_max);
+std::optional<double> ideal_speedup(std::span<const Nanos> alone);            // min tau * sum 1/tau
+std::optional<double> karp_flatt(double speedup, double ideal_speedup);
 
 // One line per metric: name, unit, direction and definition, for `list metrics` and for reports.
 struct MetricInfo {

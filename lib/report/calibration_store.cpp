@@ -56,35 +56,35 @@ Json drivers(std::span<const Device> devices) {
   return all;
 }
 
-// Names that are no UTF-8 come out of flat_json() replaced, and out of a file as they were written: what is kept is compared as
+// Names that are no UTF-8 come out of flat_json() replaced, and out of a file as they were written: what is cached is compared as
 // text.
 fs::path file_of(const fs::path& folder, const char* kind, const Json& of) {
   return folder / (std::string(kind) + "-" + fnv1a_hex(flat_json(of)) + ".json");
 }
 
-struct Kept {
+struct Cached {
   Json document;
   bool found = false;
   std::string changed;  // what it was made with another of: "driver"; empty: it can be used
 };
 
 // The document in `file`; throws Error(input) when it is none of ours, or not of these devices.
-Kept read_kept(const fs::path& file, const Json& of, const Json& by) {
+Cached read_cached(const fs::path& file, const Json& of, const Json& by) {
   std::error_code error;
   if (!fs::exists(file, error)) {
     if (error) throw Error(ErrorKind::input, error.message());
     return {};
   }
-  Kept kept{parse_json(read_text_file(file)), true, {}};
-  const JsonReader json(kept.document);
+  Cached cached{parse_json(read_text_file(file)), true, {}};
+  const JsonReader json(cached.document);
   if (json.at("schema").string() != kCalibrationSchema) json.at("schema").fail("another kind of file");
   if (json.at("schema_version").integer<int>() != kCalibrationVersion)
     json.at("schema_version").fail("of another version of the tool");
   if (flat_json(json.at("of").json()) != flat_json(of)) throw Error(ErrorKind::input, "it is of another device");
   for (const auto& [what, value] : by.items()) {
-    if (kept.changed.empty() && flat_json(json.at("by").at(what.c_str()).json()) != flat_json(value)) kept.changed = what;
+    if (cached.changed.empty() && flat_json(json.at("by").at(what.c_str()).json()) != flat_json(value)) cached.changed = what;
   }
-  return kept;
+  return cached;
 }
 
 Json document(const Json& of, const Json& by) {
@@ -97,7 +97,7 @@ std::string damaged(const fs::path& file, const std::string& why) {
 
 // Without the file's name: the same line for all devices of a kind.
 std::string outdated(const std::string& whose, const std::string& changed) {
-  return "a kept calibration of " + whose + " is not used: it was made with another " + changed;
+  return "a cached calibration of " + whose + " is not used: it was made with another " + changed;
 }
 
 LinkRate carried(const JsonReader& json) {
@@ -110,7 +110,7 @@ void write(const fs::path& file, const Json& document, std::vector<std::string>&
   try {
     write_file_atomically(file, json_text(document));
   } catch (const Error& error) {
-    warnings.push_back(std::string("the calibration is not kept: ") + error.what());
+    warnings.push_back(std::string("the calibration is not cached: ") + error.what());
   }
 }
 
@@ -124,10 +124,10 @@ std::optional<Capability> CalibrationStore::load(const Device& device, std::vect
   const Json of = identity(device);
   const fs::path file = file_of(folder_, "device", of);
   try {
-    const Kept kept = read_kept(file, of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
-    if (!kept.changed.empty()) warnings.push_back(outdated(device.name, kept.changed));
-    if (!kept.found || !kept.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(kept.document).at("capability");
+    const Cached cached = read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}, {"kernels", kernels_}});
+    if (!cached.changed.empty()) warnings.push_back(outdated(device.name, cached.changed));
+    if (!cached.found || !cached.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(cached.document).at("capability");
     const auto capability = read_capability(json);
     if (!capability || !is_complete(*capability)) json.fail("figures are missing");
     return capability;
@@ -143,10 +143,10 @@ std::optional<LinkCapability> CalibrationStore::load_link(std::span<const Device
   const Json of = identities(devices);
   const fs::path file = file_of(folder_, "link", of);
   try {
-    const Kept kept = read_kept(file, of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
-    if (!kept.changed.empty()) warnings.push_back(outdated("all devices together", kept.changed));
-    if (!kept.found || !kept.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(kept.document).at("link");
+    const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}, {"kernels", kernels_}});
+    if (!cached.changed.empty()) warnings.push_back(outdated("all devices together", cached.changed));
+    if (!cached.found || !cached.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(cached.document).at("link");
     LinkCapability link{{}, carried(json.at("up_bytes_per_s")), carried(json.at("down_bytes_per_s"))};
     for (const Device& device : devices) link.devices.push_back(device.id);
     return link;
@@ -162,10 +162,10 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
   const Json of = {{"device", identity(device)}, {"work", work}};
   const fs::path file = file_of(folder_, "suite", of);
   try {
-    const Kept kept = read_kept(file, of, {{"driver", driver(device)}, {"tool", tool_}});
-    if (!kept.changed.empty()) warnings.push_back(outdated(work + " on " + device.name, kept.changed));
-    if (!kept.found || !kept.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(kept.document).at("rate");
+    const Cached cached = read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}});
+    if (!cached.changed.empty()) warnings.push_back(outdated(work + " on " + device.name, cached.changed));
+    if (!cached.found || !cached.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(cached.document).at("rate");
     SuiteRate rate;
     rate.ops_per_s = read_rate(json.at("ops_per_s"));
     rate.slice = json.at("slice_ns").nanos();
@@ -190,10 +190,10 @@ std::optional<double> CalibrationStore::load_noise(std::span<const Device> devic
   const Json of = {{"devices", identities(devices)}, {"work", work}};
   const fs::path file = file_of(folder_, "noise", of);
   try {
-    const Kept kept = read_kept(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
-    if (!kept.changed.empty()) warnings.push_back(outdated("the noise of " + work, kept.changed));
-    if (!kept.found || !kept.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(kept.document).at("noise");
+    const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
+    if (!cached.changed.empty()) warnings.push_back(outdated("the noise of " + work, cached.changed));
+    if (!cached.found || !cached.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(cached.document).at("noise");
     const double share = json.number();
     json.expect(share >= 0 && share < 1e6, "a share");
     return share;
@@ -222,32 +222,32 @@ void CalibrationStore::save_suite(const Device& device, const std::string& work,
   write(file_of(folder_, "suite", of), json, warnings);
 }
 
-std::optional<KeptWay> CalibrationStore::load_way(const Device& device, const std::string& work,
-                                                  std::vector<std::string>& warnings) const {
+std::optional<CachedVariant> CalibrationStore::load_variant(const Device& device, const std::string& work,
+                                                            std::vector<std::string>& warnings) const {
   if (folder_.empty()) return std::nullopt;
   const Json of = {{"device", identity(device)}, {"work", work}};
-  const fs::path file = file_of(folder_, "way", of);
+  const fs::path file = file_of(folder_, "variant", of);
   try {
-    const Kept kept = read_kept(file, of, {{"driver", driver(device)}, {"tool", tool_}});
-    if (!kept.changed.empty()) warnings.push_back(outdated(work + ", tuned, on " + device.name, kept.changed));
-    if (!kept.found || !kept.changed.empty()) return std::nullopt;
-    const JsonReader json = JsonReader(kept.document).at("way");
-    KeptWay way{json.at("name").string(), read_rate(json.at("ops_per_s"))};
-    if (way.way.empty() || !(way.ops_per_s > 0)) json.fail("impossible figures");
-    return way;
+    const Cached cached = read_cached(file, of, {{"driver", driver(device)}, {"tool", tool_}});
+    if (!cached.changed.empty()) warnings.push_back(outdated(work + ", tuned, on " + device.name, cached.changed));
+    if (!cached.found || !cached.changed.empty()) return std::nullopt;
+    const JsonReader json = JsonReader(cached.document).at("variant");
+    CachedVariant variant{json.at("name").string(), read_rate(json.at("ops_per_s"))};
+    if (variant.name.empty() || !(variant.ops_per_s > 0)) json.fail("impossible figures");
+    return variant;
   } catch (const Error& error) {
     warnings.push_back(damaged(file, error.what()));
     return std::nullopt;
   }
 }
 
-void CalibrationStore::save_way(const Device& device, const std::string& work, const KeptWay& way,
-                                std::vector<std::string>& warnings) const {
+void CalibrationStore::save_variant(const Device& device, const std::string& work, const CachedVariant& variant,
+                                    std::vector<std::string>& warnings) const {
   if (folder_.empty()) return;
   const Json of = {{"device", identity(device)}, {"work", work}};
   Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
-  json["way"] = {{"name", way.way}, {"ops_per_s", way.ops_per_s}};
-  write(file_of(folder_, "way", of), json, warnings);
+  json["variant"] = {{"name", variant.name}, {"ops_per_s", variant.ops_per_s}};
+  write(file_of(folder_, "variant", of), json, warnings);
 }
 
 void CalibrationStore::save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const {

@@ -1,4 +1,4 @@
-// Calibrations kept on disk: one small JSON file per device and one per set of devices. What cannot be trusted is never used: a
+// Calibrations cached on disk: one small JSON file per device and one per set of devices. What cannot be trusted is never used: a
 // file that is damaged, of something else, or of another driver, tool or kernel is a warning, and whoever asked measures again.
 #pragma once
 
@@ -19,15 +19,15 @@ struct CalibrationBasis {
   std::string kernels;  // text of the kernels that measure
 };
 
-// The way to compute that was fastest on a device, of those of a suite.
-struct KeptWay {
-  std::string way;
+// The kernel variant of a suite that was fastest on a device.
+struct CachedVariant {
+  std::string name;
   double ops_per_s = 0;
 };
 
 class CalibrationStore {
  public:
-  // An empty folder: nothing is read and nothing is kept.
+  // An empty folder: nothing is read and nothing is cached.
   CalibrationStore(std::filesystem::path folder, const CalibrationBasis& basis);
 
   // None when there is none that can be used; a file that is there but cannot be used adds a line to `warnings`.
@@ -41,13 +41,15 @@ class CalibrationStore {
   std::optional<double> load_noise(std::span<const Device> devices, const std::string& work,
                                    std::vector<std::string>& warnings) const;
   // Of a suite's work on a device.
-  std::optional<KeptWay> load_way(const Device& device, const std::string& work, std::vector<std::string>& warnings) const;
+  std::optional<CachedVariant> load_variant(const Device& device, const std::string& work,
+                                            std::vector<std::string>& warnings) const;
 
   // Atomically, over what was there. A folder that cannot be written adds a line to `warnings`: it costs a later run time, no more.
   void save(const Device& device, const Capability& capability, std::vector<std::string>& warnings) const;
   void save_suite(const Device& device, const std::string& work, const SuiteRate& rate, std::vector<std::string>& warnings) const;
   void save_noise(std::span<const Device> devices, const std::string& work, double share, std::vector<std::string>& warnings) const;
-  void save_way(const Device& device, const std::string& work, const KeptWay& way, std::vector<std::string>& warnings) const;
+  void save_variant(const Device& device, const std::string& work, const CachedVariant& variant,
+                    std::vector<std::string>& warnings) const;
   void save_link(std::span<const Device> devices, const LinkCapability& link, std::vector<std::string>& warnings) const;
 
  private:

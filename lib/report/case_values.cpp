@@ -34,7 +34,7 @@ std::vector<double> speedups(const RunRecord& run) {
   return values;
 }
 
-// speedup / s_max = (least tau / T) / (least tau * sum of 1/tau)
+// speedup / ideal_speedup = (least tau / T) / (least tau * sum of 1/tau)
 std::vector<double> efficiencies(const RunRecord& run) {
   std::vector<double> values;
   for (std::size_t k = 0; k < common_rounds(run); ++k) {
@@ -98,7 +98,7 @@ const ComparedInfo& info(Compared metric) {
   static constexpr ComparedInfo table[] = {
       {Compared::time, "time", "ns", false, 1000, "median time of a sample"},
       {Compared::speedup, "speedup", "x", true, 0.0005, "time of the fastest device alone / time, by round"},
-      {Compared::efficiency, "efficiency", "1", true, 0.0005, "speedup / s_max, by round"},
+      {Compared::efficiency, "efficiency", "1", true, 0.0005, "speedup / ideal_speedup, by round"},
       {Compared::imbalance, "imbalance", "1", false, 0.0005, "longest / mean busy time of the devices, by sample; 1 is perfect"},
   };
   return table[static_cast<std::size_t>(metric)];
@@ -138,7 +138,7 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValu
       }
       if (!trouble_of(run).empty()) continue;
       for (const Compared metric : kAllCompared) {
-        const bool least = reports.size() > 1 && round_value == RoundValue::least && metric != Compared::imbalance;
+        const bool least = reports.size() > 1 && round_value == RoundValue::minimum && metric != Compared::imbalance;
         std::vector<double>& values = mine.values[static_cast<std::size_t>(metric)];
         std::vector<double> own = case_values(least ? least_of(run) : run, metric);
         if (reports.size() == 1) {

@@ -27,14 +27,14 @@ const ComparedInfo& info(Compared metric);
 // One value per sample: of all metrics, those of sample k were taken in one round.
 //   time        ns
 //   speedup     time of the fastest device alone in that round / time
-//   efficiency  speedup / s_max of that round
+//   efficiency  speedup / ideal_speedup of that round
 //   imbalance   longest / mean busy time; 1 is perfect. imbalance_percent is (this - 1) * 100, which has no ratio at 0
 // A file without the samples of devices (older than those) gives the one value it has. None where undefined.
 std::vector<double> case_values(const RunRecord& run, Compared metric);
 
 // What stands for a round: the median of its values, or what its least times give. Other load only ever adds to a time, so that on
 // a shared machine the least of a round moves far less than its median; but what slows only some samples down it does not show.
-enum class RoundValue { median, least };
+enum class RoundValue { median, minimum };
 
 struct CaseValues {
   std::string name;                // lib/report/case_name.hpp

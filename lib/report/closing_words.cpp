@@ -16,7 +16,7 @@ namespace mgpu {
 namespace {
 
 // Medians whose 95 % intervals meet are not told apart.
-bool told_apart(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
+bool distinguishable(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
 
 // The one device that did everything; null when several took part.
 const PerDevice* only_worker(const RunRecord& run) {
@@ -61,7 +61,7 @@ std::string against_equal(const RunGroup& group) {
     return r->strategy == "equal" && r->status == Status::ok && r->devices == best.devices;
   });
   if (equal == group.runs.end() || best.time.median <= Nanos{}) return "";
-  if (!told_apart(best.time, (*equal)->time)) return "; equal shares are as fast, within the noise";
+  if (!distinguishable(best.time, (*equal)->time)) return "; equal shares are as fast, within the noise";
   const double gain = static_cast<double>((*equal)->time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
   return fmt::format(" and {:.{}f} % faster than equal shares", gain * 100, gain < 0.1 ? 1 : 0);
 }

@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t kFewest = 5;  // 4 and 4 values reach p = 0.029 at best
 
-double least_p(std::size_t base, std::size_t fresh, bool in_turns) {
-  return in_turns ? least_signed_rank_p(std::min(base, fresh)) : least_mann_whitney_p(base, fresh);
+double least_p(std::size_t base, std::size_t fresh, bool interleaved) {
+  return interleaved ? least_signed_rank_p(std::min(base, fresh)) : least_mann_whitney_p(base, fresh);
 }
 
 // Of each side, so that a difference could be seen in any one of that many tests.
-std::size_t values_needed(std::size_t tests, double alpha, bool in_turns) {
+std::size_t values_needed(std::size_t tests, double alpha, bool interleaved) {
   std::size_t n = kFewest;
-  while (least_p(n, n, in_turns) * static_cast<double>(tests) >= alpha) ++n;
+  while (least_p(n, n, interleaved) * static_cast<double>(tests) >= alpha) ++n;
   return n;
 }
 
@@ -55,19 +55,19 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   row.label = strategy_label(*base.run);
   row.devices = base.run->devices.size();
   row.metric = metric;
-  row.floor = all.options.floor ? all.floor : floor_of(*base.run, *fresh.run, all.floor, all.in_turns);
+  row.floor = all.options.floor ? all.floor : floor_of(*base.run, *fresh.run, all.floor, all.interleaved);
   row.base.values = base.values[static_cast<std::size_t>(metric)];
   row.fresh.values = fresh.values[static_cast<std::size_t>(metric)];
   for (const std::string& warning : base.warnings) row.warnings.push_back("BASE: " + warning);
   for (const std::string& warning : fresh.warnings) row.warnings.push_back("NEW: " + warning);
-  if (all.in_turns) keep_whole_pairs(row);
+  if (all.interleaved) keep_whole_pairs(row);
   if (row.base.values.empty() || row.fresh.values.empty()) return row;
   row.base.median = median(row.base.values);
   row.fresh.median = median(row.fresh.values);
-  const auto ratio = all.in_turns ? median_of_ratios : ratio_of_medians;
+  const auto ratio = all.interleaved ? median_of_ratios : ratio_of_medians;
   row.ratio = ratio(row.base.values, row.fresh.values, all.options.bootstrap);
   if (std::min(row.base.values.size(), row.fresh.values.size()) < kFewest) return row;
-  row.test = all.in_turns ? test_pairs(row) : mann_whitney(row.base.values, row.fresh.values);
+  row.test = all.interleaved ? test_pairs(row) : mann_whitney(row.base.values, row.fresh.values);
   return row;
 }
 
@@ -110,7 +110,7 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
   }
   if (!row.test) {
     row.reason = fmt::format("{} and {} {}, {} needed", row.base.values.size(), row.fresh.values.size(),
-                             all.in_turns ? "rounds" : "samples", kFewest);
+                             all.interleaved ? "rounds" : "samples", kFewest);
     return;
   }
   const ComparedInfo& metric = info(row.metric);
@@ -124,10 +124,10 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.change = Change::improvement;
   } else if (worse_high <= most && worse_low >= 1 / most) {
     row.change = Change::same;
-  } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.in_turns) * static_cast<double>(tests) >=
+  } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.interleaved) * static_cast<double>(tests) >=
              all.options.alpha) {
-    row.reason = fmt::format("too few {}: {} tests at {} take {}", all.in_turns ? "rounds" : "samples", tests, all.options.alpha,
-                             values_needed(tests, all.options.alpha, all.in_turns));
+    row.reason = fmt::format("too few {}: {} tests at {} take {}", all.interleaved ? "rounds" : "samples", tests, all.options.alpha,
+                             values_needed(tests, all.options.alpha, all.interleaved));
   } else {
     row.reason = fmt::format("from {} to {}, floor {:.1f} %", percent(row.ratio->low), percent(row.ratio->high), row.floor * 100);
   }
@@ -149,13 +149,13 @@ const char* to_string(Change change) {
   return "";
 }
 
-double default_floor(const Report& base, bool in_turns) {
+double default_floor(const Report& base, bool interleaved) {
   const bool cpu = std::any_of(base.devices.begin(), base.devices.end(), [](const DeviceRecord& d) { return d.device.is_cpu(); });
-  return cpu && !in_turns ? 0.10 : 0.02;
+  return cpu && !interleaved ? 0.10 : 0.02;
 }
 
-double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool in_turns) {
-  if (in_turns) return least;
+double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool interleaved) {
+  if (interleaved) return least;
   const double noise = std::max(base.noise_floor.value_or(0), fresh.noise_floor.value_or(0));
   return std::max(least, std::isfinite(noise) ? noise : 0);
 }
@@ -168,8 +168,8 @@ std::size_t Comparison::count(Change change) const {
 Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh, const CompareOptions& options) {
   Comparison all;
   all.options = options;
-  all.in_turns = base.size() > 1;
-  all.floor = options.floor.value_or(default_floor(base.front(), all.in_turns));
+  all.interleaved = base.size() > 1;
+  all.floor = options.floor.value_or(default_floor(base.front(), all.interleaved));
   all.differences = environment_differences(base.front(), fresh.front());
   match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value), all);
   std::vector<double> p;

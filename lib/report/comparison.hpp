@@ -22,16 +22,16 @@ struct CompareOptions {
   std::optional<double> floor;  // changes up to this share count as none; by default see floor_of()
   std::vector<Compared> metrics{kAllCompared.begin(), kAllCompared.end()};
   BootstrapOptions bootstrap;
-  RoundValue round_value = RoundValue::median;  // of results measured in turns
+  RoundValue round_value = RoundValue::median;  // of results measured interleaved
 };
 
-// 2 %. Of CPU devices 10 % where the two were not measured in turns: other load moves their medians by several percent from one run
-// to the next, which the samples of one run do not show.
-double default_floor(const Report& base, bool in_turns);
+// 2 %. Of CPU devices 10 % where the two were not measured interleaved: other load moves their medians by several percent from one
+// run to the next, which the samples of one run do not show.
+double default_floor(const Report& base, bool interleaved);
 
 // Of one case, unless one was asked for: default_floor(), but no less than the noise that calibrate found for this work on either
-// side's devices. Not in turns: pairs of rounds are apart by less than measurements at different times are.
-double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool in_turns);
+// side's devices. Not interleaved: pairs of rounds are apart by less than measurements at different times are.
+double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool interleaved);
 
 struct ComparedSide {
   std::vector<double> values;
@@ -64,8 +64,8 @@ struct UncomparedCase {
 
 struct Comparison {
   CompareOptions options;
-  double floor = 0;       // of cases whose noise is not known to be larger
-  bool in_turns = false;  // one value a round, in pairs
+  double floor = 0;          // of cases whose noise is not known to be larger
+  bool interleaved = false;  // one value a round, in pairs
   std::vector<EnvironmentDifference> differences;
   std::vector<ComparisonRow> rows;
   std::vector<UncomparedCase> uncompared;

@@ -17,10 +17,10 @@ Json side(const ComparedSide& s) {
 Json resamples_of(const ComparisonRow& row, const Comparison& all) {
   const std::size_t base = row.base.values.size(), fresh = row.fresh.values.size();
   const auto drawn =
-      all.in_turns ? pair_resamples(fresh, all.options.bootstrap) : ratio_resamples(base, fresh, all.options.bootstrap);
+      all.interleaved ? pair_resamples(fresh, all.options.bootstrap) : ratio_resamples(base, fresh, all.options.bootstrap);
   Json list = Json::array();
   for (const Resample& one : drawn) {
-    if (all.in_turns)
+    if (all.interleaved)
       list.push_back({{"pairs", one.fresh}});
     else
       list.push_back({{"base", one.base}, {"new", one.fresh}});
@@ -57,11 +57,11 @@ std::string comparison_json(const Comparison& comparison, const ComparisonSource
   j["tool"] = {{"version", tool.version}, {"git", tool.git}, {"argv", tool.argv}};
   j["base"] = sources.base;
   j["new"] = sources.fresh;
-  j["method"] = {{"in_turns", comparison.in_turns},
-                 {"round_value", !comparison.in_turns                       ? Json(nullptr)
-                                 : options.round_value == RoundValue::least ? Json("least")
-                                                                            : Json("median")},
-                 {"estimate", comparison.in_turns ? "median of ratios of rounds" : "ratio of medians"},
+  j["method"] = {{"interleaved", comparison.interleaved},
+                 {"round_value", !comparison.interleaved                      ? Json(nullptr)
+                                 : options.round_value == RoundValue::minimum ? Json("minimum")
+                                                                              : Json("median")},
+                 {"estimate", comparison.interleaved ? "median of ratios of rounds" : "ratio of medians"},
                  {"interval", "percentile bootstrap"},
                  {"level", options.bootstrap.level},
                  {"resamples", options.bootstrap.resamples},

@@ -149,8 +149,8 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
   std::string out =
       fmt::format("### mgpu-bench: {}\n\nBASE: {}, NEW: {}. Changes up to {:.1f} % count as none; p is {}.\n",
                   escaped(comparison_words(comparison)), escaped(sources.base), escaped(sources.fresh), comparison.floor * 100,
-                  comparison.in_turns ? "by Wilcoxon's signed-rank test over rounds, by Holm over the table"
-                                      : "by Mann and Whitney's test, by Holm over the table");
+                  comparison.interleaved ? "by Wilcoxon's signed-rank test over rounds, by Holm over the table"
+                                         : "by Mann and Whitney's test, by Holm over the table");
   each_title(comparison, [&](const std::string& title) {
     out += fmt::format("\n**{}**\n\n|", escaped(title));
     std::string rule = "\n|";

@@ -10,7 +10,7 @@
 
 namespace mgpu {
 
-inline constexpr int kCompareSchemaVersion = 1;
+inline constexpr int kCompareSchemaVersion = 2;
 
 // Where the two sides came from: file names, or what was run.
 struct ComparisonSources {

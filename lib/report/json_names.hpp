@@ -32,7 +32,7 @@ struct MetricField {
 };
 inline constexpr std::array<MetricField, 14> kMetricFields = {{
     {"speedup", &Metrics::speedup},
-    {"s_max", &Metrics::s_max},
+    {"ideal_speedup", &Metrics::ideal_speedup},
     {"efficiency", &Metrics::efficiency},
     {"balance", &Metrics::balance},
     {"imbalance_percent", &Metrics::imbalance_percent},
@@ -44,7 +44,7 @@ inline constexpr std::array<MetricField, 14> kMetricFields = {{
     {"sync_share", &Metrics::sync_share},
     {"share_error", &Metrics::share_error},
     {"prediction_error", &Metrics::prediction_error},
-    {"ceiling_share", &Metrics::ceiling_share},
+    {"roofline_fraction", &Metrics::roofline_fraction},
 }};
 
 // The durations of a DeviceParts, in the order of the file.

@@ -24,7 +24,7 @@
 
 namespace mgpu {
 
-inline constexpr int kResultSchemaVersion = 1;
+inline constexpr int kResultSchemaVersion = 2;
 
 enum class Status { ok, failed, skipped, unsupported };
 const char* to_string(Status status);
@@ -49,7 +49,7 @@ struct PerDevice {
   double share = 0;        // items / all items
   double utilisation = 0;  // compute / T; means nothing where the parts are unknown
   Bytes bytes_resident = 0;
-  std::optional<std::string> way;  // to compute, where the suite has several: kernel, tile
+  std::optional<std::string> kernel_variant;  // where the suite has several: kernel, tile
   DeviceParts parts;
   std::vector<Nanos> alone_samples;                // what `alone` is the median of; sample k of all cases is of one round
   std::vector<std::uint32_t> alone_sample_runs;    // as RunRecord::sample_runs
@@ -64,7 +64,7 @@ struct WorkRecord {
   Items items = 0;
   double ops = 0;
   Bytes bytes_in = 0, bytes_out = 0;
-  std::optional<std::string> ceiling{};  // what ceiling_share is a share of: "int32", "host link"; none where nothing is known
+  std::optional<std::string> roof{};  // what roofline_fraction is a share of: "int32", "host link"; none where nothing is known
 };
 
 struct PlanChosen {  // what `auto` settled on

@@ -18,7 +18,7 @@ std::string to_json_text(const Report& report);
 
 // Throws Error(input) naming the file and what is wrong with it: not JSON, another schema, a newer schema_version, a missing field.
 Report read_report(const std::filesystem::path& file);
-Report report_from_json(const nlohmann::ordered_json& json);
+Report report_from_json(nlohmann::ordered_json json);
 
 // The published JSON Schema documents, lib/report/*.schema.json: "result", "trace", ... in alphabetical order.
 std::vector<std::string_view> schema_names();

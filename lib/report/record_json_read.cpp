@@ -4,15 +4,17 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/base/quote.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/fault_json.hpp"
+#include "lib/report/given_limits.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
+#include "lib/report/older_versions.hpp"
 #include "lib/report/record_json.hpp"
-#include "lib/report/stated.hpp"
 #include "lib/report/telemetry_json.hpp"
 
 namespace mgpu {
@@ -140,7 +142,7 @@ PerDevice read_per_device(const JsonReader& j) {
   p.share = j.at("share").number(0, 1);
   p.utilisation = j.at("utilisation").number(0);
   p.bytes_resident = j.at("bytes_resident").integer<Bytes>();
-  if (j.has("way")) p.way = j.at("way").string();
+  if (j.has("kernel_variant")) p.kernel_variant = j.at("kernel_variant").string();
   p.parts.items = j.at("items").integer<Items>();
   p.parts.slices = j.at("slices").integer<std::uint32_t>();
   p.parts.bytes_in = j.at("bytes_in").integer<Bytes>();
@@ -161,20 +163,20 @@ PerDevice read_per_device(const JsonReader& j) {
 }
 
 DeviceEstimate read_estimate(const JsonReader& j) {
-  const auto time = [&](const char* name) { return j.has(name) ? j.at(name).duration(kMostStatedTime) : Nanos{}; };
+  const auto time = [&](const char* name) { return j.has(name) ? j.at(name).duration(kMostGivenTime) : Nanos{}; };
   DeviceEstimate estimate;
-  estimate.items_per_s = j.at("items_per_s").number(0, kMostStatedRate);
-  estimate.fixed = j.at("fixed_ns").duration(kMostStatedTime);
-  estimate.launch = j.at("launch_ns").duration(kMostStatedTime);
-  estimate.least = time("least_ns");  // files of the first versions lack these three
-  estimate.spared = time("spared_ns");
-  estimate.crowd = time("crowd_ns");
-  estimate.transfer = j.at("transfer_ns").duration(kMostStatedTime);
-  estimate.up = j.at("up").number(0, kMostStatedRate);
-  estimate.down = j.at("down").number(0, kMostStatedRate);
-  estimate.fits = j.at("fits").integer<Items>(0, kMostStatedItems);
-  estimate.pipeline = j.at("pipeline").integer<Items>(0, kMostStatedItems);
-  estimate.free_memory = j.at("free_memory").integer<Bytes>(0, kMostStatedItems);
+  estimate.items_per_s = j.at("items_per_s").number(0, kMostGivenRate);
+  estimate.fixed = j.at("fixed_ns").duration(kMostGivenTime);
+  estimate.launch = j.at("launch_ns").duration(kMostGivenTime);
+  estimate.minimum_slice = time("minimum_slice_ns");  // files of the first versions lack these three
+  estimate.first_slice_discount = time("first_slice_discount_ns");
+  estimate.per_peer_contention = time("per_peer_contention_ns");
+  estimate.transfer = j.at("transfer_ns").duration(kMostGivenTime);
+  estimate.up = j.at("up").number(0, kMostGivenRate);
+  estimate.down = j.at("down").number(0, kMostGivenRate);
+  estimate.fits = j.at("fits").integer<Items>(0, kMostGivenItems);
+  estimate.pipeline = j.at("pipeline").integer<Items>(0, kMostGivenItems);
+  estimate.free_memory = j.at("free_memory").integer<Bytes>(0, kMostGivenItems);
   return estimate;
 }
 
@@ -190,18 +192,18 @@ PlanRecord read_plan(const JsonReader& j) {
   if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
   if (!j.has("request")) return plan;
   const JsonReader r = j.at("request");
-  const auto time = [&](const char* name) { return r.has(name) ? r.at(name).duration(kMostStatedTime) : Nanos{}; };
+  const auto time = [&](const char* name) { return r.has(name) ? r.at(name).duration(kMostGivenTime) : Nanos{}; };
   plan.request =
-      PlanRequestRecord{r.at("items").integer<Items>(0, kMostStatedItems),
-                        r.at("granularity").integer<Items>(0, kMostStatedItems),
-                        r.at("in_bytes").number(0, kMostStatedBytes),
-                        r.at("out_bytes").number(0, kMostStatedBytes),
-                        r.at("replicated").integer<Bytes>(0, kMostStatedItems),
+      PlanRequestRecord{r.at("items").integer<Items>(0, kMostGivenItems),
+                        r.at("granularity").integer<Items>(0, kMostGivenItems),
+                        r.at("in_bytes").number(0, kMostGivenBytes),
+                        r.at("out_bytes").number(0, kMostGivenBytes),
+                        r.at("replicated").integer<Bytes>(0, kMostGivenItems),
                         read_link_rate(r.at("link_up")),
                         read_link_rate(r.at("link_down")),
-                        {r.at("merge_fixed_ns").duration(kMostStatedTime), r.at("merge_per_slice_ns").duration(kMostStatedTime)}};
+                        {r.at("merge_fixed_ns").duration(kMostGivenTime), r.at("merge_per_slice_ns").duration(kMostGivenTime)}};
   if (r.has("merge_tree")) plan.request->merge.tree = r.at("merge_tree").boolean();
-  plan.request->merge.further = time("merge_further_ns");
+  plan.request->merge.additional_part = time("merge_additional_part_ns");
   return plan;
 }
 
@@ -261,7 +263,7 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
   run.time = read_summary(j.at("time_ns"));
   run.work = {work.at("items").integer<Items>(), work.at("ops").number(0), work.at("bytes_in").integer<Bytes>(),
               work.at("bytes_out").integer<Bytes>()};
-  if (work.has("ceiling")) run.work.ceiling = work.at("ceiling").string();
+  if (work.has("roof")) run.work.roof = work.at("roof").string();
   run.rate = rate.at("value").number(0);
   run.rate_unit = rate.at("unit").string();
   run.merge = j.at("merge_ns").duration();
@@ -338,7 +340,8 @@ void check_header(const JsonReader& j) {
 
 }  // namespace
 
-Report report_from_json(const nlohmann::ordered_json& json) {
+Report report_from_json(nlohmann::ordered_json json) {
+  bring_result_up_to_date(json);
   const JsonReader j(json);
   check_header(j);
   Report report;
@@ -356,7 +359,7 @@ Report report_from_json(const nlohmann::ordered_json& json) {
 }
 
 Report read_report(const std::filesystem::path& file) {
-  return read_json_file(file, "a result file", [](const nlohmann::ordered_json& json) { return report_from_json(json); });
+  return read_json_file(file, "a result file", [](nlohmann::ordered_json json) { return report_from_json(std::move(json)); });
 }
 
 }  // namespace mgpu

@@ -107,7 +107,7 @@ Json per_device(const PerDevice& p) {
   j["bytes_in"] = p.parts.bytes_in;
   j["bytes_out"] = p.parts.bytes_out;
   j["bytes_resident"] = p.bytes_resident;
-  if (p.way) j["way"] = *p.way;
+  if (p.kernel_variant) j["kernel_variant"] = *p.kernel_variant;
   if (!p.alone_samples.empty()) j["alone_samples_ns"] = times(p.alone_samples);
   if (!p.alone_sample_runs.empty()) j["alone_sample_runs"] = p.alone_sample_runs;
   if (!p.busy_samples.empty()) j["busy_samples_ns"] = times(p.busy_samples);
@@ -198,10 +198,10 @@ Json results(const RunRecord& run) {
 Json estimate(const DeviceEstimate& e) {
   return {{"items_per_s", number_json(e.items_per_s)},
           {"fixed_ns", ns(e.fixed)},
-          {"crowd_ns", ns(e.crowd)},
+          {"per_peer_contention_ns", ns(e.per_peer_contention)},
           {"launch_ns", ns(e.launch)},
-          {"least_ns", ns(e.least)},
-          {"spared_ns", ns(e.spared)},
+          {"minimum_slice_ns", ns(e.minimum_slice)},
+          {"first_slice_discount_ns", ns(e.first_slice_discount)},
           {"transfer_ns", ns(e.transfer)},
           {"up", number_json(e.up)},
           {"down", number_json(e.down)},
@@ -226,7 +226,7 @@ Json plan(const PlanRecord& p) {
                   {"merge_fixed_ns", ns(p.request->merge.fixed)},
                   {"merge_per_slice_ns", ns(p.request->merge.per_slice)},
                   {"merge_tree", p.request->merge.tree},
-                  {"merge_further_ns", ns(p.request->merge.further)}};
+                  {"merge_additional_part_ns", ns(p.request->merge.additional_part)}};
   return j;
 }
 
@@ -247,7 +247,7 @@ Json run_json(const RunRecord& run) {
                {"ops", number_json(run.work.ops)},
                {"bytes_in", run.work.bytes_in},
                {"bytes_out", run.work.bytes_out}};
-  if (run.work.ceiling) j["work"]["ceiling"] = *run.work.ceiling;
+  if (run.work.roof) j["work"]["roof"] = *run.work.roof;
   j["rate"] = {{"value", number_json(run.rate)}, {"unit", run.rate_unit}};
   j["merge_ns"] = ns(run.merge);
   j["plan"] = plan(run.plan);

@@ -7,14 +7,16 @@
 #include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/base/quote.hpp"
 #include "lib/plan/as_measured.hpp"
 #include "lib/report/capability_json.hpp"
+#include "lib/report/given_limits.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
-#include "lib/report/stated.hpp"
+#include "lib/report/older_versions.hpp"
 
 namespace mgpu {
 namespace {
@@ -39,7 +41,7 @@ class Object {
   T whole(const char* key, T least, T most, std::optional<T> standard = {}) const {
     return standard && !has(key) ? *standard : at(key).integer<T>(least, most);
   }
-  Nanos nanos(const char* key) const { return Nanos{whole<std::int64_t>(key, 0, kMostStatedTime, 0)}; }
+  Nanos nanos(const char* key) const { return Nanos{whole<std::int64_t>(key, 0, kMostGivenTime, 0)}; }
   // From `least`, or above 0 when that is 0 and zero makes no sense.
   double number(const char* key, double least, double most, std::optional<double> standard = {}, bool zero = true) const {
     return standard && !has(key) ? *standard : at(key).finite(least, most, zero);
@@ -51,8 +53,9 @@ class Object {
 };
 
 void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
-  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "least_ns", "spared_ns", "fixed_ns", "crowd_ns",
-                             "transfer_ns", "up", "down", "memory", "free_memory", "fits", "pipeline", "score", "slow", "reserve"});
+  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "minimum_slice_ns", "first_slice_discount_ns",
+                             "fixed_ns", "per_peer_contention_ns", "transfer_ns", "up", "down", "memory", "free_memory", "fits",
+                             "pipeline", "score", "slow", "reserve"});
   ScenarioDevice device;
   device.name = object.text("name", "device");
   const std::string type = object.text("type", "gpu");
@@ -60,21 +63,21 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   if (!known) object.at("type").fail(in_quotes(type) + " is unknown; accepted: gpu, cpu, accelerator, custom");
   device.type = *known;
   device.slow = object.number("slow", 1, 1e6, 1.0);
-  device.memory = object.whole<Bytes>("memory", 1, kMostStatedItems, Bytes{0});
+  device.memory = object.whole<Bytes>("memory", 1, kMostGivenItems, Bytes{0});
   DeviceEstimate& estimate = device.estimate;
-  estimate.items_per_s = object.number("items_per_s", 0, kMostStatedRate, {}, false);
+  estimate.items_per_s = object.number("items_per_s", 0, kMostGivenRate, {}, false);
   estimate.score = object.number("score", 0, 100, 100.0);
   estimate.fixed = object.nanos("fixed_ns");
-  estimate.crowd = object.nanos("crowd_ns");
+  estimate.per_peer_contention = object.nanos("per_peer_contention_ns");
   estimate.launch = object.nanos("launch_ns");
-  estimate.least = object.nanos("least_ns");
-  estimate.spared = Nanos{object.whole<std::int64_t>("spared_ns", 0, estimate.launch.count(), 0)};
+  estimate.minimum_slice = object.nanos("minimum_slice_ns");
+  estimate.first_slice_discount = Nanos{object.whole<std::int64_t>("first_slice_discount_ns", 0, estimate.launch.count(), 0)};
   estimate.transfer = object.nanos("transfer_ns");
-  estimate.up = object.number("up", 0, kMostStatedRate, 0.0);
-  estimate.down = object.number("down", 0, kMostStatedRate, 0.0);
-  estimate.fits = object.whole<Items>("fits", 1, kMostStatedItems, Items{0});
-  estimate.pipeline = object.whole<Items>("pipeline", 1, kMostStatedItems, Items{0});
-  estimate.free_memory = object.whole<Bytes>("free_memory", 0, kMostStatedItems, device.memory);
+  estimate.up = object.number("up", 0, kMostGivenRate, 0.0);
+  estimate.down = object.number("down", 0, kMostGivenRate, 0.0);
+  estimate.fits = object.whole<Items>("fits", 1, kMostGivenItems, Items{0});
+  estimate.pipeline = object.whole<Items>("pipeline", 1, kMostGivenItems, Items{0});
+  estimate.free_memory = object.whole<Bytes>("free_memory", 0, kMostGivenItems, device.memory);
   if (object.has("reserve")) estimate.reserve = object.at("reserve").boolean();
   const auto count = object.whole<std::size_t>("count", 1, kMostScenarioDevices, std::size_t{1});
   if (devices.size() + count > kMostScenarioDevices) {
@@ -86,18 +89,19 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
 
 ScenarioWork read_work(const JsonReader& json) {
   const Object object(json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated", "pipeline",
-                             "merge_fixed_ns", "merge_per_slice_ns", "merge_tree", "merge_further_ns"});
+                             "merge_fixed_ns", "merge_per_slice_ns", "merge_tree", "merge_additional_part_ns"});
   ScenarioWork work;
   work.name = object.text("name", work.name);
   work.rate_unit = object.text("unit", work.rate_unit);
-  work.items = object.whole<Items>("items", 1, kMostStatedItems);
-  work.granularity = object.whole<Items>("granularity", 1, kMostStatedItems, Items{1});
-  work.cost.ops = object.number("ops", 0, kMostStatedRate, 1.0, false);
-  work.cost.in_bytes = object.number("in_bytes", 0, kMostStatedBytes, 0.0);
-  work.cost.out_bytes = object.number("out_bytes", 0, kMostStatedBytes, 0.0);
-  work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostStatedItems, Bytes{0});
-  work.pipeline = object.whole<Items>("pipeline", 1, kMostStatedItems, Items{0});
-  work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns"), false, object.nanos("merge_further_ns")};
+  work.items = object.whole<Items>("items", 1, kMostGivenItems);
+  work.granularity = object.whole<Items>("granularity", 1, kMostGivenItems, Items{1});
+  work.cost.ops = object.number("ops", 0, kMostGivenRate, 1.0, false);
+  work.cost.in_bytes = object.number("in_bytes", 0, kMostGivenBytes, 0.0);
+  work.cost.out_bytes = object.number("out_bytes", 0, kMostGivenBytes, 0.0);
+  work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostGivenItems, Bytes{0});
+  work.pipeline = object.whole<Items>("pipeline", 1, kMostGivenItems, Items{0});
+  work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns"), false,
+                object.nanos("merge_additional_part_ns")};
   if (object.has("merge_tree")) work.merge.tree = object.at("merge_tree").boolean();
   return work;
 }
@@ -126,7 +130,8 @@ Extent alone(const Scenario& scenario, const ScenarioDevice& device) {
   const double held = (static_cast<double>(device.memory) - replicated) / (2 * (work.cost.in_bytes + work.cost.out_bytes));
   if (device.memory > 0 && held * kMostSlices >= items) cut(held);
   const MergeEstimate& merge = work.merge;
-  const double each = seconds(std::max(estimate.launch, estimate.least) + 2 * estimate.transfer + merge.per_slice + merge.further);
+  const double each =
+      seconds(std::max(estimate.launch, estimate.minimum_slice) + 2 * estimate.transfer + merge.per_slice + merge.additional_part);
   extent.seconds = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up) +
                    takes(out, estimate.down, scenario.link_down) + seconds(estimate.fixed + merge.fixed) +
                    each * device.slow * extent.slices;
@@ -207,7 +212,7 @@ void correct(Scenario& scenario, const RunRecord& run) {
     if (error.kind() != ErrorKind::usage) throw;
     return;
   }
-  scenario.told = {std::move(estimates), scenario.link_up, scenario.link_down, work.merge};
+  scenario.given = {std::move(estimates), scenario.link_up, scenario.link_down, work.merge};
   for (std::size_t i = 0; i < count; ++i) scenario.devices[i].estimate = corrected.devices[i];
   scenario.link_up = corrected.link_up;
   scenario.link_down = corrected.link_down;
@@ -216,7 +221,8 @@ void correct(Scenario& scenario, const RunRecord& run) {
 
 }  // namespace
 
-Scenario scenario_from_json(const nlohmann::ordered_json& json) {
+Scenario scenario_from_json(nlohmann::ordered_json json) {
+  bring_scenario_up_to_date(json);
   const Object object(JsonReader(json), {"schema", "devices", "link", "work"});
   constexpr const char* kName = "mgpu-bench/scenario";
   if (object.text("schema", kName) != kName) object.at("schema").fail(std::string("accepted: ") + kName);
@@ -234,7 +240,7 @@ Scenario scenario_from_json(const nlohmann::ordered_json& json) {
 }
 
 Scenario read_scenario(const std::filesystem::path& file) {
-  return read_json_file(file, "a scenario file", [](const nlohmann::ordered_json& json) { return scenario_from_json(json); });
+  return read_json_file(file, "a scenario file", [](nlohmann::ordered_json json) { return scenario_from_json(std::move(json)); });
 }
 
 std::size_t largest_estimated_run(const Report& report) {
@@ -276,7 +282,7 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
     const Device& facts = device_of(report, run.devices[i]);
     ScenarioDevice device{facts.name, facts.type, run.plan.estimates[i], 1, 0};
     device.estimate.score = facts.score;
-    device.estimate.spared = std::min(device.estimate.spared, device.estimate.launch);
+    device.estimate.first_slice_discount = std::min(device.estimate.first_slice_discount, device.estimate.launch);
     if (!(device.estimate.items_per_s > 0)) {
       throw Error(ErrorKind::input, fmt::format("case {}: the rate of device {} was not known", index, run.devices[i]));
     }

@@ -13,7 +13,7 @@ namespace mgpu {
 // question.
 Scenario read_scenario(const std::filesystem::path& file);
 
-Scenario scenario_from_json(const nlohmann::ordered_json& json);  // likewise, without the file's name
+Scenario scenario_from_json(nlohmann::ordered_json json);  // likewise, without the file's name
 
 // How the devices of a case are: as it was told, or that corrected by how long its median sample took. Strategies are told what
 // they were told then.

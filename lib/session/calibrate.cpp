@@ -110,24 +110,24 @@ CalibrationResult nothing_known(std::size_t devices) {
 
 }  // namespace
 
-CalibrationResult kept_calibration(std::span<const Device> devices, const CalibrationStore& store) {
+CalibrationResult cached_calibration(std::span<const Device> devices, const CalibrationStore& store) {
   CalibrationResult result = nothing_known(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
     result.calibration.devices[i] = store.load(devices[i], result.warnings);
-    if (result.calibration.devices[i]) result.origins[i] = CalibrationOrigin::kept;
+    if (result.calibration.devices[i]) result.origins[i] = CalibrationOrigin::cached;
   }
   if (devices.size() == 1) {
     take_link_of_one(result, devices);
   } else {
     result.calibration.link = store.load_link(devices, result.warnings);
-    if (result.calibration.link) result.link_origin = CalibrationOrigin::kept;
+    if (result.calibration.link) result.link_origin = CalibrationOrigin::cached;
   }
   drop_repeats(result.warnings);
   return result;
 }
 
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh) {
-  CalibrationResult result = afresh ? nothing_known(devices.size()) : kept_calibration(devices, store);
+  CalibrationResult result = afresh ? nothing_known(devices.size()) : cached_calibration(devices, store);
   try {
     Calibrator(backend, devices, store, result).run();
   } catch (const Error& error) {
@@ -140,10 +140,10 @@ CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, c
 
 namespace {
 
-// Measures one suite on the devices of a kind that nothing is kept of.
+// Measures one suite on the devices of a kind that nothing is cached of.
 void measure_suite(Backend& backend, Executor& executor, std::span<const Device> devices, std::span<SuiteCalibration> rows,
                    const Problem& problem, bool cpus, const CalibrationStore& store, std::vector<std::string>& warnings) {
-  UsualWork work;
+  ReferenceSizeWork work;
   Bytes room = ~Bytes{0};
   for (const Device& device : devices) {
     if (device.is_cpu() == cpus) room = std::min(room, room_on(device));
@@ -152,11 +152,11 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
     if (rows[i].rate || devices[i].is_cpu() != cpus) continue;
     std::unique_ptr<OpenDevice> open;
     try {
-      if (work.empty()) work = usual_work(problem, cpus, room);
+      if (work.empty()) work = work_of_reference_size(problem, cpus, room);
       open = backend.open(devices[i]);
-      const auto ways = kept_ways(problem, devices.subspan(i, 1), store, warnings);
-      for (const auto& workload : work) take_ways(*workload, ways, open->resources().traits(), warnings);
-      rows[i].rate = measure_usual_rate(backend, executor, work, *open);
+      const auto variants = cached_variants(problem, devices.subspan(i, 1), store, warnings);
+      for (const auto& workload : work) take_variants(*workload, variants, open->resources().traits(), warnings);
+      rows[i].rate = measure_rate_at_reference_size(backend, executor, work, *open);
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
@@ -179,13 +179,13 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
     const std::size_t first = all.size();
     for (const Device& device : devices) {
       SuiteCalibration& row = all.emplace_back();
-      row.work = work_of(usual_problem({&suite, {}}, device.is_cpu()));
+      row.work = work_of(problem_of_reference_size({&suite, {}}, device.is_cpu()));
       row.device = device.id;
       if (!afresh) row.rate = store.load_suite(device, row.work, warnings);
-      if (row.rate) row.origin = CalibrationOrigin::kept;
+      if (row.rate) row.origin = CalibrationOrigin::cached;
     }
     for (const bool cpus : {false, true}) {
-      const Problem problem = usual_problem({&suite, {}}, cpus);
+      const Problem problem = problem_of_reference_size({&suite, {}}, cpus);
       measure_suite(backend, executor, devices, std::span(all).subspan(first), problem, cpus, store, warnings);
     }
   }
@@ -204,7 +204,7 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
     row.work = work_of(problem);
     if (!afresh) row.share = store.load_noise(devices, row.work, warnings);
     if (row.share) {
-      row.origin = CalibrationOrigin::kept;
+      row.origin = CalibrationOrigin::cached;
       continue;
     }
     try {
@@ -220,15 +220,15 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
   return all;
 }
 
-void add_kept_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
-                    std::map<std::string, double>& noise, std::vector<std::string>& warnings) {
+void add_cached_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
+                      std::map<std::string, double>& noise, std::vector<std::string>& warnings) {
   const std::string work = work_of(problem);
   if (const auto share = store.load_noise(devices, work, warnings)) noise[work] = *share;
   drop_repeats(warnings);
 }
 
-void add_kept_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
-                    std::vector<std::string>& warnings) {
+void add_cached_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
+                      std::vector<std::string>& warnings) {
   const std::string work = work_of(problem);
   for (const Device& device : devices) {
     if (rates.contains({work, device.id})) continue;

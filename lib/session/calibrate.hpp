@@ -1,5 +1,5 @@
 // Calibration of a set of devices: from the store where it holds one, measured where it does not. How it is measured is
-// lib/exec/calibration.hpp's matter, how it is kept lib/report/calibration_store.hpp's.
+// lib/exec/calibration.hpp's matter, how it is cached lib/report/calibration_store.hpp's.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,23 @@
 
 namespace mgpu {
 
-enum class CalibrationOrigin { none, kept, measured };
+enum class CalibrationOrigin { none, cached, measured };
 
 struct CalibrationResult {
   Calibration calibration;
-  std::vector<CalibrationOrigin> origins;  // by device; none: it failed, or nothing is kept
+  std::vector<CalibrationOrigin> origins;  // by device; none: it failed, or nothing is cached
   CalibrationOrigin link_origin = CalibrationOrigin::none;
   std::vector<std::optional<Bytes>> free_memory;  // by device, when opened; of all devices of the set together
   std::vector<std::string> warnings;
   std::size_t failed = 0;  // devices that could not be measured
 };
 
-// What is kept of them; measures nothing and opens nothing.
-CalibrationResult kept_calibration(std::span<const Device> devices, const CalibrationStore& store);
+// What is cached of them; measures nothing and opens nothing.
+CalibrationResult cached_calibration(std::span<const Device> devices, const CalibrationStore& store);
 
-// Opens every device, measures what is not kept (everything, if `afresh`) and keeps it. A device that fails is a warning, and then
-// the link is not measured. Blocks: see lib/exec/calibration.hpp. Once the backend's limits say stop, what is known by then
-// is all.
+// Opens every device, measures what is not cached (everything, if `afresh`) and keeps it. A device that fails is a warning, and
+// then the link is not measured. Blocks: see lib/exec/calibration.hpp. Once the backend's limits say stop, what is known by then is
+// all.
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh);
 
 // A suite as it comes (first value of every option, usual size) on one device.
@@ -39,7 +39,7 @@ struct SuiteCalibration {
   CalibrationOrigin origin = CalibrationOrigin::none;
 };
 
-// Of every suite on every device, alone: from the store, or measured and kept. A device or suite that fails adds to `warnings`.
+// Of every suite on every device, alone: from the store, or measured and cached. A device or suite that fails adds to `warnings`.
 std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
                                                const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
 
@@ -52,10 +52,10 @@ struct NoiseCalibration {
 std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
                                               const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
 
-// What is kept of a problem's suite, its noise on this set too; measures nothing.
-void add_kept_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
-                    std::map<std::string, double>& noise, std::vector<std::string>& warnings);
-void add_kept_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
-                    std::vector<std::string>& warnings);
+// What is cached of a problem's suite, its noise on this set too; measures nothing.
+void add_cached_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
+                      std::map<std::string, double>& noise, std::vector<std::string>& warnings);
+void add_cached_rates(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store, SuiteRates& rates,
+                      std::vector<std::string>& warnings);
 
 }  // namespace mgpu

@@ -51,8 +51,8 @@ Configuration configuration_of(const SessionOptions& options, const Report& begu
   for (std::size_t k = 0; k < options.problems.size(); ++k) {
     const std::string name = options.problems.size() == 1 ? "problem" : fmt::format("problem {}", k + 1);
     add_problem(all, name, options.problems[k]);
-    if (k >= options.ways.size()) continue;
-    for (const auto& [device, way] : options.ways[k]) all.emplace_back(name + ", way on " + device, way);
+    if (k >= options.variants.size()) continue;
+    for (const auto& [device, variant] : options.variants[k]) all.emplace_back(name + ", kernel variant on " + device, variant);
   }
   std::vector<std::string> modes, strategies, ids;
   for (const Mode mode : options.modes) modes.emplace_back(to_string(mode));

@@ -49,11 +49,11 @@ const StrategyChoice& strategy_of(const Cell& cell) {
 }
 
 void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
-                   std::span<const Prepared> prepared, const Calibration& calibration, const SetEstimates* stated) {
+                   std::span<const Prepared> prepared, const Calibration& calibration, const SetEstimates* given) {
   cell.estimates.clear();
   double together_up = 0, together_down = 0;
   std::vector<double> own_up, own_down;
-  cell.merge = stated ? stated->merge : workload.merge_estimate();
+  cell.merge = given ? given->merge : workload.merge_estimate();
   const ItemCost cost = workload.cost(mode);
   const std::size_t count = cell.devices.size();
   for (std::size_t n = 0; n < count; ++n) {
@@ -68,15 +68,16 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
     together_up += probed.up > 0 && estimate.up > 0 ? probed.up : estimate.up;
     together_down += probed.down > 0 && estimate.down > 0 ? probed.down : estimate.down;
     // A CPU's rate, too, depends on who is at work beside it, which nothing here tells.
-    const bool crowded = count > 1 && !devices[i].facts.is_cpu() && alone.items_per_s > 0;
-    if (crowded) estimate.crowd = std::max(Nanos{}, estimate.fixed - alone.fixed) / static_cast<std::int64_t>(count - 1);
+    const bool contended = count > 1 && !devices[i].facts.is_cpu() && alone.items_per_s > 0;
+    if (contended)
+      estimate.per_peer_contention = std::max(Nanos{}, estimate.fixed - alone.fixed) / static_cast<std::int64_t>(count - 1);
     own_up.push_back(estimate.up = alone.up);
     own_down.push_back(estimate.down = alone.down);
     estimate.score = devices[i].facts.score;
     estimate.free_memory = devices[i].free_memory;
-    if (stated && i < stated->devices.size()) {
-      estimate = stated->devices.at(i);
-      estimate.fixed = fixed_of(estimate, count, stated->devices.size());
+    if (given && i < given->devices.size()) {
+      estimate = given->devices.at(i);
+      estimate.fixed = fixed_of(estimate, count, given->devices.size());
     }
     estimate.on_cpu = devices[i].facts.is_cpu();
     estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
@@ -86,9 +87,9 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
   const bool known = calibration.link && count == cell.asked && cell.devices.front() == 0 && calibration.link->knows(count);
   cell.link_up = link_of(together_up, std::move(own_up), known ? calibration.link->up : LinkRate{});
   cell.link_down = link_of(together_down, std::move(own_down), known ? calibration.link->down : LinkRate{});
-  if (!stated) return;
-  cell.link_up = stated->link_up;
-  cell.link_down = stated->link_down;
+  if (!given) return;
+  cell.link_up = given->link_up;
+  cell.link_down = given->link_down;
 }
 
 DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
@@ -125,7 +126,7 @@ KnownCosts known_costs(const SessionDevice& device, const Capability* capability
                            {from_seconds(seconds(rate->slice) * slower), costs.full_per_item_s}};
     return costs;
   }
-  if (all > 1) costs.full_per_item_s *= 1 + (rate->crowded - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
+  if (all > 1) costs.full_per_item_s *= 1 + (rate->contended - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
   if (!shape.parts_cost_less || !(rate->ops > 0)) return costs;
   const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);
   costs.least_slice = from_seconds(seconds(rate->slice) * slower);

@@ -17,9 +17,9 @@ KnownCosts known_costs(const SessionDevice& device, const Capability* capability
 
 // Fills the cell's estimates. Rates are as `together`, the probe of the cell's devices at work at once, saw them; a device's own
 // link is as it is alone. What they share is as probed, which depends on where this memory lies, and no more than calibrated.
-// `stated` (null: nothing is) wins over what was probed.
+// `given` (null: nothing is) wins over what was probed.
 void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
-                   std::span<const Prepared> prepared, const Calibration& calibration, const SetEstimates* stated);
+                   std::span<const Prepared> prepared, const Calibration& calibration, const SetEstimates* given);
 
 // What devices, and fewer of them, carry over the link they share, where all at once were seen to carry `together` and each alone
 // `own`, bytes/s (0: no limit); no more than calibrated. How it grows with their number is as calibrated; where that is not known,

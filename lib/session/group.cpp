@@ -14,9 +14,9 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kTurnsOfCpus = 20;  // medians of six lay 8 % apart
-constexpr unsigned kClockProbes = 100;    // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
-constexpr double kPatience = 20;          // times what was predicted
+constexpr std::size_t kRoundsOfCpus = 20;  // medians of six lay 8 % apart
+constexpr unsigned kClockProbes = 100;     // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
+constexpr double kPatience = 20;           // times what was predicted
 
 }  // namespace
 
@@ -60,15 +60,15 @@ void Group::prepare_device(std::size_t index) {
     device.take_setup_cost();
     mine.program = workload_.program(device.resources(), DeviceIndex{static_cast<std::uint32_t>(index)}, mode_, mine.capacity);
     mine.cost = device.take_setup_cost();
-    mine.way = mine.program->way();
+    mine.kernel_variant = mine.program->kernel_variant();
     enqueued = true;
     mine.program->self_test(device.stream());
-    settle(backend_, device, device.submit());
+    finish_batch(backend_, device, device.submit());
     mine.program->self_tested();
     if (mode_ != Mode::end_to_end) {
       const Nanos begin = backend_.now();
       mine.program->load(device.stream());
-      settle(backend_, device, device.submit());
+      finish_batch(backend_, device, device.submit());
       mine.upload = backend_.now() - begin;
     }
     mine.before = device.probe_clock(kClockProbes);
@@ -102,7 +102,7 @@ void Group::warm_up(bool alone) {
 
 // Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
 void Group::probe() {
-  if (options_.stated) {  // the rates are given
+  if (options_.given_estimates) {  // the rates are given
     for (Cell& cell : result_.cells) estimate(cell, {});
     return;
   }
@@ -123,7 +123,7 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
   std::vector<std::size_t> devices;
   ProbeSize size;
   size.most = std::numeric_limits<Items>::max();
-  size.turns = kTurnsOfCpus;
+  size.turns = kRoundsOfCpus;
   for (std::size_t i = first; i < first + count; ++i) {
     if (!is_usable(i)) continue;
     members.push_back(member(i));
@@ -158,7 +158,7 @@ void Group::estimate(Cell& cell, const Probe& together) {
   // A probe of more devices than are left says nothing of these.
   const bool alike = together.devices.size() == cell.devices.size();
   estimate_cell(cell, alike ? together : Probe{}, workload_, mode_, devices_, result_.prepared, options_.calibration,
-                options_.stated ? &*options_.stated : nullptr);
+                options_.given_estimates ? &*options_.given_estimates : nullptr);
 }
 
 void Group::predict() {
@@ -189,7 +189,7 @@ void Group::sample_in_turn() {
       open = true;
       if (round == 0 && cell.times.size() > fewest) continue;
       if (stopped()) return;
-      if (!backend_.is_virtual() && wakefulness_.sleeps(cell, backend_.now())) take_sample(cell, false);
+      if (!backend_.is_virtual() && idle_tracker_.sleeps(cell, backend_.now())) take_sample(cell, false);
       if (cell.closed) continue;
       take_sample(cell, true);
       if (!cell.closed && options_.stop.satisfied(cell.times)) {
@@ -250,7 +250,7 @@ void Group::take_sample(Cell& cell, bool counts) {
   request.source = source.get();
   RawSample sample = executor_.run(request);
   if (sample.interrupted) return;  // stopped() comes next
-  wakefulness_.used(sample, devices);
+  idle_tracker_.used(sample, devices);
   if (!sample.faults.empty()) return take_disturbed(cell, std::move(sample), std::move(devices));
   if (sample.failure) return fail(cell, sample.failure->what());
   for (const std::size_t i : devices) result_.prepared[i].executed = true;

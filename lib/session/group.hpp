@@ -84,9 +84,9 @@ struct Prepared {
   Capacity capacity;
   std::unique_ptr<DeviceProgram> program;  // null: cannot take part, capacity.reason says why
   SetupCost cost;
-  std::string way;        // the program's
-  bool executed = false;  // the program's kernels, once at least
-  Nanos upload{};         // resident inputs
+  std::string kernel_variant;  // the program's
+  bool executed = false;       // the program's kernels, once at least
+  Nanos upload{};              // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
   Probe probe;  // alone

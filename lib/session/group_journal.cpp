@@ -18,7 +18,7 @@ void Group::note_group() {
     group.cases.push_back(cell.alone() ? "alone " + devices_[cell.devices.front()].facts.id
                                        : cell.choice->label() + " on " + std::to_string(cell.asked));
   }
-  told_.resize(result_.cells.size());
+  journaled_.resize(result_.cells.size());
   group_ = group;
   note(std::move(group));
 }
@@ -31,7 +31,7 @@ void Group::note_sample(const Cell& cell, const std::string& digest) {
   sample.time = cell.times.back();
   sample.decision = cell.decisions.back();
   sample.share = cell.history.back();
-  sample.recomputed = cell.verify.recomputed - std::exchange(told_[sample.of_case].recomputed, cell.verify.recomputed);
+  sample.recomputed = cell.verify.recomputed - std::exchange(journaled_[sample.of_case].recomputed, cell.verify.recomputed);
   sample.digest = digest;
   if (cell.chosen) {
     sample.chosen = cell.chosen->chosen.strategy->name;
@@ -44,14 +44,15 @@ void Group::note_failure(const Cell& cell) { note(JournalFailure{index_of(cell),
 
 // What was lost since this was last asked.
 void Group::note_losses() {
-  for (; told_faults_ < result_.faults.size(); ++told_faults_) note(JournalFault{std::nullopt, result_.faults[told_faults_]});
+  for (; journaled_faults_ < result_.faults.size(); ++journaled_faults_)
+    note(JournalFault{std::nullopt, result_.faults[journaled_faults_]});
   for (std::size_t k = 0; k < result_.cells.size(); ++k) {
     const Cell& cell = result_.cells[k];
-    for (std::size_t& n = told_[k].disturbed; n < cell.disturbed.size(); ++n) {
+    for (std::size_t& n = journaled_[k].disturbed; n < cell.disturbed.size(); ++n) {
       const Cell::Disturbed& one = cell.disturbed[n];
       note(JournalDisturbed{k, one.devices, one.sample.makespan(), one.verify, one.reason, one.samples_before});
     }
-    for (std::size_t& n = told_[k].faults; n < cell.faults.size(); ++n) note(JournalFault{k, cell.faults[n]});
+    for (std::size_t& n = journaled_[k].faults; n < cell.faults.size(); ++n) note(JournalFault{k, cell.faults[n]});
   }
 }
 
@@ -102,11 +103,11 @@ void Group::take_up_losses(const GroupJournal& earlier) {
   std::vector<std::vector<Fault>> faults(result_.cells.size());
   std::vector<Fault> of_no_case;
   for (const JournalFault& one : earlier.faults) (one.of_case ? faults[*one.of_case] : of_no_case).push_back(one.fault);
-  told_faults_ = of_no_case.size();
+  journaled_faults_ = of_no_case.size();
   result_.faults.insert(result_.faults.begin(), of_no_case.begin(), of_no_case.end());
   for (std::size_t k = 0; k < result_.cells.size(); ++k) {
     Cell& cell = result_.cells[k];
-    told_[k] = {disturbed[k].size(), faults[k].size(), cell.verify.recomputed};
+    journaled_[k] = {disturbed[k].size(), faults[k].size(), cell.verify.recomputed};
     for (Fault& mine : cell.faults)
       if (mine.sample) *mine.sample += disturbed[k].size();
     cell.faults.insert(cell.faults.begin(), faults[k].begin(), faults[k].end());

@@ -22,7 +22,7 @@ bool Group::publish(std::span<const std::size_t> devices) {
     try {
       OpenDevice& device = *devices_[i].open;
       result_.prepared[i].program->publish(device.stream());
-      settle(backend_, device, device.submit());
+      finish_batch(backend_, device, device.submit());
       result_.prepared[i].program->published();
     } catch (const Error& error) {
       lose(i, error.kind(), error.what());
@@ -136,7 +136,7 @@ void Group::fail_wrong(Cell& cell, const std::string& reason) {
 }
 
 // Bits that most results do not have are wrong, though the reference's bound allows them: equal devices compute equal bits.
-void Group::settle_digests() {
+void Group::agree_on_digests() {
   if (options_.verify == VerifyLevel::off) return;
   const std::string& agreed = digests_.agreed();
   std::vector<std::size_t> everybody(in_set_);

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "lib/session/group.hpp"
+#include "lib/session/idle_tracker.hpp"
 #include "lib/session/integrity.hpp"
 #include "lib/session/time_left.hpp"
 #include "lib/session/verification.hpp"
-#include "lib/session/wakefulness.hpp"
 
 namespace mgpu {
 
@@ -33,7 +33,7 @@ class Group {
         give_up_at_(give_up_at),
         observer_(observer),
         number_(number),
-        wakefulness_(devices.size()) {}
+        idle_tracker_(devices.size()) {}
 
   GroupResult run() {
     make_cells();
@@ -50,7 +50,7 @@ class Group {
     take_up();
     phase_ = "sample";
     sample_in_turn();
-    settle_digests();
+    agree_on_digests();
     finish();
     return std::move(result_);
   }
@@ -91,7 +91,7 @@ class Group {
   void close_failed(Cell& cell, const std::string& reason);
   std::string ids_of(std::span<const std::size_t> devices) const;
   bool stopped();
-  void settle_digests();
+  void agree_on_digests();
   void finish();
   void probe_clock_again(std::size_t index);
   // In group_journal.cpp.
@@ -125,15 +125,15 @@ class Group {
   SessionObserver& observer_;
   const std::size_t number_;  // of the group, in the session
   GroupResult result_;
-  Wakefulness wakefulness_;
+  IdleTracker idle_tracker_;
   std::string phase_ = "set_up";  // for faults
   bool said_not_computed_again_ = false;
-  struct Told {
+  struct Journaled {
     std::size_t disturbed = 0, faults = 0, recomputed = 0;
   };
-  JournalGroup group_;           // as the journal knows it
-  std::vector<Told> told_;       // by case: what the journal has of them
-  std::size_t told_faults_ = 0;  // likewise, of no case
+  JournalGroup group_;                // as the journal knows it
+  std::vector<Journaled> journaled_;  // by case: what the journal has of them
+  std::size_t journaled_faults_ = 0;  // likewise, of no case
 };
 
 }  // namespace mgpu

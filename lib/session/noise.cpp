@@ -31,7 +31,8 @@ SessionOptions options_of(const Problem& problem, std::span<const Device> device
   if (devices.size() > 1) options.strategies = parse_strategies("equal");
   options.stop.exactly = kSamples;
   options.verify = VerifyLevel::off;
-  options.stated = SetEstimates{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
+  options.given_estimates =
+      SetEstimates{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
   return options;
 }
 

@@ -14,7 +14,7 @@ namespace {
                                     "; measure it first: mgpu-bench calibrate, with the same devices and options");
 }
 
-// What the kept figures say, in the words of a plan. A CPU copies with the cores that compute.
+// What the cached figures say, in the words of a plan. A CPU copies with the cores that compute.
 DeviceEstimate estimate_of(const Device& device, const SuiteRate& rate, const Capability& capability, const ItemCost& cost,
                            Mode mode) {
   DeviceEstimate estimate;

@@ -1,5 +1,5 @@
-// A plan without a run: what the automatic choice would do with a problem, from what is kept of earlier calibrations. No kernel is
-// executed and nothing is transferred.
+// A plan without a run: what the automatic choice would do with a problem, from what is cached of earlier calibrations. No kernel
+// is executed and nothing is transferred.
 #pragma once
 
 #include "lib/plan/choose.hpp"

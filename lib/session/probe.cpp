@@ -18,8 +18,8 @@ constexpr Nanos kEnough = std::chrono::milliseconds(60);
 // On CPUs samples of the same work lie 10 % apart, and a few of them say little of how fast one is beside another: several at once
 // are probed for longer. One alone is not, or eight sub-devices would take seconds before their first sample.
 constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240), kMostOfCpus = std::chrono::seconds(1);
-constexpr double kHardlyLonger = 0.2;    // four times the work in that much more time: latency, not work
-constexpr double kSlowerThanKept = 1.5;  // a steeper line than this is no peculiarity of small slices (msm: up to 1.31)
+constexpr double kHardlyLonger = 0.2;      // four times the work in that much more time: latency, not work
+constexpr double kSlowerThanCached = 1.5;  // a steeper line than this is no peculiarity of small slices (msm: up to 1.31)
 // Of what an item costs a full device, by kernels that grow: the others then stay as they are. On an H200 0.57 and more for msm,
 // once below 0.5 for 2^16 terms, as growth from 512 to 2048 is 6 us; 0 for merkle, matrix and fisher.
 constexpr double kExplained = 0.25;
@@ -107,7 +107,7 @@ bool is_latency(Nanos shorter, Nanos longer) { return seconds(longer - shorter) 
 // Than an item is known to cost: of two sizes that tell more than latency.
 bool is_slower(Items small, Nanos at_small, Items large, Nanos at_large, double full_per_item_s) {
   return small < large && !is_latency(at_small, at_large) &&
-         slope_of(small, at_small, large, at_large) >= kSlowerThanKept * full_per_item_s;
+         slope_of(small, at_small, large, at_large) >= kSlowerThanCached * full_per_item_s;
 }
 
 SmallSlices small_slices(std::size_t device, Items small, const std::vector<Execution>& of_small, Items large,
@@ -119,8 +119,8 @@ SmallSlices small_slices(std::size_t device, Items small, const std::vector<Exec
   slices.at_small = median_of(of_small, whole);
   slices.at_large = median_of(of_large, whole);
   if (!in_pieces.empty()) {
-    const Nanos crowded = median_of(in_pieces, [&](const Execution& e) { return e.crowded[device]; });
-    slices.crowding = std::max(Nanos{}, crowded - slices.at_small);
+    const Nanos contended = median_of(in_pieces, [&](const Execution& e) { return e.contended[device]; });
+    slices.contention = std::max(Nanos{}, contended - slices.at_small);
   }
   const std::size_t count = of_large.front().kernels[device].size();
   const bool alike =
@@ -174,7 +174,7 @@ Longer longer_than_probe(const Probe& probe, const ProbedDevice& device, const I
   double working = more(share.items) * device.compute.per_item_s;
   const Items piece = share.piece > 0 ? std::min(share.items, share.piece) : share.items;
   if (mode != Mode::resident) working += more(piece) * cost.in_bytes * device.upload.per_item_s;
-  return {from_seconds(working), from_seconds(seconds(device.deeper) * doublings(probe.items, share.items))};
+  return {from_seconds(working), from_seconds(seconds(device.per_doubling) * doublings(probe.items, share.items))};
 }
 
 }  // namespace
@@ -249,7 +249,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     }
   }
   probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });
-  probe.late = median_of(seen[at_large], [](const Execution& execution) { return execution.late; });
+  probe.enqueue_delay = median_of(seen[at_large], [](const Execution& execution) { return execution.enqueue_delay; });
   const auto& of_small = seen[at_small].empty() ? seen[at_large] : seen[at_small];
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto time_of = [&](const std::vector<Execution>& executions, CommandKind kind) {
@@ -278,7 +278,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   for (std::size_t i = 0; small < large && i < members.size(); ++i) {
     const auto collecting = [&](const Execution& execution) { return execution.collecting[i]; };
     const Nanos longer = median_of(seen[at_large], collecting) - median_of(seen[at_small], collecting);
-    probe.devices[i].deeper = std::max(Nanos{}, from_seconds(seconds(longer) / doublings(small, large)));
+    probe.devices[i].per_doubling = std::max(Nanos{}, from_seconds(seconds(longer) / doublings(small, large)));
   }
   if (!seen[in_pieces].empty()) {
     const auto more = [&](const std::function<Nanos(const Execution&)>& what) {
@@ -315,7 +315,7 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   Nanos fixed = probe.fixed;
   if (!copies_with_cores) {
     const Longer longer = longer_than_probe(probe, device, cost, mode, share);
-    fixed += longer.collecting - std::min(probe.late, longer.working + longer.collecting);
+    fixed += longer.collecting - std::min(probe.enqueue_delay, longer.working + longer.collecting);
   }
   double per_item = device.compute.per_item_s;
   if (mode == Mode::resident || copies_with_cores) {
@@ -326,19 +326,19 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     if (one_size && copies_with_cores) {
       estimate.launch = std::max(estimate.launch, device.compute.fixed);  // a CPU leaves no core idle: it is work that each repeats
     } else if (one_size) {
-      estimate.least = device.kernels.at_large;
+      estimate.minimum_slice = device.kernels.at_large;
     }
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
     const Nanos once = fixed + device.upload.fixed + compute + device.download.fixed;  // the launch of the only slice, too
     estimate.fixed = std::max(Nanos{}, once - device.next_slice);
-    estimate.spared = std::max(Nanos{}, device.next_slice - once);
+    estimate.first_slice_discount = std::max(Nanos{}, device.next_slice - once);
   } else {
     const auto bytes_per_s = [](const StageCost& copy) { return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0; };
     estimate.fixed = std::max(Nanos{}, fixed - probe.replicated);  // whoever predicts counts that by its bytes
     const SmallSlices& small = device.kernels;
     const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
-    estimate.launch = small.crowding + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
-    estimate.least = small.crowding + least_of(small, share.piece);
+    estimate.launch = small.contention + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
+    estimate.minimum_slice = small.contention + least_of(small, share.piece);
     estimate.up = bytes_per_s(device.upload);
     estimate.down = bytes_per_s(device.download);
     estimate.transfer = std::max(device.upload.fixed, device.download.fixed);

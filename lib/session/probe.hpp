@@ -21,25 +21,25 @@ struct SmallSlices {
   Nanos at_small{}, at_large{};
   Nanos flat{};                 // of the large one's: kernels that are no longer than the small one's, and gaps between kernels
   double grows_per_item_s = 0;  // the others
-  Nanos crowding{};             // what a small slice takes longer while others are copied: 5 us a kernel on an H200
+  Nanos contention{};           // what a small slice takes longer while others are copied: 5 us a kernel on an H200
 };
 
 struct ProbedDevice {
   // Copies per byte: of an item they are not the same everywhere, as slices of some problems share inputs (tiles of a product).
   StageCost upload, compute, download;
   SmallSlices kernels = {};
-  Nanos next_slice{};  // what one slice more adds to a sample of the same items, all devices at work, host time included; 0: not
-                       // known
-  Nanos deeper{};      // what collecting takes longer for twice the items: a level more of a tree
+  Nanos next_slice{};    // what one slice more adds to a sample of the same items, all devices at work, host time included; 0: not
+                         // known
+  Nanos per_doubling{};  // what collecting takes longer for twice the items: a level more of a tree
   double up = 0, down = 0;  // bytes/s while the others copy something else; 0: copies were too short to tell
 };
 
 struct Probe {
   std::vector<ProbedDevice> devices;  // in the order of the members; empty when a device failed
-  Nanos fixed{};       // of a sample, beyond the queues of its one slice: waking up, first submit, replicated inputs, collect
-  Nanos late{};        // of that: waiting for the host to enqueue, which slices that take longer hide
-  Nanos replicated{};  // of that: uploads before the first slice, on the device that took longest
-  Items items = 0;     // that each device was given at most
+  Nanos fixed{};          // of a sample, beyond the queues of its one slice: waking up, first submit, replicated inputs, collect
+  Nanos enqueue_delay{};  // of that: waiting for the host to enqueue, which slices that take longer hide
+  Nanos replicated{};     // of that: uploads before the first slice, on the device that took longest
+  Items items = 0;        // that each device was given at most
   std::vector<DeviceFault> faults;
   bool refused = false;  // a device had no memory for its slice: nothing is known of any, and none is lost
 };

@@ -29,7 +29,7 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
   execution.copying.resize(devices);
   execution.copied.resize(devices);
   execution.kernels.resize(devices);
-  execution.crowded.resize(devices);
+  execution.contended.resize(devices);
   execution.collecting.resize(devices);
   execution.finished.resize(devices);
   Nanos longest{};
@@ -37,7 +37,7 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
     if (batch.slice == kPrepare)
       execution.replicated = std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
     if (batch.slice == kCollect) execution.collecting[batch.device.value] = kernels_of(batch);
-    if (batch.slice == 1) execution.crowded[batch.device.value] = kernels_of(batch);
+    if (batch.slice == 1) execution.contended[batch.device.value] = kernels_of(batch);
     if (batch.slice < 0) continue;
     for (const RawCommand& command : batch.commands) {
       const auto kind = static_cast<std::size_t>(command.kind);
@@ -65,8 +65,8 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
   const auto last = std::max_element(execution.finished.begin(), execution.finished.end());
   execution.afterwards = sample.makespan() - *last;
   execution.rest = std::max(Nanos{}, sample.makespan() - longest);
-  const Nanos late = late_in(sample.batches, {static_cast<std::uint32_t>(last - execution.finished.begin())});
-  execution.late = std::min(late, execution.rest);
+  const Nanos late = enqueue_delay_in(sample.batches, {static_cast<std::uint32_t>(last - execution.finished.begin())});
+  execution.enqueue_delay = std::min(late, execution.rest);
   return execution;
 }
 
@@ -87,7 +87,7 @@ Nanos kernels_of(const RawBatch& batch) {
   return all.length() - Nanos{static_cast<std::int64_t>(waited)};
 }
 
-Nanos late_in(std::span<const RawBatch> batches, DeviceIndex device) {
+Nanos enqueue_delay_in(std::span<const RawBatch> batches, DeviceIndex device) {
   struct Begun {
     const RawCommand* command;
     bool inside;  // among the kernels of a slice, whose gaps are part of how long those take

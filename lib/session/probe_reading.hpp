@@ -16,11 +16,11 @@ struct Execution {
   std::vector<std::array<Nanos, 3>> copying;  // of all slices, command by command
   std::vector<std::array<Bytes, 3>> copied;   // likewise
   std::vector<std::vector<Nanos>> kernels;    // of the first slice, one by one
-  std::vector<Nanos> crowded;                 // kernels of the second slice, in all: others are copied meanwhile
+  std::vector<Nanos> contended;               // kernels of the second slice, in all: others are copied meanwhile
   std::vector<Nanos> collecting;              // kernels after all slices
   Nanos replicated{};                         // uploads before it, on the device that took longest
   Nanos rest{};                 // of the sample, beyond the stages of the longest first slice: waits between them, too
-  Nanos late{};                 // of that: late_in() of the device that finished last
+  Nanos enqueue_delay{};        // of that: enqueue_delay_in() of the device that finished last
   std::vector<Nanos> finished;  // its last slice, as the host saw it
   Nanos afterwards{};           // what the sample took once all slices had finished
 };
@@ -34,6 +34,6 @@ Nanos kernels_of(const RawBatch& batch);
 
 // How long a device, once it had begun, had nothing to do because the host had not yet enqueued what came next: before the first
 // kernel of slice 0, and before what collects. `batches`: of a sample of one slice each.
-Nanos late_in(std::span<const RawBatch> batches, DeviceIndex device);
+Nanos enqueue_delay_in(std::span<const RawBatch> batches, DeviceIndex device);
 
 }  // namespace mgpu

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "lib/session/ceiling.hpp"
+#include "lib/session/roofline.hpp"
 #include "lib/session/suite_rates.hpp"
 #include "lib/session/watch.hpp"
 
@@ -174,9 +174,9 @@ class Recorder {
     input.time = run.time.median;
     input.predicted = run.plan.predicted;
     for (const std::size_t i : set) input.alone.push_back(alone(i));
-    if (const auto ceiling = ceiling_of_cell(cell); ceiling && time > 0) {
-      run.work.ceiling = ceiling->kind;
-      input.ceiling_share = ceiling->seconds / time;
+    if (const auto roof = roof_of_cell(cell); roof && time > 0) {
+      run.work.roof = roof->kind;
+      input.roofline_fraction = roof->seconds / time;
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
     run.bottleneck = find_bottleneck(run.timeline);
@@ -211,10 +211,10 @@ class Recorder {
   }
 
   // Of the devices that share the cell's work. None where one was not calibrated, or is gone.
-  std::optional<Ceiling> ceiling_of_cell(const Cell& cell) const {
+  std::optional<Roof> roof_of_cell(const Cell& cell) const {
     const Calibration& known = options_.calibration;
-    std::vector<DeviceCeiling> devices;
-    LinkCeiling link;
+    std::vector<DeviceRoof> devices;
+    LinkRoof link;
     bool cpu = false;  // copies with its cores: no link
     const std::size_t count = cell.devices.size();
     for (const std::size_t i : cell.devices) {
@@ -234,7 +234,7 @@ class Recorder {
       link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * count);
       link.bytes_down = mode_ == Mode::end_to_end ? cost.out_bytes * items : 0;
     }
-    return ceiling_of(devices, link);
+    return roof_of(devices, link);
   }
 
   bool cpus_only(const Cell& cell) const {
@@ -279,7 +279,7 @@ class Recorder {
     mine.predicted = predicted_finish(cell, i);
     mine.utilisation = run.timeline.makespan > Nanos{} ? seconds(parts.compute) / seconds(run.timeline.makespan) : 0;
     mine.bytes_resident = group_.prepared[i].cost.allocated;
-    if (!group_.prepared[i].way.empty()) mine.way = group_.prepared[i].way;
+    if (!group_.prepared[i].kernel_variant.empty()) mine.kernel_variant = group_.prepared[i].kernel_variant;
     return mine;
   }
 

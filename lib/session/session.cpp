@@ -48,11 +48,11 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
   return devices;
 }
 
-void take_kept_ways(Workload& workload, const std::map<std::string, std::string>& ways, std::span<const SessionDevice> devices,
-                    SessionObserver& observer) {
+void take_cached_variants(Workload& workload, const std::map<std::string, std::string>& variants,
+                          std::span<const SessionDevice> devices, SessionObserver& observer) {
   std::vector<std::string> warnings;
   for (const SessionDevice& device : devices) {
-    if (device.open) take_ways(workload, ways, device.open->resources().traits(), warnings);
+    if (device.open) take_variants(workload, variants, device.open->resources().traits(), warnings);
   }
   for (const std::string& warning : warnings) observer.warning(warning);
 }
@@ -175,8 +175,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       continue;
     }
     std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
-    const auto ways = index < options.ways.size() ? options.ways[index] : std::map<std::string, std::string>();
-    take_kept_ways(*workload, ways, devices, observer);
+    const auto variants = index < options.variants.size() ? options.variants[index] : std::map<std::string, std::string>();
+    take_cached_variants(*workload, variants, devices, observer);
     std::vector<OpenDevice*> open;
     for (const SessionDevice& device : devices) {
       if (device.open) open.push_back(device.open.get());
@@ -186,7 +186,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     std::unique_ptr<PinnedMemory> pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = pinned ? backend.now() - begin : Nanos{};
 
-    if (!options.stated) {
+    if (!options.given_estimates) {
       const auto failed = [&](const SessionDevice& device, const Error& error) {
         if (device.lost) {
           say_lost(device, observer);
@@ -196,7 +196,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         report.faults.push_back({device.facts.id, kind_of(error.kind()), "probe", error.what()});
       };
       try {
-        measure_missing_rates(backend, executor, problem, ways, std::span(devices).first(in_set(devices)), rates, failed);
+        measure_missing_rates(backend, executor, problem, variants, std::span(devices).first(in_set(devices)), rates, failed);
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::interrupted) throw;  // the cases will say so
       }

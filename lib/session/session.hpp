@@ -57,13 +57,13 @@ struct SessionOptions {
   std::vector<Problem> problems;
   std::vector<Mode> modes;
   std::vector<StrategyChoice> strategies;
-  std::vector<Device> devices;                           // the set, in the order of the selection
-  Calibration calibration;                               // of that set, as far as it is known
-  SuiteRates suite_rates;                                // likewise
-  std::map<std::string, double> noise;                   // likewise: how far medians of a suite with its options lie apart on them
-  std::vector<std::map<std::string, std::string>> ways;  // of each problem, by device id: how it is computed; missing: as usual
-  std::vector<Handicap> handicaps;                       // of each of them; empty: none has any
-  std::vector<std::size_t> device_counts;                // the first n devices each; none of them 0 or above devices.size()
+  std::vector<Device> devices;          // the set, in the order of the selection
+  Calibration calibration;              // of that set, as far as it is known
+  SuiteRates suite_rates;               // likewise
+  std::map<std::string, double> noise;  // likewise: how far medians of a suite with its options lie apart on them
+  std::vector<std::map<std::string, std::string>> variants;  // of each problem, by device id: how it is computed; missing: as usual
+  std::vector<Handicap> handicaps;                           // of each of them; empty: none has any
+  std::vector<std::size_t> device_counts;                    // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
   IntegrityLevel integrity = IntegrityLevel::off;
@@ -77,7 +77,7 @@ struct SessionOptions {
   std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
   // What strategies are told of each device of the session, where it need not be measured; none: it is. `fits` and `pipeline` are
   // what the workload says, at most these; 0: as it says.
-  std::optional<SetEstimates> stated;
+  std::optional<SetEstimates> given_estimates;
   std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
   std::optional<Continued> continued;                // none: this is the first run
 };

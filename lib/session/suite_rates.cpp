@@ -16,8 +16,8 @@ namespace {
 
 // On an H200 the line through 2^18 and 2^20 terms of msm says what 2^22 take, within 1 %; 2^16 take 20 % more than it says.
 constexpr std::uint64_t kSmaller = 4;
-constexpr double kMostCrowded = 2;  // more is not the others' doing
-constexpr double kSteeper = 1.3;    // than the average of the larger: noise beyond that
+constexpr double kMostContention = 2;  // more is not the others' doing
+constexpr double kSteeper = 1.3;       // than the average of the larger: noise beyond that
 
 // Programs on some devices. After an error, those whose device may still be at work are leaked.
 class Programs {
@@ -54,7 +54,7 @@ Probe refuse_faults(Probe probe) {
 
 void load(Backend& backend, const Member& member) {
   member.program->load(member.device->stream());
-  settle(backend, *member.device, member.device->submit());
+  finish_batch(backend, *member.device, member.device->submit());
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ std::string work_of(const Problem& problem) {
   return work;
 }
 
-Problem usual_problem(const Problem& like, bool cpu, Bytes most) {
+Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
   if (cpu) {
     Problem usual = problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
@@ -98,7 +98,7 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
     const bool kept = option.kind == SuiteOption::Kind::name && given != like.params.options.end();
     problem.params.options[option.name] = kept ? given->second : option.values.front();
   }
-  if (suite.settle != nullptr) suite.settle(problem.params);
+  if (suite.resolve != nullptr) suite.resolve(problem.params);
   return problem;
 }
 
@@ -149,9 +149,9 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
   return larger;
 }
 
-UsualWork usual_work(const Problem& like, bool cpu, Bytes most) {
-  const Problem usual = usual_problem(like, cpu, most);
-  UsualWork work;
+ReferenceSizeWork work_of_reference_size(const Problem& like, bool cpu, Bytes most) {
+  const Problem usual = problem_of_reference_size(like, cpu, most);
+  ReferenceSizeWork work;
   work.push_back(usual.suite->make(usual.params));
   if (!work.front()->shape().parts_cost_less) return work;
   Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, usual.params.size / kSmaller));
@@ -160,7 +160,8 @@ UsualWork usual_work(const Problem& like, bool cpu, Bytes most) {
   return work;
 }
 
-std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device) {
+std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, const ReferenceSizeWork& work,
+                                                        OpenDevice& device) {
   std::optional<SuiteRate> rate = measure_suite_rate(backend, executor, *work.front(), device);
   if (!rate) return rate;
   const Shape& shape = work.front()->shape();
@@ -188,8 +189,8 @@ bool is_fault(const Error& error) { return error.kind() == ErrorKind::device || 
 
 // CPUs share memory, and some of them power: each executes the whole, all at once. When one fails, its rate is as if nobody else
 // were at work: predictions do without, and the cases will say what is wrong. `at`: which one failed; null: none did.
-void measure_crowding(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
-                      std::span<SessionDevice> devices, SuiteRates& rates, SessionDevice*& at) {
+void measure_contention(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
+                        std::span<SessionDevice> devices, SuiteRates& rates, SessionDevice*& at) {
   Programs programs(backend);
   std::vector<SuiteRate*> alone;
   std::vector<SessionDevice*> who;
@@ -216,28 +217,28 @@ void measure_crowding(Backend& backend, Executor& executor, Workload& workload, 
   });
   for (std::size_t i = 0; i < probe.devices.size(); ++i) {
     if (alone[i]->whole <= Nanos{}) continue;
-    alone[i]->crowded = std::clamp(seconds(probe.devices[i].kernels.at_large) / seconds(alone[i]->whole), 1.0, kMostCrowded);
+    alone[i]->contended = std::clamp(seconds(probe.devices[i].kernels.at_large) / seconds(alone[i]->whole), 1.0, kMostContention);
   }
 }
 
 // Of the devices that have none. Throws Error(interrupted).
-void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& ways,
+void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& variants,
                    std::span<SessionDevice> devices, bool cpus, SuiteRates& rates, const RateFailed& failed) {
   const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
     return !device.lost && device.open && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
-  UsualWork usual;
+  ReferenceSizeWork usual;
   Bytes room = ~Bytes{0};
   for (const SessionDevice& device : devices) {
     if (missing(device)) room = std::min(room, room_on(device.facts));
   }
   const auto measure = [&](SessionDevice& device) {
-    if (usual.empty()) usual = usual_work(problem, cpus, room);
+    if (usual.empty()) usual = work_of_reference_size(problem, cpus, room);
     std::vector<std::string> told;  // the session has said it already
-    for (const auto& workload : usual) take_ways(*workload, ways, device.open->resources().traits(), told);
-    auto rate = measure_usual_rate(backend, executor, usual, *device.open);
+    for (const auto& workload : usual) take_variants(*workload, variants, device.open->resources().traits(), told);
+    auto rate = measure_rate_at_reference_size(backend, executor, usual, *device.open);
     if (!rate) return;
     if (device.handicap.slows_always()) {  // rates are those of devices as they are
       const double slow = device.handicap.slow;
@@ -271,7 +272,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
   if (!cpus || usual.empty()) return;
   SessionDevice* at = nullptr;
   try {
-    measure_crowding(backend, executor, *usual.front(), work, devices, rates, at);
+    measure_contention(backend, executor, *usual.front(), work, devices, rates, at);
   } catch (const Error& error) {
     after(error, at != nullptr ? std::span(at, 1) : devices);
   }
@@ -280,10 +281,10 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
 }  // namespace
 
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
-                           const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices, SuiteRates& rates,
+                           const std::map<std::string, std::string>& variants, std::span<SessionDevice> devices, SuiteRates& rates,
                            const RateFailed& failed) {
   try {
-    for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, ways, devices, cpus, rates, failed);
+    for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, variants, devices, cpus, rates, failed);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted) throw;
   }

@@ -22,7 +22,7 @@ std::string work_of(const Problem& problem);
 
 // The same work in a size that fills the device: a GPU, on which it takes `most` at most if it is enlarged for the caches' sake, or
 // a CPU.
-Problem usual_problem(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
+Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
 // Bytes that a problem may be enlarged to on a GPU: a quarter of its memory, in one piece.
 Bytes room_on(const Device& device);
 Problem problem_of_size(const Problem& like, std::uint64_t size);
@@ -37,22 +37,23 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger);
 
 // The usual problem, and a smaller one where parts of a problem cost less than their share. As it is, for all devices of a kind.
-using UsualWork = std::vector<std::unique_ptr<Workload>>;
-UsualWork usual_work(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
+using ReferenceSizeWork = std::vector<std::unique_ptr<Workload>>;
+ReferenceSizeWork work_of_reference_size(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
 
 // Of that work, with its unit. Likewise.
-std::optional<SuiteRate> measure_usual_rate(Backend& backend, Executor& executor, const UsualWork& work, OpenDevice& device);
+std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, const ReferenceSizeWork& work,
+                                                        OpenDevice& device);
 
 struct SessionDevice;
 
 // Told of a device that failed while its rate was measured, and is lost if it says so, and of what went wrong.
 using RateFailed = std::function<void(const SessionDevice&, const Error&)>;
 
-// Adds to `rates` what is missing for the devices, which compute in `ways`, by device id. Those that fail are left without a rate;
-// those that may then still be at work are lost, and `failed` is told, as of those that failed and are not. Measures no more once
-// the backend's limits say stop.
+// Adds to `rates` what is missing for the devices, which compute in `variants`, by device id. Those that fail are left without a
+// rate; those that may then still be at work are lost, and `failed` is told, as of those that failed and are not. Measures no more
+// once the backend's limits say stop.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
-                           const std::map<std::string, std::string>& ways, std::span<SessionDevice> devices, SuiteRates& rates,
+                           const std::map<std::string, std::string>& variants, std::span<SessionDevice> devices, SuiteRates& rates,
                            const RateFailed& failed);
 
 // As others use CPUs too, an old figure would be worse than none.

@@ -12,8 +12,8 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kRounds = 3;    // each way so often, in turn: the best counts, as other load only ever slows
-constexpr double kWorthwhile = 1.02;  // less than that over the usual way is noise
+constexpr std::size_t kRounds = 3;    // each variant so often, in turn: the best counts, as other load only ever slows
+constexpr double kWorthwhile = 1.02;  // less than that over the default variant is noise
 constexpr double kHopeless = 0.8;     // of the best so far: measured once, no more
 
 // The problems of a suite that are tuned: every value of its tuned options.
@@ -30,7 +30,7 @@ std::vector<Problem> problems_of(const SuiteInfo& suite, bool cpu) {
     }
     all = std::move(more);
   }
-  for (Problem& problem : all) problem = usual_problem(problem, cpu);
+  for (Problem& problem : all) problem = problem_of_reference_size(problem, cpu);
   return all;
 }
 
@@ -39,53 +39,53 @@ class Tuner {
   Tuner(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device)
       : backend_(backend), executor_(executor), workload_(workload), device_(device) {}
 
-  std::vector<TriedWay> run(const std::vector<std::string>& ways) {
-    std::vector<TriedWay> tried;
-    for (const std::string& way : ways) tried.push_back({way, 0, {}});
+  std::vector<TriedVariant> run(const std::vector<std::string>& variants) {
+    std::vector<TriedVariant> tried;
+    for (const std::string& variant : variants) tried.push_back({variant, 0, {}});
     for (std::size_t round = 0; round < kRounds; ++round) {
-      for (TriedWay& way : tried) {
-        if (round == 0 || way.ops_per_s > kHopeless * best_) measure(way, round == 0);
+      for (TriedVariant& variant : tried) {
+        if (round == 0 || variant.ops_per_s > kHopeless * best_) measure(variant, round == 0);
       }
     }
     return tried;
   }
 
  private:
-  void measure(TriedWay& way, bool first) {
+  void measure(TriedVariant& variant, bool first) {
     const DeviceTraits& traits = device_.resources().traits();
     try {
-      workload_.prefer(traits, way.way);
+      workload_.prefer(traits, variant.name);
       std::string wrong, took;
       const auto look = [&](DeviceProgram& program) {
-        took = program.way();
+        took = program.kernel_variant();
         if (first) wrong = verify(program);
       };
       const auto rate = measure_suite_rate(backend_, executor_, workload_, device_, look);
-      if (!rate) return refuse(way, "it does not fit");
-      if (took != way.way) return refuse(way, "it does not work");
-      if (!wrong.empty()) return refuse(way, "it is wrong: " + wrong);
-      way.ops_per_s = std::max(way.ops_per_s, rate->ops_per_s);
-      best_ = std::max(best_, way.ops_per_s);
+      if (!rate) return refuse(variant, "it does not fit");
+      if (took != variant.name) return refuse(variant, "it does not work");
+      if (!wrong.empty()) return refuse(variant, "it is wrong: " + wrong);
+      variant.ops_per_s = std::max(variant.ops_per_s, rate->ops_per_s);
+      best_ = std::max(best_, variant.ops_per_s);
     } catch (const Error& error) {
       const bool over = error.kind() == ErrorKind::timeout || error.kind() == ErrorKind::interrupted;
       if (over || !try_drain(backend_, device_)) throw;
-      refuse(way, error.what());
+      refuse(variant, error.what());
     }
   }
 
   // What the program computed last, against the suite's reference.
   std::string verify(DeviceProgram& program) {
     program.publish(device_.stream());
-    settle(backend_, device_, device_.submit());
+    finish_batch(backend_, device_, device_.submit());
     program.published();
     workload_.merge();  // a probe's sample ends before
     const Verdict verdict = workload_.verify(VerifyLevel::full, 1);
     return verdict.status == Verdict::Status::passed ? std::string() : verdict.message;
   }
 
-  static void refuse(TriedWay& way, const std::string& why) {
-    way.ops_per_s = 0;
-    way.why = why;
+  static void refuse(TriedVariant& variant, const std::string& why) {
+    variant.ops_per_s = 0;
+    variant.why = why;
   }
 
   Backend& backend_;
@@ -96,12 +96,12 @@ class Tuner {
 };
 
 // The fastest; the usual one unless another is clearly faster.
-KeptWay chosen(const std::vector<TriedWay>& tried) {
+CachedVariant chosen(const std::vector<TriedVariant>& tried) {
   const auto best =
       std::max_element(tried.begin(), tried.end(), [](const auto& a, const auto& b) { return a.ops_per_s < b.ops_per_s; });
   if (best == tried.end() || best->ops_per_s == 0) return {};
-  const TriedWay& taken = best->ops_per_s < kWorthwhile * tried.front().ops_per_s ? tried.front() : *best;
-  return {taken.way, taken.ops_per_s};
+  const TriedVariant& taken = best->ops_per_s < kWorthwhile * tried.front().ops_per_s ? tried.front() : *best;
+  return {taken.name, taken.ops_per_s};
 }
 
 // False: it failed, and may still be at work on the workload.
@@ -110,12 +110,12 @@ bool tune_device(Backend& backend, Executor& executor, Workload& workload, const
   std::unique_ptr<OpenDevice> open;
   try {
     open = backend.open(device);
-    const std::vector<std::string> ways = workload.ways(open->resources().traits());
-    if (ways.size() < 2) return true;
-    tuning.tried = Tuner(backend, executor, workload, *open).run(ways);
+    const std::vector<std::string> variants = workload.kernel_variants(open->resources().traits());
+    if (variants.size() < 2) return true;
+    tuning.tried = Tuner(backend, executor, workload, *open).run(variants);
     tuning.measured = true;
-    tuning.way = chosen(tuning.tried);
-    if (!tuning.way.way.empty()) store.save_way(device, tuning.work, tuning.way, warnings);
+    tuning.variant = chosen(tuning.tried);
+    if (!tuning.variant.name.empty()) store.save_variant(device, tuning.work, tuning.variant, warnings);
   } catch (const Error& error) {
     warnings.push_back(tuning.work + " is not tuned on " + device.id + ": " + error.what());
     if (open && !try_drain(backend, *open)) {
@@ -155,7 +155,7 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
   std::vector<Tuning> all;
   Executor executor(backend, 1);
   for (const SuiteInfo& suite : suites) {
-    if (!suite.has_ways) continue;
+    if (!suite.has_kernel_variants) continue;
     for (const bool cpus : {false, true}) {
       for (const Problem& problem : problems_of(suite, cpus)) {
         std::unique_ptr<Workload> workload;
@@ -163,19 +163,19 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
           if (device.is_cpu() != cpus) continue;
           Tuning tuning{tuned_work_of(problem), device.id, {}, {}, false, {}};
           const Tuning* like = alike(all, devices, device, tuning.work);
-          const auto kept = afresh ? std::nullopt : store.load_way(device, tuning.work, warnings);
+          const auto cached = afresh ? std::nullopt : store.load_variant(device, tuning.work, warnings);
           if (!workload) workload = suite.make(problem.params);
           tuning.unit = workload->shape().rate_unit;
-          if (kept) {
-            tuning.way = *kept;
+          if (cached) {
+            tuning.variant = *cached;
           } else if (like != nullptr) {
-            tuning.way = like->way;
+            tuning.variant = like->variant;
             tuning.measured = true;
-            if (!tuning.way.way.empty()) store.save_way(device, tuning.work, tuning.way, warnings);
+            if (!tuning.variant.name.empty()) store.save_variant(device, tuning.work, tuning.variant, warnings);
           } else if (!tune_device(backend, executor, *workload, device, tuning, store, warnings)) {
             leak(std::move(workload));
           }
-          if (kept || tuning.measured) all.push_back(std::move(tuning));
+          if (cached || tuning.measured) all.push_back(std::move(tuning));
         }
       }
     }
@@ -183,21 +183,22 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
   return all;
 }
 
-std::map<std::string, std::string> kept_ways(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,
-                                             std::vector<std::string>& warnings) {
-  std::map<std::string, std::string> ways;
-  if (!problem.suite->has_ways) return ways;
+std::map<std::string, std::string> cached_variants(const Problem& problem, std::span<const Device> devices,
+                                                   const CalibrationStore& store, std::vector<std::string>& warnings) {
+  std::map<std::string, std::string> variants;
+  if (!problem.suite->has_kernel_variants) return variants;
   for (const Device& device : devices) {
-    if (const auto kept = store.load_way(device, tuned_work_of(problem), warnings)) ways[device.id] = kept->way;
+    if (const auto cached = store.load_variant(device, tuned_work_of(problem), warnings)) variants[device.id] = cached->name;
   }
-  return ways;
+  return variants;
 }
 
-void take_ways(Workload& workload, const std::map<std::string, std::string>& ways, const DeviceTraits& device,
-               std::vector<std::string>& warnings) {
-  const auto way = ways.find(device.id);
-  if (way == ways.end() || workload.prefer(device, way->second)) return;
-  warnings.push_back("device " + device.id + ": it was tuned to \"" + way->second + "\", which it does not have; tune it again");
+void take_variants(Workload& workload, const std::map<std::string, std::string>& variants, const DeviceTraits& device,
+                   std::vector<std::string>& warnings) {
+  const auto variant = variants.find(device.id);
+  if (variant == variants.end() || workload.prefer(device, variant->second)) return;
+  warnings.push_back("device " + device.id + ": it was tuned to \"" + variant->second +
+                     "\", which it does not have; tune it again");
 }
 
 }  // namespace mgpu

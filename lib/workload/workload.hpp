@@ -28,8 +28,8 @@ struct Shape {
   Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result
 };
 
-// What a problem asks of a device at least, all of it on that one, in the kinds of work that `calibrate` measures ceilings of
-// (lib/device/capability.hpp). 0: next to nothing, or a kind whose ceiling is not measured. Transfers are no part of it.
+// What a problem asks of a device at least, all of it on that one, in the kinds of work that `calibrate` measures roofs of
+// (lib/device/capability.hpp). 0: next to nothing, or a kind whose roof is not measured. Transfers are no part of it.
 struct Demand {
   double fp32 = 0, fp64 = 0, int32 = 0;  // operations, multiply-adds counted as two
   double memory_bytes = 0;               // read and written
@@ -54,8 +54,8 @@ enum class Brings {
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
-  // Which of Workload::ways it takes, for the record; empty: there is but one.
-  virtual std::string way() const { return {}; }
+  // Which of Workload::kernel_variants it takes, for the record; empty: there is but one.
+  virtual std::string kernel_variant() const { return {}; }
   // Before anything is measured: does the device compute what this program relies on? Compilers for integer code have failed at
   // that. self_tested(), when those commands are complete, throws Error(unsupported): the device is then refused for this problem.
   virtual void self_test(Stream&) {}
@@ -91,13 +91,13 @@ class Workload {
   virtual const Shape& shape() const = 0;
   virtual ItemCost cost(Mode) const { return shape().cost; }  // where a mode sends less than all inputs
   virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
-  virtual Demand demand(const DeviceTraits&) const { return {}; }  // nothing stated: no share of a ceiling is recorded
+  virtual Demand demand(const DeviceTraits&) const { return {}; }  // nothing stated: no share of a roof is recorded
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
   virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
                                                  const Capacity& capacity) = 0;
   // Where several kernels, tiles or settings compute the same on a device: their names, the one taken by default first. `calibrate
   // --tune` measures them and keeps the fastest that verifies.
-  virtual std::vector<std::string> ways(const DeviceTraits&) const { return {}; }
+  virtual std::vector<std::string> kernel_variants(const DeviceTraits&) const { return {}; }
   // Programs made from now on for this device take that way, where it suits the problem. False: the device has none of that name.
   virtual bool prefer(const DeviceTraits&, const std::string& /*way*/) { return false; }
 
@@ -167,7 +167,7 @@ struct SuiteInfo {
   std::vector<Mode> modes;                 // it can do; others asked for are left out. Empty: any
   std::size_t inputs = 1;                  // how many files --input takes at most
   std::string input;                       // what they hold, for people
-  bool has_ways = false;                   // its workloads have ways to compute that `calibrate --tune` chooses among
+  bool has_kernel_variants = false;        // its workloads have some that `calibrate --tune` chooses among
   std::vector<std::string> tuned_options;  // each value of these is tuned for itself; other options do not change what is best
   // Host memory one problem of this size takes, for a check before anything is allocated.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
@@ -176,7 +176,7 @@ struct SuiteInfo {
   // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`, where there is one: puts what the options left open into them, for the record.
-  void (*settle)(SuiteParams&) = nullptr;
+  void (*resolve)(SuiteParams&) = nullptr;
   // Throws Error(input) for a file it cannot read, and what `check` throws.
   std::function<std::unique_ptr<Workload>(const SuiteParams&)> make;
 };

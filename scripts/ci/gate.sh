@@ -3,10 +3,10 @@
 #
 #   gate.sh baseline FILE           against a committed result: only on the machine that made FILE (a runner of one's own). Without FILE it
 #                                   is made, for someone to look at and commit.
-#   gate.sh turns OLD NEW           two builds in turns, on any machine: on shared runners, where a saved baseline says little
+#   gate.sh interleaved OLD NEW     two builds interleaved, on any machine: on shared runners, where a saved baseline says little
 #
 # Variables: MGPU_BENCH (the program; default: mgpu-bench), GATE_RUN (what to measure), GATE_COMPARE (more options of compare), GATE_ROUNDS
-# (of turns). Exit codes are those of `mgpu-bench compare`: 0 nothing became slower, 2 not comparable, 3 regression; other than 3 and 0 are
+# (of both builds). Exit codes are those of `mgpu-bench compare`: 0 nothing became slower, 2 not comparable, 3 regression; other than 3 and 0 are
 # mistakes in the job, and must fail it too.
 set -euo pipefail
 
@@ -37,7 +37,7 @@ case ${1-} in
     # What looks slower is measured twice more before it counts.
     "$bench" compare "$2" "$new" --confirm 2 "${summary[@]}" "${more[@]}"
     ;;
-  turns)
+  interleaved | turns) # as it was called until version 0.1
     (($# == 3)) || usage
     "$bench" compare "$2" "$3" --interleave "${GATE_ROUNDS:-12}" --with "$run -n 5" "${summary[@]}" "${more[@]}"
     ;;

@@ -4,7 +4,7 @@
 usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
                [--again RESULT.json] [--join K] [--where KEY=VALUE,..]
 
-Runs settings of one build in turns, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
+Runs settings of one build interleaved, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
 window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
 what was measured. A with B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps the least
 and the median time of every round; --again RESULT.json judges them anew with another build.

@@ -31,7 +31,7 @@
     const lines = new Map();
     for (const c of cases) lines.set(c.label, [...(lines.get(c.label) || []), c]);
     const ideal = new Map([[1, 1]]);
-    for (const c of cases) if (c.s_max) ideal.set(c.n, c.s_max);
+    for (const c of cases) if (c.ideal_speedup) ideal.set(c.n, c.ideal_speedup);
     const counts = [...new Set([1, ...cases.map((c) => c.n)])].sort((a, b) => a - b);
     at("scaling-figure").hidden = counts.length < 2;
     if (counts.length < 2) return;

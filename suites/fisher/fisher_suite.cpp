@@ -21,7 +21,7 @@ Bytes host_bytes(const SuiteParams& params) {
 
 void check(const SuiteParams& params) { problem_of(params); }
 
-void settle(SuiteParams& params) {
+void resolve(SuiteParams& params) {
   const Problem problem = problem_of(params);
   const bool empirical = problem.regime == Regime::empirical, closed = problem.regime == Regime::closed;
   params.options["dim"] = std::to_string(problem.width);
@@ -92,7 +92,7 @@ SuiteInfo fisher_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = points_of_input;
   info.check = check;
-  info.settle = settle;
+  info.resolve = resolve;
   info.make = make;
   return info;
 }

@@ -10,7 +10,7 @@
 
 namespace mgpu::matrix {
 
-// One way to compute. `tile_rows` and `tile_columns` suit the items of the geometry it was made for.
+// A kernel variant. `tile_rows` and `tile_columns` suit the items of the geometry it was made for.
 struct Variant {
   std::string kind;  // "portable", "vector", "packed", "tensor", "emulated", "cpu"
   std::string tile;  // what distinguishes those of a kind: "128x128x16"

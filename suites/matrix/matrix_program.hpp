@@ -14,7 +14,7 @@ class MatrixProgram : public DeviceProgram {
   // Throws Error(out_of_memory), Error(unsupported), Error(device).
   MatrixProgram(MatrixWorkload& workload, DeviceResources& device, Mode mode, Items fits, const std::vector<Variant>& candidates);
 
-  std::string way() const override { return kernels_.variant.name(); }
+  std::string kernel_variant() const override { return kernels_.variant.name(); }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;

@@ -26,7 +26,7 @@ Bytes host_bytes_or_all(const SuiteParams& params) {
 
 void check(const SuiteParams& params) { problem_of(params); }
 
-void settle(SuiteParams& params) {
+void resolve(SuiteParams& params) {
   const Problem problem = problem_of(params);
   params.options["cols"] = std::to_string(problem.columns);
   params.options["inner"] = std::to_string(problem.inner);
@@ -66,12 +66,12 @@ SuiteInfo matrix_suite() {
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 3;
   info.input = "A.npy,B.npy and, where --beta is not 0, C.npy: arrays of two dimensions in the --precision";
-  info.has_ways = true;
+  info.has_kernel_variants = true;
   info.tuned_options = {"precision"};
   info.host_bytes = host_bytes_or_all;
   info.size_of_input = rows_of_input;
   info.check = check;
-  info.settle = settle;
+  info.resolve = resolve;
   info.make = make;
   return info;
 }

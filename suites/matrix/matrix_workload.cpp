@@ -54,20 +54,20 @@ std::vector<Variant> MatrixWorkload::candidates(const DeviceTraits& device) cons
   return variants(device, problem_, geometry_, preferred == preferred_.end() ? std::string() : preferred->second);
 }
 
-std::vector<std::string> MatrixWorkload::ways(const DeviceTraits& device) const {
+std::vector<std::string> MatrixWorkload::kernel_variants(const DeviceTraits& device) const {
   std::vector<std::string> names;
   for (const Variant& variant : variants(device, problem_, geometry_)) names.push_back(variant.name());
   return names;
 }
 
 // What was found with one size may not divide the items of another: that one then takes what it would without.
-bool MatrixWorkload::prefer(const DeviceTraits& device, const std::string& way) {
-  if (!is_a_variant(device, problem_.precision, way)) return false;
-  preferred_[device.id] = way;
+bool MatrixWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
+  if (!is_a_variant(device, problem_.precision, variant)) return false;
+  preferred_[device.id] = variant;
   return true;
 }
 
-// Where tensor cores may be used, no ceiling is known: `calibrate` does not measure them.
+// Where tensor cores may be used, no roof is known: `calibrate` does not measure them.
 Demand MatrixWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   const bool wide = problem_.precision == Precision::fp64;

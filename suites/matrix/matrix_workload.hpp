@@ -20,8 +20,8 @@ class MatrixWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::vector<std::string> ways(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& way) override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
+  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return operands_.all(); }
   bool large_result() const override { return true; }

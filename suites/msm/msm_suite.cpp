@@ -62,7 +62,7 @@ void check(const SuiteParams& params) {
 }
 
 // The record must not say of a file what its scalars are like.
-void settle(SuiteParams& params) {
+void resolve(SuiteParams& params) {
   if (params.input) params.options.erase("scalars");
 }
 
@@ -111,7 +111,7 @@ SuiteInfo msm_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = terms_of_input;
   info.check = check;
-  info.settle = settle;
+  info.resolve = resolve;
   info.make = make;
   return info;
 }

@@ -53,7 +53,7 @@ void BM_matrix(benchmark::State& state, const char* precision) {
   if (!resident.right()) return state.SkipWithError("wrong result");
   for (auto _ : state) state.SetIterationTime(seconds(resident.sample()));
   set_rate(state);
-  state.SetLabel(resident.way());
+  state.SetLabel(resident.kernel_variant());
 }
 
 void sizes(benchmark::internal::Benchmark* bench) {

@@ -49,7 +49,7 @@ class Resident {
   }
 
   const Shape& shape() const { return workload_->shape(); }
-  std::string way() const { return program_->way(); }
+  std::string kernel_variant() const { return program_->kernel_variant(); }
 
  private:
   void finish() {  // what was put on the stream

@@ -52,12 +52,12 @@ std::string Machine::words() const {
 }
 
 SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t size, Mode mode) : machine_(machine), mode_(mode) {
-  SuiteParams params = usual_problem({&suite, {}}, true).params;  // every option at its default
+  SuiteParams params = problem_of_reference_size({&suite, {}}, true).params;  // every option at its default
   params.size = size;
   params.seed = 1;
   params.devices = machine.devices().size();
   if (suite.check != nullptr) suite.check(params);
-  if (suite.settle != nullptr) suite.settle(params);
+  if (suite.resolve != nullptr) suite.resolve(params);
   workload_ = suite.make(params);
   std::vector<OpenDevice*> open;
   for (SessionDevice& device : machine.devices()) open.push_back(device.open.get());
@@ -69,11 +69,11 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
     if (mine.capacity.fits == 0) throw Error(ErrorKind::unsupported, machine.devices()[i].facts.id + ": " + mine.capacity.reason);
     mine.program = workload_->program(open[i]->resources(), DeviceIndex{i}, mode, mine.capacity);
     mine.program->self_test(open[i]->stream());
-    settle_device(i);
+    finish_on(i);
     mine.program->self_tested();
     if (mode == Mode::end_to_end) continue;
     mine.program->load(open[i]->stream());
-    settle_device(i);
+    finish_on(i);
   }
   cell_.asked = open.size();
   for (std::size_t i = 0; i < open.size(); ++i) cell_.devices.push_back(i);
@@ -82,9 +82,9 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
   estimate_cell(cell_, probe(0, open.size()), *workload_, mode, machine.devices(), prepared_, {}, nullptr);
 }
 
-void SuiteSetup::settle_device(std::size_t index) {
+void SuiteSetup::finish_on(std::size_t index) {
   OpenDevice& device = *machine_.devices()[index].open;
-  settle(machine_.backend(), device, device.submit());
+  finish_batch(machine_.backend(), device, device.submit());
 }
 
 Probe SuiteSetup::probe(std::size_t first, std::size_t count) {
@@ -126,7 +126,7 @@ void SuiteSetup::verify() {
   if (workload_->large_result()) {
     for (std::size_t i = 0; i < cell_.devices.size(); ++i) {
       prepared_[i].program->publish(machine_.devices()[i].open->stream());
-      settle_device(i);
+      finish_on(i);
       prepared_[i].program->published();
     }
   }

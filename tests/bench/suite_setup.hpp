@@ -40,7 +40,7 @@ class SuiteSetup {
 
  private:
   Probe probe(std::size_t first, std::size_t count);
-  void settle_device(std::size_t index);
+  void finish_on(std::size_t index);
 
   Machine& machine_;
   Mode mode_;

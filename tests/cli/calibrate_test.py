@@ -119,20 +119,20 @@ class Calibrates(Case):
         tune = lambda: json.loads(self.good("calibrate", "matrix", *binary.DEVICES, "--no-noise", "--tune", "--json").out)
         report = tune()
         self.assert_exact_schema(report, "calibrate")
-        works = {way["work"] for way in report["ways"]}
+        works = {way["work"] for way in report["variants"]}
         self.assertIn("matrix precision=fp32", works)
-        self.assertEqual(len(report["ways"]), len(works) * binary.DEVICE_COUNT)
+        self.assertEqual(len(report["variants"]), len(works) * binary.DEVICE_COUNT)
         for work in works:
-            first, *alike = [way for way in report["ways"] if way["work"] == work]
+            first, *alike = [way for way in report["variants"] if way["work"] == work]
             rates = {tried["way"]: tried["ops_per_s"] or 0 for tried in first["tried"]}
             usual, fastest = first["tried"][0]["way"], max(rates, key=rates.get)
             self.assertGreater(len(rates), 1)
             self.assertIn(first["way"], (usual, fastest))
             self.assertGreater(rates[first["way"]], 0)
             self.assertEqual({(way["way"], way["from"]) for way in [first, *alike]}, {(first["way"], "measured")})
-        chosen = {(way["work"], way["device"]): way["way"] for way in report["ways"]}
+        chosen = {(way["work"], way["device"]): way["way"] for way in report["variants"]}
 
-        again = tune()["ways"]
+        again = tune()["variants"]
         self.assertEqual({(way["from"], len(way["tried"])) for way in again}, {("kept", 0)})
         self.assertEqual({(way["work"], way["device"]): way["way"] for way in again}, chosen)
 

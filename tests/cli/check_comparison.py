@@ -33,9 +33,9 @@ def reference_test(method, base, new):
     return positive, found.pvalue
 
 
-def reference_interval(row, in_turns, base, new, level):
+def reference_interval(row, interleaved, base, new, level):
     tail = (1 - level) / 2
-    if in_turns:
+    if interleaved:
         ratios = new / base
         drawn = [numpy.median(ratios[one["pairs"]]) for one in row["resamples"]]
         return numpy.median(ratios), numpy.quantile(drawn, [tail, 1 - tail])
@@ -46,7 +46,7 @@ def reference_interval(row, in_turns, base, new, level):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         comparison = json.load(file)
-    in_turns, level = comparison["method"]["in_turns"], comparison["method"]["level"]
+    interleaved, level = comparison["method"]["interleaved"], comparison["method"]["level"]
     wrong, methods = [], collections.Counter()
 
     def same(where, ours, theirs):
@@ -56,7 +56,7 @@ def main():
     tested = [row for row in comparison["rows"] if row["test"]]
     for row in comparison["rows"]:
         base, new = (numpy.array(row[side]["values"], dtype=float) for side in ("base", "new"))
-        ratio, interval = reference_interval(row, in_turns, base, new, level)
+        ratio, interval = reference_interval(row, interleaved, base, new, level)
         same(row["case"] + " ratio", row["ratio"], ratio)
         same(row["case"] + " interval", row["interval"], interval)
         if row["test"]:

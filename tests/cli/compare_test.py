@@ -160,7 +160,7 @@ class Compares(Results):
                 self.refused(arguments, 2, *names, env=NO_OPENCL)
 
 
-class MeasuresInTurns(Results):
+class MeasuresInterleaved(Results):
     def test_a_switch_that_every_round_has_anyway_may_be_asked_for(self):
         words = " ".join(["merkle", *binary.DEVICES, "--size 2^10 --mode resident -s equal -n 1 --warmup 0 -q"])
         self.good("compare", binary.BINARY, binary.BINARY, "--interleave", 5, "--with", words, "--metrics", "time", "--fail-on", "nothing", "-q", "-q")

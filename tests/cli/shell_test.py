@@ -160,7 +160,7 @@ class Gate(Case):
         self.assertEqual((code, "handicap" in said), (2, True), said)  # not the machine that the baseline is of
 
     def test_what_it_does_not_understand_ends_with_2(self):
-        for arguments in ([], ["baseline"], ["turns", "one"], ["bogus"]):
+        for arguments in ([], ["baseline"], ["interleaved", "one"], ["bogus"]):
             self.assertEqual(self.gate(*arguments)[0], 2, arguments)
 
 

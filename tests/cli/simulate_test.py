@@ -49,8 +49,8 @@ class Simulates(Scenarios):
         self.assertEqual(times, {("single", "resident", 2): 10_000_000, ("equal", "resident", 2): 5_000_000})
 
     def test_what_a_sample_costs_besides_depends_on_who_takes_part_and_its_first_slice_is_spared_something(self):
-        file = self.scenario(devices=[{"count": 4, "items_per_s": 1e9, "fixed_ns": 90_000, "crowd_ns": 10_000, "launch_ns": 5000,
-                                       "spared_ns": 2000}])
+        file = self.scenario(devices=[{"count": 4, "items_per_s": 1e9, "fixed_ns": 90_000, "per_peer_contention_ns": 10_000, "launch_ns": 5000,
+                                       "first_slice_discount_ns": 2000}])
         report = self.simulated(file, "-s", "single,equal", "--mode", "resident", "-n", 1, "--device-counts", "2,4")
         times = self.times(report)
         self.assertEqual(times, {("single", "resident", 2): 10_063_000, ("equal", "resident", 2): 5_073_000,

@@ -78,7 +78,7 @@ void terms(std::string_view input) {
     params.size = suite.size_of_input(params);
     if (suite.check != nullptr) suite.check(params);
     if (params.size > 4096 || suite.host_bytes(params) > kMemory / 64) return;
-    if (suite.settle != nullptr) suite.settle(params);
+    if (suite.resolve != nullptr) suite.resolve(params);
     suite.make(params);
   });
 }

@@ -129,7 +129,7 @@ void calibration(std::string_view input) {
     store.save_link({&device, 1}, {}, warnings);
     store.save_suite(device, "work", {}, warnings);
     store.save_noise({&device, 1}, "work", 0.1, warnings);
-    store.save_way(device, "work", {"w", 1}, warnings);
+    store.save_variant(device, "work", {"w", 1}, warnings);
     std::vector<std::filesystem::path> all;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) all.push_back(entry.path());
     return all;
@@ -140,7 +140,7 @@ void calibration(std::string_view input) {
   store.load_link({&device, 1}, warnings);
   store.load_suite(device, "work", warnings);
   store.load_noise({&device, 1}, "work", warnings);
-  store.load_way(device, "work", warnings);
+  store.load_variant(device, "work", warnings);
 }
 
 void trace(std::string_view input) { check_chrome_trace(input); }

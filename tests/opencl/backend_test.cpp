@@ -92,39 +92,39 @@ TEST_CASE("a driver that has no memory is told from one that fails, which report
         "allocating 1 byte: CL_INVALID_CONTEXT (-34)");
 }
 
-TEST_CASE("a device that rings does so when a batch is complete, and when a handicap's hold begins") {
+TEST_CASE("a device that notifies does so when a batch is complete, and when a handicap's hold begins") {
   const auto backend = make_cl_backend({kKernels, {}});
   Handicap handicap;
   handicap.delay = std::chrono::milliseconds(50);
   for (const Device& device : test_devices(*backend)) {
     const auto open = backend->open(device, handicap);
-    CHECK(open->rings() == device.is_cpu());
-    if (!open->rings()) continue;
+    CHECK(open->notifies() == device.is_cpu());
+    if (!open->notifies()) continue;
     constexpr Nanos far_too_long = std::chrono::minutes(1);
     const std::vector<std::uint64_t> values{3, 4};
     const auto in = open->resources().allocate(16), out = open->resources().allocate(8);
     const auto kernel = open->resources().kernel("sum.cl", "sum_slice", "");
 
-    std::uint64_t heard = open->bell().count();
+    std::uint64_t epoch = open->notifier().epoch();
     open->stream().upload(*in, 0, std::as_bytes(std::span(values)));
     BatchId batch = open->submit();
-    open->bell().wait(heard, far_too_long);  // nobody polls
-    CHECK(open->bell().count() == heard + 1);
+    open->notifier().wait(epoch, far_too_long);  // nobody polls
+    CHECK(open->notifier().epoch() == epoch + 1);
     CHECK(open->complete(batch));
     open->take(batch);
 
-    heard = open->bell().count();
+    epoch = open->notifier().epoch();
     open->begin_slice();
     open->stream().launch(*kernel, {{1, 1, 1}, {1, 1, 1}}, {in.get(), std::uint64_t{0}, std::uint64_t{2}, out.get(), 0u});
     batch = open->submit();
-    open->bell().wait(heard, far_too_long);
+    open->notifier().wait(epoch, far_too_long);
     CHECK_FALSE(open->complete(batch));
     REQUIRE(open->due());
     std::this_thread::sleep_for(handicap.delay);
-    heard = open->bell().count();
+    epoch = open->notifier().epoch();
     open->complete(batch);  // releases it
     CHECK_FALSE(open->due());
-    open->bell().wait(heard, far_too_long);
+    open->notifier().wait(epoch, far_too_long);
     CHECK(open->complete(batch));
     CHECK(open->take(batch).size() == 2);
   }

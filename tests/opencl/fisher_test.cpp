@@ -58,12 +58,12 @@ std::string digest_of(const SuiteParams& params, const How& how) {
 
 // On `devices` (0: all), and by the kernels for GPUs on one, as each device builds its own.
 void check_one_digest(const SuiteParams& params, std::size_t devices = 0) {
-  const How ways[] = {{Path::own, Mode::resident, "equal", 0, devices},
-                      {Path::own, Mode::end_to_end, "dynamic", 1, devices},
-                      {Path::gpu, Mode::resident, "dynamic", 2, 1},
-                      {Path::gpu, Mode::end_to_end, "equal", 3, 1}};
-  const std::string first = digest_of(params, ways[0]);
-  for (const How& how : ways) CHECK(digest_of(params, how) == first);
+  const How variants[] = {{Path::own, Mode::resident, "equal", 0, devices},
+                          {Path::own, Mode::end_to_end, "dynamic", 1, devices},
+                          {Path::gpu, Mode::resident, "dynamic", 2, 1},
+                          {Path::gpu, Mode::end_to_end, "equal", 3, 1}};
+  const std::string first = digest_of(params, variants[0]);
+  for (const How& how : variants) CHECK(digest_of(params, how) == first);
 }
 
 }  // namespace

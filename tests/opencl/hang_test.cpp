@@ -74,13 +74,13 @@ TEST_CASE("a batch of a device that hangs: the wait ends, and it is drained only
   stuck.enqueue();
   const BatchId batch = stuck.open->submit();
   const WaitLimits limits{milliseconds(50), milliseconds(50)};
-  CHECK(kind_of([&] { settle(*stuck.backend, *stuck.open, batch, limits); }) == ErrorKind::timeout);
+  CHECK(kind_of([&] { finish_batch(*stuck.backend, *stuck.open, batch, limits); }) == ErrorKind::timeout);
   CHECK_FALSE(stuck.open->drained());
   CHECK_FALSE(try_drain(*stuck.backend, *stuck.open));
   stuck.let_go();
   CHECK(try_drain(*stuck.backend, *stuck.open));
   stuck.enqueue();  // and is of use again
-  CHECK_NOTHROW(settle(*stuck.backend, *stuck.open, stuck.open->submit()));
+  CHECK_NOTHROW(finish_batch(*stuck.backend, *stuck.open, stuck.open->submit()));
 }
 
 TEST_CASE("commands that were never submitted are drained too") {
@@ -175,7 +175,7 @@ TEST_CASE("a CPU may compile a kernel when it is first launched with a work-grou
                                 {stuck.in.get(), std::uint64_t{0}, std::uint64_t{2}, stuck.out.get(), 0u});
     const BatchId batch = stuck.open->submit();
     const bool compiles = stuck.open->may_compile(batch);
-    settle(*stuck.backend, *stuck.open, batch);
+    finish_batch(*stuck.backend, *stuck.open, batch);
     return compiles;
   };
   const bool cpu = stuck.open->resources().traits().cpu;

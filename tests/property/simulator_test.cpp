@@ -40,9 +40,9 @@ struct Case {
     e.items_per_s = decades(6, 9);
     e.score = static_cast<double>(between(1, 100));
     e.fixed = one_in(3) ? Nanos{} : nanos(20'000);
-    e.crowd = one_in(2) ? Nanos{} : e.fixed / 4;
+    e.per_peer_contention = one_in(2) ? Nanos{} : e.fixed / 4;
     e.launch = one_in(3) ? Nanos{} : nanos(10'000);
-    e.spared = one_in(2) ? Nanos{} : e.launch / 2;
+    e.first_slice_discount = one_in(2) ? Nanos{} : e.launch / 2;
     e.transfer = one_in(2) ? Nanos{} : nanos(10'000);
     e.up = one_in(4) ? 0 : decades(8, 11);
     e.down = one_in(4) ? 0 : decades(8, 11);

@@ -188,7 +188,7 @@ inline Report sample_report() {
                  without_numbers(Status::unsupported, "memory", "device 0:1 takes 2 MiB at most; the inputs do not fit")};
   RunRecord end_to_end = sample_run("dynamic", 690'000, 700'000, 75'000);
   end_to_end.mode = Mode::end_to_end;
-  end_to_end.metrics.ceiling_share = std::numeric_limits<double>::infinity();
+  end_to_end.metrics.roofline_fraction = std::numeric_limits<double>::infinity();
   report.runs.push_back(end_to_end);
   Fault& absent = report.faults.emplace_back();
   absent.device = "0:2";

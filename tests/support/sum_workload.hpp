@@ -84,10 +84,10 @@ class SumWorkload final : public Workload {
   }
 
   // Kernels that all compute it, or claim to, by entry name.
-  void offer(std::vector<std::string> ways) { ways_ = std::move(ways), entry_ = ways_.front(); }
-  std::vector<std::string> ways(const DeviceTraits&) const override { return ways_; }
+  void offer(std::vector<std::string> variants) { variants_ = std::move(variants), entry_ = variants_.front(); }
+  std::vector<std::string> kernel_variants(const DeviceTraits&) const override { return variants_; }
   bool prefer(const DeviceTraits&, const std::string& way) override {
-    if (std::find(ways_.begin(), ways_.end(), way) == ways_.end()) return false;
+    if (std::find(variants_.begin(), variants_.end(), way) == variants_.end()) return false;
     entry_ = way;
     return true;
   }
@@ -137,7 +137,7 @@ class SumWorkload final : public Workload {
         : workload_(workload),
           index_(index),
           mode_(mode),
-          way_(workload.ways_.empty() ? "" : workload.entry_),
+          variant_(workload.variants_.empty() ? "" : workload.entry_),
           kernel_(device.kernel("sum.cl", workload.entry_, "")) {
       const Items held = mode == Mode::resident ? workload.shape_.items : capacity.fits;
       for (auto& buffer : in_) {
@@ -147,7 +147,7 @@ class SumWorkload final : public Workload {
       out_ = device.allocate(kMostSlices * 8);
     }
 
-    std::string way() const override { return way_; }
+    std::string kernel_variant() const override { return variant_; }
     void load(Stream& stream) override { stream.upload(*in_[0], 0, workload_.transfer_memory()); }
     void prepare(Stream&) override {
       enqueued_ = collected_ = 0;
@@ -202,7 +202,7 @@ class SumWorkload final : public Workload {
     SumWorkload& workload_;
     DeviceIndex index_;
     Mode mode_;
-    std::string way_;
+    std::string variant_;
     std::unique_ptr<Kernel> kernel_;
     std::array<std::unique_ptr<Buffer>, 2> in_;
     std::unique_ptr<Buffer> out_;
@@ -212,7 +212,7 @@ class SumWorkload final : public Workload {
   };
 
   Shape shape_;
-  std::vector<std::string> ways_;
+  std::vector<std::string> variants_;
   std::string entry_ = "sum_slice";
   std::vector<std::uint64_t> values_;
   SumFaults faults_;

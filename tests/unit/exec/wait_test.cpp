@@ -73,7 +73,7 @@ TEST_CASE(
     Busy busy(time, true);
     busy.backend.limit_waits({milliseconds(20)});
     const Nanos begin = busy.backend.now();
-    const Error error = failure_of([&] { settle(busy.backend, *busy.open, busy.batch); });
+    const Error error = failure_of([&] { finish_batch(busy.backend, *busy.open, busy.batch); });
     CHECK(error.kind() == ErrorKind::timeout);
     CHECK(std::string(error.what()) == "device 0:7 did not answer for 20.0 ms");
     CHECK(busy.backend.now() - begin >= milliseconds(20));

@@ -149,7 +149,7 @@ TEST_CASE("guided hands out the published chunks where launches are not known, o
 
 TEST_CASE("guided's least chunk is no granule more because one device is a thousandth faster") {
   Problem problem(32, {12300, 12320});
-  for (DeviceEstimate& device : problem.devices) device.least = 588us;  // as long as 7.2 items take
+  for (DeviceEstimate& device : problem.devices) device.minimum_slice = 588us;  // as long as 7.2 items take
   CHECK(sizes_in_order(problem.run("guided")) == Shares{8, 8, 8, 8});
 }
 
@@ -380,7 +380,7 @@ TEST_CASE("crumbs that take as long as full slices are not moved to and fro") {
   for (DeviceEstimate& e : problem.devices) {
     e.up = 55e9;
     e.fixed = 88us;
-    e.least = 75us;
+    e.minimum_slice = 75us;
     e.transfer = 2us;
   }
   problem.request.devices = problem.devices;

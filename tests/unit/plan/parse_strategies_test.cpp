@@ -34,8 +34,8 @@ TEST_CASE("the table leads with single, equal, proportional and dynamic, and eve
     CAPTURE(info.name);
     StrategyParams params;
     for (const StrategyParam& param : info.params) {
-      CHECK(param.least <= param.standard);
-      CHECK(param.standard <= param.most);
+      CHECK(param.min <= param.standard);
+      CHECK(param.standard <= param.max);
       CHECK_FALSE(param.help.empty());
       params[param.name] = param.standard;
     }

@@ -42,13 +42,13 @@ TEST_CASE("a command that would never end ends after all when it is told how lon
   model.enqueue(device, QueueModel::compute, Nanos{10}, 0, 1);
   model.enqueue(device, QueueModel::compute, QueueModel::kForever, 0, 2);
   model.enqueue(device, QueueModel::compute, QueueModel::kForever, 0, 3);
-  CHECK_FALSE(model.settle(device, QueueModel::compute, 2, Nanos{5}));  // not yet its turn
+  CHECK_FALSE(model.set_duration(device, QueueModel::compute, 2, Nanos{5}));  // not yet its turn
   model.advance(Nanos{12}, ended);
   CHECK(model.next() == Nanos::max());
-  CHECK(model.settle(device, QueueModel::compute, 2, Nanos{5}));
+  CHECK(model.set_duration(device, QueueModel::compute, 2, Nanos{5}));
   CHECK(model.next() == Nanos{15});
   model.advance(Nanos{40}, ended);
-  CHECK(model.settle(device, QueueModel::compute, 3, Nanos{5}));  // would have been over at 20
+  CHECK(model.set_duration(device, QueueModel::compute, 3, Nanos{5}));  // would have been over at 20
   model.advance(Nanos{40}, ended);
   REQUIRE(ended.size() == 3);
   CHECK(ended[1].started == Nanos{10});

@@ -159,9 +159,9 @@ TEST_CASE("collecting waits for the last kernel, not for the last download") {
 TEST_CASE("a sample's first slice is spared what slices that meet cost") {
   Set set(1, 300, 100, Mode::resident);
   set.estimates[0].launch = Nanos{50};
-  set.estimates[0].spared = Nanos{40};
+  set.estimates[0].first_slice_discount = Nanos{40};
   CHECK(set.shares({300}).makespan == Nanos{300 + 10 + 50 + 50});
-  set.estimates[0].least = Nanos{120};
+  set.estimates[0].minimum_slice = Nanos{120};
   CHECK(set.shares({300}).makespan == Nanos{120 + 150 + 150});
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("what is fixed is less where fewer devices take part") {
   Set set(4, 400, 100, Mode::resident);
   for (DeviceEstimate& device : set.estimates) {
     device.fixed = Nanos{50};
-    device.crowd = Nanos{20};
+    device.per_peer_contention = Nanos{20};
   }
   CHECK(set.shares({100, 100, 100, 100}).makespan == Nanos{150});
   CHECK(set.shares({100, 200, 100, 0}).makespan == Nanos{200 + 30});

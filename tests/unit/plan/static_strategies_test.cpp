@@ -173,7 +173,7 @@ TEST_CASE("latency leaves devices out whose threads cost the others more than th
     return std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
   };
   CHECK(used() == 4);  // 1.15 ms
-  for (DeviceEstimate& e : problem.devices) e.crowd = 290us;
+  for (DeviceEstimate& e : problem.devices) e.per_peer_contention = 290us;
   CHECK(used() == 2);  // 0.5 ms and 0.32; of three 0.33 and 0.61
 }
 
@@ -210,7 +210,7 @@ TEST_CASE("latency cuts no pieces that a device is not busy with") {
   problem.devices[0].up = problem.devices[0].down = 1000;
   problem.devices[0].launch = 10us;
   CHECK(completion(problem).pieces[0] > 16);
-  problem.devices[0].least = 4ms + 10us;  // as long as 4 items take
+  problem.devices[0].minimum_slice = 4ms + 10us;  // as long as 4 items take
   CHECK(completion(problem).pieces[0] == 16);
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("latency cuts a share that was moved for the merge as that share asks 
   problem.request.merge = {Nanos{}, 10ms, true};
   for (DeviceEstimate& device : problem.devices) {
     device.up = 1e6;
-    device.least = 300ms;  // smaller pieces leave it idle
+    device.minimum_slice = 300ms;  // smaller pieces leave it idle
     device.pipeline = 249;
   }
   CHECK(completion(problem).pieces[0] == 3);
@@ -246,7 +246,7 @@ TEST_CASE("the search for the number of devices ends whatever the merge is said 
   // A result file once said that merging saves time: the best of all was then worse than one hundredth above the best.
   Problem problem(1000, {100, 100, 100, 100});
   problem.request.merge.per_slice = -3s;
-  problem.request.merge.further = 4s;
+  problem.request.merge.additional_part = 4s;
   CHECK(completion(problem).items.size() == 4);
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("the closed form for shares says what a simulation does, and hardly le
     for (DeviceEstimate& device : problem.devices) {
       device.fixed = 60us;
       device.launch = 20us;
-      device.least = Nanos(static_cast<std::int64_t>(between(0, 60'000)));
+      device.minimum_slice = Nanos(static_cast<std::int64_t>(between(0, 60'000)));
       device.transfer = 10us;
       device.up = device.down = 55e9;
       device.pipeline = Items{1} << 22;

@@ -127,7 +127,7 @@ TEST_CASE("shares are cut evenly where that saves more of the merge than it cost
   CHECK(shares(std::chrono::seconds(1), true) == std::vector<Items>{32, 32});
   CHECK(shares(microseconds(1), true) == std::vector<Items>{33, 31});
   Problem further(64, {33, 31}, microseconds(1), true);
-  further.request.merge.further = std::chrono::seconds(1);  // of the device's part in it
+  further.request.merge.additional_part = std::chrono::seconds(1);  // of the device's part in it
   CHECK(shares_by_weight(further.request, {33, 31}) == std::vector<Items>{32, 32});
   // Never by more than a sixteenth of the smaller share.
   const Problem far(64, {36, 28}, std::chrono::seconds(1), true);
@@ -154,7 +154,7 @@ TEST_CASE("what is simulated merges the nodes") {
       return simulate(problem.request, *make_static_source(problem.request, std::vector<Items>{33, 31})).merge;
     };
     CHECK(merge() == (tree ? 7 : 2) * microseconds(100));  // 32 + 1; 1 + 2 + 4 + 8 + 16
-    problem.request.merge.further = microseconds(60);
+    problem.request.merge.additional_part = microseconds(60);
     CHECK(merge() == (tree ? 7 : 2) * microseconds(100) + (tree ? 5 : 0) * microseconds(60));
   }
 }

@@ -31,15 +31,15 @@ TEST_CASE("busy times 10, 12, 8, 20 give balance 0.40, imbalance 60 % and DeRose
   CHECK(imbalance_derose_percent(busy).value() == doctest::Approx(50.0));
 }
 
-TEST_CASE("devices that take 10, 20 and 40 alone have s_max 1.75, and equal ones n") {
-  CHECK(s_max(nanos({10, 20, 40})).value() == doctest::Approx(1.75));
-  CHECK(s_max(nanos({30, 30, 30, 30})).value() == doctest::Approx(4.0));
-  CHECK(s_max(nanos({30})).value() == doctest::Approx(1.0));
-  CHECK_FALSE(s_max(nanos({})));
-  CHECK_FALSE(s_max(nanos({10, 0})));
+TEST_CASE("devices that take 10, 20 and 40 alone have ideal_speedup 1.75, and equal ones n") {
+  CHECK(ideal_speedup(nanos({10, 20, 40})).value() == doctest::Approx(1.75));
+  CHECK(ideal_speedup(nanos({30, 30, 30, 30})).value() == doctest::Approx(4.0));
+  CHECK(ideal_speedup(nanos({30})).value() == doctest::Approx(1.0));
+  CHECK_FALSE(ideal_speedup(nanos({})));
+  CHECK_FALSE(ideal_speedup(nanos({10, 0})));
 }
 
-TEST_CASE("the serial fraction is 0 at s_max, 1 without speedup and undefined for one device") {
+TEST_CASE("the serial fraction is 0 at ideal_speedup, 1 without speedup and undefined for one device") {
   CHECK(karp_flatt(4, 4).value() == doctest::Approx(0.0));
   CHECK(karp_flatt(1, 4).value() == doctest::Approx(1.0));
   CHECK(karp_flatt(2, 4).value() == doctest::Approx((0.5 - 0.25) / 0.75));
@@ -218,7 +218,7 @@ TEST_CASE("the metrics of two unequal devices are those of the definitions") {
   const MetricsInput input{Nanos{25}, {Nanos{30}, Nanos{90}}, Nanos{20}, 0.5};
   const Metrics m = compute_metrics(t, device_parts(t), input);
   CHECK(m.speedup.value() == doctest::Approx(1.2));
-  CHECK(m.s_max.value() == doctest::Approx(4.0 / 3));
+  CHECK(m.ideal_speedup.value() == doctest::Approx(4.0 / 3));
   CHECK(m.efficiency.value() == doctest::Approx(0.9));
   CHECK(m.karp_flatt.value() == doctest::Approx((1 / 1.2 - 0.75) / 0.25));
   CHECK(m.balance.value() == doctest::Approx(20.0 / 23));
@@ -227,19 +227,19 @@ TEST_CASE("the metrics of two unequal devices are those of the definitions") {
   CHECK(m.sync_share.value() == doctest::Approx(5.0 / 50));
   CHECK(m.share_error.value() == doctest::Approx(0.6));  // device 1 has 0.40 where 0.25 were ideal
   CHECK(m.prediction_error.value() == doctest::Approx(0.2));
-  CHECK(m.ceiling_share.value() == 0.5);
+  CHECK(m.roofline_fraction.value() == 0.5);
   CHECK(m.utilisation_stdev.value() == doctest::Approx(0.1));  // 0.8 and 0.6
 }
 
-TEST_CASE("speedup, s_max and what follows from them need every device's time alone") {
+TEST_CASE("speedup, ideal_speedup and what follows from them need every device's time alone") {
   const Timeline t = TimelineBuilder(2, 25).compute(0, 0, 0, 20).slice(0, 0, 0, 10).get();
   const Metrics m = compute_metrics(t, device_parts(t), {Nanos{25}, {Nanos{30}, std::nullopt}, {}, {}});
   CHECK_FALSE(m.speedup);
-  CHECK_FALSE(m.s_max);
+  CHECK_FALSE(m.ideal_speedup);
   CHECK_FALSE(m.efficiency);
   CHECK_FALSE(m.karp_flatt);
   CHECK_FALSE(m.share_error);
-  CHECK_FALSE(compute_metrics(t, device_parts(t), {Nanos{25}, {Nanos{30}}, {}, {}}).s_max);
+  CHECK_FALSE(compute_metrics(t, device_parts(t), {Nanos{25}, {Nanos{30}}, {}, {}}).ideal_speedup);
 }
 
 TEST_CASE("one device has a speedup of its own but nothing that compares devices") {

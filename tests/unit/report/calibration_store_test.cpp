@@ -131,7 +131,7 @@ TEST_CASE("another driver, tool or kernel makes it stale: a warning, and replace
   CHECK_FALSE(CalibrationStore(folder.path(), {"0.1.0 def", kBasis.kernels}).load(device("0:0"), warned));
   CHECK_FALSE(CalibrationStore(folder.path(), {kBasis.tool, kBasis.kernels + " "}).load(device("0:0"), warned));
   REQUIRE(warned.lines.size() == 3);
-  CHECK(warned.lines[0] == "a kept calibration of Fake GPU is not used: it was made with another driver");
+  CHECK(warned.lines[0] == "a cached calibration of Fake GPU is not used: it was made with another driver");
   CHECK(has(warned.lines[1], "another tool"));
   CHECK(has(warned.lines[2], "another kernels"));
   store.save(updated, capability(), warned);
@@ -273,7 +273,7 @@ TEST_CASE("a folder that cannot be written is a warning; an empty one keeps noth
   CHECK(warned.lines.empty());
   blocked.save(device("0:0"), capability(), warned);
   REQUIRE(warned.lines.size() == 1);
-  CHECK(has(warned.lines[0], "is not kept"));
+  CHECK(has(warned.lines[0], "is not cached"));
 
   const CalibrationStore none({}, kBasis);
   none.save(device("0:0"), capability(), warned);

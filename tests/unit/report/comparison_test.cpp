@@ -81,7 +81,7 @@ TEST_CASE("a change within the floor is none, and a floor can be asked for") {
   CHECK(row_of(compared(base, timed({{"equal", 10.2}}), options), "equal", Compared::time).change == Change::regression);
 }
 
-TEST_CASE("on CPUs results that were not measured in turns must differ by more than 10 %") {
+TEST_CASE("on CPUs results that were not measured interleaved must differ by more than 10 %") {
   Report base = timed({{"equal", 10}}), fresh = timed({{"equal", 10.8}});
   CHECK(compared(base, fresh).floor == 0.02);
   CHECK(compared(base, fresh).count(Change::regression) > 0);
@@ -91,7 +91,7 @@ TEST_CASE("on CPUs results that were not measured in turns must differ by more t
   CHECK(compared(base, fresh).count(Change::regression) == 0);
 }
 
-TEST_CASE("where calibrate found more noise than the default floor, that is the floor of the case, but not in turns") {
+TEST_CASE("where calibrate found more noise than the default floor, that is the floor of the case, but not interleaved") {
   Report base = timed({{"equal", 10}, {"dynamic", 10}}), fresh = timed({{"equal", 11}, {"dynamic", 11}});
   base.runs[0].noise_floor = 0.05;
   fresh.runs[0].noise_floor = 0.15;
@@ -147,7 +147,7 @@ TEST_CASE("cases are matched by what they are, and those without a partner or wi
                                          "only in NEW", "only in NEW"});
 }
 
-TEST_CASE("rounds in turns are compared in pairs: a drift that drowns both sides hides nothing") {
+TEST_CASE("interleaved rounds are compared in pairs: a drift that drowns both sides hides nothing") {
   std::vector<Report> base, fresh;
   for (int round = 0; round < 12; ++round) {
     const double drift = std::exp(0.1 * round);
@@ -156,7 +156,7 @@ TEST_CASE("rounds in turns are compared in pairs: a drift that drowns both sides
   }
   const Comparison c = compare_reports(base, fresh, {});
   const ComparisonRow row = row_of(c, "equal", Compared::time);
-  CHECK(c.in_turns);
+  CHECK(c.interleaved);
   CHECK(row.base.values.size() == 12);
   CHECK(row.change == Change::regression);
   CHECK(row.test->method == TestMethod::signed_rank_exact);
@@ -174,7 +174,7 @@ TEST_CASE("the least time of a round stands for it when asked for, in all that i
   }
   CompareOptions options;
   CHECK(row_of(compare_reports(base, fresh, options), "equal", Compared::time).ratio->ratio > 2.9);
-  options.round_value = RoundValue::least;
+  options.round_value = RoundValue::minimum;
   const Comparison c = compare_reports(base, fresh, options);
   for (const Compared metric : {Compared::time, Compared::speedup, Compared::efficiency})
     CHECK(row_of(c, "equal", metric).ratio->ratio == doctest::Approx(1).epsilon(0.01));
@@ -247,16 +247,16 @@ TEST_CASE("cases measured on different numbers of devices are the same case and 
   CHECK(c.uncompared[0].name.ends_with("/dynamic/devices:2/resident"));
   CHECK(c.uncompared[0].what == "NEW: measured on 1 of 2 devices");
   CHECK(c.uncompared[0].lost);
-  const Comparison other_way = compared(fresh, base);
-  REQUIRE(other_way.uncompared.size() == 1);
-  CHECK(other_way.uncompared[0].what == "BASE: measured on 1 of 2 devices");
-  CHECK_FALSE(other_way.uncompared[0].lost);
+  const Comparison other_variant = compared(fresh, base);
+  REQUIRE(other_variant.uncompared.size() == 1);
+  CHECK(other_variant.uncompared[0].what == "BASE: measured on 1 of 2 devices");
+  CHECK_FALSE(other_variant.uncompared[0].lost);
   CHECK(compared(fresh, fresh).rows.size() == 8);
 
   const std::vector<Report> rounds = {base, fresh};
-  const Comparison in_turns = compare_reports(rounds, rounds, {});
-  REQUIRE(in_turns.uncompared.size() == 1);
-  CHECK(in_turns.uncompared[0].what == "BASE: measured on 2 devices in one round and on 1 of 2 in another");
+  const Comparison interleaved = compare_reports(rounds, rounds, {});
+  REQUIRE(interleaved.uncompared.size() == 1);
+  CHECK(interleaved.uncompared[0].what == "BASE: measured on 2 devices in one round and on 1 of 2 in another");
 }
 
 TEST_CASE("samples in which busy times are not known are left out of the imbalance") {

@@ -59,7 +59,7 @@ TEST_CASE("Google Benchmark JSON has one entry a case, or one a sample, and noth
     CHECK_FALSE(entry["speedup"].is_null());
   }
   CHECK(names.size() == kOk);
-  CHECK_FALSE(one["benchmarks"].back().contains("ceiling_share"));  // infinite there
+  CHECK_FALSE(one["benchmarks"].back().contains("roofline_fraction"));  // infinite there
   const Json all = Json::parse(exported("googlecpp-samples", report, {}));
   REQUIRE(all["benchmarks"].size() == kOk * 10);
   CHECK(all["benchmarks"][3]["repetition_index"] == 3);

@@ -51,7 +51,7 @@ TEST_CASE("a file that is no result file is refused in one line that says why") 
   CHECK(refusal_of_result("[1, 2]") == "a JSON object expected");
   CHECK(refusal_of_result("{}") == "schema: missing");
   CHECK(refusal_with([](Json& j) { j["schema"] = "something/else"; }) == "schema: \"something/else\" is not \"mgpu-bench/result\"");
-  CHECK(refusal_with([](Json& j) { j["schema_version"] = 2; }) == "schema_version: 2 is newer than this tool reads (1)");
+  CHECK(refusal_with([](Json& j) { j["schema_version"] = 3; }) == "schema_version: 3 is newer than this tool reads (2)");
   CHECK(refusal_with([](Json& j) { j["schema_version"] = "1"; }) ==
         R"(schema_version: the text "1" is not accepted: a whole number from -2147483648 to 2147483647)");
   CHECK(refusal_with([](Json& j) { j["schema_version"] = 0; }) == "schema_version: 0 never existed");

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 TEST_CASE("a report comes back from its JSON text equal in every field") {
   Report report = test::sample_report();
-  report.runs[3].work.ceiling = "host link";  // missing where no ceiling is known
+  report.runs[3].work.roof = "host link";  // missing where no roof is known
   const std::string text = to_json_text(report);
   const Report back = report_from_json(Json::parse(text));
   CHECK(to_json_text(back) == text);
@@ -24,8 +24,8 @@ TEST_CASE("a report comes back from its JSON text equal in every field") {
   const RunRecord &a = report.runs[3], &b = back.runs[3];
   CHECK(b.params == a.params);
   CHECK(b.strategy_params == a.strategy_params);
-  CHECK(b.work.ceiling == "host link");
-  CHECK_FALSE(back.runs[0].work.ceiling);
+  CHECK(b.work.roof == "host link");
+  CHECK_FALSE(back.runs[0].work.roof);
   CHECK(b.samples == a.samples);
   CHECK(b.time.ci95_high == a.time.ci95_high);
   CHECK(b.metrics.speedup == a.metrics.speedup);

@@ -64,8 +64,8 @@ Report estimated_report() {
     estimate.items_per_s = 5e8 * static_cast<double>(i);
     estimate.fixed = Nanos{1000};
     estimate.launch = Nanos{2000};
-    estimate.spared = Nanos{500};
-    estimate.crowd = Nanos{300};
+    estimate.first_slice_discount = Nanos{500};
+    estimate.per_peer_contention = Nanos{300};
     estimate.transfer = Nanos{3000};
     estimate.up = 5e10;
     estimate.down = 4e10;
@@ -88,7 +88,7 @@ TEST_CASE("a scenario is read with its counts, and what is left out has its defa
                 {"items_per_s": 1}],
     "link": {"up": 3e10},
     "work": {"name": "merkle", "unit": "nodes/s", "items": 4096, "granularity": 16, "ops": 2, "in_bytes": 32, "out_bytes": 0.25,
-             "replicated": 77, "pipeline": 64, "merge_fixed_ns": 8, "merge_per_slice_ns": 9, "merge_further_ns": 4}})");
+             "replicated": 77, "pipeline": 64, "merge_fixed_ns": 8, "merge_per_slice_ns": 9, "merge_additional_part_ns": 4}})");
   REQUIRE(scenario.devices.size() == 4);
   const ScenarioDevice &first = scenario.devices[2], &last = scenario.devices[3];
   CHECK(first.name == "H200");
@@ -123,7 +123,7 @@ TEST_CASE("a scenario is read with its counts, and what is left out has its defa
   CHECK(scenario.work.pipeline == 64);
   CHECK(scenario.work.merge.fixed == Nanos{8});
   CHECK(scenario.work.merge.per_slice == Nanos{9});
-  CHECK(scenario.work.merge.further == Nanos{4});
+  CHECK(scenario.work.merge.additional_part == Nanos{4});
   CHECK(scenario.work.rate_unit == "nodes/s");
   CHECK(refusal_of_scenario(small().dump()) == "");
 }
@@ -223,14 +223,14 @@ TEST_CASE("a link may carry more for more devices; what is spared of a launch is
   Json json = small();
   json["link"]["up"] = {5e10, 1e11, 1.3e11};
   json["devices"][0]["launch_ns"] = 7;
-  json["devices"][0]["spared_ns"] = 7;
-  json["devices"][0]["crowd_ns"] = 9;
+  json["devices"][0]["first_slice_discount_ns"] = 7;
+  json["devices"][0]["per_peer_contention_ns"] = 9;
   const Scenario scenario = read(json.dump());
   CHECK(scenario.link_up == LinkRate({5e10, 1e11, 1.3e11}));
   CHECK(scenario.link_up.of(2) == 1e11);
   CHECK(scenario.link_up.of(9) == 1.3e11);
-  CHECK(scenario.devices[0].estimate.spared == Nanos{7});
-  CHECK(scenario.devices[0].estimate.crowd == Nanos{9});
+  CHECK(scenario.devices[0].estimate.first_slice_discount == Nanos{7});
+  CHECK(scenario.devices[0].estimate.per_peer_contention == Nanos{9});
   json["link"]["up"] = {5e10, 0};
   has(refusal_of_scenario(json.dump()), {"link.up[1]", "\"0\"", "a number above 0"});
   json["link"]["up"] = {5e10, "1"};
@@ -240,8 +240,8 @@ TEST_CASE("a link may carry more for more devices; what is spared of a launch is
   json["link"]["up"] = Json::array();
   has(refusal_of_scenario(json.dump()), {"link.up", "at least one"});
   json = small();
-  json["devices"][0]["spared_ns"] = 1;
-  has(refusal_of_scenario(json.dump()), {"devices[0].spared_ns", "from 0 to 0"});
+  json["devices"][0]["first_slice_discount_ns"] = 1;
+  has(refusal_of_scenario(json.dump()), {"devices[0].first_slice_discount_ns", "from 0 to 0"});
 }
 
 TEST_CASE("what is no scenario at all is refused") {
@@ -268,8 +268,8 @@ TEST_CASE("estimates and request of a plan come back from JSON, and are absent w
   CHECK(plan.estimates[1].items_per_s == 1e9);
   CHECK(plan.estimates[1].fixed == Nanos{1000});
   CHECK(plan.estimates[1].launch == Nanos{2000});
-  CHECK(plan.estimates[1].spared == Nanos{500});
-  CHECK(plan.estimates[1].crowd == Nanos{300});
+  CHECK(plan.estimates[1].first_slice_discount == Nanos{500});
+  CHECK(plan.estimates[1].per_peer_contention == Nanos{300});
   CHECK(plan.estimates[1].transfer == Nanos{3000});
   CHECK(plan.estimates[1].up == 5e10);
   CHECK(plan.estimates[1].down == 4e10);
@@ -286,7 +286,7 @@ TEST_CASE("estimates and request of a plan come back from JSON, and are absent w
   CHECK(plan.request->link_down == 9e10);
   CHECK(plan.request->merge.fixed == Nanos{70});
   CHECK(plan.request->merge.per_slice == Nanos{7});
-  CHECK(plan.request->merge.further == Nanos{5});
+  CHECK(plan.request->merge.additional_part == Nanos{5});
   CHECK_FALSE(to_json(report)["runs"][0]["plan"].contains("estimates"));
   CHECK_FALSE(back.runs[0].plan.request);
 }
@@ -335,11 +335,11 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
   CHECK(rates(Figures::measured).first == doctest::Approx(500 / 2050e-9));  // the host saw the end 50 ns after it
   CHECK(rates(Figures::measured).second == doctest::Approx(500 / 1000e-9));
   CHECK(scenario_of(report, 1, Figures::measured).work.merge.fixed == Nanos{50});
-  const auto what_is_told = scenario_of(report, 1, Figures::measured).told;
+  const auto what_is_told = scenario_of(report, 1, Figures::measured).given;
   REQUIRE(what_is_told);
   CHECK(what_is_told->devices[0].items_per_s == 1e9);
   CHECK(what_is_told->merge.fixed == Nanos{100});
-  CHECK_FALSE(scenario_of(report, 1, Figures::predicted).told);
+  CHECK_FALSE(scenario_of(report, 1, Figures::predicted).given);
 
   SUBCASE("but for one that failed") { run.status = Status::failed; }
   SUBCASE("but for one in which a device failed") { run.faults = {{"0:1", "hang", "sample", "it hung"}}; }

@@ -41,8 +41,8 @@ TEST_CASE("devices are measured once, then the kept figures are used until measu
   for (FakeDevice& spec : slower) spec.ops_per_s /= 2;
   Devices second(slower);
   const CalibrationResult kept = calibrate(second.backend, second.facts, store, false);
-  CHECK(kept.origins == std::vector{CalibrationOrigin::kept, CalibrationOrigin::kept});
-  CHECK(kept.link_origin == CalibrationOrigin::kept);
+  CHECK(kept.origins == std::vector{CalibrationOrigin::cached, CalibrationOrigin::cached});
+  CHECK(kept.link_origin == CalibrationOrigin::cached);
   CHECK(kept.calibration.devices[0]->fp32_flops == measured.calibration.devices[0]->fp32_flops);
   CHECK(kept.calibration.link->up == measured.calibration.link->up);
   CHECK(kept.calibration.link->devices == std::vector<std::string>{"0:0", "0:1"});
@@ -50,7 +50,7 @@ TEST_CASE("devices are measured once, then the kept figures are used until measu
   const CalibrationResult afresh = calibrate(second.backend, second.facts, store, true);
   CHECK(afresh.origins == std::vector{CalibrationOrigin::measured, CalibrationOrigin::measured});
   CHECK(afresh.calibration.devices[0]->fp32_flops < 0.6 * measured.calibration.devices[0]->fp32_flops);
-  CHECK(kept_calibration(second.facts, store).calibration.devices[0]->fp32_flops == afresh.calibration.devices[0]->fp32_flops);
+  CHECK(cached_calibration(second.facts, store).calibration.devices[0]->fp32_flops == afresh.calibration.devices[0]->fp32_flops);
   CHECK(afresh.warnings.empty());
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("only what is missing is measured") {
   Devices devices(pair());
   calibrate(devices.backend, std::span(devices.facts).first(1), store, false);
   const CalibrationResult result = calibrate(devices.backend, devices.facts, store, false);
-  CHECK(result.origins == std::vector{CalibrationOrigin::kept, CalibrationOrigin::measured});
+  CHECK(result.origins == std::vector{CalibrationOrigin::cached, CalibrationOrigin::measured});
   CHECK(result.link_origin == CalibrationOrigin::measured);
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("without a store, or before anything was kept, nothing is known and no
   const TemporaryFolder folder;
   Devices devices(pair());
   calibrate(devices.backend, devices.facts, CalibrationStore({}, kBasis), false);
-  const CalibrationResult result = kept_calibration(devices.facts, CalibrationStore(folder.path(), kBasis));
+  const CalibrationResult result = cached_calibration(devices.facts, CalibrationStore(folder.path(), kBasis));
   CHECK_FALSE(result.calibration.devices[0]);
   CHECK_FALSE(result.calibration.link);
   CHECK(result.origins[0] == CalibrationOrigin::none);
@@ -106,7 +106,7 @@ TEST_CASE("devices of a kind whose calibrations are stale are one warning") {
   for (FakeDevice& spec : specs) spec.facts.name = "Twin";
   Devices devices(specs);
   calibrate(devices.backend, devices.facts, CalibrationStore(folder.path(), kBasis), false);
-  const CalibrationResult stale = kept_calibration(devices.facts, CalibrationStore(folder.path(), {"2", "kernels"}));
+  const CalibrationResult stale = cached_calibration(devices.facts, CalibrationStore(folder.path(), {"2", "kernels"}));
   CHECK(stale.warnings.size() == 2);  // one for both devices, one for the link
   CHECK_FALSE(stale.calibration.devices[0]);
 }

@@ -308,7 +308,7 @@ TEST_CASE("configurations differ where samples would not be of the same cases") 
   CHECK(changed([](SessionOptions& o, Report&) { o.stop.exactly = 9; }) == "samples");
   CHECK(changed([](SessionOptions& o, Report&) { o.verify = VerifyLevel::off; }) == "verify");
   CHECK(changed([](SessionOptions& o, Report&) { o.seed = 9; }) == "seed");
-  CHECK(changed([](SessionOptions& o, Report&) { o.ways = {{{"0:0", "tile 8"}}}; }) == "problem, way on 0:0");
+  CHECK(changed([](SessionOptions& o, Report&) { o.variants = {{{"0:0", "tile 8"}}}; }) == "problem, kernel variant on 0:0");
   CHECK(changed([](SessionOptions& o, Report&) {
           o.handicaps.resize(2);
           o.handicaps[1].slow = 2;

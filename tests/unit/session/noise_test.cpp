@@ -56,7 +56,7 @@ TEST_CASE("the floor is what 95 % of pairs of medians stay within; too few media
 TEST_CASE("devices that always take as long have no noise; a device that fails is said, not guessed about") {
   FakeBackend backend({device("0:0"), device("0:1")}, sum_kernels());
   const std::vector<Device> facts = backend.enumerate().devices;
-  const Problem problem = usual_problem({&sum_suite(), {}}, false);
+  const Problem problem = problem_of_reference_size({&sum_suite(), {}}, false);
   const auto noise = measure_noise(backend, problem, facts);
   REQUIRE(noise);
   CHECK(*noise < 1e-3);
@@ -79,18 +79,18 @@ TEST_CASE("noise is kept for the set it was measured on, in whatever order, and 
   FakeBackend backend({device("0:0"), device("0:1")}, sum_kernels());
   std::vector<Device> facts = backend.enumerate().devices;
   std::vector<std::string> warnings;
-  const Problem problem = usual_problem({&sum_suite(), {}}, false);
+  const Problem problem = problem_of_reference_size({&sum_suite(), {}}, false);
   const auto measured = calibrate_noise(backend, facts, {&sum_suite(), 1}, store, false, warnings);
   CHECK(measured.at(0).origin == CalibrationOrigin::measured);
   std::swap(facts[0], facts[1]);
-  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, store, false, warnings).at(0).origin == CalibrationOrigin::kept);
+  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, store, false, warnings).at(0).origin == CalibrationOrigin::cached);
   CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, store, true, warnings).at(0).origin == CalibrationOrigin::measured);
 
   std::map<std::string, double> known;
-  add_kept_noise(problem, facts, store, known, warnings);
+  add_cached_noise(problem, facts, store, known, warnings);
   CHECK(known.count("sum") == 1);
   known.clear();
-  add_kept_noise(problem, std::span(facts).first(1), store, known, warnings);
+  add_cached_noise(problem, std::span(facts).first(1), store, known, warnings);
   CHECK(known.empty());
   CHECK(warnings.empty());
 }

@@ -55,11 +55,12 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(gpu.items_per_s == doctest::Approx(1e6));
   CHECK(gpu.up == doctest::Approx(5e8));
   CHECK(gpu.down == doctest::Approx(2e8));
-  CHECK(gpu.launch == microseconds(17));  // what does not grow, and crowding
-  CHECK(gpu.least == microseconds(62));
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 20}).least == microseconds(42));  // on the line between the sizes
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 5}).least == microseconds(32));
-  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 400}).least == microseconds(62));
+  CHECK(gpu.launch == microseconds(17));  // what does not grow, and contention
+  CHECK(gpu.minimum_slice == microseconds(62));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 20}).minimum_slice ==
+        microseconds(42));  // on the line between the sizes
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 5}).minimum_slice == microseconds(32));
+  CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 400}).minimum_slice == microseconds(62));
   CHECK(gpu.transfer == microseconds(10));
   CHECK(gpu.fixed == microseconds(5));                      // without the replicated inputs, whose bytes are counted
   probe.devices.front().kernels.grows_per_item_s = 0.2e-6;  // those that grow are not what an item costs a full device
@@ -75,11 +76,11 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {8, 100, 100}).items_per_s == doctest::Approx(1 / 3.5e-6));  // one piece
   const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, {});
   CHECK(resident.launch == microseconds(3));
-  CHECK(resident.spared == Nanos{});
+  CHECK(resident.first_slice_discount == Nanos{});
   probe.devices.front().next_slice = microseconds(50);  // more than the only one took besides its items: 42 us
   const DeviceEstimate meeting = estimate_of(probe, 0, cost, Mode::resident, {});
   CHECK(meeting.launch == microseconds(50));
-  CHECK(meeting.spared == microseconds(8));
+  CHECK(meeting.first_slice_discount == microseconds(8));
   CHECK(meeting.fixed == Nanos{});
   CHECK(estimate_of({}, 0, cost, Mode::resident, {}).items_per_s == 0);
 }
@@ -123,9 +124,9 @@ TEST_CASE("a device that waits for what is not enqueued yet is late; waiting for
                           at(CommandKind::download, 99, 110, 112)}};  // in time
   const RawBatch of_another{DeviceIndex{0}, 0, {at(CommandKind::upload, 0, 1, 2), at(CommandKind::compute, 50, 51, 52)}};
   const std::vector<RawBatch> batches{of_another, collect, slice};
-  CHECK(late_in(batches, mine) == Nanos(17));
-  CHECK(late_in(batches, {0}) == Nanos(48));
-  CHECK(late_in(batches, {2}) == Nanos{});
+  CHECK(enqueue_delay_in(batches, mine) == Nanos(17));
+  CHECK(enqueue_delay_in(batches, {0}) == Nanos(48));
+  CHECK(enqueue_delay_in(batches, {2}) == Nanos{});
 
   RawSample sample;
   sample.begin = Nanos(1000);
@@ -140,16 +141,16 @@ TEST_CASE("a device that waits for what is not enqueued yet is late; waiting for
   CHECK(execution.collecting == std::vector<Nanos>{Nanos{}, Nanos(5)});
   CHECK(execution.afterwards == Nanos(30));
   CHECK(execution.rest == Nanos(130 - 10 - 40));  // device 1: an upload of 10, kernels from 50 to 90
-  CHECK(execution.late == Nanos(17));
+  CHECK(execution.enqueue_delay == Nanos(17));
   sample.end = Nanos(1060);
-  CHECK(read_execution(sample, 2).late == Nanos(10));  // no more than the rest
+  CHECK(read_execution(sample, 2).enqueue_delay == Nanos(10));  // no more than the rest
 }
 
 TEST_CASE("longer slices than those of a probe hide that the host is late") {
   Probe probe;
   probe.items = 100;
   probe.fixed = microseconds(90);
-  probe.late = microseconds(30);
+  probe.enqueue_delay = microseconds(30);
   ProbedDevice& device = probe.devices.emplace_back();
   device.kernels = {25, 100, microseconds(40), microseconds(50), Nanos{}, 0, Nanos{}};
   device.compute = {Nanos{}, 50e-9};
@@ -164,7 +165,7 @@ TEST_CASE("longer slices than those of a probe hide that the host is late") {
   CHECK(fixed({0, 200, 0}, Mode::resident) == microseconds(85));
   CHECK(fixed({0, 5000, 0}, Mode::end_to_end) == microseconds(60));  // no more than it was late
   CHECK(fixed({2, 5000, 0}, Mode::end_to_end) == microseconds(90));  // host threads of a CPU share its cores
-  device.deeper = microseconds(3);
+  device.per_doubling = microseconds(3);
   CHECK(fixed({0, 400, 0}, Mode::resident) == microseconds(75));  // 6 us of collecting, which hide as well, and 15 of kernels
   CHECK(fixed({0, 6400, 0}, Mode::resident) == microseconds(90 + 18 - 30));
   CHECK(fixed({0, 50, 0}, Mode::resident) == microseconds(90));
@@ -219,7 +220,7 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
     const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
     const auto program = workload.program(open->resources(), DeviceIndex{0}, Mode::resident, capacity);
     program->load(open->stream());
-    settle(backend, *open, open->submit());
+    finish_batch(backend, *open, open->submit());
     const Member member{open.get(), program.get()};
     const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {0.05, capacity.fits, {}});
     CHECK(probe.items == most);
@@ -267,9 +268,9 @@ TEST_CASE("with slices of one size, a CPU repeats what a full device would not n
                        gpu = estimate_of(probe, 0, {}, Mode::resident, {});
   CHECK(cpu.items_per_s == doctest::Approx(250e3));
   CHECK(cpu.launch == microseconds(60));
-  CHECK(cpu.least == Nanos{});
+  CHECK(cpu.minimum_slice == Nanos{});
   CHECK(gpu.launch == Nanos{});
-  CHECK(gpu.least == microseconds(100));
+  CHECK(gpu.minimum_slice == microseconds(100));
 }
 
 namespace {
@@ -289,7 +290,7 @@ Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280, std::vector<
     const Capacity capacity = workload.capacity(open.back()->resources().traits(), mode);
     programs.push_back(workload.program(open.back()->resources(), index, mode, capacity));
     if (mode == Mode::resident) programs.back()->load(open.back()->stream());
-    settle(backend, *open.back(), open.back()->submit());
+    finish_batch(backend, *open.back(), open.back()->submit());
     members.push_back({open.back().get(), programs.back().get()});
   }
   return run_probe(backend, executor, workload, members, {0.05, items, {}});

@@ -88,11 +88,11 @@ Scenario random_scenario(std::uint64_t seed) {
   for (ScenarioDevice& device : scenario.devices) {
     device.estimate.items_per_s = static_cast<double>(between(1, 9)) * 3e8;
     device.estimate.launch = Nanos{static_cast<std::int64_t>(between(0, 9000))};
-    device.estimate.spared = device.estimate.launch / static_cast<std::int64_t>(between(1, 3));
-    device.estimate.least = Nanos{static_cast<std::int64_t>(between(0, 1) * between(0, 40'000))};
+    device.estimate.first_slice_discount = device.estimate.launch / static_cast<std::int64_t>(between(1, 3));
+    device.estimate.minimum_slice = Nanos{static_cast<std::int64_t>(between(0, 1) * between(0, 40'000))};
     device.estimate.transfer = Nanos{static_cast<std::int64_t>(between(0, 9000))};
     device.estimate.fixed = Nanos{static_cast<std::int64_t>(between(0, 30'000))};
-    device.estimate.crowd = device.estimate.fixed / static_cast<std::int64_t>(between(1, 10));
+    device.estimate.per_peer_contention = device.estimate.fixed / static_cast<std::int64_t>(between(1, 10));
     device.estimate.up = static_cast<double>(between(0, 3)) * 5e9;
     device.estimate.down = static_cast<double>(between(0, 3)) * 5e9;
   }
@@ -202,7 +202,7 @@ TEST_CASE("a session on a scenario tells strategies what is stated, and slow dev
   options.devices = scenario_devices(scenario);
   options.device_counts = {2};
   options.stop.exactly = 1;
-  options.stated = SetEstimates{{scenario.devices[0].estimate, scenario.devices[1].estimate}, 0, 0, {}};
+  options.given_estimates = SetEstimates{{scenario.devices[0].estimate, scenario.devices[1].estimate}, 0, 0, {}};
   QuietObserver observer;
   const Report report = run_session(*backend, options, {}, observer);
   REQUIRE(report.runs.size() == 2);

@@ -145,7 +145,7 @@ TEST_CASE("a device that is full at set-up cannot do this, and does what fits it
   options.strategies = parse_strategies("equal");
   DeviceEstimate estimate;
   estimate.items_per_s = 1e9;
-  options.stated = SetEstimates{{estimate, estimate}, 0, 0, {}};
+  options.given_estimates = SetEstimates{{estimate, estimate}, 0, 0, {}};
   full.script = [](FakeCall call, std::uint64_t number) {
     return call == FakeCall::allocate && number == 0 ? FakeFault{FakeFault::Kind::out_of_memory} : FakeFault{};
   };

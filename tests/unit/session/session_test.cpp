@@ -34,7 +34,7 @@ TEST_CASE("all strategies in both modes are recorded, verified, and have one dig
   CHECK(*find(report, "equal", Mode::resident).metrics.efficiency > 0.95);
 }
 
-TEST_CASE("what was reached is a share of the ceiling of the devices that did the work, where both are calibrated") {
+TEST_CASE("what was reached is a share of the roof of the devices that did the work, where both are calibrated") {
   Stopping observer;
   SessionOptions options = options_for(2, 1 << 20);
   options.strategies = parse_strategies("single,equal");
@@ -45,16 +45,16 @@ TEST_CASE("what was reached is a share of the ceiling of the devices that did th
   const Report known = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
   for (const RunRecord& run : known.runs) {
     CAPTURE(run.strategy);
-    CHECK(run.work.ceiling == "int32");
-    REQUIRE(run.metrics.ceiling_share);
-    CHECK(*run.metrics.ceiling_share > 0.9);
-    CHECK(*run.metrics.ceiling_share <= 1.0);
+    CHECK(run.work.roof == "int32");
+    REQUIRE(run.metrics.roofline_fraction);
+    CHECK(*run.metrics.roofline_fraction > 0.9);
+    CHECK(*run.metrics.roofline_fraction <= 1.0);
   }
   options.calibration.devices[1].reset();
   const Report half = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
-  CHECK(find(half, "single", Mode::resident).metrics.ceiling_share);
-  CHECK_FALSE(find(half, "equal", Mode::resident).metrics.ceiling_share);
-  CHECK_FALSE(find(half, "equal", Mode::resident).work.ceiling);
+  CHECK(find(half, "single", Mode::resident).metrics.roofline_fraction);
+  CHECK_FALSE(find(half, "equal", Mode::resident).metrics.roofline_fraction);
+  CHECK_FALSE(find(half, "equal", Mode::resident).work.roof);
 }
 
 TEST_CASE("a mode that the suite does not have is left out") {
@@ -84,7 +84,7 @@ TEST_CASE("device counts are cases of their own, measured against the same singl
   const Report report = run({fake_device("0:0"), fake_device("0:1"), fake_device("0:2"), fake_device("0:3")}, options, observer);
   REQUIRE(report.runs.size() == 6);
   CHECK(report.runs[2].devices.size() == 4);
-  CHECK(*report.runs[1].metrics.s_max == doctest::Approx(2.0));
+  CHECK(*report.runs[1].metrics.ideal_speedup == doctest::Approx(2.0));
   CHECK(*report.runs[2].metrics.speedup > 3.8);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("after a long verification, devices warm up again before what is count
     options.devices = backend.enumerate().devices;
     DeviceEstimate estimate;
     estimate.items_per_s = 1e9;
-    options.stated = SetEstimates{{estimate}, 0, 0, {}};  // no probes, which would be as many as fit their time
+    options.given_estimates = SetEstimates{{estimate}, 0, 0, {}};  // no probes, which would be as many as fit their time
     const Report report = run_session(backend, options, {}, observer);
     for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
     return samples;
@@ -153,7 +153,7 @@ TEST_CASE("a device that had nothing to do while another worked warms up before 
     options.devices = backend.enumerate().devices;
     DeviceEstimate estimate;
     estimate.items_per_s = 1e9;
-    options.stated = SetEstimates{{estimate, estimate}, 0, 0, {}};
+    options.given_estimates = SetEstimates{{estimate, estimate}, 0, 0, {}};
     const Report report = run_session(backend, options, {}, observer);
     for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
     return samples;
@@ -191,7 +191,7 @@ TEST_CASE("rounds go forwards and backwards in turn, so that a drift hits all ca
   options.strategies = parse_strategies("equal");
   DeviceEstimate estimate;
   estimate.items_per_s = 1e9;
-  options.stated = SetEstimates{{estimate, estimate}, 0, 0, {}};
+  options.given_estimates = SetEstimates{{estimate, estimate}, 0, 0, {}};
   g_faults.sharing = &sharing;
   Stopping observer;
   run({fake_device("0:0"), fake_device("0:1")}, options, observer);
@@ -215,7 +215,7 @@ TEST_CASE("a thousand sessions in one process hold no more memory than ten") {
   options.modes = {Mode::resident};
   DeviceEstimate estimate;
   estimate.items_per_s = 1e9;
-  options.stated = SetEstimates{{estimate, estimate}, 0, 0, {}};
+  options.given_estimates = SetEstimates{{estimate, estimate}, 0, 0, {}};
   const auto held_after = [&](int sessions) {
     for (int i = 0; i < sessions; ++i) {
       Stopping observer;

@@ -72,22 +72,23 @@ TEST_CASE("where noise hides that, the larger problem stands") {
 
 TEST_CASE("CPUs have a size of their own; their rate is the average of the whole") {
   const SuiteInfo with = sum_suite(true), without = sum_suite(false);
-  CHECK(usual_problem({&with, {}}, true).params.size == 1 << 10);
-  CHECK(usual_problem({&without, {}}, true).params.size == 1 << 12);
-  CHECK(usual_problem({&with, {}}, false).params.size == 1 << 12);
+  CHECK(problem_of_reference_size({&with, {}}, true).params.size == 1 << 10);
+  CHECK(problem_of_reference_size({&without, {}}, true).params.size == 1 << 12);
+  CHECK(problem_of_reference_size({&with, {}}, false).params.size == 1 << 12);
   SuiteInfo large = with;
   large.host_bytes = [](const SuiteParams& params) { return params.size * 8; };
   large.full_bytes = 100'000;
-  CHECK(usual_problem({&large, {}}, false).params.size == 1 << 14);
-  CHECK(usual_problem({&large, {}}, false, 70'000).params.size == 1 << 13);
-  CHECK(usual_problem({&large, {}}, false, 100).params.size == 1 << 12);  // enlarged no further, and no smaller than full
-  CHECK(usual_problem({&large, {}}, true).params.size == 1 << 10);
+  CHECK(problem_of_reference_size({&large, {}}, false).params.size == 1 << 14);
+  CHECK(problem_of_reference_size({&large, {}}, false, 70'000).params.size == 1 << 13);
+  CHECK(problem_of_reference_size({&large, {}}, false, 100).params.size ==
+        1 << 12);  // enlarged no further, and no smaller than full
+  CHECK(problem_of_reference_size({&large, {}}, true).params.size == 1 << 10);
   FakeBackend backend({device("0:0", DeviceType::cpu), device("0:1", DeviceType::gpu)}, sum_kernels());
   Executor executor(backend, 1);
   for (const Device& facts : backend.enumerate().devices) {
     const auto open = backend.open(facts);
     const bool cpu = facts.is_cpu();
-    const auto rate = measure_usual_rate(backend, executor, usual_work({&with, {}}, cpu), *open);
+    const auto rate = measure_rate_at_reference_size(backend, executor, work_of_reference_size({&with, {}}, cpu), *open);
     REQUIRE(rate);
     CHECK(rate->unit == "items/s");
     if (cpu) {
@@ -109,9 +110,9 @@ TEST_CASE("where parts cost less a GPU has a line through two problems, which kn
   SessionDevice gpu;
   gpu.facts = backend.enumerate().devices.front();
   gpu.open = backend.open(gpu.facts);
-  const UsualWork work = usual_work({&suite, {}}, false);
+  const ReferenceSizeWork work = work_of_reference_size({&suite, {}}, false);
   REQUIRE(work.size() == 2);
-  const auto rate = measure_usual_rate(backend, executor, work, *gpu.open);
+  const auto rate = measure_rate_at_reference_size(backend, executor, work, *gpu.open);
   REQUIRE(rate);
   CHECK(rate->ops_per_s == doctest::Approx(1e6).epsilon(1e-3));
   CHECK(rate->slice == microseconds(24));
@@ -162,7 +163,7 @@ TEST_CASE("a device that hangs while it is measured is lost, and the others are 
   CHECK(devices[0].hung);
   CHECK_FALSE(devices[1].lost);
   REQUIRE(rates.size() == 2);
-  for (const auto& [key, rate] : rates) CHECK(rate.crowded == doctest::Approx(1));  // they share nothing
+  for (const auto& [key, rate] : rates) CHECK(rate.contended == doctest::Approx(1));  // they share nothing
 }
 
 namespace {
@@ -224,7 +225,7 @@ TEST_CASE("of CPUs measured all at once only the one that hangs is lost, and wha
     CHECK(measured.devices[healthy].open != nullptr);
   }
   REQUIRE(measured.rates.size() == 3);
-  for (const auto& [key, rate] : measured.rates) CHECK(rate.crowded == 1);
+  for (const auto& [key, rate] : measured.rates) CHECK(rate.contended == 1);
 }
 
 TEST_CASE("a device that fails while it is measured, or has no memory for it, has no rate and is kept if it is at rest") {

@@ -1,4 +1,4 @@
-// Ways to compute: all are measured, only what verifies is eligible, the fastest is kept and taken; a bad entry is a warning.
+// Variants to compute: all are measured, only what verifies is eligible, the fastest is kept and taken; a bad entry is a warning.
 #include "lib/session/tune.hpp"
 
 #include <doctest/doctest.h>
@@ -38,24 +38,24 @@ FakeKernels kernels() {
   return {{"usual", usual}, {"quick", faster(2)}, {"wrong", wrong}, {"same", faster(1.005)}};
 }
 
-SuiteInfo suite(std::vector<std::string> ways) {
+SuiteInfo suite(std::vector<std::string> variants) {
   SuiteInfo info;
   info.name = "sum";
   info.default_size = info.quick_size = info.full_size = 1 << 16;
   info.options = {{"shape", "", {"round", "square"}}, {"data", "", {"plain"}}};
-  info.has_ways = true;
+  info.has_kernel_variants = true;
   info.tuned_options = {"shape"};
-  info.make = [ways](const SuiteParams& params) {
+  info.make = [variants](const SuiteParams& params) {
     auto workload = std::make_unique<SumWorkload>(params.size);
-    workload->offer(ways);
+    workload->offer(variants);
     return workload;
   };
   return info;
 }
 
 struct Bench {
-  explicit Bench(std::vector<std::string> ways)
-      : info(suite(std::move(ways))), backend({fake_device("0:0"), fake_device("0:1")}, kernels()) {
+  explicit Bench(std::vector<std::string> variants)
+      : info(suite(std::move(variants))), backend({fake_device("0:0"), fake_device("0:1")}, kernels()) {
     for (const char* id : {"0:0", "0:1"}) {
       devices.push_back(fake_device(id).facts);
       devices.back().name = "alike";
@@ -78,14 +78,14 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("the fastest way that verifies is chosen, once for devices alike, and kept") {
+TEST_CASE("the fastest variant that verifies is chosen, once for devices alike, and kept") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   Bench bench({"usual", "wrong", "missing", "quick", "same"});
   const auto all = bench.tune(store);
   REQUIRE(all.size() == 4);  // two shapes on two devices
   for (const Tuning& tuning : all) {
-    CHECK(tuning.way.way == "quick");
+    CHECK(tuning.variant.name == "quick");
     CHECK(tuning.measured);
   }
   REQUIRE(all[0].tried.size() == 5);
@@ -99,19 +99,19 @@ TEST_CASE("the fastest way that verifies is chosen, once for devices alike, and 
   const auto kept = bench.tune(store);
   REQUIRE(kept.size() == 4);
   CHECK_FALSE(kept[0].measured);
-  CHECK(kept[3].way.way == "quick");
+  CHECK(kept[3].variant.name == "quick");
   CHECK(bench.tune(store, true)[0].measured);
 }
 
-TEST_CASE("the usual way stays where another is hardly faster, and nothing is kept where none works") {
+TEST_CASE("the usual variant stays where another is hardly faster, and nothing is kept where none works") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
-  CHECK(Bench({"usual", "same"}).tune(store)[0].way.way == "usual");
+  CHECK(Bench({"usual", "same"}).tune(store)[0].variant.name == "usual");
   const TemporaryFolder other;
   const CalibrationStore empty(other.path(), kBasis);
   Bench bench({"wrong", "missing"});
-  CHECK(bench.tune(empty)[0].way.way.empty());
-  CHECK(kept_ways(bench.problem("round"), bench.devices, empty, bench.warnings).empty());
+  CHECK(bench.tune(empty)[0].variant.name.empty());
+  CHECK(cached_variants(bench.problem("round"), bench.devices, empty, bench.warnings).empty());
   CHECK(Bench({"usual"}).tune(empty).empty());
 }
 
@@ -128,10 +128,10 @@ TEST_CASE("a session takes what is kept and records it; without a store, or with
     options.devices = bench.devices;
     options.device_counts = {2};
     options.stop.exactly = 1;
-    options.ways = {kept_ways(options.problems.front(), bench.devices, from, hearing.warnings)};
+    options.variants = {cached_variants(options.problems.front(), bench.devices, from, hearing.warnings)};
     const Report report = run_session(bench.backend, options, {}, hearing);
     REQUIRE(report.runs.at(0).status == Status::ok);
-    return report.runs.at(0).per_device.at(0).way;
+    return report.runs.at(0).per_device.at(0).kernel_variant;
   };
   QuietObserver hearing;
   CHECK(run(store, hearing) == "quick");
@@ -140,7 +140,7 @@ TEST_CASE("a session takes what is kept and records it; without a store, or with
   const auto files = [&](const auto& change) {
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) change(entry.path());
   };
-  for (const Device& device : bench.devices) store.save_way(device, "sum shape=square", {"by hand", 1}, hearing.warnings);
+  for (const Device& device : bench.devices) store.save_variant(device, "sum shape=square", {"by hand", 1}, hearing.warnings);
   CHECK(run(store, hearing) == "usual");
   CHECK(hearing.warnings.at(0).find("\"by hand\"") != std::string::npos);
   hearing.warnings.clear();

@@ -250,7 +250,7 @@ TEST_CASE("a file's terms are read once: what gives the size gives the workload"
       params.size = info.size_of_input(params);
     }
     CHECK(params.size == 1);
-    info.settle(params);
+    info.resolve(params);
     CHECK_FALSE(params.options.contains("scalars"));  // nothing is known of those of a file
     const auto workload = info.make(params);          // the file is gone
     CHECK(workload->shape().items == 1);

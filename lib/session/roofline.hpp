@@ -1,5 +1,5 @@
-// The least time that devices can take for a problem, by what each of them was measured to do: what `ceiling_share` is a share of.
-// Pure.
+// The least time that devices can take for a problem, by what each of them was measured to do: what `roofline_fraction` is a share
+// of. Pure.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,23 @@
 
 namespace mgpu {
 
-struct DeviceCeiling {
+struct DeviceRoof {
   Capability capability;
   Demand demand;  // of the whole problem
 };
 
-struct Ceiling {
+struct Roof {
   double seconds = 0;
   std::string kind;  // what decides it: "fp32", "fp64", "int32", "memory", "host link"
 };
 
 // Bytes of a sample that cross the host link, for all devices together, and what it carries in all; 0: nothing, or not known.
-struct LinkCeiling {
+struct LinkRoof {
   double bytes_up = 0, bytes_down = 0, up = 0, down = 0;
 };
 
 // Of devices that share the problem so that all end together; for each the kind that it is slowest at decides. Transfers can hide
 // under compute, so that the longer of both counts. None without devices, and where one states no demand or has no figure for it.
-std::optional<Ceiling> ceiling_of(std::span<const DeviceCeiling> devices, const LinkCeiling& link);
+std::optional<Roof> roof_of(std::span<const DeviceRoof> devices, const LinkRoof& link);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// Wakefulness: which devices have stood still. One that did for 2 ms is slower at first: samples of 0.2 ms on four H200 took 0.1 ms
+// IdleTracker: which devices have stood still. One that did for 2 ms is slower at first: samples of 0.2 ms on four H200 took 0.1 ms
 // longer where two of the four had had nothing to do for the 10 ms before. Pure bookkeeping, on the host's clock.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace mgpu {
 
-class Wakefulness {
+class IdleTracker {
  public:
-  explicit Wakefulness(std::size_t devices) : used_(devices) {}
+  explicit IdleTracker(std::size_t devices) : used_(devices) {}
 
   // `devices` of the session, by DeviceIndex of the sample, took part as it says.
   void used(const RawSample& sample, std::span<const std::size_t> devices) {

@@ -1,21 +1,21 @@
-// A bell that an OpenCL event rings.
+// A notifier that an OpenCL event notifies.
 #pragma once
 
 #include <memory>
 #include <utility>
 
-#include "lib/exec/bell.hpp"
 #include "lib/exec/cl_common.hpp"
+#include "lib/exec/notifier.hpp"
 
 namespace mgpu {
 
 // Once, when the event completes, or at once if it has; on a thread of the driver, which may be after the device is closed. An
 // event that fails need not ring. Throws cl::Error.
-inline void ring_when_complete(const cl::Event& event, std::shared_ptr<Bell> bell) {
-  auto kept = std::make_unique<std::shared_ptr<Bell>>(std::move(bell));
+inline void notify_when_complete(const cl::Event& event, std::shared_ptr<Notifier> notifier) {
+  auto kept = std::make_unique<std::shared_ptr<Notifier>>(std::move(notifier));
   const auto ring = [](cl_event, cl_int, void* data) {
-    const std::unique_ptr<std::shared_ptr<Bell>> rung(static_cast<std::shared_ptr<Bell>*>(data));
-    (*rung)->ring();
+    const std::unique_ptr<std::shared_ptr<Notifier>> rung(static_cast<std::shared_ptr<Notifier>*>(data));
+    (*rung)->notify();
   };
   const cl_int status = clSetEventCallback(event(), CL_COMPLETE, ring, kept.get());
   if (status != CL_SUCCESS) throw cl::Error(status, "clSetEventCallback");

@@ -1,5 +1,5 @@
 // Who is warmed up before a sample counts.
-#include "lib/session/wakefulness.hpp"
+#include "lib/session/idle_tracker.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,18 +27,18 @@ RawSample sample_of(std::vector<std::uint32_t> devices, Nanos end) {
 }  // namespace
 
 TEST_CASE("a device that stood still for 2 ms sleeps, if the cell needs it and its samples are short") {
-  Wakefulness wakefulness(3);
+  IdleTracker idle_tracker(3);
   const Nanos then = milliseconds(100), soon = then + milliseconds(1), late = then + milliseconds(3);
-  wakefulness.used(sample_of({0, 1}, then), std::vector<std::size_t>{0, 1});
-  CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(1)), soon));
-  CHECK(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(1)), late));
-  CHECK(wakefulness.sleeps(cell_of(0, {5, 5, 5}, milliseconds(1)), soon));        // the third never worked
-  CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5, 0}, milliseconds(1)), soon));  // nor does it here
-  CHECK_FALSE(wakefulness.sleeps(cell_of(0, {5, 5}, milliseconds(50)), late));
-  wakefulness.used(sample_of({0}, late), std::vector<std::size_t>{1});  // device 1 of the session
-  CHECK_FALSE(wakefulness.sleeps(cell_of(1, {5}, milliseconds(1)), late + milliseconds(1)));
-  CHECK(wakefulness.sleeps(cell_of(0, {5}, milliseconds(1)), late + milliseconds(1)));
+  idle_tracker.used(sample_of({0, 1}, then), std::vector<std::size_t>{0, 1});
+  CHECK_FALSE(idle_tracker.sleeps(cell_of(0, {5, 5}, milliseconds(1)), soon));
+  CHECK(idle_tracker.sleeps(cell_of(0, {5, 5}, milliseconds(1)), late));
+  CHECK(idle_tracker.sleeps(cell_of(0, {5, 5, 5}, milliseconds(1)), soon));        // the third never worked
+  CHECK_FALSE(idle_tracker.sleeps(cell_of(0, {5, 5, 0}, milliseconds(1)), soon));  // nor does it here
+  CHECK_FALSE(idle_tracker.sleeps(cell_of(0, {5, 5}, milliseconds(50)), late));
+  idle_tracker.used(sample_of({0}, late), std::vector<std::size_t>{1});  // device 1 of the session
+  CHECK_FALSE(idle_tracker.sleeps(cell_of(1, {5}, milliseconds(1)), late + milliseconds(1)));
+  CHECK(idle_tracker.sleeps(cell_of(0, {5}, milliseconds(1)), late + milliseconds(1)));
   Cell fresh;
   fresh.devices = {0};
-  CHECK(wakefulness.sleeps(fresh, late));  // before its first sample it may need all
+  CHECK(idle_tracker.sleeps(fresh, late));  // before its first sample it may need all
 }

@@ -11,34 +11,34 @@
 
 namespace mgpu {
 
-class Bell {
+class Notifier {
  public:
   // Whoever waits looks now and then all the same: a device that hangs does not ring.
   static constexpr Nanos kLongest = std::chrono::milliseconds(10);
 
   // How often it was rung. To be read before looking for work, so that nothing which comes while one looks is missed.
-  std::uint64_t count() {
+  std::uint64_t epoch() {
     const std::lock_guard lock(mutex_);
-    return count_;
+    return epoch_;
   }
   // From any thread.
-  void ring() {
+  void notify() {
     {
       const std::lock_guard lock(mutex_);
-      ++count_;
+      ++epoch_;
     }
-    rung_.notify_all();
+    notified_.notify_all();
   }
-  // Sleeps until it has been rung more than `heard` times, for `at_most` so long.
-  void wait(std::uint64_t heard, Nanos at_most) {
+  // Sleeps until it has been rung more than `epoch` times, for `at_most` so long.
+  void wait(std::uint64_t epoch, Nanos at_most) {
     std::unique_lock lock(mutex_);
-    rung_.wait_for(lock, at_most, [&] { return count_ != heard; });
+    notified_.wait_for(lock, at_most, [&] { return epoch_ != epoch; });
   }
 
  private:
   std::mutex mutex_;
-  std::condition_variable rung_;
-  std::uint64_t count_ = 0;
+  std::condition_variable notified_;
+  std::uint64_t epoch_ = 0;
 };
 
 }  // namespace mgpu

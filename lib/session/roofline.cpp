@@ -1,18 +1,18 @@
 // See the header.
-#include "lib/session/ceiling.hpp"
+#include "lib/session/roofline.hpp"
 
 namespace mgpu {
 namespace {
 
 // Of one device with all of the problem.
-std::optional<Ceiling> alone(const DeviceCeiling& device) {
+std::optional<Roof> alone(const DeviceRoof& device) {
   struct Kind {
     const char* name;
     double demand, rate;
   };
   const Capability& can = device.capability;
   const Demand& asks = device.demand;
-  Ceiling slowest;
+  Roof slowest;
   for (const Kind& kind : {Kind{"fp32", asks.fp32, can.fp32_flops}, Kind{"fp64", asks.fp64, can.fp64_flops},
                            Kind{"int32", asks.int32, can.int32_ops}, Kind{"memory", asks.memory_bytes, can.memory_bytes_per_s}}) {
     if (!(kind.demand > 0)) continue;
@@ -25,21 +25,21 @@ std::optional<Ceiling> alone(const DeviceCeiling& device) {
 
 }  // namespace
 
-std::optional<Ceiling> ceiling_of(std::span<const DeviceCeiling> devices, const LinkCeiling& link) {
+std::optional<Roof> roof_of(std::span<const DeviceRoof> devices, const LinkRoof& link) {
   double problems_per_s = 0;
-  Ceiling fastest;
-  for (const DeviceCeiling& device : devices) {
-    const std::optional<Ceiling> mine = alone(device);
+  Roof fastest;
+  for (const DeviceRoof& device : devices) {
+    const std::optional<Roof> mine = alone(device);
     if (!mine) return std::nullopt;
     problems_per_s += 1 / mine->seconds;
     if (fastest.kind.empty() || mine->seconds < fastest.seconds) fastest = *mine;
   }
   if (devices.empty()) return std::nullopt;
-  Ceiling ceiling{1 / problems_per_s, fastest.kind};
+  Roof roof{1 / problems_per_s, fastest.kind};
   for (const auto& [bytes, rate] : {std::pair{link.bytes_up, link.up}, std::pair{link.bytes_down, link.down}}) {
-    if (bytes > 0 && rate > 0 && bytes / rate > ceiling.seconds) ceiling = {bytes / rate, "host link"};
+    if (bytes > 0 && rate > 0 && bytes / rate > roof.seconds) roof = {bytes / rate, "host link"};
   }
-  return ceiling;
+  return roof;
 }
 
 }  // namespace mgpu

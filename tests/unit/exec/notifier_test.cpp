@@ -1,0 +1,55 @@
+// A notifier wakes whoever waits, and nothing is missed that comes between looking and waiting.
+#include "lib/exec/notifier.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+using namespace mgpu;
+
+namespace {
+
+constexpr Nanos kFarTooLong = std::chrono::minutes(1);
+
+bool comes_back(Notifier& notifier, std::uint64_t epoch) {
+  const auto begin = std::chrono::steady_clock::now();
+  notifier.wait(epoch, kFarTooLong);
+  return std::chrono::steady_clock::now() - begin < kFarTooLong;
+}
+
+}  // namespace
+
+TEST_CASE("a notifier that has rung since it was counted keeps nobody waiting") {
+  Notifier notifier;
+  const std::uint64_t epoch = notifier.epoch();
+  notifier.notify();
+  CHECK(notifier.epoch() == epoch + 1);
+  CHECK(comes_back(notifier, epoch));
+}
+
+TEST_CASE("a notifier wakes who waits, every time") {
+  Notifier notifier;
+  constexpr int notifies = 100;
+  std::atomic<std::uint64_t> seen = notifier.epoch();
+  std::jthread ringer([&] {
+    for (int i = 0; i < notifies; ++i) {
+      while (seen != notifier.epoch()) std::this_thread::yield();
+      notifier.notify();
+    }
+  });
+  for (int i = 0; i < notifies; ++i) {
+    const std::uint64_t epoch = seen;
+    REQUIRE(comes_back(notifier, epoch));
+    seen = notifier.epoch();
+    CHECK(seen == epoch + 1);
+  }
+}
+
+TEST_CASE("a notifier that does not ring is waited for so long and no longer") {
+  Notifier notifier;
+  const auto begin = std::chrono::steady_clock::now();
+  notifier.wait(notifier.epoch(), std::chrono::milliseconds(5));
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(5));
+  CHECK(notifier.epoch() == 0);
+}
