@@ -76,14 +76,16 @@ class BadFiles(unittest.TestCase):
         self.refused([self.folder], str(self.folder), "cannot be read")
         self.refused([self.folder / "none.json"], "none.json", "cannot be read")
         packed = gzip.compress(whole.encode())
-        for content in (packed[:-40], packed[:200], whole.encode(), b""):
+        for content, words in ((packed[:-40], "is a damaged gzip file"), (packed[:200], "is a damaged gzip file"),
+                               (packed + b"{}", "is a damaged gzip file"), (b"", "is no JSON")):
             (self.folder / "bad.json.gz").write_bytes(content)
-            self.refused([self.folder / "bad.json.gz"], "bad.json.gz", "is no")
+            self.refused([self.folder / "bad.json.gz"], "bad.json.gz", words)
 
     def test_a_compressed_file_is_read_as_the_file_it_was(self):
-        packed = self.folder / "good.json.gz"
-        packed.write_bytes(gzip.compress(GOOD.read_bytes()))
-        self.assertEqual(json_input.load(packed), json.loads(GOOD.read_text()))
+        for name, content in (("good.json.gz", gzip.compress(GOOD.read_bytes())), ("no name of gzip", gzip.compress(GOOD.read_bytes())),
+                              ("plain.json.gz", GOOD.read_bytes())):
+            (self.folder / name).write_bytes(content)
+            self.assertEqual(json_input.load(self.folder / name), json.loads(GOOD.read_text()), name)
 
     def test_recompute_wants_every_field_and_figures_that_fit_together(self):
         document = json.loads(GOOD.read_text())
