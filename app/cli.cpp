@@ -195,7 +195,7 @@ class Tree {
     CLI::App* sub = command("report", "Print the tables of a saved result, and make files of it for other tools",
                             "Examples:\n  mgpu-bench report r.json\n"
                             "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
-    add_arguments(sub, "FILE", "A file saved by run -o", true);
+    add_arguments(sub, "FILE", "A file saved by run -o, or one that gzip made of it", true);
     for (const OptionSpec& spec : report_specs_) add(sub, spec);
   }
 

@@ -322,6 +322,10 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   }
   request.trace_file = path("trace");
   request.session.result_file = path("output");
+  if (request.session.result_file && names_gzip(*request.session.result_file)) {
+    throw Error(ErrorKind::usage, fmt::format("{}: {}: what was computed is not compressed; accepted: a name without .gz",
+                                              settings.find("output")->from, in_quotes(request.session.result_file->string())));
+  }
   request.exports = read_exports(settings);
   for (const ExportFile& one : request.exports) take(*settings.find("export"), one.file);
   if (request.session.result_file && request.session.problems.size() > 1) {

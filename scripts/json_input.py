@@ -34,15 +34,17 @@ def refuse(message):
 
 
 def load(name):
-    """What the file holds, compressed where its name ends with .gz; refused when it cannot be read or is no JSON. NaN and Infinity are none."""
+    """What the file holds, or what it decompresses to where it begins as gzip files do; refused when it cannot be read or is no JSON. NaN and Infinity
+    are none."""
     def none(word):
         raise ValueError(f"{word} is no number")
 
     try:
-        with gzip.open(name) if str(name).endswith(".gz") else open(name, "rb") as file:
-            return json.loads(file.read().decode("utf-8"), parse_constant=none)
+        content = Path(name).read_bytes()
+        text = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+        return json.loads(text.decode("utf-8"), parse_constant=none)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        refuse(f"{name}: is no gzip file, or a damaged one: {error}")
+        refuse(f"{name}: is a damaged gzip file: {error}")
     except OSError as error:
         refuse(f"{name}: cannot be read: {error.strerror}")
     except UnicodeDecodeError:

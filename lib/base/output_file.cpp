@@ -14,6 +14,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/fnv.hpp"
+#include "lib/base/gzip.hpp"
 
 namespace mgpu {
 
@@ -175,9 +176,15 @@ void AtomicFile::commit() {
   if (error != 0) refuse(file_, error);
 }
 
+bool names_gzip(const fs::path& file) { return file.extension() == ".gz"; }
+
 void write_file_atomically(const fs::path& file, std::string_view text) {
   AtomicFile out(file);
-  out.write(text);
+  if (names_gzip(file)) {
+    out.write(gzip(text));
+  } else {
+    out.write(text);
+  }
   out.commit();
 }
 

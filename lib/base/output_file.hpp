@@ -32,7 +32,10 @@ class AtomicFile {
   bool in_place_ = false;
 };
 
-// All of it, or nothing: an AtomicFile in one call.
+// Is a file of this name one that is compressed: does the name end in ".gz"?
+bool names_gzip(const std::filesystem::path& file);
+
+// All of it, or nothing: an AtomicFile in one call. Compressed where the name says so.
 void write_file_atomically(const std::filesystem::path& file, std::string_view text);
 
 // Can `file` be written later? Creates missing parents and tries; leaves no file behind that was not there. Throws Error(output).

@@ -4,9 +4,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/gzip.hpp"
 
 namespace mgpu {
 
@@ -18,14 +21,21 @@ std::string read_text_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw Error(ErrorKind::input, std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO));
   std::string text;
-  std::vector<char> piece(step);
+  std::vector<char> room(step);
+  std::optional<Gunzip> gunzip;
   while (in) {
-    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    in.read(room.data(), static_cast<std::streamsize>(room.size()));
+    const std::string_view piece(room.data(), static_cast<std::size_t>(in.gcount()));
+    if (!gunzip && text.empty() && is_gzip(piece)) gunzip.emplace(most);
+    if (gunzip) {
+      gunzip->take(piece);
+      continue;
+    }
+    text += piece;
     if (text.size() > most) throw Error(ErrorKind::input, "is larger than 1 GiB");
   }
   if (in.bad()) throw Error(ErrorKind::input, "cannot be read");
-  return text;
+  return gunzip ? gunzip->text() : text;
 }
 
 }  // namespace mgpu

@@ -12,7 +12,6 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from json_input import load  # noqa: E402
@@ -20,13 +19,12 @@ from json_input import load  # noqa: E402
 FIGURES = ("as predicted", "as measured", "as measured under equal")
 
 
-def simulated_ns(program, file, number, run, folder, *how):
+def simulated_ns(program, file, number, run, *how):
     parameters = "".join(f":{key}={value}" for key, value in run["strategy_params"].items())
     mode = "resident" if run["mode"] == "resident" else "end-to-end"  # scalars are sent like all that is
-    with tempfile.NamedTemporaryFile(dir=folder) as out:
-        command = [program, "simulate", "--from", str(file), "--case", str(number), "-s", run["strategy"] + parameters, "--mode", mode, "-q"]
-        subprocess.run([*command, "-o", out.name, *how], check=True, stdout=subprocess.DEVNULL)
-        cases = json.loads(pathlib.Path(out.name).read_text())["runs"]
+    command = [program, "simulate", "--from", file, "--case", str(number), "-s", run["strategy"] + parameters, "--mode", mode, "-q", "--json", "-"]
+    done = subprocess.run([*command, *how], check=True, stdout=subprocess.PIPE)
+    cases = json.loads(done.stdout)["runs"]
     return [case for case in cases if case["strategy"] == run["strategy"]][-1]["time_ns"]["median"]
 
 
@@ -34,18 +32,14 @@ def problem_of(run):
     return json.dumps([run["suite"], run["params"], run["mode"], run["devices"]])
 
 
-def errors_of(program, file, pool, folder):
+def errors_of(program, file, pool):
     """Per kind of figures, the relative error of every case it can be told of."""
-    result = load(file)
-    if str(file).endswith(".gz"):  # which the program does not read
-        file = pathlib.Path(folder) / pathlib.Path(file).stem
-        file.write_text(json.dumps(result))
-    runs = result["runs"]
+    runs = load(file)["runs"]
     cases = [(number, run) for number, run in enumerate(runs) if run["status"] == "ok" and run["plan"].get("estimates")]
     equal = {problem_of(run): number for number, run in cases if run["strategy"] == "equal"}
 
     def off(run, number, *how):
-        return simulated_ns(program, file, number, run, folder, *how) / run["time_ns"]["median"] - 1
+        return simulated_ns(program, file, number, run, *how) / run["time_ns"]["median"] - 1
 
     def errors(case):
         number, run = case
@@ -62,9 +56,9 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__.strip())
     everything = {figures: [] for figures in FIGURES}
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for file in sys.argv[2:]:
-            for run, figures, error in errors_of(sys.argv[1], file, pool, folder):
+            for run, figures, error in errors_of(sys.argv[1], file, pool):
                 everything[figures].append(error)
                 if abs(error) > 0.1 and figures != FIGURES[0]:
                     where = f"{pathlib.Path(file).name} {run['mode']} {run['strategy']} on {len(run['devices'])}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/report.json"
-GOOD = ROOT / "results/xeon/merkle-two-cores.json"  # of real figures, which recompute.py finds right
+GOOD = ROOT / "results/xeon/merkle-two-cores.json.gz"  # of real figures, which recompute.py finds right
 sys.path.insert(0, str(ROOT / "scripts"))
 import json_input  # noqa: E402
 import recompute  # noqa: E402
@@ -76,17 +76,19 @@ class BadFiles(unittest.TestCase):
         self.refused([self.folder], str(self.folder), "cannot be read")
         self.refused([self.folder / "none.json"], "none.json", "cannot be read")
         packed = gzip.compress(whole.encode())
-        for content in (packed[:-40], packed[:200], whole.encode(), b""):
+        for content, words in ((packed[:-40], "is a damaged gzip file"), (packed[:200], "is a damaged gzip file"),
+                               (packed + b"{}", "is a damaged gzip file"), (b"", "is no JSON")):
             (self.folder / "bad.json.gz").write_bytes(content)
-            self.refused([self.folder / "bad.json.gz"], "bad.json.gz", "is no")
+            self.refused([self.folder / "bad.json.gz"], "bad.json.gz", words)
 
     def test_a_compressed_file_is_read_as_the_file_it_was(self):
-        packed = self.folder / "good.json.gz"
-        packed.write_bytes(gzip.compress(GOOD.read_bytes()))
-        self.assertEqual(json_input.load(packed), json.loads(GOOD.read_text()))
+        whole = GOLDEN.read_bytes()
+        for name, content in (("good.json.gz", gzip.compress(whole)), ("no name of gzip", gzip.compress(whole)), ("plain.json.gz", whole)):
+            (self.folder / name).write_bytes(content)
+            self.assertEqual(json_input.load(self.folder / name), json.loads(whole), name)
 
     def test_recompute_wants_every_field_and_figures_that_fit_together(self):
-        document = json.loads(GOOD.read_text())
+        document = json_input.load(GOOD)
         run = document["runs"][0]
         self.assertEqual(run["status"], "ok")
         for name, change, words in (("missing", lambda r: r.pop("metrics"), "runs[0].metrics: missing"),

@@ -3,7 +3,9 @@
 input made to do harm. Usage: files_test.py BINARY [unittest arguments]."""
 
 import copy
+import gzip
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -14,6 +16,7 @@ from binary import Case, defaults, environment, mgpu
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/report.json"
+SCENARIO = ROOT / "tests/data/node8.scenario.json"
 NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
 NASTY = "evil\x1b[2J\x1b]0;title\x07\u202e\x9b1m\nmgpu-bench: all passed"
 
@@ -172,6 +175,87 @@ class HarmfulInput(Case):
         if not Path("/dev/zero").exists():
             self.skipTest("no /dev/zero here")
         self.refused(["trace", "--check", "/dev/zero"], 2, "/dev/zero", "1 GiB", env=NO_OPENCL)
+
+
+class Compressed(Case):
+    """Files of gzip are read as what they hold, whatever their name; what is written is compressed where its name says so."""
+
+    def same(self, *words, plain, packed):
+        """What the program says of both files, but for their names; `words` has them where it says FILE."""
+        results = []
+        for file in (plain, packed):
+            result = self.good(*[file if word == "FILE" else word for word in words], env=NO_OPENCL)
+            results.append((result.out.replace(str(file), "FILE"), result.err.replace(str(file), "FILE")))
+        self.assertEqual(*results, words)
+
+    def test_commands_read_a_compressed_file_as_the_file_it_was(self):
+        measured, trace = self.folder / "r.json", self.folder / "t.json"
+        self.good("simulate", SCENARIO, "-s", "equal,dynamic", "-n", 2, "-o", measured, "--trace", trace, env=NO_OPENCL)
+        for plain, commands in ((measured, (["report", "FILE"], ["trace", "FILE"], ["compare", "FILE", "FILE", "--json", "-"], ["compare", measured, "FILE"],
+                                            ["simulate", "--from", "FILE", "-n", 1])),
+                                (SCENARIO, (["simulate", "FILE", "-s", "equal", "-n", 1],)),
+                                (trace, (["trace", "--check", "FILE"],))):
+            for name in ("r.json.gz", "no name of gzip"):
+                packed = self.folder / name
+                packed.write_bytes(gzip.compress(plain.read_bytes()))
+                for words in commands:
+                    with self.subTest(words=words, name=name):
+                        self.same(*words, plain=plain, packed=packed)
+        plainly_named = self.folder / "plain.json.gz"
+        plainly_named.write_bytes(measured.read_bytes())
+        self.same("report", "FILE", plain=measured, packed=plainly_named)
+
+    def test_a_pipe_may_be_compressed(self):
+        packed = gzip.compress(GOLDEN.read_bytes())
+        piped = subprocess.run([binary.BINARY, "report", "/dev/stdin"], input=packed, env=environment(NO_OPENCL), capture_output=True, timeout=60)
+        self.assertEqual(piped.stdout.decode(), self.good("report", GOLDEN, env=NO_OPENCL).out)
+
+    def test_a_damaged_file_is_one_line_that_names_it(self):
+        whole = gzip.compress(GOLDEN.read_bytes())
+        middle = len(whole) // 2
+        for content, words in ((whole[:-1], "cut off"), (whole[:middle], "cut off"), (whole[:2], "cut off"), (whole[:-8] + bytes(8), "damaged"),
+                               (whole[:middle] + bytes(4) + whole[middle + 4:], "damaged"), (whole + b"{}", "something else after its end"),
+                               (gzip.compress(b""), "is empty"), (gzip.compress(b"{"), "not JSON"), (gzip.compress(whole), "not JSON")):
+            file = self.folder / "bad.json.gz"
+            file.write_bytes(content)
+            for command in (["report", file], ["compare", GOLDEN, file], ["compare", file, GOLDEN], ["simulate", file], ["simulate", "--from", file],
+                            ["trace", file]):
+                with self.subTest(words=words, command=command):
+                    self.refused(command, 2, f"{file}: ", words, env=NO_OPENCL)
+            if words not in ("is empty", "not JSON"):
+                self.refused(["trace", "--check", file], 2, f"{file}: ", words, env=NO_OPENCL)
+
+    def test_a_bomb_is_refused_while_it_is_decompressed(self):
+        bomb = self.folder / "bomb.json.gz"
+        bomb.write_bytes(gzip.compress(b" " * 2**26) * 160)  # 10 GiB
+        self.assertLess(bomb.stat().st_size, 2**24)
+        limit = ["prlimit", f"--as={4 * 2**30}"] if shutil.which("prlimit") else []
+        done = subprocess.run([*limit, binary.BINARY, "report", str(bomb)], env=environment(NO_OPENCL), capture_output=True, text=True, timeout=300)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertEqual(done.stderr, f"mgpu-bench: error: {bomb}: is larger than 1.00 GiB when decompressed\n")
+
+    def test_what_is_written_under_a_name_of_gzip_is_compressed(self):
+        packed = [self.folder / name for name in ("r.json.gz", "t.json.gz", "r.csv.gz", "c.json.gz", "c.md.gz")]
+        result, trace, table, comparison, page = packed
+        self.good("simulate", SCENARIO, "-s", "equal", "-n", 1, "-o", result, "--trace", trace, "--export", f"csv={table}", env=NO_OPENCL)
+        self.good("compare", result, result, "-o", comparison, "--markdown", page, env=NO_OPENCL)
+        texts = [gzip.decompress(file.read_bytes()).decode() for file in packed]
+        for text, schema in ((texts[0], "result"), (texts[3], "compare")):
+            file = self.folder / "plain.json"
+            file.write_text(text)
+            self.assert_schema(file, schema)
+        self.assertIn("traceEvents", json.loads(texts[1]))
+        self.assertEqual(texts[2].splitlines()[0].split(",")[0], self.good("report", result, "--export", "csv=/dev/stdout").out.split(",")[0])
+        self.assertIn("|", texts[4])
+        again = self.folder / "again.json.gz"
+        self.good("trace", result, "-o", again, env=NO_OPENCL)
+        self.assertEqual(json.loads(gzip.decompress(again.read_bytes())), json.loads(texts[1]))
+        self.good("trace", "--check", again, env=NO_OPENCL)
+
+    def test_what_was_computed_is_not_written_under_such_a_name(self):
+        for name in ("x.npy.gz", "x.gz"):
+            self.refused(["run", "merkle", "--size", 4, "--output", self.folder / name], 2, "--output", name, "accepted")
+        self.assertEqual(list(self.folder.iterdir()), [])
 
 
 if __name__ == "__main__":

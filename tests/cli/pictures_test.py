@@ -18,7 +18,7 @@ from compare_test import python_with
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/report.json"
-COMMITTED = ROOT / "results/xeon/merkle-two-cores.json"
+COMMITTED = ROOT / "results/xeon/merkle-two-cores.json.gz"
 NASTY = "</script><script>throw 1</script>"  # in names that come from a file
 
 

@@ -2,6 +2,7 @@
 """Runs that are killed at any moment, and go on with run --resume. Usage: resume_test.py BINARY [unittest arguments]. MGPU_KILLS in the
 environment: at how many moments (4)."""
 
+import gzip
 import json
 import os
 import random
@@ -139,6 +140,24 @@ class Resumed(Case):
         for case, before in kept.items():
             self.assertEqual(samples[case][: len(before)], before, case)
         self.assertEqual({run for all_of_it in samples.values() for _, run in all_of_it}, {1, 2})
+
+    def test_a_compressed_result_is_gone_on_with_and_stays_compressed(self):
+        file = self.folder / "r.json.gz"
+        process = subprocess.Popen(self.command(*CAMPAIGN, "-o", file), env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not any(line.get("rows") for line in lines_of(journal_of(file))[:1]):
+            time.sleep(0.001)
+        self.assertIsNone(process.poll())
+        process.kill()
+        process.wait()
+        rows = lines_of(journal_of(file))[0]["rows"]
+        finished = json.loads(gzip.decompress(file.read_bytes()))["runs"][:rows]
+        result = self.good("run", "merkle", *binary.DEVICES, *CAMPAIGN, "--resume", file)
+        self.assertIn("run 2 goes on", result.err)
+        report = json.loads(gzip.decompress(file.read_bytes()))
+        self.assertTrue(report["complete"])
+        self.assertGreater(len(report["runs"]), rows)
+        self.assertEqual(report["runs"][:rows], finished)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["r.json.gz"])
 
     def test_another_configuration_is_refused_and_nothing_changes(self):
         file = self.folder / "r.json"

@@ -11,4 +11,5 @@ TEST_CASE("inputs that a fuzzer kept are read or refused: calibrations") { fuzz:
 TEST_CASE("inputs that a fuzzer kept are read or refused: traces") { fuzz::replay("trace", fuzz::trace); }
 TEST_CASE("inputs that a fuzzer kept are read or refused: values of options") { fuzz::replay("values", fuzz::values); }
 TEST_CASE("inputs that a fuzzer kept are read or refused: NumPy files") { fuzz::replay("npy", fuzz::npy); }
+TEST_CASE("inputs that a fuzzer kept are read or refused: compressed files") { fuzz::replay("gzip", fuzz::gzip); }
 TEST_CASE("inputs that a fuzzer kept are read or refused: files of /proc and /sys") { fuzz::replay("host", fuzz::host); }

@@ -22,6 +22,7 @@ void calibration(std::string_view input);  // files of the calibration store
 void trace(std::string_view input);        // trace --check
 void values(std::string_view input);       // what options take: the first byte says which parser
 void npy(std::string_view input);          // a NumPy file
+void gzip(std::string_view input);         // a compressed file
 void host(std::string_view input);         // files of /proc and /sys
 
 // Of app/ and suites/.

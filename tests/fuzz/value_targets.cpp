@@ -1,6 +1,9 @@
 // What options take, and small files of other formats.
+#include <algorithm>
 #include <fstream>
+#include <optional>
 
+#include "lib/base/gzip.hpp"
 #include "lib/base/printable.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -83,6 +86,24 @@ void npy(std::string_view input) {
     std::vector<std::byte> elements(shape.bytes());
     read_npy(file, shape, elements);
   });
+}
+
+// In one piece and in many it must be the same, and come back from the file that is made of it.
+void gzip(std::string_view input) {
+  const auto read = [](std::string_view file, std::size_t piece) {
+    Gunzip gunzip(std::size_t{1} << 20);
+    for (; !file.empty(); file.remove_prefix(std::min(piece, file.size()))) gunzip.take(file.substr(0, piece));
+    return gunzip.text();
+  };
+  const auto outcome = [&](std::size_t piece) -> std::optional<std::string> {
+    std::optional<std::string> text;
+    refusing([&] { text = read(input, piece); });
+    return text;
+  };
+  const std::optional<std::string> text = outcome(input.size());
+  if (outcome(1) != text || outcome(7) != text) throw Error(ErrorKind::internal, "what is read depends on the pieces");
+  const std::string packed = text ? mgpu::gzip(*text) : std::string();
+  if (text && read(packed, packed.size()) != *text) throw Error(ErrorKind::internal, "what is compressed does not come back");
 }
 
 // The input, cut at empty lines, is what the files of a machine hold, one after another.
