@@ -1,4 +1,5 @@
-// The exit codes of the tool, as the README's table has them: what kind of failure becomes which number, and which wins.
+// The exit codes of the tool, as the table in lib/report/README.md has them: what kind of failure becomes which number, and
+// which wins.
 #pragma once
 
 #include <span>

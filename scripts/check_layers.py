@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the source tree to the map of the house in README.md: who may include whom, and who alone may touch OpenCL, the command line, the
+"""Holds the source tree to the map in lib/README.md: who may include whom, and who alone may touch OpenCL, the command line, the
 environment, the terminal and the clock. Prints one line per breach and exits with 1. --self-test proves on made-up text that every rule
 can fail."""
 

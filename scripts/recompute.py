@@ -127,7 +127,7 @@ def parts(timeline, device):
 
 
 def metrics(run, devices, alone):
-    """As the README's table defines them; None where undefined."""
+    """As lib/profile/README.md defines them; None where undefined."""
     m = dict.fromkeys(run["metrics"])
     time, whole, n = run["time_ns"]["median"], run["timeline"]["makespan_ns"], len(devices)
     if alone and all(alone):

@@ -50,7 +50,7 @@ struct StrategyInfo {
   bool fixed_shares = false;  // known at begin(); devices are only handed them in pieces
 };
 
-// Every strategy, in the order of the table in the README: single, equal, proportional, dynamic, then by name.
+// Every strategy, in the order of `-s all`: single, equal, proportional, dynamic, then by name.
 std::span<const StrategyInfo> all_strategies();
 
 // A strategy as asked for: name and complete parameters.

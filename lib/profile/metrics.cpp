@@ -1,4 +1,4 @@
-// The metrics of a case, each as the README defines it. Where one device's time went is in parts.cpp.
+// The metrics of a case, each as lib/profile/README.md defines it. Where one device's time went is in parts.cpp.
 #include "lib/profile/metrics.hpp"
 
 #include <algorithm>

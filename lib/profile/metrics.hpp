@@ -1,4 +1,5 @@
-// The numbers of a case, as the README defines them, from a timeline and measured times. Pure. An undefined figure is none.
+// The numbers of a case, as lib/profile/README.md defines them, from a timeline and measured times. Pure. An undefined figure
+// is none.
 #pragma once
 
 #include <optional>
