@@ -1,4 +1,3 @@
-// See the header.
 #include "app/calibrations.hpp"
 
 #include <algorithm>

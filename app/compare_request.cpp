@@ -1,4 +1,3 @@
-// See the header.
 #include "app/compare_request.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ double share_setting(const Settings& settings, std::string_view name, double lea
   const auto [end, error] = std::from_chars(text.data(), last, value);
   value /= percent ? 100 : 1;
   if (text.empty() || error != std::errc() || end != last || !(value >= least) || !(value <= most)) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is no share; accepted: {} to {}, or in percent: 2%", given->from,
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is not a share; accepted: {} to {}, or in percent: 2%", given->from,
                                               in_quotes(text), least, most));
   }
   return value;

@@ -65,8 +65,8 @@ std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& mis
 void tell_faults(const Report& report, bool strict) {
   std::map<std::string, std::pair<const Fault*, std::size_t>> devices;  // the first fault or the worst, and how many
   const auto count = [&](const Fault& fault) {
-    auto& [told, faults] = devices.try_emplace(fault.device, &fault, 0).first->second;
-    if (fault_code(fault, strict) == ExitCode::unverified) told = &fault;
+    auto& [worst, faults] = devices.try_emplace(fault.device, &fault, 0).first->second;
+    if (fault_code(fault, strict) == ExitCode::unverified) worst = &fault;
     ++faults;
   };
   for (const Fault& fault : report.faults) count(fault);

@@ -1,4 +1,4 @@
-// See the header. CLI11 has a reader too, which differs between its versions and takes much that is no TOML.
+// CLI11 has a reader too, which differs between its versions and takes much that is not TOML.
 #include "app/config_file.hpp"
 
 #include <fmt/format.h>
@@ -159,7 +159,7 @@ class Parser {
     if (word.find_first_of("\"'\0"
                            "[]{}",
                            0, 7) != std::string::npos) {
-      fail(fmt::format("{} is no value; text with such characters is written in quotes", in_quotes(word)));
+      fail(fmt::format("{} is not a value; text with such characters is written in quotes", in_quotes(word)));
     }
     return word;
   }

@@ -1,4 +1,3 @@
-// See the header.
 #include "app/exports.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See the header.
 #include "app/handicaps.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +35,7 @@ Handicap slowed(const std::string& option, const std::string& text) {
   Handicap handicap;
   const std::size_t at = text.find('@');
   const std::optional<double> factor = decimal(std::string_view(text).substr(0, at));
-  if (!factor || *factor < kLeastFactor || *factor > kMostFactor) refuse(option, text, "is no factor to slow down by", factors);
+  if (!factor || *factor < kLeastFactor || *factor > kMostFactor) refuse(option, text, "is not a factor to slow down by", factors);
   handicap.slow = *factor;
   if (at == std::string::npos) return handicap;
   const std::string start = text.substr(at + 1);

@@ -1,4 +1,3 @@
-// See the header.
 #include "app/resume.hpp"
 
 #include <fmt/format.h>

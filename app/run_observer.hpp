@@ -42,7 +42,7 @@ class RunObserver : public SessionObserver {
 
   Options options_;
   std::string line_;           // what the progress line shows
-  std::size_t rows_seen_ = 0;  // of the report, when last told
+  std::size_t rows_seen_ = 0;  // of the report, at the last call
   std::unique_ptr<JournalWriter> journal_;
   std::size_t groups_finished_ = 0;
   bool journal_failed_ = false;  // since it was last begun anew

@@ -48,7 +48,7 @@ void parse_number(const std::string& from, const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is no number; accepted: a finite number like 2, -0.5, 1e-3", from, in_quotes(text)));
+                fmt::format("{}: {} is not a number; accepted: a finite number like 2, -0.5, 1e-3", from, in_quotes(text)));
 }
 
 void check_readable(const std::string& from, const std::string& name) {

@@ -37,7 +37,7 @@ std::vector<OptionSpec> own_run_options() {
       {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices},
       {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices},
       {"strict", 0, Kind::flag, "", "Terms that match nothing, skipped cases and lost devices are errors", kDevices},
-      {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using what is kept", kDevices},
+      {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using cached figures", kDevices},
       {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices},
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices},
       {"slow", 0, Kind::list, "DEV=FACTOR",
@@ -169,19 +169,19 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
 
 std::vector<OptionSpec> device_options() {
   std::vector<OptionSpec> options = own_run_options();
-  static const std::set<std::string> kept{"devices", "sub-devices"};
-  keep(options, kept);
+  static const std::set<std::string> applicable{"devices", "sub-devices"};
+  keep(options, applicable);
   return options;
 }
 
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
-  std::set<std::string> kept{"devices", "sub-devices", "max-devices", "strict", "size",
-                             "mode",    "seed",        "input",       "json",   "no-cache"};
+  std::set<std::string> applicable{"devices", "sub-devices", "max-devices", "strict", "size",
+                                   "mode",    "seed",        "input",       "json",   "no-cache"};
   std::vector<OptionSpec> options = run_options(suites);
   for (const OptionSpec& option : options) {
-    if (option.group == "Options of suites") kept.insert(option.name);
+    if (option.group == "Options of suites") applicable.insert(option.name);
   }
-  keep(options, kept);
+  keep(options, applicable);
   for (OptionSpec& option : options) {
     if (option.name == "json") option.help = "Print as JSON (mgpu-bench schema plan), on standard output";
   }
@@ -189,10 +189,10 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
 }
 
 std::vector<OptionSpec> simulate_options() {
-  static const std::set<std::string> kept{"strict", "device-counts", "strategy", "mode",    "samples", "warmup",  "result",
-                                          "json",   "trace",         "quiet",    "verbose", "export",  "require", "color"};
+  static const std::set<std::string> applicable{"strict", "device-counts", "strategy", "mode",    "samples", "warmup",  "result",
+                                                "json",   "trace",         "quiet",    "verbose", "export",  "require", "color"};
   std::vector<OptionSpec> options = own_run_options();
-  keep(options, kept);
+  keep(options, applicable);
   for (OptionSpec& option : options) {
     if (option.name == "samples")
       option.help = "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
@@ -205,7 +205,7 @@ std::vector<OptionSpec> calibrate_options() {
   keep(options, {"devices", "sub-devices", "max-devices", "strict", "recalibrate", "no-cache"});
   options.push_back({"no-noise", 0, Kind::flag, "", "Do not measure how far medians of the same work lie apart", kDevices});
   options.push_back({"tune", 0, Kind::flag, "",
-                     "Also measure every way that suites have to compute (kernels, tiles), and keep the fastest that verifies",
+                     "Also measure every kernel variant of the suites (kernels, tiles), and cache the fastest that verifies",
                      kDevices});
   return options;
 }
@@ -274,7 +274,8 @@ bool Settings::is_on(std::string_view name) const {
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (value == "true" || value == "on" || value == "yes" || value == "1") return true;
   if (value == "false" || value == "off" || value == "no" || value == "0") return false;
-  throw Error(ErrorKind::usage, fmt::format("{}: {} is no switch; accepted: true, false", given->from, in_quotes(given->value)));
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} is not a boolean; accepted: true, false", given->from, in_quotes(given->value)));
 }
 
 std::string choose(const Settings& settings, std::string_view name, std::initializer_list<std::string_view> accepted) {

@@ -34,7 +34,7 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites);
 std::vector<OptionSpec> device_options();
 // Of `plan`: devices, the problem and its mode.
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites);
-// Of `simulate`: those of run that make sense where devices and work are stated.
+// Of `simulate`: those of run that make sense where devices and work are given.
 std::vector<OptionSpec> simulate_options();
 // Of `calibrate`: those, and those of run about calibration.
 std::vector<OptionSpec> calibrate_options();
@@ -57,7 +57,7 @@ class Settings {
   // A flag: true, on, yes, 1 or false, off, no, 0. Throws Error(usage) for anything else. False when not given.
   bool is_on(std::string_view name) const;
   // The first layer to give a value keeps it: call in the order flag, environment, config. What an alias is given is its option's;
-  // Throws Error(usage) where one layer gives both, and for an alias with a unit whose value is no whole number.
+  // Throws Error(usage) where one layer gives both, and for an alias with a unit whose value is not a whole number.
   void offer(const OptionSpec& option, Given given);
   // Whatever was given before.
   void replace(const std::string& name, std::string value) { given_[name] = {std::move(value), "--" + name, Given::Layer::flag}; }
@@ -71,11 +71,11 @@ std::string choose(const Settings& settings, std::string_view name, std::initial
 
 // The MGPU_BENCH_* twins of the options.
 void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment);
-// A line for each MGPU_BENCH_* variable that is no option's twin: a misspelt one would otherwise be ignored without a word.
+// A line for each MGPU_BENCH_* variable that is not an option's twin: a misspelt one would otherwise be ignored without a word.
 std::vector<std::string> unknown_variables(std::span<const OptionSpec> options, const Environment& environment);
 
 // A TOML file of `key = value` lines, bare or under [run]; keys may be written with underscores. Throws Error(input) when it cannot
-// be read or is no TOML, Error(usage) for a key that is no option's name or is set twice.
+// be read or is not TOML, Error(usage) for a key that is not an option's name or is set twice.
 void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file);
 
 // '; did you mean "size"?' for a name that is nearly one of `known`, else nothing.

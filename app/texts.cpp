@@ -1,4 +1,3 @@
-// See the header.
 #include "app/texts.hpp"
 
 #include "lib/base/embedded.hpp"

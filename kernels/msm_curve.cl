@@ -2,7 +2,7 @@
 //
 // A sum is kept as X, Y, ZZ, ZZZ with x = X / ZZ, y = Y / ZZZ, ZZ^3 = ZZZ^2 ("XYZZ": formulas madd-2008-s, add-2008-s, mdbl-2008-s-1,
 // dbl-2008-s-1 of the Explicit-Formulas Database, hyperelliptic.org/EFD). Infinity is ZZ = 0, always written as blank limbs. An
-// affine point in memory is x, y; infinity is both blank, which is no point of a curve with b != 0.
+// affine point in memory is x, y; infinity is both blank, which is not a point of a curve with b != 0.
 //
 // All special cases are here: either operand infinity, equal points (doubled), opposite points (infinity).
 #include "msm_field.cl"

@@ -34,10 +34,10 @@ def refuse(message):
 
 
 def load(name):
-    """What the file holds, or what it decompresses to where it begins as gzip files do; refused when it cannot be read or is no JSON. NaN and Infinity
+    """What the file holds, or what it decompresses to where it begins as gzip files do; refused when it cannot be read or is not JSON. NaN and Infinity
     are none."""
     def none(word):
-        raise ValueError(f"{word} is no number")
+        raise ValueError(f"{word} is not a number")
 
     try:
         content = Path(name).read_bytes()
@@ -48,11 +48,11 @@ def load(name):
     except OSError as error:
         refuse(f"{name}: cannot be read: {error.strerror}")
     except UnicodeDecodeError:
-        refuse(f"{name}: is no JSON: it is not UTF-8")
+        refuse(f"{name}: is not JSON: it is not UTF-8")
     except RecursionError:
-        refuse(f"{name}: is no JSON that anything wrote: it is nested too deep")
+        refuse(f"{name}: is not JSON that anything wrote: it is nested too deep")
     except (ValueError, MemoryError) as error:
-        refuse(f"{name}: is no JSON: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
+        refuse(f"{name}: is not JSON: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
 
 
 def shown(value):
@@ -172,7 +172,7 @@ def bring_up_to_date(document):
 
 def check_header(name, document):
     if not isinstance(document, dict) or document.get("schema") != "mgpu-bench/result":
-        refuse(f"{name}: is no result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
+        refuse(f"{name}: is not a result file of mgpu-bench (\"schema\" is not \"mgpu-bench/result\")")
     if document.get("schema_version") != 2:
         refuse(f"{name}: has schema version {document.get('schema_version')}; this script reads versions 1 and 2")
     for key in ("runs", "devices"):

@@ -234,7 +234,7 @@ class Check:
             if "alone_samples_ns" in file:
                 self.equal(f"{where} per_device[{d}].alone_ns", file["alone_ns"], statistics.median(file["alone_samples_ns"]), 0.51)
         for name, value in metrics(run, devices, alone).items():
-            if name != "roofline_fraction":  # needs the calibration, which is no event
+            if name != "roofline_fraction":  # needs the calibration, which is not an event
                 self.equal(f"{where} metrics.{name}", run["metrics"][name], value)
         self.equal(f"{where} merge_ns", run["merge_ns"], run["timeline"]["merge"]["end_ns"] - run["timeline"]["merge"]["begin_ns"])
         return devices

@@ -31,7 +31,7 @@ if ! compgen -G "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/*.icd" >/dev/null; then
 fi
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "setup: this is no Debian or Ubuntu; needed are the equivalents of: ${packages[*]}" >&2
+  echo "setup: this is not a Debian or Ubuntu; needed are the equivalents of: ${packages[*]}" >&2
   exit 1
 fi
 

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/base/gzip.hpp"
 
 #include <zlib.h>

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/base/name.hpp"
 
 #include <mutex>

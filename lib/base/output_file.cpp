@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/base/output_file.hpp"
 
 #include <fcntl.h>

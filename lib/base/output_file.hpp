@@ -9,7 +9,7 @@ namespace mgpu {
 
 // A file that appears at commit() as a whole, replacing an older one. Until then it is a temporary beside it,
 // ".mgpu-bench-<hash of the name>-<process>-<n>.tmp", that its writer holds a lock on: one that nobody holds was left by a process
-// that was killed, and goes when that file is next written. What is no regular file (a pipe, /dev/null) is written in place.
+// that was killed, and goes when that file is next written. What is not a regular file (a pipe, /dev/null) is written in place.
 // Symbolic links stay links, permissions of an older file stay. Every function throws Error(output) 'cannot write "FILE": WHY'.
 class AtomicFile {
  public:
@@ -43,7 +43,7 @@ void check_writable(const std::filesystem::path& file);
 
 // While it lives, no other process gets one for the same file: a lock on ".mgpu-bench-<hash of the name>.lock" beside it, as the
 // file itself is another one after every AtomicFile. It goes with the process, however that ends. Where there are no locks (some
-// network file systems), and for what is no regular file, it holds nothing.
+// network file systems), and for what is not a regular file, it holds nothing.
 class FileLock {
  public:
   // Throws Error(usage), naming `file` and the process, when another has it.

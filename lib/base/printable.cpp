@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/base/printable.hpp"
 
 #include <fmt/format.h>

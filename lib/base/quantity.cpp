@@ -1,4 +1,4 @@
-// Parsing and printing of quantities. Parsing is exact integer arithmetic: "1.1GiB" is refused because it is no whole number of
+// Parsing and printing of quantities. Parsing is exact integer arithmetic: "1.1GiB" is refused because it is not a whole number of
 // bytes.
 #include "lib/base/quantity.hpp"
 

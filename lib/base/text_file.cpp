@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/base/text_file.hpp"
 
 #include <cerrno>

@@ -30,7 +30,7 @@ struct SuiteRate {
   // Of work whose parts cost less: a smaller problem, through which the line of `slice` and `ops_per_s` goes too.
   double fewer_ops = 0;  // 0: none was measured
   Nanos fewer{};         // its kernels
-  // Not kept: of CPUs, which are measured in every run.
+  // Not cached: of CPUs, which are measured in every run.
   double ops = 0;          // of the problem that was measured
   Nanos whole{};           // its kernels
   double contended = 1;    // times as long they take beside all other CPUs of the set

@@ -1,4 +1,4 @@
-// LinkRate: what devices carry together over the host link they share, by how many of them copy at the same time. It is no fixed
+// LinkRate: what devices carry together over the host link they share, by how many of them copy at the same time. It is not a fixed
 // sum that any of them could have: of four H200 on one host one carried 54 GB/s up, two 102, three 132, four 154 (timelines of
 // results/h200/latency-4-before.json), so that three take 1.17 times as long as four for the same bytes.
 #pragma once

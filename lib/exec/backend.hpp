@@ -68,7 +68,7 @@ class OpenDevice {
   virtual Nanos looked_at_every() const { return Notifier::kLongest; }
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
-  // What is enqueued until submit() is a slice's. What is enqueued otherwise is no slice: loading, collecting, merging.
+  // What is enqueued until submit() is a slice's. What is enqueued otherwise is not a slice: loading, collecting, merging.
   virtual void begin_slice() = 0;
   virtual BatchId submit() = 0;  // closes the batch and flushes the queues
   // Has everything in the batch completed? Polls. Throws Error(device) when a command failed; the device is then lost.
@@ -86,13 +86,13 @@ class OpenDevice {
   // Nobody will ask for the commands that may be under way: a handicap must not hold them for ever, and nothing that they may be
   // using is released, until drained() has said that they have ended.
   virtual void abandon() = 0;
-  // Have all commands that it was ever given ended? Polls; for after an error, as a handicap is no longer kept to. False also where
+  // Have all commands that it was ever given ended? Polls; for after an error, as a handicap no longer applies. False also where
   // that is not known: a GPU one of whose commands failed may still be at work on others.
   virtual bool drained() = 0;
   // A thread that nobody waits for any longer is inside one of its calls, perhaps for ever: the device is never at rest again.
   void leave_thread_inside() { thread_inside_ = true; }
   bool has_thread_inside() const { return thread_inside_; }
-  // What can still be allocated, as far as anybody tells: another process may take it. Devices that share memory are told equal
+  // What can still be allocated, as far as anybody reports: another process may take it. Devices that share memory are given equal
   // shares.
   virtual Bytes free_memory() = 0;
 

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/calibration_parts.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/cl_holds.hpp"
 
 #include <algorithm>

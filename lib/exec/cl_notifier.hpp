@@ -10,16 +10,16 @@
 namespace mgpu {
 
 // Once, when the event completes, or at once if it has; on a thread of the driver, which may be after the device is closed. An
-// event that fails need not ring. Throws cl::Error.
+// event that fails need not notify. Throws cl::Error.
 inline void notify_when_complete(const cl::Event& event, std::shared_ptr<Notifier> notifier) {
-  auto kept = std::make_unique<std::shared_ptr<Notifier>>(std::move(notifier));
-  const auto ring = [](cl_event, cl_int, void* data) {
-    const std::unique_ptr<std::shared_ptr<Notifier>> rung(static_cast<std::shared_ptr<Notifier>*>(data));
-    (*rung)->notify();
+  auto passed = std::make_unique<std::shared_ptr<Notifier>>(std::move(notifier));
+  const auto callback = [](cl_event, cl_int, void* data) {
+    const std::unique_ptr<std::shared_ptr<Notifier>> received(static_cast<std::shared_ptr<Notifier>*>(data));
+    (*received)->notify();
   };
-  const cl_int status = clSetEventCallback(event(), CL_COMPLETE, ring, kept.get());
+  const cl_int status = clSetEventCallback(event(), CL_COMPLETE, callback, passed.get());
   if (status != CL_SUCCESS) throw cl::Error(status, "clSetEventCallback");
-  static_cast<void>(kept.release());
+  static_cast<void>(passed.release());
 }
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// See the header. A cache file is the key, a zero byte, the binary's hash, and the binary. Its name is a hash of the key; the whole
+// A cache file is the key, a zero byte, the binary's hash, and the binary. Its name is a hash of the key; the whole
 // key is compared. The binary is checked too: PoCL 3.1 aborts the process on a damaged one.
 #include "lib/exec/cl_program_cache.hpp"
 

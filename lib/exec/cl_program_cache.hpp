@@ -1,4 +1,4 @@
-// Built programs, kept on disk: text + options + device + driver -> binary. A file that does not match its whole key, or that the
+// Built programs, cached on disk: text + options + device + driver -> binary. A file that does not match its whole key, or that the
 // driver refuses, is built anew and replaced.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace mgpu {
 
 class ClProgramCache {
  public:
-  // An empty folder: nothing is kept.
+  // An empty folder: nothing is cached.
   explicit ClProgramCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   // A built program for the one device of `context`; blocks in the driver for as long as its compiler takes. Throws

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/cl_slow_down.hpp"
 
 #include <cmath>

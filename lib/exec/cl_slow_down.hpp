@@ -16,7 +16,7 @@ class ClSlowDown {
  public:
   struct Added {
     cl::Event since, end;          // it begins when `since` ends
-    std::optional<Nanos> counted;  // a spin, told to count for so long
+    std::optional<Nanos> counted;  // a spin that counts for so long
   };
 
   // Spins from now on where it can. Throws as ClSpin::open.

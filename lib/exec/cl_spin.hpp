@@ -1,4 +1,4 @@
-// Keeps a device's compute queue busy for a stated time with a kernel that does nothing but count. Unlike a hold it needs no host
+// Keeps a device's compute queue busy for a given time with a kernel that does nothing but count. Unlike a hold it needs no host
 // while it runs: a queue goes on a microsecond after it, where after a hold of an H200 what was enqueued behind it came 60 to 100
 // us late. But how long it shall take must be known when it is enqueued.
 #pragma once

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/driver_call.hpp"
 
 #include <condition_variable>

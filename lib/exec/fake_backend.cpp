@@ -1,4 +1,4 @@
-// See the header. Data moves when a command is enqueued, time when it ends: the order of commands in their queues makes the two
+// Data moves when a command is enqueued, time when it ends: the order of commands in their queues makes the two
 // indistinguishable to a program that keeps the Stream's rules. When it ends is found out as time passes, since transfers that
 // begin later may slow down those under way.
 #include "lib/exec/fake_backend.hpp"
@@ -150,7 +150,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     std::uint64_t first_tag = 0;  // of its commands in the machine; the others follow
     std::size_t ended = 0;        // of its commands, from the first, known to have ended
     Nanos slowed{};               // what a slow-down at that place lasts
-    bool has_duration = false;    // it has been told
+    bool has_duration = false;    // set since it was enqueued
     bool failed = false;
   };
 

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/kernel_times.hpp"
 
 #include <functional>

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/leak.hpp"
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// See the header. Names, types and values as in the NVML API reference (docs.nvidia.com/deploy/nvml-api), which keeps them stable.
+// Names, types and values as in the NVML API reference (docs.nvidia.com/deploy/nvml-api), which keeps them stable.
 #include "lib/exec/nvml.hpp"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// A sample's end, its losses, and who is told of them.
+// A sample's end, its losses, and who is notified of them.
 #include "lib/exec/sample_run.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void SampleRun::lose(DeviceFault fault) {
   const DeviceIndex device = fault.device;
   Seat& seat = seats[device.value];
   seat.alive = false;
-  if (stage == Stage::merging && device == merge_device) stage = Stage::working;  // who is left settles again, and merges
+  if (stage == Stage::merging && device == merge_device) stage = Stage::working;  // those left finish again, and merge
   fault.at = backend.now() - sample.begin;
   fault.lost = std::exchange(seat.not_on_host, {});
   for (const Slice& slice : fault.lost) fault.items_lost += slice.size();

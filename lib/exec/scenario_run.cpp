@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/scenario_run.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/slow_down.hpp"
 
 #include <algorithm>

@@ -22,7 +22,8 @@ class SlowDown {
 
   // Slowed from this host time on; none: not, as far as is known.
   std::optional<Nanos> from() const { return from_; }
-  // How much longer a kernel takes that would run from `started` to `ended` (host clock): what is before the slow-down is spared.
+  // How much longer a kernel takes that would run from `started` to `ended` (host clock): what is before the slow-down does not
+  // count.
   Nanos extra(Nanos started, Nanos ended) const;
 
  private:

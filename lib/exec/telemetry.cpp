@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/telemetry.hpp"
 
 #include <condition_variable>

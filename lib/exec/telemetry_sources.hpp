@@ -33,7 +33,7 @@ struct WatchedThing {
 
 struct TelemetryPlaces {
   std::filesystem::path root = "/";         // where proc and sys are
-  const Nvml* (*nvml)() = &Nvml::instance;  // asked when a device is no CPU; null: none
+  const Nvml* (*nvml)() = &Nvml::instance;  // asked when a device is not a CPU; null: none
 };
 
 // The host first, then every device. All that was found were read once, to see that they can be.

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/exec/wait.hpp"
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 namespace mgpu {
 namespace {
 
-// Whoever is at work may finish what takes no longer, such as a probe of its clock, before it is told to stop.
+// Whoever is at work may finish what takes no longer, such as a probe of its clock, before it is asked to stop.
 constexpr Nanos kBetweenStops = std::chrono::milliseconds(10);
 constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
 constexpr Nanos kLongestDrain = std::chrono::seconds(1);  // few commands take longer, and a device that hangs is found late enough

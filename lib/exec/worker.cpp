@@ -54,7 +54,7 @@ auto DeviceWorker::driver(Function&& function) {
   }
 }
 
-// What a source throws is no failure of the device that asked: nobody can take what is left.
+// What a source throws is not a failure of the device that asked: nobody can take what is left.
 template <class Function>
 void DeviceWorker::ask_source(Function&& function) {
   try {

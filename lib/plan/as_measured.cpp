@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/plan/as_measured.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@ namespace mgpu {
 namespace {
 
 constexpr int kTimesOver = 6;
-constexpr double kMostOff = 100;  // at once: beyond that a time is no measurement of what was estimated
+constexpr double kMostOff = 100;  // at once: beyond that a time is not a measurement of what was estimated
 constexpr double kMostSeconds = 1e6;
 
 // Gives every device the slices it had, in their order.

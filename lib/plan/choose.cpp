@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/plan/choose.hpp"
 
 #include <fmt/format.h>
@@ -68,9 +67,9 @@ class Chooser {
     if (all <= kManyDevices) counts.insert({enough > 1 ? enough - 1 : 1, std::min(enough + 1, all)});
     for (const std::size_t count : counts) {
       for (const StrategyInfo& strategy : all_strategies()) {
-        const bool brackets = strategy.name == "equal" || strategy.name == "latency";
-        if ((strategy.name == "single") != (count == 1) || (count != enough && count != 1 && !brackets)) continue;
-        if (all <= kManyDevices || strategy.fixed_shares) consider(strategy, count);
+        const StrategyTraits& traits = strategy.traits;
+        if (traits.single_device != (count == 1) || (count != enough && count != 1 && !traits.any_count)) continue;
+        if (all <= kManyDevices || traits.fixed_shares) consider(strategy, count);
       }
     }
     if (considered_.empty()) throw Error(ErrorKind::unsupported, "auto: no strategy can place this work on these devices");
@@ -118,7 +117,7 @@ class Chooser {
                         std::accumulate(shares.begin(), shares.end(), Items{0}) == request.items;
     if (!closed) return simulate(request, *source).makespan;  // which also says why a plan is none
     const std::vector<double> rates = estimated_speeds(request).rates;
-    if (strategy.name == "latency") return from_seconds(least_completion(request, rates).seconds);  // its pieces are its own
+    if (strategy.traits.seconds != nullptr) return from_seconds(strategy.traits.seconds(request, rates));
     return from_seconds(seconds_of_shares(request, rates, shares));
   }
 

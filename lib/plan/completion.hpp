@@ -21,7 +21,7 @@ struct CompletionPlan {
 //   it has three queues in order, and no more than two slices in flight. U = transfer + k in_bytes / up and so on; resident: C.
 // - s is what makes the end least: T = F + S(w/s) + (s - 1) P(w/s) = const + w/s (sigma - b) + s o, so s = sqrt(w (sigma - b) / o),
 //   with sigma and b the seconds per item of S and P, and o what a slice costs P and the merge. Never above `pipeline` items a
-//   slice, but for a crumb.
+//   slice, but for a remainder.
 // - The host link is shared: first and last transfers of all devices meet, so they get a fair part of it; all together are no
 //   faster than the link, so that a device beyond what it feeds only queues.
 // - Replicated bytes are sent to every device that takes part; `fixed` follows its last slice, the merge the last device. Along a

@@ -1,5 +1,5 @@
 // How work that is more than a device wants at once is cut: into pieces all alike, as many as its `pipeline` asks for, but none for
-// a crumb at the end, which would cost a launch and overlap nothing. The others are then that much longer.
+// a small remainder at the end, which would cost a launch and overlap nothing. The others are then that much longer.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace mgpu {
 
-constexpr Items kRemainder = 16;  // less than this part of a piece is no piece of its own
+constexpr Items kRemainder = 16;  // less than this part of a piece is not a piece of its own
 
 constexpr Items pieces_of(Items items, Items piece) {
   return std::max<Items>(1, ceil_div(items - std::min(items, piece / kRemainder), piece));

@@ -46,7 +46,7 @@ class Ledger {
   void finished(DeviceIndex device, const Slice& slice);
   void rejected(DeviceIndex device, const Slice& slice, Items at_most);  // always lowers the limit below this slice's size
   void lost(DeviceIndex device, std::span<const Slice> not_on_host);     // slices in flight count as lost whether named or not
-  void joined(DeviceIndex device);  // with its first limit; a device never heard of: with the smallest of the others'
+  void joined(DeviceIndex device);  // with its first limit; an unknown device: with the smallest of the others'
 
   // What to answer when there is nothing for a device now: Done or Wait. Throws Error(unsupported) when work is left, nothing is in
   // flight and no device can take a granule: waiting would never end.

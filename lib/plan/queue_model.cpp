@@ -1,4 +1,4 @@
-// See the header. Everything happens at whole nanoseconds, so that what ends together is seen together.
+// Everything happens at whole nanoseconds, so that what ends together is seen together.
 #include "lib/plan/queue_model.hpp"
 
 #include <algorithm>

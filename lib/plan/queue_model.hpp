@@ -1,4 +1,4 @@
-// QueueModel: when commands start and end on devices of stated speed. Each device has three in-order queues (upload, compute,
+// QueueModel: when commands start and end on devices of given speed. Each device has three in-order queues (upload, compute,
 // download), as Stream says in lib/workload/stream.hpp; transfers of all devices share the host link. One model for the simulator,
 // which predicts, and for the fake backend, whose virtual devices run whole sessions. Who enqueues what, and when, is theirs.
 #pragma once

@@ -159,7 +159,7 @@ Items QueueSource::own_piece(DeviceIndex device) const {
   const auto left = static_cast<double>(ledger_.owned(device));
   if (left == 0) return 0;
   const double size = std::max(left / kShrink, least_[device.value]);
-  const double pieces = std::max(1.0, std::round(left / size));  // all alike: a crumb at the end would cost a launch
+  const double pieces = std::max(1.0, std::round(left / size));  // all alike: a small remainder at the end would cost a launch
   const Items items = round_up(static_cast<Items>(std::ceil(left / pieces - 1e-6)), ledger_.granularity());
   return items <= ledger_.piece(device) ? items : even_piece(ledger_, device, ledger_.owned(device));
 }

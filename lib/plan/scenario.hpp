@@ -14,7 +14,7 @@ namespace mgpu {
 struct ScenarioDevice {
   std::string name;
   DeviceType type = DeviceType::gpu;
-  DeviceEstimate estimate;  // what strategies are told. `fits`, `pipeline` 0: as its memory and the work allow
+  DeviceEstimate estimate;  // what strategies are given. `fits`, `pipeline` 0: as its memory and the work allow
   double slow = 1;          // its kernels take this many times as long as it tells
   Bytes memory = 0;         // 0: enough for anything
 };
@@ -32,7 +32,7 @@ struct Scenario {
   std::vector<ScenarioDevice> devices;
   LinkRate link_up, link_down;  // of the host link all share
   ScenarioWork work;
-  std::optional<SetEstimates> given;  // what strategies are told; none: how the devices are, but for `slow`
+  std::optional<SetEstimates> given;  // what strategies are given; none: how the devices are, but for `slow`
 };
 
 // More are refused: each device alone is a case of every session.

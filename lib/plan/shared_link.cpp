@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/plan/shared_link.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 namespace mgpu {
 namespace {
 
-// Devices that were told to wait ask again whenever a slice has ended, as workers do. Of more than this only some do, in turn:
+// Devices that were answered to wait ask again whenever a slice has ended, as workers do. Of more than this only some do, in turn:
 // asking 1,024 at each of 16,384 events takes 0.2 s, and one that is asked 16 events late loses a thousandth.
 constexpr std::size_t kWaitersAsked = 64;
 
@@ -222,7 +222,7 @@ class Simulator {
     model_.enqueue({i}, QueueModel::compute, duration, 0, tag);
   }
 
-  // Nothing to move is no command: it costs no latency either.
+  // Nothing to move is not a command: it costs no latency either.
   void transfer(std::uint32_t i, std::uint64_t tag, QueueModel::Queue queue, double bytes) {
     if (!(bytes > 0)) return;
     ++units_[i].in_flight.back().pending;

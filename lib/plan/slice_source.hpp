@@ -32,10 +32,10 @@ struct ItemCost {
   Bytes replicated = 0;                         // sent whole to every device that takes part
 };
 
-// What a strategy is told about one device. A slice of k items takes transfer + k * in_bytes / up in its upload queue, launch + k /
-// items_per_s but at least `least` in its compute queue, `spared` less where it is the first of a sample, and transfer + k *
-// out_bytes / down in its download queue; resident samples only compute. Rates are those of the device at work beside the others of
-// the set. 0: not known.
+// What a strategy is given about one device. A slice of k items takes transfer + k * in_bytes / up in its upload queue, launch + k
+// / items_per_s but at least `minimum_slice` in its compute queue, `first_slice_discount` less where it is the first of a sample,
+// and transfer + k * out_bytes / down in its download queue; resident samples only compute. Rates are those of the device at work
+// beside the others of the set. 0: not known.
 struct DeviceEstimate {
   double items_per_s = 0;        // what one item more adds: kernels alone, transfers not counted
   double score = 0;              // the static score, 0-100
@@ -47,7 +47,8 @@ struct DeviceEstimate {
   Nanos transfer{};              // per slice and direction, likewise
   double up = 0, down = 0;       // bytes/s of its own link
   Items fits = 0;                // the largest slice it can take at once; a source never offers more
-  Items pipeline = 0;     // a static share comes in pieces of that, or a crumb more, so that transfers overlap compute; <= fits
+  Items pipeline =
+      0;  // a static share comes in pieces of that, or a small remainder more, so that transfers overlap compute; <= fits
   Bytes free_memory = 0;  // of the device, before this problem's buffers
   bool on_cpu = false;    // it computes on cores that host threads need as well: these are late to hand it what comes next
   bool reserve = false;   // a fall-back: given work only when no other device is left
@@ -84,7 +85,7 @@ struct PlanRequest {
   MergeEstimate merge{};
 };
 
-// What is told, or known better, of a whole set of devices; owned, where a request only views them.
+// What is given, or known better, of a whole set of devices; owned, where a request only views them.
 struct SetEstimates {
   std::vector<DeviceEstimate> devices;
   LinkRate link_up{}, link_down{};

@@ -108,6 +108,13 @@ std::string StrategyChoice::label() const {
   return text;
 }
 
+StrategyChoice strategy_with(bool StrategyTraits::*trait) {
+  const auto all = all_strategies();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const StrategyInfo& info) { return info.traits.*trait; });
+  if (found == all.end()) throw Error(ErrorKind::internal, "no strategy has the trait asked for");
+  return with_defaults(*found);
+}
+
 std::vector<StrategyChoice> parse_strategies(std::string_view text) {
   std::vector<StrategyChoice> choices;
   const auto add = [&](StrategyChoice choice) {

@@ -43,11 +43,22 @@ struct StrategyParam {
 StrategyParam named_param(std::string name, std::vector<std::string> choices, std::string help);
 using StrategyParams = std::map<std::string, double>;  // complete: every parameter of the strategy has a value
 
+// What others need to know of a strategy. Whoever asks for a trait finds every strategy that has it, whatever its name.
+struct StrategyTraits {
+  bool fixed_shares = false;   // known at begin(); devices are only handed them in pieces
+  bool single_device = false;  // everything goes to the device that is fastest alone: the base of every speed-up. One has it
+  bool equal_shares = false;   // what one would do without this tool: others are compared with it, noise is measured with it. One
+  bool any_count = false;      // `auto` tries it on other numbers of devices too than the closed forms would use
+  // Seconds from begin to end, in closed form, where those of its shares (seconds_of_shares) would not do as its pieces are its
+  // own; `rates` are items/s, all known.
+  double (*seconds)(const PlanRequest& request, std::span<const double> rates) = nullptr;
+};
+
 struct StrategyInfo {
   std::string name, summary;
   std::vector<StrategyParam> params;
   std::unique_ptr<Strategy> (*make)(const StrategyParams&) = nullptr;
-  bool fixed_shares = false;  // known at begin(); devices are only handed them in pieces
+  StrategyTraits traits = {};
 };
 
 // Every strategy, in the order of `-s all`: single, equal, proportional, dynamic, then by name.
@@ -59,6 +70,9 @@ struct StrategyChoice {
   StrategyParams params;
   std::string label() const;  // "dynamic", or "dynamic:chunks=32" when a parameter differs from its default
 };
+
+// The one strategy that has this trait, with default parameters.
+StrategyChoice strategy_with(bool StrategyTraits::*trait);
 
 // "all", or names separated by commas, each with its parameters after colons: "equal,dynamic:chunks=32". Throws Error(usage)
 // naming the unknown name, parameter or value out of range, and what is accepted. Repeats (same label) are dropped.

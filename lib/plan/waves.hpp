@@ -19,7 +19,7 @@ std::vector<Items> held_by_each(const PlanRequest& request);
 // `holds`: whole granules, or request.items, per device. Without any, everything is left.
 Waves full_waves(const PlanRequest& request, const std::vector<Items>& holds);
 
-// Shares of which one is no multiple of the granularity: makes that the last of the range, as only its end may be.
+// Shares of which one is not a multiple of the granularity: makes that the last of the range, as only its end may be.
 void put_odd_items_last(const PlanRequest& request, std::vector<Items>& shares);
 
 }  // namespace mgpu

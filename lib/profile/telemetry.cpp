@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/profile/telemetry.hpp"
 
 #include <algorithm>

@@ -30,8 +30,8 @@ std::string part_of(const Device& device) {
   return dot == std::string::npos ? "" : device.id.substr(dot);
 }
 
-// The same device again, also when others were hidden or reordered. Two CPUs of one name can only be told apart by their ids; parts
-// of a CPU differ by number and by size.
+// The same device again, also when others were hidden or reordered. Two CPUs of one name can only be distinguished by their ids;
+// parts of a CPU differ by number and by size.
 Json identity(const Device& device) {
   const std::string which = device.uuid  ? "uuid " + *device.uuid + part_of(device)
                             : device.pci ? "pci " + *device.pci + part_of(device)

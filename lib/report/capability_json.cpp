@@ -1,4 +1,4 @@
-// See the header. One table of names serves writing, reading and the check for completeness.
+// One table of names serves writing, reading and the check for completeness.
 #include "lib/report/capability_json.hpp"
 
 #include <fmt/format.h>

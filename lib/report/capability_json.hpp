@@ -21,7 +21,7 @@ double read_rate(const JsonReader& json);
 
 // A number where it does not depend on how many devices copy (0: no limit), else a list.
 nlohmann::ordered_json link_rate_json(const LinkRate& rate);
-// Throws Error(input) naming the figure that is no possible rate: below 0, or 0 in a list.
+// Throws Error(input) naming the figure that is not a possible rate: below 0, or 0 in a list.
 LinkRate read_link_rate(const JsonReader& json);
 
 // Is everything measured but fp64, which not every device has?

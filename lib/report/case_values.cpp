@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/report/case_values.hpp"
 
 #include <fmt/format.h>

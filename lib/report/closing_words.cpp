@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lib/base/quantity.hpp"
+#include "lib/plan/strategy.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/table_writer.hpp"
@@ -15,7 +16,7 @@ namespace mgpu {
 
 namespace {
 
-// Medians whose 95 % intervals meet are not told apart.
+// Medians whose 95 % intervals overlap are not distinguished.
 bool distinguishable(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
 
 // The one device that did everything; null when several took part.
@@ -55,10 +56,11 @@ std::string against_single(const RunRecord& best) {
 }
 
 std::string against_equal(const RunGroup& group) {
+  static const std::string equal_shares = strategy_with(&StrategyTraits::equal_shares).info->name;
   const RunRecord& best = *group.best;
-  if (best.strategy == "equal" || best.devices.size() < 2 || only_worker(best)) return "";
+  if (best.strategy == equal_shares || best.devices.size() < 2 || only_worker(best)) return "";
   const auto equal = std::find_if(group.runs.begin(), group.runs.end(), [&](const RunRecord* r) {
-    return r->strategy == "equal" && r->status == Status::ok && r->devices == best.devices;
+    return r->strategy == equal_shares && r->status == Status::ok && r->devices == best.devices;
   });
   if (equal == group.runs.end() || best.time.median <= Nanos{}) return "";
   if (!distinguishable(best.time, (*equal)->time)) return "; equal shares are as fast, within the noise";

@@ -1,4 +1,4 @@
-// See the header. Rows first, then all p values together, then the verdicts.
+// Rows first, then all p values together, then the verdicts.
 #include "lib/report/comparison.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/report/environment_difference.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Were two results measured on the same machine in the same state? A ratio between two machines is no regression.
+// Were two results measured on the same machine in the same state? A ratio between two machines is not a regression.
 #pragma once
 
 #include <string>

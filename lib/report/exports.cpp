@@ -115,8 +115,10 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
     ++failures;
     return fmt::format("<failure message=\"{}\"/>", xml(what));
   };
-  // What was survived is no failure: readers show it with the test that passed.
-  const auto told = [](const std::string& lines) { return lines.empty() ? "" : fmt::format("<system-out>{}</system-out>", lines); };
+  // What was survived is not a failure: readers show it with the test that passed.
+  const auto system_out = [](const std::string& lines) {
+    return lines.empty() ? "" : fmt::format("<system-out>{}</system-out>", lines);
+  };
   for (std::size_t k = 0; k < report.runs.size(); ++k) {
     const RunRecord& run = report.runs[k];
     cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\" time=\"{:.9f}\"", xml(run.suite),
@@ -133,7 +135,7 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
       ++skipped;
       what = fmt::format("<skipped message=\"{}: {}\"/>", to_string(run.status), xml(run.reason.value_or("")));
     }
-    what += told(lines);
+    what += system_out(lines);
     cases += what.empty() ? "/>\n" : '>' + what + "</testcase>\n";
   }
   for (const Miss& miss : missed) {
@@ -143,7 +145,7 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
   }
   std::string lost;
   for (const Fault& fault : report.faults) lost += xml(fault_sentence(fault, nullptr)) + '\n';
-  if (!lost.empty()) cases += "    " + told(lost) + '\n';
+  if (!lost.empty()) cases += "    " + system_out(lost) + '\n';
   const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"", tests, failures, skipped);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite name=\"mgpu-bench\" {0}>\n{1}"

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/report/fault_words.hpp"
 
 #include <fmt/format.h>

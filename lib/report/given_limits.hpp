@@ -1,5 +1,5 @@
-// What devices and work may be stated as, in a scenario or as the estimates of a result: finite, and so far from where times of 64
-// bits overflow that whatever is worked out from them does not either. Internal to lib/report.
+// Limits of what devices and work may be given as, in a scenario or as the estimates of a result: finite, and so far from where
+// times of 64 bits overflow that whatever is worked out from them does not either. Internal to lib/report.
 #pragma once
 
 #include <cstdint>

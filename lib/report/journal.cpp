@@ -1,4 +1,4 @@
-// See the header. Lines of samples are put together by hand, without a JSON value in between: one is written after every sample.
+// Lines of samples are put together by hand, without a JSON value in between: one is written after every sample.
 #include "lib/report/journal.hpp"
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ std::string entry_text(const JournalFailure& f) {
 }
 
 JournalHeader read_journal_header(const JsonReader& j) {
-  if (!j.has("schema") || j.at("schema").string() != kJournalSchema) j.fail("it is no journal of mgpu-bench");
+  if (!j.has("schema") || j.at("schema").string() != kJournalSchema) j.fail("it is not a journal of mgpu-bench");
   const auto version = j.at("schema_version").integer<int>();
   if (version != kJournalVersion) j.fail(fmt::format("it is of version {}, this tool reads version {}", version, kJournalVersion));
   JournalHeader header;
@@ -287,8 +287,8 @@ Journal journal_from_text(std::string_view text) {
     };
     if (json.empty()) {
       if (last && number > 0) break;
-      if (number == 0) throw Error(ErrorKind::input, "it is no journal of mgpu-bench, or damaged in its first line");
-      complain("damaged; what it said cannot be told, and samples are not made up");
+      if (number == 0) throw Error(ErrorKind::input, "it is not a journal of mgpu-bench, or damaged in its first line");
+      complain("damaged; what it said is unknown, and samples are not made up");
     }
     try {
       const LineJson parsed = parse_json(json);

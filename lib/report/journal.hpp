@@ -6,8 +6,8 @@
 // The file is RESULT.journal. A line is the FNV-1a hash of what follows it, a space, and a JSON object. The first is the header; it
 // is replaced together with all other lines, by a rename, when a group has been saved in the result file. The others are only ever
 // appended: {"run": 2} where a run goes on, {"group": ...} where a group begins, and one for every sample that counts, every sample
-// in which a device was lost, every fault and every case that failed. What was cut off at the end of the file is no line; any other
-// damage makes it unusable, as nobody could tell what is missing.
+// in which a device was lost, every fault and every case that failed. What was cut off at the end of the file is not a line; any
+// other damage makes it unusable, as nobody could tell what is missing.
 //
 // Kept of a sample is what the figures of its case and strategies that learn are made of, not when every command ran. What a result
 // shows as a timeline is therefore a sample of the run that wrote it: a case that goes on takes one sample more at least.
@@ -63,7 +63,7 @@ struct JournalSample {
   SampleShare share;           // by `devices`; busy in the devices' own time
   std::size_t recomputed = 0;  // its devices' parts that others computed again
   std::string digest;          // of its result; empty: it was not looked at
-  std::string chosen;          // the strategy that `auto` settled on, and which devices it uses; else empty
+  std::string chosen;          // the strategy that `auto` chose, and which devices it uses; else empty
   std::vector<bool> uses;
 };
 struct JournalDisturbed {  // a sample in which a device was lost

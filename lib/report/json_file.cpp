@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/report/json_file.hpp"
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 
 namespace mgpu {
 
-// Throws Error(input) where the text is no JSON, or nested deeper than 100 levels.
+// Throws Error(input) where the text is not JSON, or nested deeper than 100 levels.
 nlohmann::ordered_json parse_json(std::string_view text);
 
 // Likewise, without the name: also a directory, or unreadable. `kind` is what it should be: "a result file".

@@ -1,4 +1,4 @@
-// What is kept of a session: plain records, one per case, that hold everything the result file holds. Nothing is recomputed from
+// The record of a session: plain records, one per case, that hold everything the result file holds. Nothing is recomputed from
 // text.
 #pragma once
 
@@ -67,7 +67,7 @@ struct WorkRecord {
   std::optional<std::string> roof{};  // what roofline_fraction is a share of: "int32", "host link"; none where nothing is known
 };
 
-struct PlanChosen {  // what `auto` settled on
+struct PlanChosen {  // what `auto` chose
   std::string strategy;
   std::vector<std::string> devices, reasons;
 };
@@ -84,7 +84,7 @@ struct PlanRecord {
   Nanos decision{};                  // begin and every call of next, of the sample shown
   std::optional<Nanos> predicted{};  // T, before the case's first sample
   std::optional<PlanChosen> chosen{};
-  std::vector<DeviceEstimate> estimates{};  // what the strategy was told, per device of the set; empty when not kept
+  std::vector<DeviceEstimate> estimates{};  // what the strategy was given, per device of the set; empty when not recorded
   std::optional<PlanRequestRecord> request{};
 };
 

@@ -155,7 +155,7 @@ PerDevice read_per_device(const JsonReader& j) {
     }
   }
   if (j.has("alone_samples_ns"))
-    p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were kept have none
+    p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were recorded have none
   p.alone_sample_runs = read_sample_runs(j, "alone_sample_runs", p.alone_samples.size());
   if (j.has("busy_samples_ns"))
     j.at("busy_samples_ns").elements([&](const JsonReader& e) { p.busy_samples.push_back(e.optional(read_duration)); });

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/report/requirement.hpp"
 
 #include <fmt/format.h>

@@ -15,8 +15,8 @@ Scenario read_scenario(const std::filesystem::path& file);
 
 Scenario scenario_from_json(nlohmann::ordered_json json);  // likewise, without the file's name
 
-// How the devices of a case are: as it was told, or that corrected by how long its median sample took. Strategies are told what
-// they were told then.
+// How the devices of a case are: as it was estimated, or that corrected by how long its median sample took. Strategies are given
+// what they were given then.
 enum class Figures { predicted, measured };
 
 // The devices and the work of one case of a result. Of a case that was not measured, or in which a device failed, as predicted.

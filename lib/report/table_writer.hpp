@@ -24,7 +24,7 @@ struct CalibrationRow {
   Device device;
   std::optional<Capability> capability;
   std::optional<Bytes> free_memory;
-  std::string from;  // "measured", "kept"; why there is none
+  std::string from;  // "measured", "cached"; why there is none
 };
 // Everything that was measured of each device alone. Transfers are those of pinned memory unless the column says otherwise.
 std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style);

@@ -1,4 +1,4 @@
-// See the header. Files from before there was telemetry have none of these keys.
+// Files from before there was telemetry have none of these keys.
 #include "lib/report/telemetry_json.hpp"
 
 #include <cmath>

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/calibrate.hpp"
 
 #include <algorithm>

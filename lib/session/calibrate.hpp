@@ -32,7 +32,7 @@ CalibrationResult cached_calibration(std::span<const Device> devices, const Cali
 // all.
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh);
 
-// A suite as it comes (first value of every option, usual size) on one device.
+// A suite as it comes (first value of every option, reference size) on one device.
 struct SuiteCalibration {
   std::string work, device;       // the suite with its options; the device's id
   std::optional<SuiteRate> rate;  // none: the device cannot do it

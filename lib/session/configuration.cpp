@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/configuration.hpp"
 
 #include <fmt/format.h>

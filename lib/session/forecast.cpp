@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/forecast.hpp"
 
 #include <algorithm>
@@ -14,9 +13,9 @@ namespace {
 
 constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
 
-bool can_be_predicted(const Cell& cell, const Workload& workload) {
+bool can_be_predicted(const Case& the_case, const Workload& workload) {
   return workload.shape().items > 0 &&
-         std::all_of(cell.estimates.begin(), cell.estimates.end(), [](const auto& e) { return e.items_per_s > 0; });
+         std::all_of(the_case.estimates.begin(), the_case.estimates.end(), [](const auto& e) { return e.items_per_s > 0; });
 }
 
 }  // namespace
@@ -43,21 +42,21 @@ LinkRate link_of(double together, std::vector<double> own, const LinkRate& calib
   return LinkRate(std::move(by_count));
 }
 
-const StrategyChoice& strategy_of(const Cell& cell) {
-  static const StrategyChoice alone = parse_strategies("single").front();
-  return cell.alone() ? alone : *cell.choice;
+const StrategyChoice& strategy_of(const Case& the_case) {
+  static const StrategyChoice alone = strategy_with(&StrategyTraits::single_device);
+  return the_case.alone() ? alone : *the_case.choice;
 }
 
-void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
+void estimate_case(Case& the_case, const Probe& together, Workload& workload, Mode mode, std::span<const SessionDevice> devices,
                    std::span<const Prepared> prepared, const Calibration& calibration, const SetEstimates* given) {
-  cell.estimates.clear();
+  the_case.estimates.clear();
   double together_up = 0, together_down = 0;
   std::vector<double> own_up, own_down;
-  cell.merge = given ? given->merge : workload.merge_estimate();
+  the_case.merge = given ? given->merge : workload.merge_estimate();
   const ItemCost cost = workload.cost(mode);
-  const std::size_t count = cell.devices.size();
+  const std::size_t count = the_case.devices.size();
   for (std::size_t n = 0; n < count; ++n) {
-    const std::size_t i = cell.devices[n];
+    const std::size_t i = the_case.devices[n];
     const Prepared& mine = prepared[i];
     const Share share{devices[i].facts.is_cpu() ? devices[i].facts.compute_units : 0, workload.shape().items / count,
                       mine.capacity.pipeline};
@@ -82,14 +81,14 @@ void estimate_cell(Cell& cell, const Probe& together, Workload& workload, Mode m
     estimate.on_cpu = devices[i].facts.is_cpu();
     estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, mine.capacity.fits) : mine.capacity.fits;
     estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : mine.capacity.pipeline);
-    cell.estimates.push_back(estimate);
+    the_case.estimates.push_back(estimate);
   }
-  const bool known = calibration.link && count == cell.asked && cell.devices.front() == 0 && calibration.link->knows(count);
-  cell.link_up = link_of(together_up, std::move(own_up), known ? calibration.link->up : LinkRate{});
-  cell.link_down = link_of(together_down, std::move(own_down), known ? calibration.link->down : LinkRate{});
+  const bool known = calibration.link && count == the_case.asked && the_case.devices.front() == 0 && calibration.link->knows(count);
+  the_case.link_up = link_of(together_up, std::move(own_up), known ? calibration.link->up : LinkRate{});
+  the_case.link_down = link_of(together_down, std::move(own_down), known ? calibration.link->down : LinkRate{});
   if (!given) return;
-  cell.link_up = given->link_up;
-  cell.link_down = given->link_down;
+  the_case.link_up = given->link_up;
+  the_case.link_down = given->link_down;
 }
 
 DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
@@ -97,9 +96,10 @@ DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
   return {static_cast<std::uint32_t>(std::max_element(estimates.begin(), estimates.end(), slower) - estimates.begin())};
 }
 
-PlanRequest request_of(const Cell& cell, const Workload& workload, Mode mode) {
+PlanRequest request_of(const Case& the_case, const Workload& workload, Mode mode) {
   const Shape& shape = workload.shape();
-  return {shape.items, shape.granularity, mode, workload.cost(mode), cell.estimates, cell.link_up, cell.link_down, cell.merge};
+  return {shape.items,      shape.granularity,  mode,          workload.cost(mode), the_case.estimates,
+          the_case.link_up, the_case.link_down, the_case.merge};
 }
 
 KnownCosts known_costs(const SessionDevice& device, const Capability* capability, const SuiteRate* rate, const Workload& workload,
@@ -134,26 +134,26 @@ KnownCosts known_costs(const SessionDevice& device, const Capability* capability
   return costs;
 }
 
-void choose_cell(Cell& cell, const Workload& workload, Mode mode) {
-  if (strategy_of(cell).info != &auto_strategy() || !can_be_predicted(cell, workload)) return;
+void choose_case(Case& the_case, const Workload& workload, Mode mode) {
+  if (strategy_of(the_case).info != &auto_strategy() || !can_be_predicted(the_case, workload)) return;
   try {
-    cell.chosen = choose_plan(request_of(cell, workload, mode));
+    the_case.chosen = choose_plan(request_of(the_case, workload, mode));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
   }
 }
 
-std::unique_ptr<SliceSource> begin_cell(const Cell& cell, const PlanRequest& request) {
-  if (cell.chosen) return begin_chosen(*cell.chosen, request, cell.history);
-  const StrategyChoice& choice = strategy_of(cell);
-  return choice.info->make(choice.params)->begin(request, cell.history);
+std::unique_ptr<SliceSource> begin_case(const Case& the_case, const PlanRequest& request) {
+  if (the_case.chosen) return begin_chosen(*the_case.chosen, request, the_case.history);
+  const StrategyChoice& choice = strategy_of(the_case);
+  return choice.info->make(choice.params)->begin(request, the_case.history);
 }
 
-void predict_cell(Cell& cell, const Workload& workload, Mode mode) {
-  if (!can_be_predicted(cell, workload)) return;
-  const PlanRequest request = request_of(cell, workload, mode);
+void predict_case(Case& the_case, const Workload& workload, Mode mode) {
+  if (!can_be_predicted(the_case, workload)) return;
+  const PlanRequest request = request_of(the_case, workload, mode);
   try {
-    cell.predicted = simulate(request, *begin_cell(cell, request));
+    the_case.predicted = simulate(request, *begin_case(the_case, request));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
   }

@@ -20,19 +20,19 @@ constexpr double kPatience = 20;           // times what was predicted
 
 }  // namespace
 
-void Group::make_cells() {
+void Group::make_cases() {
   const auto add = [&](const StrategyChoice* choice, std::size_t first, std::size_t count) {
-    Cell& cell = result_.cells.emplace_back();
-    cell.choice = choice;
-    cell.devices.resize(count);
-    std::iota(cell.devices.begin(), cell.devices.end(), first);
-    cell.asked = count;
+    Case& the_case = result_.cases.emplace_back();
+    the_case.choice = choice;
+    the_case.devices.resize(count);
+    std::iota(the_case.devices.begin(), the_case.devices.end(), first);
+    the_case.asked = count;
   };
   for (std::size_t i = 0; i < in_set_; ++i) add(nullptr, i, 1);
   for (const std::size_t count : options_.device_counts) {
     for (const StrategyChoice& choice : options_.strategies) {
-      // The samples of `single` are those of the fastest device alone.
-      if (choice.info->name != "single") add(&choice, 0, count);
+      // Its samples are those of the fastest device alone.
+      if (!choice.info->traits.single_device) add(&choice, 0, count);
     }
   }
 }
@@ -46,8 +46,8 @@ void Group::prepare() {
   bool none = true;
   for (std::size_t i = 0; i < in_set_; ++i) none &= !is_usable(i);
   if (none && stopped()) return;  // the reason, then
-  close_unsupported_cells();
-  shrink_cells();
+  close_unsupported_cases();
+  shrink_cases();
 }
 
 void Group::prepare_device(std::size_t index) {
@@ -90,12 +90,12 @@ void Group::prepare_device(std::size_t index) {
 
 // Uncounted executions: kernels are built for good, memory is touched. Devices alone get one at least, and first: probes follow.
 void Group::warm_up(bool alone) {
-  for (Cell& cell : result_.cells) {
-    if (cell.alone() != alone) continue;
+  for (Case& the_case : result_.cases) {
+    if (the_case.alone() != alone) continue;
     const std::size_t times = std::max<std::size_t>(options_.stop.warmup, alone ? 1 : 0);
-    for (std::size_t n = 0; n < times && !cell.closed; ++n) {
+    for (std::size_t n = 0; n < times && !the_case.closed; ++n) {
       if (stopped()) return;
-      take_sample(cell, false);
+      take_sample(the_case, false);
     }
   }
 }
@@ -103,7 +103,7 @@ void Group::warm_up(bool alone) {
 // Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
 void Group::probe() {
   if (options_.given_estimates) {  // the rates are given
-    for (Cell& cell : result_.cells) estimate(cell, {});
+    for (Case& the_case : result_.cases) estimate(the_case, {});
     return;
   }
   std::map<std::size_t, Probe> together;
@@ -111,9 +111,9 @@ void Group::probe() {
   for (const std::size_t count : options_.device_counts) {
     if (count > 1 && !together.contains(count)) together[count] = probe_together(0, count);
   }
-  for (Cell& cell : result_.cells) {
-    const bool one = cell.devices.size() == 1;
-    estimate(cell, one ? result_.prepared[cell.devices.front()].probe : together[cell.asked]);
+  for (Case& the_case : result_.cases) {
+    const bool one = the_case.devices.size() == 1;
+    estimate(the_case, one ? result_.prepared[the_case.devices.front()].probe : together[the_case.asked]);
   }
 }
 
@@ -148,35 +148,35 @@ Probe Group::probe_together(std::size_t first, std::size_t count) {
     noted.detection = fault.detection;
   }
   if (!probe.faults.empty()) {
-    shrink_cells();
+    shrink_cases();
     return probe_together(first, count);  // of those that are left
   }
   return probe;
 }
 
-void Group::estimate(Cell& cell, const Probe& together) {
+void Group::estimate(Case& the_case, const Probe& together) {
   // A probe of more devices than are left says nothing of these.
-  const bool alike = together.devices.size() == cell.devices.size();
-  estimate_cell(cell, alike ? together : Probe{}, workload_, mode_, devices_, result_.prepared, options_.calibration,
+  const bool alike = together.devices.size() == the_case.devices.size();
+  estimate_case(the_case, alike ? together : Probe{}, workload_, mode_, devices_, result_.prepared, options_.calibration,
                 options_.given_estimates ? &*options_.given_estimates : nullptr);
 }
 
 void Group::predict() {
-  for (Cell& cell : result_.cells) {
-    if (!cell.closed) predict(cell);
+  for (Case& the_case : result_.cases) {
+    if (!the_case.closed) predict(the_case);
   }
 }
 
-void Group::predict(Cell& cell) {
+void Group::predict(Case& the_case) {
   const Nanos begin = backend_.now();
-  choose_cell(cell, workload_, mode_);
-  if (cell.chosen) cell.choosing = backend_.now() - begin;
-  predict_cell(cell, workload_, mode_);
+  choose_case(the_case, workload_, mode_);
+  if (the_case.chosen) the_case.choosing = backend_.now() - begin;
+  predict_case(the_case, workload_, mode_);
 }
 
-// Round after round, every second one backwards, so that a drift of the machine hits all cells alike.
+// Round after round, every second one backwards, so that a drift of the machine hits all cases alike.
 void Group::sample_in_turn() {
-  std::vector<std::size_t> order(result_.cells.size());
+  std::vector<std::size_t> order(result_.cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   constexpr std::size_t kEveryRound = 64, kThenOneIn = 16;  // progress is worked out of all samples so far
   std::size_t round = 0;
@@ -184,19 +184,19 @@ void Group::sample_in_turn() {
   for (bool open = true; open; std::reverse(order.begin(), order.end()), ++round) {
     open = false;
     for (const std::size_t index : order) {
-      Cell& cell = result_.cells[index];
-      if (cell.closed) continue;
+      Case& the_case = result_.cases[index];
+      if (the_case.closed) continue;
       open = true;
-      if (round == 0 && cell.times.size() > fewest) continue;
+      if (round == 0 && the_case.times.size() > fewest) continue;
       if (stopped()) return;
-      if (!backend_.is_virtual() && idle_tracker_.sleeps(cell, backend_.now())) take_sample(cell, false);
-      if (cell.closed) continue;
-      take_sample(cell, true);
-      if (!cell.closed && options_.stop.satisfied(cell.times)) {
-        // The last of a cell as thoroughly as its first.
-        if (const auto last = check(cell, true, cell.devices); last.status == Verification::Outcome::Status::wrong)
-          fail_wrong(cell, last.why);
-        cell.closed = true;
+      if (!backend_.is_virtual() && idle_tracker_.starts_cold(the_case, backend_.now())) take_sample(the_case, false);
+      if (the_case.closed) continue;
+      take_sample(the_case, true);
+      if (!the_case.closed && options_.stop.satisfied(the_case.times)) {
+        // The last of a case as thoroughly as its first.
+        if (const auto last = check(the_case, true, the_case.devices); last.status == Verification::Outcome::Status::wrong)
+          fail_wrong(the_case, last.why);
+        the_case.closed = true;
       }
       note_losses();
     }
@@ -210,40 +210,40 @@ Member Group::member(std::size_t index) {
   return {devices_[index].open.get(), mine.program.get(), compiles ? backend_.limits().build : Nanos{}};
 }
 
-Nanos Group::patience(const Cell& cell) const {
+Nanos Group::patience(const Case& the_case) const {
   const Nanos least = backend_.limits().answer;
-  if (options_.case_timeout || !cell.predicted) return least;
-  return std::max(least, from_seconds(kPatience * seconds(cell.predicted->makespan)));
+  if (options_.case_timeout || !the_case.predicted) return least;
+  return std::max(least, from_seconds(kPatience * seconds(the_case.predicted->makespan)));
 }
 
-void Group::take_sample(Cell& cell, bool counts) {
-  shrink_cells();  // whoever was lost since, and whatever for
-  if (cell.closed) return;
-  std::vector<std::size_t> devices = cell.devices;
+void Group::take_sample(Case& the_case, bool counts) {
+  shrink_cases();  // whoever was lost since, and whatever for
+  if (the_case.closed) return;
+  std::vector<std::size_t> devices = the_case.devices;
   SampleRequest request;
   for (const std::size_t i : devices) request.members.push_back(member(i));
-  if (cell.estimates.empty()) estimate(cell, {});  // before the probes
-  request.merge_device = fastest_of(cell.estimates);
+  if (the_case.estimates.empty()) estimate(the_case, {});  // before the probes
+  request.merge_device = fastest_of(the_case.estimates);
   request.workload = &workload_;
-  request.timeout = patience(cell);
+  request.timeout = patience(the_case);
   request.stop = [&] { return observer_.stop_requested(); };
-  if (!cell.alone()) {
+  if (!the_case.alone()) {
     request.reserve = [&]() -> std::optional<Member> {
-      const auto other = stand_in(cell);
+      const auto other = stand_in(the_case);
       if (!other) return std::nullopt;
       devices.push_back(*other);
       return member(*other);
     };
   }
-  const PlanRequest plan = request_of(cell, workload_, mode_);
+  const PlanRequest plan = request_of(the_case, workload_, mode_);
   std::unique_ptr<SliceSource> source;
   const Nanos begin = backend_.now();
   try {
-    source = begin_cell(cell, plan);
+    source = begin_case(the_case, plan);
   } catch (const Error& error) {
-    cell.status = Status::unsupported;
-    cell.reason = error.what();
-    cell.closed = true;
+    the_case.status = Status::unsupported;
+    the_case.reason = error.what();
+    the_case.closed = true;
     return;
   }
   const Nanos begun = backend_.now() - begin;
@@ -251,20 +251,20 @@ void Group::take_sample(Cell& cell, bool counts) {
   RawSample sample = executor_.run(request);
   if (sample.interrupted) return;  // stopped() comes next
   idle_tracker_.used(sample, devices);
-  if (!sample.faults.empty()) return take_disturbed(cell, std::move(sample), std::move(devices));
-  if (sample.failure) return fail(cell, sample.failure->what());
+  if (!sample.faults.empty()) return take_disturbed(the_case, std::move(sample), std::move(devices));
+  if (sample.failure) return fail(the_case, sample.failure->what());
   for (const std::size_t i : devices) result_.prepared[i].executed = true;
   const bool compared = options_.integrity != IntegrityLevel::off && workload_.large_result();
-  const Verification::Outcome outcome = check(cell, cell.verify.method.empty() || compared, devices);
-  if (outcome.status == Verification::Outcome::Status::wrong) return fail_wrong(cell, outcome.why);
-  if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cells();
-  if (!check_integrity(cell, sample)) return;
-  cell.history.push_back(share_of(sample, devices.size()));
-  cell.history.back().first = source->first_shares();
-  cell.times.push_back(sample.makespan());
-  cell.decisions.push_back(cell.choosing + begun + sample.decision);
-  cell.samples.push_back(std::move(sample));
-  note_sample(cell, outcome.digest);
+  const Verification::Outcome outcome = check(the_case, the_case.verify.method.empty() || compared, devices);
+  if (outcome.status == Verification::Outcome::Status::wrong) return fail_wrong(the_case, outcome.why);
+  if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cases();
+  if (!check_integrity(the_case, sample)) return;
+  the_case.history.push_back(share_of(sample, devices.size()));
+  the_case.history.back().first = source->first_shares();
+  the_case.times.push_back(sample.makespan());
+  the_case.decisions.push_back(the_case.choosing + begun + sample.decision);
+  the_case.samples.push_back(std::move(sample));
+  note_sample(the_case, outcome.digest);
 }
 
 bool Group::stopped() {
@@ -277,11 +277,11 @@ bool Group::stopped() {
     observer_.warning(
         "the time limit was reached before cases that have samples of earlier runs had one of this run: the run is not complete");
   result_.interrupted = asked || earlier;
-  for (Cell& cell : result_.cells) {
-    cell.closed = true;
-    if (!cell.samples.empty() || cell.status != Status::ok) continue;
-    cell.status = Status::skipped;
-    cell.reason = asked ? "interrupted before its first sample" : "the time limit was reached before its first sample";
+  for (Case& the_case : result_.cases) {
+    the_case.closed = true;
+    if (!the_case.samples.empty() || the_case.status != Status::ok) continue;
+    the_case.status = Status::skipped;
+    the_case.reason = asked ? "interrupted before its first sample" : "the time limit was reached before its first sample";
   }
   return true;
 }
@@ -311,7 +311,7 @@ std::size_t in_set(std::span<const SessionDevice> devices) {
 }
 
 void say_lost(const SessionDevice& device, SessionObserver& observer) {
-  observer.warning("device " + device.facts.id + " " + device.facts.name + " is out: " + device.lost_why);
+  observer.warning("device " + device.facts.id + " " + device.facts.name + " disabled: " + device.lost_why);
 }
 
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,

@@ -1,4 +1,4 @@
-// One problem in one mode on the session's devices: programs made, every case ("cell") sampled in turn, everything verified. What
+// One problem in one mode on the session's devices: programs made, every case ("case") sampled in turn, everything verified. What
 // the samples mean is lib/session/recorder.hpp's matter.
 #pragma once
 
@@ -38,7 +38,7 @@ const char* kind_of(ErrorKind kind);  // of a fault
 void say_lost(const SessionDevice& device, SessionObserver& observer);
 
 // One case: a strategy on some of the devices, or one device alone (what every speed-up is measured against).
-struct Cell {
+struct Case {
   const StrategyChoice* choice = nullptr;  // none: alone
   std::vector<std::size_t> devices;        // of the session, by DeviceIndex of the samples; fewer once some are lost
   std::size_t asked = 0;                   // how many it was to have
@@ -49,7 +49,7 @@ struct Cell {
   std::vector<Nanos> times;                 // makespans of `samples`, after those of earlier runs
   std::vector<Nanos> decisions;             // choosing, begin and every next, of each of `times`
   std::vector<std::uint32_t> earlier_runs;  // the runs that took the first of `times`; the others are this run's
-  // A sample in which a device was lost. It is no measure of the case.
+  // A sample in which a device was lost. It is not a measure of the case.
   struct Disturbed {
     RawSample sample;
     std::vector<std::size_t> devices;  // as `devices` then, and behind them who stepped in
@@ -60,7 +60,7 @@ struct Cell {
   };
   std::vector<Disturbed> disturbed;
   std::size_t set_aside = 0;  // samples that are no part of `samples`, as devices were lost after them
-  struct Before {             // what was measured with devices that are lost since, and is no part of `samples`
+  struct Before {             // what was measured with devices that are lost since, and is not part of `samples`
     std::vector<std::size_t> devices;
     std::vector<Nanos> times;
   };
@@ -93,14 +93,14 @@ struct Prepared {
 };
 
 struct GroupResult {
-  std::vector<Cell> cells;         // alone cells of every device first, then as asked for
+  std::vector<Case> cases;         // alone cases of every device first, then as asked for
   std::vector<Prepared> prepared;  // by device; programs already freed
   std::vector<Fault> faults;       // of no case: set-up, probes, devices alone
   bool interrupted = false;
   bool lost_any = false;  // what a lost device may still read or write must not be freed: the workload's memory
 };
 
-// Runs the group. Failures of devices and cases are in the cells; `devices` that failed are marked lost, those that had failed
+// Runs the group. Failures of devices and cases are in the cases; `devices` that failed are marked lost, those that had failed
 // before are opened again where they may be. `digests` are those of the problem's verified results so far. `number`: of the group,
 // in the session.
 GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,

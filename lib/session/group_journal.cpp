@@ -14,45 +14,45 @@ void Group::note(const JournalEntry& entry) { observer_.noted(entry, backend_.no
 void Group::note_group() {
   JournalGroup group{number_, std::string(problem_.suite->name) + ' ' + to_string(mode_), {}, {}};
   for (const SessionDevice& device : devices_) group.devices.push_back(device.facts.id);
-  for (const Cell& cell : result_.cells) {
-    group.cases.push_back(cell.alone() ? "alone " + devices_[cell.devices.front()].facts.id
-                                       : cell.choice->label() + " on " + std::to_string(cell.asked));
+  for (const Case& the_case : result_.cases) {
+    group.cases.push_back(the_case.alone() ? "alone " + devices_[the_case.devices.front()].facts.id
+                                           : the_case.choice->label() + " on " + std::to_string(the_case.asked));
   }
-  journaled_.resize(result_.cells.size());
+  journaled_.resize(result_.cases.size());
   group_ = group;
   note(std::move(group));
 }
 
-void Group::note_sample(const Cell& cell, const std::string& digest) {
+void Group::note_sample(const Case& the_case, const std::string& digest) {
   JournalSample sample;
-  sample.of_case = index_of(cell);
-  sample.devices = cell.devices;
+  sample.of_case = index_of(the_case);
+  sample.devices = the_case.devices;
   sample.run = run_number();
-  sample.time = cell.times.back();
-  sample.decision = cell.decisions.back();
-  sample.share = cell.history.back();
-  sample.recomputed = cell.verify.recomputed - std::exchange(journaled_[sample.of_case].recomputed, cell.verify.recomputed);
+  sample.time = the_case.times.back();
+  sample.decision = the_case.decisions.back();
+  sample.share = the_case.history.back();
+  sample.recomputed = the_case.verify.recomputed - std::exchange(journaled_[sample.of_case].recomputed, the_case.verify.recomputed);
   sample.digest = digest;
-  if (cell.chosen) {
-    sample.chosen = cell.chosen->chosen.strategy->name;
-    sample.uses = cell.chosen->uses;
+  if (the_case.chosen) {
+    sample.chosen = the_case.chosen->chosen.strategy->name;
+    sample.uses = the_case.chosen->uses;
   }
   note(std::move(sample));
 }
 
-void Group::note_failure(const Cell& cell) { note(JournalFailure{index_of(cell), cell.reason, cell.verify}); }
+void Group::note_failure(const Case& the_case) { note(JournalFailure{index_of(the_case), the_case.reason, the_case.verify}); }
 
 // What was lost since this was last asked.
 void Group::note_losses() {
   for (; journaled_faults_ < result_.faults.size(); ++journaled_faults_)
     note(JournalFault{std::nullopt, result_.faults[journaled_faults_]});
-  for (std::size_t k = 0; k < result_.cells.size(); ++k) {
-    const Cell& cell = result_.cells[k];
-    for (std::size_t& n = journaled_[k].disturbed; n < cell.disturbed.size(); ++n) {
-      const Cell::Disturbed& one = cell.disturbed[n];
+  for (std::size_t k = 0; k < result_.cases.size(); ++k) {
+    const Case& the_case = result_.cases[k];
+    for (std::size_t& n = journaled_[k].disturbed; n < the_case.disturbed.size(); ++n) {
+      const Case::Disturbed& one = the_case.disturbed[n];
       note(JournalDisturbed{k, one.devices, one.sample.makespan(), one.verify, one.reason, one.samples_before});
     }
-    for (std::size_t& n = journaled_[k].faults; n < cell.faults.size(); ++n) note(JournalFault{k, cell.faults[n]});
+    for (std::size_t& n = journaled_[k].faults; n < the_case.faults.size(); ++n) note(JournalFault{k, the_case.faults[n]});
   }
 }
 
@@ -70,9 +70,9 @@ void Group::take_up() {
     }
     take_up_losses(*earlier);
     for (const JournalFailure& failure : earlier->failures) {  // what was wrong once is not made right by another try
-      Cell& cell = result_.cells[failure.of_case];
-      cell.verify = failure.verify;
-      close_failed(cell, failure.reason);
+      Case& the_case = result_.cases[failure.of_case];
+      the_case.verify = failure.verify;
+      close_failed(the_case, failure.reason);
     }
   }
   note_losses();  // this run's
@@ -87,79 +87,80 @@ const GroupJournal* Group::earlier_runs() const {
 bool Group::has_samples_of_earlier_runs_only() const {
   const GroupJournal* earlier = earlier_runs();
   return earlier && std::any_of(earlier->samples.begin(), earlier->samples.end(), [&](const JournalSample& sample) {
-           const Cell* cell = sample.of_case < result_.cells.size() ? &result_.cells[sample.of_case] : nullptr;
-           return cell != nullptr && cell->samples.empty() && (cell->status == Status::ok || cell->status == Status::skipped);
+           const Case* the_case = sample.of_case < result_.cases.size() ? &result_.cases[sample.of_case] : nullptr;
+           return the_case != nullptr && the_case->samples.empty() &&
+                  (the_case->status == Status::ok || the_case->status == Status::skipped);
          });
 }
 
 // What earlier runs lost comes first, as in the journal: faults name samples by their place in it.
 void Group::take_up_losses(const GroupJournal& earlier) {
-  std::vector<std::vector<Cell::Disturbed>> disturbed(result_.cells.size());
+  std::vector<std::vector<Case::Disturbed>> disturbed(result_.cases.size());
   for (const JournalDisturbed& one : earlier.disturbed) {
     RawSample sample;
     sample.end = one.time;
     disturbed[one.of_case].push_back({std::move(sample), one.devices, one.verify, one.reason, one.samples_before, true});
   }
-  std::vector<std::vector<Fault>> faults(result_.cells.size());
+  std::vector<std::vector<Fault>> faults(result_.cases.size());
   std::vector<Fault> of_no_case;
   for (const JournalFault& one : earlier.faults) (one.of_case ? faults[*one.of_case] : of_no_case).push_back(one.fault);
   journaled_faults_ = of_no_case.size();
   result_.faults.insert(result_.faults.begin(), of_no_case.begin(), of_no_case.end());
-  for (std::size_t k = 0; k < result_.cells.size(); ++k) {
-    Cell& cell = result_.cells[k];
-    journaled_[k] = {disturbed[k].size(), faults[k].size(), cell.verify.recomputed};
-    for (Fault& mine : cell.faults)
+  for (std::size_t k = 0; k < result_.cases.size(); ++k) {
+    Case& the_case = result_.cases[k];
+    journaled_[k] = {disturbed[k].size(), faults[k].size(), the_case.verify.recomputed};
+    for (Fault& mine : the_case.faults)
       if (mine.sample) *mine.sample += disturbed[k].size();
-    cell.faults.insert(cell.faults.begin(), faults[k].begin(), faults[k].end());
-    std::move(cell.disturbed.begin(), cell.disturbed.end(), std::back_inserter(disturbed[k]));
-    cell.disturbed = std::move(disturbed[k]);
+    the_case.faults.insert(the_case.faults.begin(), faults[k].begin(), faults[k].end());
+    std::move(the_case.disturbed.begin(), the_case.disturbed.end(), std::back_inserter(disturbed[k]));
+    the_case.disturbed = std::move(disturbed[k]);
   }
 }
 
 bool Group::take_up(const JournalSample& sample) {
-  Cell& cell = result_.cells[sample.of_case];
-  if (sample.devices != cell.devices) {
-    ++cell.set_aside;
+  Case& the_case = result_.cases[sample.of_case];
+  if (sample.devices != the_case.devices) {
+    ++the_case.set_aside;
     return false;
   }
-  if (cell.closed) return true;  // failed or unsupported: it has no samples
-  if (!sample.chosen.empty()) keep_choice(cell, sample);
-  cell.times.push_back(sample.time);
-  cell.decisions.push_back(sample.decision);
-  cell.history.push_back(sample.share);
-  cell.earlier_runs.push_back(sample.run);
-  cell.verify.recomputed += sample.recomputed;
+  if (the_case.closed) return true;  // failed or unsupported: it has no samples
+  if (!sample.chosen.empty()) keep_choice(the_case, sample);
+  the_case.times.push_back(sample.time);
+  the_case.decisions.push_back(sample.decision);
+  the_case.history.push_back(sample.share);
+  the_case.earlier_runs.push_back(sample.run);
+  the_case.verify.recomputed += sample.recomputed;
   if (sample.digest.empty()) return true;
-  ++cell.digests[sample.digest];
-  ++cell.verify.checked;
-  digests_.note(sample.digest, ids_of(cell.devices));
+  ++the_case.digests[sample.digest];
+  ++the_case.verify.checked;
+  digests_.note(sample.digest, ids_of(the_case.devices));
   return true;
 }
 
 // `auto` chooses once for all samples of a case, of all runs.
-void Group::keep_choice(Cell& cell, const JournalSample& sample) {
-  if (cell.chosen && cell.chosen->chosen.strategy->name == sample.chosen && cell.chosen->uses == sample.uses) return;
+void Group::keep_choice(Case& the_case, const JournalSample& sample) {
+  if (the_case.chosen && the_case.chosen->chosen.strategy->name == sample.chosen && the_case.chosen->uses == sample.uses) return;
   const auto all = all_strategies();
   const auto strategy = std::find_if(all.begin(), all.end(), [&](const StrategyInfo& info) { return info.name == sample.chosen; });
-  if (strategy == all.end() || sample.uses.size() != cell.devices.size())
+  if (strategy == all.end() || sample.uses.size() != the_case.devices.size())
     throw Error(ErrorKind::input, "the journal has a choice of auto that cannot be: " + sample.chosen);
   PlanChoice choice;
   choice.chosen.strategy = &*strategy;
   choice.chosen.devices = static_cast<std::size_t>(std::count(sample.uses.begin(), sample.uses.end(), true));
   choice.uses = sample.uses;
   choice.reasons = {"An earlier run chose it, whose samples are kept."};
-  cell.chosen = std::move(choice);
-  cell.predicted.reset();
-  predict_cell(cell, workload_, mode_);
-  if (cell.predicted) cell.chosen->chosen.predicted = cell.predicted->makespan;
+  the_case.chosen = std::move(choice);
+  the_case.predicted.reset();
+  predict_case(the_case, workload_, mode_);
+  if (the_case.predicted) the_case.chosen->chosen.predicted = the_case.predicted->makespan;
 }
 
 // Samples that the shortest open case has: a round that was broken off is finished first, so that sample k of all cases is of one
 // round or of two that follow each other.
 std::size_t Group::fewest_samples() const {
   std::size_t fewest = ~std::size_t{0};
-  for (const Cell& cell : result_.cells)
-    if (!cell.closed) fewest = std::min(fewest, cell.times.size());
+  for (const Case& the_case : result_.cases)
+    if (!the_case.closed) fewest = std::min(fewest, the_case.times.size());
   return fewest;
 }
 

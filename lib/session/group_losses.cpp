@@ -72,9 +72,9 @@ void Group::refuse(std::size_t index, const std::string& why) {
 }
 
 // For a case none of whose devices is left: another device of the set, or else the one in reserve.
-std::optional<std::size_t> Group::stand_in(const Cell& cell) {
+std::optional<std::size_t> Group::stand_in(const Case& the_case) {
   for (std::size_t i = 0; i < in_set_; ++i) {
-    const bool has_it = std::find(cell.devices.begin(), cell.devices.end(), i) != cell.devices.end();
+    const bool has_it = std::find(the_case.devices.begin(), the_case.devices.end(), i) != the_case.devices.end();
     if (is_usable(i) && !has_it) return i;
   }
   if (devices_.size() == in_set_) return std::nullopt;
@@ -98,93 +98,93 @@ std::optional<std::size_t> Group::stand_in(const Cell& cell) {
 }
 
 // Cases one of whose devices lives, but cannot do this.
-void Group::close_unsupported_cells() {
-  for (Cell& cell : result_.cells) {
-    for (const std::size_t i : cell.devices) {
+void Group::close_unsupported_cases() {
+  for (Case& the_case : result_.cases) {
+    for (const std::size_t i : the_case.devices) {
       if (devices_[i].lost || result_.prepared[i].program) continue;
-      cell.closed = true;
-      cell.status = Status::unsupported;
-      cell.reason = "device " + devices_[i].facts.id + ": " + result_.prepared[i].capacity.reason;
+      the_case.closed = true;
+      the_case.status = Status::unsupported;
+      the_case.reason = "device " + devices_[i].facts.id + ": " + result_.prepared[i].capacity.reason;
       break;
     }
   }
 }
 
 // Cases go on with the devices that are left; what was measured with all of them stands, where it is enough.
-void Group::shrink_cells() {
-  for (Cell& cell : result_.cells) {
+void Group::shrink_cases() {
+  for (Case& the_case : result_.cases) {
     const auto gone = [&](std::size_t i) { return !is_usable(i); };
-    if (cell.closed || std::none_of(cell.devices.begin(), cell.devices.end(), gone)) continue;
+    if (the_case.closed || std::none_of(the_case.devices.begin(), the_case.devices.end(), gone)) continue;
     const std::size_t enough = options_.stop.exactly > 0 ? options_.stop.exactly : kEnoughToStand;
-    if (cell.times.size() >= enough) {
-      cell.closed = true;
+    if (the_case.times.size() >= enough) {
+      the_case.closed = true;
     } else {
-      shrink(cell);
+      shrink(the_case);
     }
   }
 }
 
-void Group::shrink(Cell& cell) {
+void Group::shrink(Case& the_case) {
   std::string why;
-  cell.set_aside += cell.times.size();
-  if (!cell.times.empty()) cell.before = {cell.devices, std::move(cell.times)};
-  cell.times.clear();
-  cell.samples.clear();
-  cell.decisions.clear();
-  cell.earlier_runs.clear();
-  cell.history.clear();
-  cell.chosen.reset();
-  cell.predicted.reset();
-  const std::vector<std::size_t> before = cell.devices;
+  the_case.set_aside += the_case.times.size();
+  if (!the_case.times.empty()) the_case.before = {the_case.devices, std::move(the_case.times)};
+  the_case.times.clear();
+  the_case.samples.clear();
+  the_case.decisions.clear();
+  the_case.earlier_runs.clear();
+  the_case.history.clear();
+  the_case.chosen.reset();
+  the_case.predicted.reset();
+  const std::vector<std::size_t> before = the_case.devices;
   for (std::size_t n = before.size(); n-- > 0;) {
     const std::size_t i = before[n];
     if (is_usable(i)) continue;
     why = "device " + devices_[i].facts.id + ": " +
           (devices_[i].lost ? "lost, " + devices_[i].lost_why : result_.prepared[i].capacity.reason);
-    cell.devices.erase(cell.devices.begin() + static_cast<std::ptrdiff_t>(n));
-    if (!cell.estimates.empty()) cell.estimates.erase(cell.estimates.begin() + static_cast<std::ptrdiff_t>(n));
+    the_case.devices.erase(the_case.devices.begin() + static_cast<std::ptrdiff_t>(n));
+    if (!the_case.estimates.empty()) the_case.estimates.erase(the_case.estimates.begin() + static_cast<std::ptrdiff_t>(n));
   }
-  if (cell.devices.empty()) {
-    const auto other = cell.alone() ? std::nullopt : stand_in(cell);
+  if (the_case.devices.empty()) {
+    const auto other = the_case.alone() ? std::nullopt : stand_in(the_case);
     if (!other) {
-      cell.devices = before;
-      cell.closed = true;
-      cell.status = cell.before || !cell.disturbed.empty() ? Status::failed : Status::skipped;
-      cell.reason = why;
+      the_case.devices = before;
+      the_case.closed = true;
+      the_case.status = the_case.before || !the_case.disturbed.empty() ? Status::failed : Status::skipped;
+      the_case.reason = why;
       return;
     }
-    cell.devices = {*other};
-    estimate(cell, {});
+    the_case.devices = {*other};
+    estimate(the_case, {});
   }
-  if (!cell.estimates.empty()) predict(cell);
+  if (!the_case.estimates.empty()) predict(the_case);
 }
 
 // A device was lost: the sample is kept apart, and its result is verified as thoroughly as a first one.
-void Group::take_disturbed(Cell& cell, RawSample sample, std::vector<std::size_t> devices) {
-  note_faults(cell, sample, devices);
-  Cell::Disturbed disturbed{std::move(sample), std::move(devices), VerifyStatus::off, {}};
-  if (phase_ == "sample") disturbed.samples_before = cell.set_aside + cell.times.size();
+void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices) {
+  note_faults(the_case, sample, devices);
+  Case::Disturbed disturbed{std::move(sample), std::move(devices), VerifyStatus::off, {}};
+  if (phase_ == "sample") disturbed.samples_before = the_case.set_aside + the_case.times.size();
   if (disturbed.sample.failure) {
     disturbed.reason = disturbed.sample.failure->what();
   } else {
-    const VerifyRecord before = cell.verify;
-    const Verification::Outcome outcome = check(cell, true, disturbed.devices);
+    const VerifyRecord before = the_case.verify;
+    const Verification::Outcome outcome = check(the_case, true, disturbed.devices);
     disturbed.reason = outcome.why;
     disturbed.verify = outcome.status == Verification::Outcome::Status::wrong ? VerifyStatus::failed
                        : outcome.status == Verification::Outcome::Status::right && options_.verify != VerifyLevel::off
                            ? VerifyStatus::passed
                            : VerifyStatus::off;
     if (disturbed.verify == VerifyStatus::failed) {
-      cell.disturbed.push_back(std::move(disturbed));
-      return fail_wrong(cell, outcome.why);
+      the_case.disturbed.push_back(std::move(disturbed));
+      return fail_wrong(the_case, outcome.why);
     }
-    if (outcome.status == Verification::Outcome::Status::unknown) cell.verify = before;
+    if (outcome.status == Verification::Outcome::Status::unknown) the_case.verify = before;
   }
-  cell.disturbed.push_back(std::move(disturbed));
-  shrink_cells();
+  the_case.disturbed.push_back(std::move(disturbed));
+  shrink_cases();
 }
 
-void Group::note_faults(Cell& cell, const RawSample& sample, std::span<const std::size_t> devices) {
+void Group::note_faults(Case& the_case, const RawSample& sample, std::span<const std::size_t> devices) {
   for (const DeviceFault& fault : sample.faults) {
     const std::size_t index = devices[fault.device.value];
     const Recovery recovery = recovery_of(sample, fault);
@@ -194,8 +194,8 @@ void Group::note_faults(Cell& cell, const RawSample& sample, std::span<const std
     noted.recovery = recovery.time;
     noted.items_lost = fault.items_lost;
     noted.items_redone = recovery.items;
-    if (!cell.alone()) noted.sample = cell.disturbed.size();
-    (cell.alone() ? result_.faults : cell.faults).push_back(std::move(noted));
+    if (!the_case.alone()) noted.sample = the_case.disturbed.size();
+    (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(noted));
     if (fault.kind == ErrorKind::out_of_memory) {
       refuse(index, fault.what);
     } else {

@@ -8,9 +8,9 @@
 namespace mgpu {
 
 // A case whose result is wrong has no numbers, as one without a result.
-Verification::Outcome Group::check(Cell& cell, bool thorough, std::span<const std::size_t> devices) {
-  Verification::Outcome outcome = verification_.check(cell.verify, ids_of(devices), thorough, [&] { return publish(devices); });
-  if (!outcome.digest.empty()) ++cell.digests[outcome.digest];
+Verification::Outcome Group::check(Case& the_case, bool thorough, std::span<const std::size_t> devices) {
+  Verification::Outcome outcome = verification_.check(the_case.verify, ids_of(devices), thorough, [&] { return publish(devices); });
+  if (!outcome.digest.empty()) ++the_case.digests[outcome.digest];
   return outcome;
 }
 
@@ -36,57 +36,57 @@ bool Group::publish(std::span<const std::size_t> devices) {
 
 // Computes parts of the sample again on other devices of the case, if these are alike: others may give other last bits. False: the
 // case has failed, or goes on without a device that was lost meanwhile.
-bool Group::check_integrity(Cell& cell, const RawSample& sample) {
-  if (options_.integrity == IntegrityLevel::off || !all_alike(cell.devices)) return true;
-  const std::size_t count = cell.devices.size();
+bool Group::check_integrity(Case& the_case, const RawSample& sample) {
+  if (options_.integrity == IntegrityLevel::off || !all_alike(the_case.devices)) return true;
+  const std::size_t count = the_case.devices.size();
   const bool full = options_.integrity == IntegrityLevel::full, has_third = count > 2;
-  const Opinion original{cell.verify.digest, true};
+  const Opinion original{the_case.verify.digest, true};
   std::vector<std::string> ids;
-  for (const std::size_t i : cell.devices) ids.push_back(devices_[i].facts.id);
+  for (const std::size_t i : the_case.devices) ids.push_back(devices_[i].facts.id);
   const auto lost_one = [&] {
-    return cell.devices.size() != count ||
-           !std::all_of(cell.devices.begin(), cell.devices.end(), [&](auto i) { return is_usable(i); });
+    return the_case.devices.size() != count ||
+           !std::all_of(the_case.devices.begin(), the_case.devices.end(), [&](auto i) { return is_usable(i); });
   };
   for (std::size_t n = 0; n < (full ? count : 1); ++n) {
-    const std::size_t from = full ? n : cell.times.size() % count, to = (from + 1) % count;
-    const Opinion elsewhere = execute_again(cell, sample, from, to);
-    if (cell.closed || lost_one()) return false;
+    const std::size_t from = full ? n : the_case.times.size() % count, to = (from + 1) % count;
+    const Opinion elsewhere = execute_again(the_case, sample, from, to);
+    if (the_case.closed || lost_one()) return false;
     if (elsewhere.digest.empty())
       return !observer_.stop_requested();  // it did not fit, say: the sample stands, and was not compared
     if (elsewhere.digest == original.digest) {
-      ++cell.verify.recomputed;
+      ++the_case.verify.recomputed;
       continue;
     }
-    const Opinion again = execute_again(cell, sample, from, has_third ? (from + 2) % count : from);
+    const Opinion again = execute_again(the_case, sample, from, has_third ? (from + 2) % count : from);
     std::string what = "devices " + ids[from] + " and " + ids[to] + " compute other bits of the same items";
     if (from == to) what = "device " + ids[from] + " computes other bits of the same items when it is asked again";
     if (lost_one()) {  // the device that was to say which of them is wrong
-      cell.verify.status = VerifyStatus::failed;
-      fail(cell, what);
+      the_case.verify.status = VerifyStatus::failed;
+      fail(the_case, what);
       return false;
     }
     if (const auto wrong = outvoted(original, elsewhere, again, has_third, from, to)) {
-      cell.faults.push_back({ids[*wrong], "wrong_result", "verify", what});
+      the_case.faults.push_back({ids[*wrong], "wrong_result", "verify", what});
       what += "; wrong is " + ids[*wrong];
     }
-    fail_wrong(cell, what);
+    fail_wrong(the_case, what);
     return false;
   }
   return true;
 }
 
 // The result with the items of device `from` of the case computed by `to`; none when a device is lost or the session stops.
-Opinion Group::execute_again(Cell& cell, const RawSample& sample, std::size_t from, std::size_t to) {
-  ReplaySource source(slices_with(sample, cell.devices.size(), from, to));
+Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_t from, std::size_t to) {
+  ReplaySource source(slices_with(sample, the_case.devices.size(), from, to));
   SampleRequest request{&workload_, &source};
-  for (const std::size_t i : cell.devices) request.members.push_back(member(i));
+  for (const std::size_t i : the_case.devices) request.members.push_back(member(i));
   request.merge_device = {static_cast<std::uint32_t>(to)};
-  request.timeout = patience(cell);
+  request.timeout = patience(the_case);
   request.stop = [&] { return observer_.stop_requested(); };
   RawSample again = executor_.run(request);
   if (again.interrupted) return {};
   if (!again.faults.empty()) {
-    take_disturbed(cell, std::move(again), cell.devices);
+    take_disturbed(the_case, std::move(again), the_case.devices);
     return {};
   }
   if (again.failure) {
@@ -94,9 +94,9 @@ Opinion Group::execute_again(Cell& cell, const RawSample& sample, std::size_t fr
       observer_.warning(std::string("results are not all computed again: ") + again.failure->what());
     return {};
   }
-  if (workload_.large_result() && !publish(cell.devices)) return {};
+  if (workload_.large_result() && !publish(the_case.devices)) return {};
   Opinion opinion{workload_.digest(), true};
-  if (opinion.digest != cell.verify.digest || cell.devices.size() == 2)
+  if (opinion.digest != the_case.verify.digest || the_case.devices.size() == 2)
     opinion.right = workload_.verify(VerifyLevel::full, options_.seed).status == Verdict::Status::passed;
   return opinion;
 }
@@ -109,29 +109,29 @@ bool Group::all_alike(std::span<const std::size_t> devices) const {
   return std::all_of(devices.begin(), devices.end(), alike);
 }
 
-void Group::fail(Cell& cell, const std::string& reason) {
-  close_failed(cell, reason);
-  note_failure(cell);
+void Group::fail(Case& the_case, const std::string& reason) {
+  close_failed(the_case, reason);
+  note_failure(the_case);
 }
 
-void Group::close_failed(Cell& cell, const std::string& reason) {
-  cell.status = Status::failed;
-  cell.reason = reason;
-  cell.closed = true;
-  cell.samples.clear();
-  cell.times.clear();
-  cell.decisions.clear();
-  cell.earlier_runs.clear();
+void Group::close_failed(Case& the_case, const std::string& reason) {
+  the_case.status = Status::failed;
+  the_case.reason = reason;
+  the_case.closed = true;
+  the_case.samples.clear();
+  the_case.times.clear();
+  the_case.decisions.clear();
+  the_case.earlier_runs.clear();
 }
 
-void Group::fail_wrong(Cell& cell, const std::string& reason) {
-  const std::string ids = ids_of(cell.devices);
-  cell.verify.status = VerifyStatus::failed;
-  fail(cell, cell.devices.size() == 1 ? "device " + ids + ": " + reason : reason);
-  if (cell.devices.size() > 1) return;
+void Group::fail_wrong(Case& the_case, const std::string& reason) {
+  const std::string ids = ids_of(the_case.devices);
+  the_case.verify.status = VerifyStatus::failed;
+  fail(the_case, the_case.devices.size() == 1 ? "device " + ids + ": " + reason : reason);
+  if (the_case.devices.size() > 1) return;
   // Nobody else had a part in it. What is measured against this device alone has no base.
   Fault fault{ids, "wrong_result", "verify", reason};
-  (cell.alone() ? result_.faults : cell.faults).push_back(std::move(fault));
+  (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(fault));
   observer_.warning("device " + ids + " alone computes a wrong result: " + reason);
 }
 
@@ -141,14 +141,15 @@ void Group::agree_on_digests() {
   const std::string& agreed = digests_.agreed();
   std::vector<std::size_t> everybody(in_set_);
   std::iota(everybody.begin(), everybody.end(), std::size_t{0});
-  for (Cell& cell : result_.cells) {
-    const auto other = std::find_if(cell.digests.begin(), cell.digests.end(), [&](const auto& d) { return d.first != agreed; });
-    if (other == cell.digests.end() || cell.status != Status::ok) continue;
+  for (Case& the_case : result_.cases) {
+    const auto other =
+        std::find_if(the_case.digests.begin(), the_case.digests.end(), [&](const auto& d) { return d.first != agreed; });
+    if (other == the_case.digests.end() || the_case.status != Status::ok) continue;
     if (!all_alike(everybody)) {
-      cell.verify.method += "; devices of another kind give other last bits";
+      the_case.verify.method += "; devices of another kind give other last bits";
       continue;
     }
-    fail_wrong(cell, "the result " + other->first + " differs from " + agreed + ", which most samples have");
+    fail_wrong(the_case, "the result " + other->first + " differs from " + agreed + ", which most samples have");
   }
 }
 

@@ -36,7 +36,7 @@ class Group {
         idle_tracker_(devices.size()) {}
 
   GroupResult run() {
-    make_cells();
+    make_cases();
     note_group();
     tell();
     prepare();
@@ -56,7 +56,7 @@ class Group {
   }
 
  private:
-  void make_cells();
+  void make_cases();
   void prepare();
   void open_again();
   void prepare_device(std::size_t index);
@@ -64,31 +64,31 @@ class Group {
   void give_up(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
   bool is_usable(std::size_t index) const { return !devices_[index].lost && result_.prepared[index].program != nullptr; }
-  std::optional<std::size_t> stand_in(const Cell& cell);
-  void close_unsupported_cells();
-  void shrink_cells();
-  void shrink(Cell& cell);
+  std::optional<std::size_t> stand_in(const Case& the_case);
+  void close_unsupported_cases();
+  void shrink_cases();
+  void shrink(Case& the_case);
   void warm_up(bool alone);
   void probe();
   Probe probe_together(std::size_t first, std::size_t count);
-  void estimate(Cell& cell, const Probe& together);
+  void estimate(Case& the_case, const Probe& together);
   void predict();
-  void predict(Cell& cell);
+  void predict(Case& the_case);
   void sample_in_turn();
-  void tell() { observer_.progress(progress_of(result_.cells, problem_, mode_, options_.stop)); }
+  void tell() { observer_.progress(progress_of(result_.cases, problem_, mode_, options_.stop)); }
   Member member(std::size_t index);
-  Nanos patience(const Cell& cell) const;
-  void take_sample(Cell& cell, bool counts);
-  void take_disturbed(Cell& cell, RawSample sample, std::vector<std::size_t> devices);
-  void note_faults(Cell& cell, const RawSample& sample, std::span<const std::size_t> devices);
-  Verification::Outcome check(Cell& cell, bool thorough, std::span<const std::size_t> devices);
+  Nanos patience(const Case& the_case) const;
+  void take_sample(Case& the_case, bool counts);
+  void take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices);
+  void note_faults(Case& the_case, const RawSample& sample, std::span<const std::size_t> devices);
+  Verification::Outcome check(Case& the_case, bool thorough, std::span<const std::size_t> devices);
   bool publish(std::span<const std::size_t> devices);
-  bool check_integrity(Cell& cell, const RawSample& sample);
-  Opinion execute_again(Cell& cell, const RawSample& sample, std::size_t from, std::size_t to);
-  void fail(Cell& cell, const std::string& reason);
-  void fail_wrong(Cell& cell, const std::string& reason);
+  bool check_integrity(Case& the_case, const RawSample& sample);
+  Opinion execute_again(Case& the_case, const RawSample& sample, std::size_t from, std::size_t to);
+  void fail(Case& the_case, const std::string& reason);
+  void fail_wrong(Case& the_case, const std::string& reason);
   bool all_alike(std::span<const std::size_t> devices) const;
-  void close_failed(Cell& cell, const std::string& reason);
+  void close_failed(Case& the_case, const std::string& reason);
   std::string ids_of(std::span<const std::size_t> devices) const;
   bool stopped();
   void agree_on_digests();
@@ -97,17 +97,17 @@ class Group {
   // In group_journal.cpp.
   void note(const JournalEntry& entry);
   void note_group();
-  void note_sample(const Cell& cell, const std::string& digest);
-  void note_failure(const Cell& cell);
+  void note_sample(const Case& the_case, const std::string& digest);
+  void note_failure(const Case& the_case);
   void note_losses();
   void take_up();
   bool take_up(const JournalSample& sample);
   void take_up_losses(const GroupJournal& earlier);
   const GroupJournal* earlier_runs() const;
   bool has_samples_of_earlier_runs_only() const;  // some case: what it has would be gone with the journal
-  void keep_choice(Cell& cell, const JournalSample& sample);
+  void keep_choice(Case& the_case, const JournalSample& sample);
   std::size_t fewest_samples() const;
-  std::size_t index_of(const Cell& cell) const { return static_cast<std::size_t>(&cell - result_.cells.data()); }
+  std::size_t index_of(const Case& the_case) const { return static_cast<std::size_t>(&the_case - result_.cases.data()); }
   std::uint32_t run_number() const { return options_.continued ? options_.continued->run : 1; }
 
   Backend& backend_;

@@ -17,18 +17,19 @@ class IdleTracker {
   void used(const RawSample& sample, std::span<const std::size_t> devices) {
     for (const SliceRecord& slice : sample.slices) used_[devices[slice.device.value]] = sample.end;
   }
-  // Would the cell's next sample begin with devices that have slept? Of one of 50 ms it is no matter, nor of devices it left idle.
-  bool sleeps(const Cell& cell, Nanos now) const {
-    if (!cell.times.empty() && cell.times.back() >= kLongSample) return false;
-    for (std::size_t i = 0; i < cell.devices.size(); ++i) {
-      const bool needed = cell.history.empty() || cell.history.back().items[i] > 0;
-      if (needed && now - used_[cell.devices[i]] > kAsleep) return true;
+  // Would the case's next sample begin with devices that were idle for long? Of one of 50 ms it is no matter, nor of devices it
+  // left idle.
+  bool starts_cold(const Case& the_case, Nanos now) const {
+    if (!the_case.times.empty() && the_case.times.back() >= kLongSample) return false;
+    for (std::size_t i = 0; i < the_case.devices.size(); ++i) {
+      const bool needed = the_case.history.empty() || the_case.history.back().items[i] > 0;
+      if (needed && now - used_[the_case.devices[i]] > kIdle) return true;
     }
     return false;
   }
 
  private:
-  static constexpr Nanos kAsleep = std::chrono::milliseconds(2), kLongSample = std::chrono::milliseconds(50);
+  static constexpr Nanos kIdle = std::chrono::milliseconds(2), kLongSample = std::chrono::milliseconds(50);
   std::vector<Nanos> used_;  // by device: when a sample that gave it work was last over
 };
 

@@ -1,10 +1,10 @@
-// See the header.
 #include "lib/session/noise.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "lib/exec/leak.hpp"
+#include "lib/plan/strategy.hpp"
 #include "lib/session/group.hpp"
 
 namespace mgpu {
@@ -28,7 +28,7 @@ SessionOptions options_of(const Problem& problem, std::span<const Device> device
   options.problems = {problem};
   options.devices.assign(devices.begin(), devices.end());
   options.device_counts = {devices.size()};
-  if (devices.size() > 1) options.strategies = parse_strategies("equal");
+  if (devices.size() > 1) options.strategies = {strategy_with(&StrategyTraits::equal_shares)};
   options.stop.exactly = kSamples;
   options.verify = VerifyLevel::off;
   options.given_estimates =
@@ -75,9 +75,9 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
         run_group(backend, executor, options, problem, mode, *workload, open, {}, digests, std::nullopt, observer);
     if (group.lost_any) leak(std::move(workload));  // transfers may be under way
     if (!observer.lost.empty()) throw Error(ErrorKind::device, observer.lost);
-    kinds.resize(group.cells.size());
-    for (std::size_t k = 0; k < group.cells.size(); ++k)
-      if (!group.cells[k].times.empty()) kinds[k].push_back(summarise(group.cells[k].times).median);
+    kinds.resize(group.cases.size());
+    for (std::size_t k = 0; k < group.cases.size(); ++k)
+      if (!group.cases[k].times.empty()) kinds[k].push_back(summarise(group.cases[k].times).median);
   }
   return noise_of(kinds);
 }

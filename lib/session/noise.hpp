@@ -1,5 +1,5 @@
 // The noise floor of a suite on a set of devices: how far apart medians of the very same work come out (an A/A comparison). A
-// change below it is no change, whatever a test of the samples says.
+// change below it is not a change, whatever a test of the samples says.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/planning.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See the header. A probe is a sample without a merge, so that threads, queues and polling are those of a case.
+// A probe is a sample without a merge, so that threads, queues and polling are those of a case.
 #include "lib/session/probe.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr Nanos kEnough = std::chrono::milliseconds(60);
 // are probed for longer. One alone is not, or eight sub-devices would take seconds before their first sample.
 constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240), kMostOfCpus = std::chrono::seconds(1);
 constexpr double kHardlyLonger = 0.2;      // four times the work in that much more time: latency, not work
-constexpr double kSlowerThanCached = 1.5;  // a steeper line than this is no peculiarity of small slices (msm: up to 1.31)
+constexpr double kSlowerThanCached = 1.5;  // a steeper line than this is not a peculiarity of small slices (msm: up to 1.31)
 // Of what an item costs a full device, by kernels that grow: the others then stay as they are. On an H200 0.57 and more for msm,
 // once below 0.5 for 2^16 terms, as growth from 512 to 2048 is 6 us; 0 for merkle, matrix and fisher.
 constexpr double kExplained = 0.25;
@@ -41,7 +41,7 @@ Sizes sizes_of(const Shape& shape, const ProbeSize& size) {
   return {std::min(large, whole(static_cast<double>(large) / 4)), large};
 }
 
-// Each device takes the same items, in slices of a stated size, of which the next device begins one later; or each its own slice,
+// Each device takes the same items, in slices of a given size, of which the next device begins one later; or each its own slice,
 // as long as there are `places` of them. What lies in the same memory is sent more slowly to two H200 than what does not (86 GB/s
 // instead of 105).
 class ProbeSource final : public SliceSource {

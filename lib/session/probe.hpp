@@ -91,7 +91,7 @@ StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, 
 // `line.items`, or its two sizes say so, as in fit_stage.
 std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nanos at_large, const KnownLine& line, Items share);
 
-// What a strategy is told of a device's share.
+// What a strategy is given of a device's share.
 struct Share {
   unsigned cores = 0;  // that copy as well as compute: a CPU's; 0: copies are no work of the device
   Items items = 0;     // as many as it may be given; 0: not known

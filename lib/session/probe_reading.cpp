@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/probe_reading.hpp"
 
 #include <algorithm>

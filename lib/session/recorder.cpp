@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/recorder.hpp"
 
 #include <algorithm>
@@ -34,11 +33,11 @@ class Recorder {
 
   std::vector<RunRecord> all() const {
     std::vector<RunRecord> records;
-    std::size_t next = in_set(devices_);  // cells after those of single devices are in the order asked for
+    std::size_t next = in_set(devices_);  // cases after those of single devices are in the order asked for
     for (const std::size_t count : options_.device_counts) {
       for (const StrategyChoice& choice : options_.strategies) {
-        const Cell& cell = choice.info->name == "single" ? fastest_alone(count) : group_.cells[next++];
-        records.push_back(record(cell, choice, cell.alone() ? left_of(count) : cell.devices));
+        const Case& the_case = choice.info->traits.single_device ? fastest_alone(count) : group_.cases[next++];
+        records.push_back(record(the_case, choice, the_case.alone() ? left_of(count) : the_case.devices));
         records.back().devices_asked = count;
       }
     }
@@ -46,13 +45,13 @@ class Recorder {
   }
 
  private:
-  // The alone cell of least median among the first `count` devices; the first one when none has samples.
-  const Cell& fastest_alone(std::size_t count) const {
-    const Cell* best = &group_.cells.front();
+  // The alone case of least median among the first `count` devices; the first one when none has samples.
+  const Case& fastest_alone(std::size_t count) const {
+    const Case* best = &group_.cases.front();
     for (std::size_t i = 1; i < count; ++i) {
-      const Cell& cell = group_.cells[i];
-      if (cell.times.empty()) continue;
-      if (best->times.empty() || summarise(cell.times).median < summarise(best->times).median) best = &cell;
+      const Case& the_case = group_.cases[i];
+      if (the_case.times.empty()) continue;
+      if (best->times.empty() || summarise(the_case.times).median < summarise(best->times).median) best = &the_case;
     }
     return *best;
   }
@@ -62,13 +61,13 @@ class Recorder {
     std::vector<std::size_t> all(count), left;
     std::iota(all.begin(), all.end(), std::size_t{0});
     std::copy_if(all.begin(), all.end(), std::back_inserter(left),
-                 [&](std::size_t i) { return !devices_[i].lost || !group_.cells[i].times.empty(); });
+                 [&](std::size_t i) { return !devices_[i].lost || !group_.cases[i].times.empty(); });
     return left.empty() ? all : left;
   }
 
   std::optional<Nanos> alone(std::size_t device) const {
-    if (device >= in_set(devices_) || group_.cells[device].times.empty()) return std::nullopt;  // in reserve: not measured
-    return summarise(group_.cells[device].times).median;
+    if (device >= in_set(devices_) || group_.cases[device].times.empty()) return std::nullopt;  // in reserve: not measured
+    return summarise(group_.cases[device].times).median;
   }
 
   // What `times` of these devices at once are of what they could do together.
@@ -84,15 +83,15 @@ class Recorder {
     return 1 / (seconds(median) * rates);
   }
 
-  void add_faults(RunRecord& run, const Cell& cell) const {
-    run.faults = cell.faults;
-    const bool shrunk = cell.devices.size() < cell.asked;
+  void add_faults(RunRecord& run, const Case& the_case) const {
+    run.faults = the_case.faults;
+    const bool shrunk = the_case.devices.size() < the_case.asked;
     for (Fault& fault : run.faults) {
-      if (cell.before) fault.efficiency_before = efficiency(cell.before->times, cell.before->devices);
-      (shrunk ? fault.efficiency_after : fault.efficiency_before) = efficiency(cell.times, cell.devices);
+      if (the_case.before) fault.efficiency_before = efficiency(the_case.before->times, the_case.before->devices);
+      (shrunk ? fault.efficiency_after : fault.efficiency_before) = efficiency(the_case.times, the_case.devices);
     }
-    for (const Cell::Disturbed& disturbed : cell.disturbed) {
-      if (cell.alone()) break;  // told in the session's faults: no row is that device's
+    for (const Case::Disturbed& disturbed : the_case.disturbed) {
+      if (the_case.alone()) break;  // recorded in the session's faults: no row is that device's
       DisturbedSample& sample = run.disturbed.emplace_back();
       sample.time = disturbed.sample.makespan();
       sample.verify = disturbed.verify;
@@ -105,7 +104,7 @@ class Recorder {
   }
 
   // `set`: the devices of the row; of a device alone, those it was chosen from.
-  RunRecord record(const Cell& cell, const StrategyChoice& choice, const std::vector<std::size_t>& set) const {
+  RunRecord record(const Case& the_case, const StrategyChoice& choice, const std::vector<std::size_t>& set) const {
     RunRecord run;
     run.suite = problem_.suite->name;
     run.params[problem_.suite->size_name] = static_cast<std::int64_t>(problem_.params.size);
@@ -132,16 +131,16 @@ class Recorder {
     }
     for (const std::size_t i : set) run.devices.push_back(devices_[i].facts.id);
     run.mode = mode_;
-    run.status = cell.status;
-    if (cell.status != Status::ok) run.reason = cell.reason;
-    run.verify = cell.verify;
+    run.status = the_case.status;
+    if (the_case.status != Status::ok) run.reason = the_case.reason;
+    run.verify = the_case.verify;
     const Shape& shape = workload_.shape();
     run.work = {shape.items, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;
     if (const auto noise = options_.noise.find(work_of(problem_)); noise != options_.noise.end()) run.noise_floor = noise->second;
     setup(run, set);
-    if (!cell.samples.empty()) measured(run, cell, set);  // times alone: it was to go on, and did not
-    add_faults(run, cell);
+    if (!the_case.samples.empty()) measured(run, the_case, set);  // times alone: it was to go on, and did not
+    add_faults(run, the_case);
     return run;
   }
 
@@ -155,18 +154,18 @@ class Recorder {
     }
   }
 
-  void measured(RunRecord& run, const Cell& cell, const std::vector<std::size_t>& set) const {
-    run.samples = cell.times;
-    run.time = summarise(cell.times);
-    run.sample_runs = runs_of(cell);
+  void measured(RunRecord& run, const Case& the_case, const std::vector<std::size_t>& set) const {
+    run.samples = the_case.times;
+    run.time = summarise(the_case.times);
+    run.sample_runs = runs_of(the_case);
     // When commands of earlier runs ran is not known.
-    const std::size_t earlier = cell.earlier_runs.size();
-    run.sample_index = earlier + nearest_to(run.time.median, std::span(cell.times).subspan(earlier));
-    const RawSample& shown = cell.samples[run.sample_index - earlier];
-    run.timeline = timeline_of(shown, cell, set);
+    const std::size_t earlier = the_case.earlier_runs.size();
+    run.sample_index = earlier + nearest_to(run.time.median, std::span(the_case.times).subspan(earlier));
+    const RawSample& shown = the_case.samples[run.sample_index - earlier];
+    run.timeline = timeline_of(shown, the_case, set);
     run.merge = run.timeline.merge_end - run.timeline.merge_begin;
-    run.plan.decision = cell.decisions[run.sample_index];
-    plan(run, cell, set);
+    run.plan.decision = the_case.decisions[run.sample_index];
+    plan(run, the_case, set);
     const double time = seconds(run.time.median);
     run.rate = time > 0 ? workload_.shape().ops / time : 0;
     const std::vector<DeviceParts> parts = device_parts(run.timeline);
@@ -174,50 +173,50 @@ class Recorder {
     input.time = run.time.median;
     input.predicted = run.plan.predicted;
     for (const std::size_t i : set) input.alone.push_back(alone(i));
-    if (const auto roof = roof_of_cell(cell); roof && time > 0) {
+    if (const auto roof = roof_of_case(the_case); roof && time > 0) {
       run.work.roof = roof->kind;
       input.roofline_fraction = roof->seconds / time;
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
     run.bottleneck = find_bottleneck(run.timeline);
-    for (std::size_t n = 0; n < set.size(); ++n) run.per_device.push_back(per_device(run, cell, parts[n], set[n]));
+    for (std::size_t n = 0; n < set.size(); ++n) run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
     for (std::size_t k = 0; k < earlier; ++k)
-      for (std::size_t n = 0; n < set.size(); ++n) run.per_device[n].busy_samples.push_back(busy_earlier(cell, k, set[n]));
-    for (const RawSample& sample : cell.samples) {
-      const std::vector<DeviceParts> then = device_parts(timeline_of(sample, cell, set));
+      for (std::size_t n = 0; n < set.size(); ++n) run.per_device[n].busy_samples.push_back(busy_earlier(the_case, k, set[n]));
+    for (const RawSample& sample : the_case.samples) {
+      const std::vector<DeviceParts> then = device_parts(timeline_of(sample, the_case, set));
       for (std::size_t n = 0; n < set.size(); ++n)
         run.per_device[n].busy_samples.push_back(then[n].unknown.empty() ? std::optional(then[n].busy) : std::nullopt);
     }
     std::vector<TimeWindow> windows(earlier);  // which nothing that was read lies near
-    for (const RawSample& sample : cell.samples) windows.push_back({sample.begin, sample.end});
-    add_telemetry(run, windows, tracks_, cpus_only(cell));
+    for (const RawSample& sample : the_case.samples) windows.push_back({sample.begin, sample.end});
+    add_telemetry(run, windows, tracks_, cpus_only(the_case));
   }
 
-  // Of each of a cell's times; empty where this is the first run.
-  std::vector<std::uint32_t> runs_of(const Cell& cell) const {
+  // Of each of a case's times; empty where this is the first run.
+  std::vector<std::uint32_t> runs_of(const Case& the_case) const {
     if (!options_.continued) return {};
-    std::vector<std::uint32_t> runs = cell.earlier_runs;
-    runs.resize(cell.times.size(), options_.continued->run);
+    std::vector<std::uint32_t> runs = the_case.earlier_runs;
+    runs.resize(the_case.times.size(), options_.continued->run);
     return runs;
   }
 
   // Of device i, in sample k of those of earlier runs: by its own clock. None where that cannot be.
-  static std::optional<Nanos> busy_earlier(const Cell& cell, std::size_t k, std::size_t i) {
-    const auto at = std::find(cell.devices.begin(), cell.devices.end(), i);
-    if (at == cell.devices.end()) return Nanos{};
+  static std::optional<Nanos> busy_earlier(const Case& the_case, std::size_t k, std::size_t i) {
+    const auto at = std::find(the_case.devices.begin(), the_case.devices.end(), i);
+    if (at == the_case.devices.end()) return Nanos{};
     constexpr Nanos slack = std::chrono::microseconds(100);  // as impossible_stamps has it
-    const Nanos busy = cell.history[k].busy[static_cast<std::size_t>(at - cell.devices.begin())];
-    return busy >= Nanos{} && busy <= cell.times[k] + slack ? std::optional(busy) : std::nullopt;
+    const Nanos busy = the_case.history[k].busy[static_cast<std::size_t>(at - the_case.devices.begin())];
+    return busy >= Nanos{} && busy <= the_case.times[k] + slack ? std::optional(busy) : std::nullopt;
   }
 
-  // Of the devices that share the cell's work. None where one was not calibrated, or is gone.
-  std::optional<Roof> roof_of_cell(const Cell& cell) const {
+  // Of the devices that share the case's work. None where one was not calibrated, or is gone.
+  std::optional<Roof> roof_of_case(const Case& the_case) const {
     const Calibration& known = options_.calibration;
     std::vector<DeviceRoof> devices;
     LinkRoof link;
     bool cpu = false;  // copies with its cores: no link
-    const std::size_t count = cell.devices.size();
-    for (const std::size_t i : cell.devices) {
+    const std::size_t count = the_case.devices.size();
+    for (const std::size_t i : the_case.devices) {
       if (i >= known.devices.size() || !known.devices[i] || !devices_[i].open) return std::nullopt;
       devices.push_back({*known.devices[i], workload_.demand(devices_[i].open->resources().traits())});
       link.up += known.devices[i]->pinned_up;
@@ -237,46 +236,46 @@ class Recorder {
     return roof_of(devices, link);
   }
 
-  bool cpus_only(const Cell& cell) const {
-    return std::all_of(cell.devices.begin(), cell.devices.end(), [&](std::size_t i) { return devices_[i].facts.is_cpu(); });
+  bool cpus_only(const Case& the_case) const {
+    return std::all_of(the_case.devices.begin(), the_case.devices.end(), [&](std::size_t i) { return devices_[i].facts.is_cpu(); });
   }
 
-  void plan(RunRecord& run, const Cell& cell, const std::vector<std::size_t>& set) const {
-    if (cell.predicted) run.plan.predicted = cell.predicted->makespan;
+  void plan(RunRecord& run, const Case& the_case, const std::vector<std::size_t>& set) const {
+    if (the_case.predicted) run.plan.predicted = the_case.predicted->makespan;
     const Shape& shape = workload_.shape();
-    if (cell.devices == set) {  // a device alone was told of itself only
-      run.plan.estimates = cell.estimates;
+    if (the_case.devices == set) {  // a device alone was given itself only
+      run.plan.estimates = the_case.estimates;
       const ItemCost cost = workload_.cost(mode_);
-      run.plan.request = {shape.items,     shape.granularity, cost.in_bytes,  cost.out_bytes,
-                          cost.replicated, cell.link_up,      cell.link_down, cell.merge};
+      run.plan.request = {shape.items,     shape.granularity, cost.in_bytes,      cost.out_bytes,
+                          cost.replicated, the_case.link_up,  the_case.link_down, the_case.merge};
     }
-    if (!cell.chosen) return;
+    if (!the_case.chosen) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
-    chosen.strategy = cell.chosen->chosen.strategy->name;
-    for (std::size_t n = 0; n < cell.devices.size(); ++n) {
-      if (cell.chosen->uses[n]) chosen.devices.push_back(devices_[cell.devices[n]].facts.id);
+    chosen.strategy = the_case.chosen->chosen.strategy->name;
+    for (std::size_t n = 0; n < the_case.devices.size(); ++n) {
+      if (the_case.chosen->uses[n]) chosen.devices.push_back(devices_[the_case.devices[n]].facts.id);
     }
-    chosen.reasons = cell.chosen->reasons;
+    chosen.reasons = the_case.chosen->reasons;
   }
 
-  // When device i of the session was to be done; none where nothing was predicted or the cell does not have it.
-  static std::optional<Nanos> predicted_finish(const Cell& cell, std::size_t i) {
-    const auto at = std::find(cell.devices.begin(), cell.devices.end(), i);
-    if (!cell.predicted || at == cell.devices.end()) return std::nullopt;
-    return cell.predicted->devices[static_cast<std::size_t>(at - cell.devices.begin())].finish;
+  // When device i of the session was to be done; none where nothing was predicted or the case does not have it.
+  static std::optional<Nanos> predicted_finish(const Case& the_case, std::size_t i) {
+    const auto at = std::find(the_case.devices.begin(), the_case.devices.end(), i);
+    if (!the_case.predicted || at == the_case.devices.end()) return std::nullopt;
+    return the_case.predicted->devices[static_cast<std::size_t>(at - the_case.devices.begin())].finish;
   }
 
-  PerDevice per_device(const RunRecord& run, const Cell& cell, const DeviceParts& parts, std::size_t i) const {
+  PerDevice per_device(const RunRecord& run, const Case& the_case, const DeviceParts& parts, std::size_t i) const {
     PerDevice mine;
     mine.device = devices_[i].facts.id;
     mine.alone = alone(i);
     if (i < in_set(devices_)) {
-      mine.alone_samples = group_.cells[i].times;
-      mine.alone_sample_runs = runs_of(group_.cells[i]);
+      mine.alone_samples = group_.cases[i].times;
+      mine.alone_sample_runs = runs_of(group_.cases[i]);
     }
     mine.parts = parts;
     mine.share = run.work.items > 0 ? static_cast<double>(parts.items) / static_cast<double>(run.work.items) : 0;
-    mine.predicted = predicted_finish(cell, i);
+    mine.predicted = predicted_finish(the_case, i);
     mine.utilisation = run.timeline.makespan > Nanos{} ? seconds(parts.compute) / seconds(run.timeline.makespan) : 0;
     mine.bytes_resident = group_.prepared[i].cost.allocated;
     if (!group_.prepared[i].kernel_variant.empty()) mine.kernel_variant = group_.prepared[i].kernel_variant;
@@ -290,10 +289,10 @@ class Recorder {
   }
 
   // Of all devices of the row, though a device alone ran without the others: those were idle.
-  Timeline timeline_of(const RawSample& sample, const Cell& cell, const std::vector<std::size_t>& set) const {
-    Timeline timeline = to_timeline(sample, clocks_of(cell.devices));
-    if (!cell.alone()) return timeline;
-    const auto at = std::find(set.begin(), set.end(), cell.devices.front()) - set.begin();
+  Timeline timeline_of(const RawSample& sample, const Case& the_case, const std::vector<std::size_t>& set) const {
+    Timeline timeline = to_timeline(sample, clocks_of(the_case.devices));
+    if (!the_case.alone()) return timeline;
+    const auto at = std::find(set.begin(), set.end(), the_case.devices.front()) - set.begin();
     const DeviceIndex self{static_cast<std::uint32_t>(at)};
     for (auto& command : timeline.commands) command.device = self;
     for (auto& span : timeline.spans) span.device = self;

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/roofline.hpp"
 
 namespace mgpu {

@@ -61,9 +61,10 @@ struct SessionOptions {
   Calibration calibration;              // of that set, as far as it is known
   SuiteRates suite_rates;               // likewise
   std::map<std::string, double> noise;  // likewise: how far medians of a suite with its options lie apart on them
-  std::vector<std::map<std::string, std::string>> variants;  // of each problem, by device id: how it is computed; missing: as usual
-  std::vector<Handicap> handicaps;                           // of each of them; empty: none has any
-  std::vector<std::size_t> device_counts;                    // the first n devices each; none of them 0 or above devices.size()
+  std::vector<std::map<std::string, std::string>>
+      variants;                            // of each problem, by device id: how it is computed; missing: the default
+  std::vector<Handicap> handicaps;         // of each of them; empty: none has any
+  std::vector<std::size_t> device_counts;  // the first n devices each; none of them 0 or above devices.size()
   StopRule stop;
   VerifyLevel verify = VerifyLevel::full;
   IntegrityLevel integrity = IntegrityLevel::off;
@@ -75,7 +76,7 @@ struct SessionOptions {
   std::optional<Device> reserve;             // steps in when no device of the set is left
   std::optional<Nanos> time_limit;           // of the session: cases not begun by then are skipped
   std::optional<TelemetryPlaces> telemetry;  // none: it was turned off
-  // What strategies are told of each device of the session, where it need not be measured; none: it is. `fits` and `pipeline` are
+  // What strategies are given of each device of the session, where it need not be measured; none: it is. `fits` and `pipeline` are
   // what the workload says, at most these; 0: as it says.
   std::optional<SetEstimates> given_estimates;
   std::optional<std::filesystem::path> result_file;  // the workload's result is written here (one problem only)
@@ -86,7 +87,7 @@ struct SessionOptions {
 struct Progress {
   std::string what;                   // "merkle resident"
   std::size_t done = 0, total = 0;    // its cases
-  std::size_t group = 0, groups = 1;  // the how manieth it is, from 0, of how many
+  std::size_t group = 0, groups = 1;  // its index, from 0, and how many there are
   std::optional<Nanos> left = {};     // of the whole session, roughly; none: not known yet
 };
 

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/suite_rates.hpp"
 
 #include <algorithm>
@@ -72,18 +71,18 @@ std::string work_of(const Problem& problem) {
 Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
   if (cpu) {
-    Problem usual = problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
-    usual.params.cpus = true;
-    return usual;
+    Problem reference = problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
+    reference.params.cpus = true;
+    return reference;
   }
-  Problem usual = problem_of_size(like, suite.full_size > 0 ? suite.full_size : suite.default_size);
-  if (suite.host_bytes == nullptr || usual.params.size == 0) return usual;
-  while (suite.host_bytes(usual.params) < suite.full_bytes) {
-    Problem larger = problem_of_size(like, 2 * usual.params.size);
+  Problem reference = problem_of_size(like, suite.full_size > 0 ? suite.full_size : suite.default_size);
+  if (suite.host_bytes == nullptr || reference.params.size == 0) return reference;
+  while (suite.host_bytes(reference.params) < suite.full_bytes) {
+    Problem larger = problem_of_size(like, 2 * reference.params.size);
     if (suite.host_bytes(larger.params) > most) break;
-    usual = std::move(larger);
+    reference = std::move(larger);
   }
-  return usual;
+  return reference;
 }
 
 Bytes room_on(const Device& device) { return std::min(device.max_allocation, device.global_memory / 4); }
@@ -95,8 +94,8 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
   problem.params.host_threads = std::max(1u, std::thread::hardware_concurrency());
   for (const SuiteOption& option : suite.options) {
     const auto given = like.params.options.find(option.name);
-    const bool kept = option.kind == SuiteOption::Kind::name && given != like.params.options.end();
-    problem.params.options[option.name] = kept ? given->second : option.values.front();
+    const bool taken_over = option.kind == SuiteOption::Kind::name && given != like.params.options.end();
+    problem.params.options[option.name] = taken_over ? given->second : option.values.front();
   }
   if (suite.resolve != nullptr) suite.resolve(problem.params);
   return problem;
@@ -117,7 +116,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
     if (look && !probe.devices.empty()) look(*programs.members().front().program);
   });
   if (probe.devices.empty()) return std::nullopt;
-  const double ops = workload.cost(Mode::resident).ops;  // of one device: the executor has told
+  const double ops = workload.cost(Mode::resident).ops;  // of one device: known from the executor
   const DeviceEstimate estimate = estimate_of(probe, 0, workload.shape().cost, Mode::resident, {});
   if (!(estimate.items_per_s > 0)) return std::nullopt;
   const Nanos whole = probe.devices.front().kernels.at_large;
@@ -150,11 +149,11 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
 }
 
 ReferenceSizeWork work_of_reference_size(const Problem& like, bool cpu, Bytes most) {
-  const Problem usual = problem_of_reference_size(like, cpu, most);
+  const Problem reference = problem_of_reference_size(like, cpu, most);
   ReferenceSizeWork work;
-  work.push_back(usual.suite->make(usual.params));
+  work.push_back(reference.suite->make(reference.params));
   if (!work.front()->shape().parts_cost_less) return work;
-  Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, usual.params.size / kSmaller));
+  Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, reference.params.size / kSmaller));
   smaller.params.cpus = cpu;
   work.push_back(smaller.suite->make(smaller.params));
   return work;
@@ -229,16 +228,16 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     return !device.lost && device.open && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
   };
   if (std::none_of(devices.begin(), devices.end(), missing)) return;
-  ReferenceSizeWork usual;
+  ReferenceSizeWork reference;
   Bytes room = ~Bytes{0};
   for (const SessionDevice& device : devices) {
     if (missing(device)) room = std::min(room, room_on(device.facts));
   }
   const auto measure = [&](SessionDevice& device) {
-    if (usual.empty()) usual = work_of_reference_size(problem, cpus, room);
-    std::vector<std::string> told;  // the session has said it already
-    for (const auto& workload : usual) take_variants(*workload, variants, device.open->resources().traits(), told);
-    auto rate = measure_rate_at_reference_size(backend, executor, usual, *device.open);
+    if (reference.empty()) reference = work_of_reference_size(problem, cpus, room);
+    std::vector<std::string> ignored;  // the session has warned already
+    for (const auto& workload : reference) take_variants(*workload, variants, device.open->resources().traits(), ignored);
+    auto rate = measure_rate_at_reference_size(backend, executor, reference, *device.open);
     if (!rate) return;
     if (device.handicap.slows_always()) {  // rates are those of devices as they are
       const double slow = device.handicap.slow;
@@ -258,7 +257,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
       any |= !kept;
       if (error.kind() != ErrorKind::interrupted && (!kept || its_own)) failed(device, error);
     }
-    if (any) leak(std::exchange(usual, {}));
+    if (any) leak(std::exchange(reference, {}));
     if (error.kind() == ErrorKind::interrupted) throw error;
   };
   for (SessionDevice& device : devices) {
@@ -269,10 +268,10 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
       after(error, {&device, 1});
     }
   }
-  if (!cpus || usual.empty()) return;
+  if (!cpus || reference.empty()) return;
   SessionDevice* at = nullptr;
   try {
-    measure_contention(backend, executor, *usual.front(), work, devices, rates, at);
+    measure_contention(backend, executor, *reference.front(), work, devices, rates, at);
   } catch (const Error& error) {
     after(error, at != nullptr ? std::span(at, 1) : devices);
   }

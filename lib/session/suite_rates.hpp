@@ -1,4 +1,4 @@
-// What a suite's kernels reach on a device once it is full: a problem of the suite's usual size, executed on it alone. A short
+// What a suite's kernels reach on a device once it is full: a problem of the suite's reference size, executed on it alone. A short
 // probe of a small problem sees little but latency; this says what its work costs beyond that. `calibrate` keeps these figures,
 // `plan` needs them.
 #pragma once
@@ -36,7 +36,8 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 // rest of a sample grows. `larger` as it is, or nearly, where noise hides that.
 SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger);
 
-// The usual problem, and a smaller one where parts of a problem cost less than their share. As it is, for all devices of a kind.
+// The problem of reference size, and a smaller one where parts of a problem cost less than their share. As it is, for all devices
+// of a kind.
 using ReferenceSizeWork = std::vector<std::unique_ptr<Workload>>;
 ReferenceSizeWork work_of_reference_size(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
 
@@ -50,8 +51,8 @@ struct SessionDevice;
 using RateFailed = std::function<void(const SessionDevice&, const Error&)>;
 
 // Adds to `rates` what is missing for the devices, which compute in `variants`, by device id. Those that fail are left without a
-// rate; those that may then still be at work are lost, and `failed` is told, as of those that failed and are not. Measures no more
-// once the backend's limits say stop.
+// rate; those that may then still be at work are lost, and `failed` is called, as for those that failed and are not. Measures no
+// more once the backend's limits say stop.
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& variants, std::span<SessionDevice> devices, SuiteRates& rates,
                            const RateFailed& failed);

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/time_left.hpp"
 
 #include <algorithm>
@@ -8,10 +7,10 @@ namespace mgpu {
 namespace {
 
 // How many samples the rule will want in all, if the next are like those before.
-double samples_wanted(const Cell& cell, const StopRule& stop) {
+double samples_wanted(const Case& the_case, const StopRule& stop) {
   if (stop.exactly > 0) return static_cast<double>(stop.exactly);
-  const Summary summary = summarise(cell.times);
-  const double median = std::max(1e-9, seconds(summary.median)), n = static_cast<double>(cell.times.size());
+  const Summary summary = summarise(the_case.times);
+  const double median = std::max(1e-9, seconds(summary.median)), n = static_cast<double>(the_case.times.size());
   double wanted = std::max(static_cast<double>(stop.least), seconds(stop.least_time) / median);
   const double half = seconds(summary.ci95_high - summary.ci95_low) / 2;
   const double too_wide = half / (stop.half_width * median);
@@ -21,23 +20,23 @@ double samples_wanted(const Cell& cell, const StopRule& stop) {
 
 }  // namespace
 
-std::optional<Nanos> sampling_left(std::span<const Cell> cells, const StopRule& stop) {
+std::optional<Nanos> sampling_left(std::span<const Case> cases, const StopRule& stop) {
   double left = 0;
-  for (const Cell& cell : cells) {
-    if (cell.closed) continue;
-    if (cell.times.empty()) return std::nullopt;
-    const double more = std::max(0.0, samples_wanted(cell, stop) - static_cast<double>(cell.times.size()));
-    left += more * seconds(summarise(cell.times).median);
+  for (const Case& the_case : cases) {
+    if (the_case.closed) continue;
+    if (the_case.times.empty()) return std::nullopt;
+    const double more = std::max(0.0, samples_wanted(the_case, stop) - static_cast<double>(the_case.times.size()));
+    left += more * seconds(summarise(the_case.times).median);
   }
   return from_seconds(left);
 }
 
-Progress progress_of(std::span<const Cell> cells, const Problem& problem, Mode mode, const StopRule& stop) {
-  const auto closed = std::count_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.closed; });
+Progress progress_of(std::span<const Case> cases, const Problem& problem, Mode mode, const StopRule& stop) {
+  const auto closed = std::count_if(cases.begin(), cases.end(), [](const Case& the_case) { return the_case.closed; });
   return {.what = problem.suite->name + ' ' + (mode == Mode::end_to_end ? "end to end" : to_string(mode)),
           .done = static_cast<std::size_t>(closed),
-          .total = cells.size(),
-          .left = sampling_left(cells, stop)};
+          .total = cases.size(),
+          .left = sampling_left(cases, stop)};
 }
 
 WholeSession::WholeSession(SessionObserver& observer, Backend& backend, std::size_t groups)

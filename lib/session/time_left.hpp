@@ -8,10 +8,10 @@
 
 namespace mgpu {
 
-// Of the samples that the open cells will still take by the stop rule, as they took so far. None before every open cell has one.
-std::optional<Nanos> sampling_left(std::span<const Cell> cells, const StopRule& stop);
+// Of the samples that the open cases will still take by the stop rule, as they took so far. None before every open case has one.
+std::optional<Nanos> sampling_left(std::span<const Case> cases, const StopRule& stop);
 
-Progress progress_of(std::span<const Cell> cells, const Problem& problem, Mode mode, const StopRule& stop);
+Progress progress_of(std::span<const Case> cases, const Problem& problem, Mode mode, const StopRule& stop);
 
 // Passes on what a group says, its time left with that of the groups after it: as long as the mean of those that are done, or, as
 // long as none is, as this one.

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/session/tune.hpp"
 
 #include <algorithm>
@@ -95,7 +94,7 @@ class Tuner {
   double best_ = 0;
 };
 
-// The fastest; the usual one unless another is clearly faster.
+// The fastest; the default unless another is clearly faster.
 CachedVariant chosen(const std::vector<TriedVariant>& tried) {
   const auto best =
       std::max_element(tried.begin(), tried.end(), [](const auto& a, const auto& b) { return a.ops_per_s < b.ops_per_s; });

@@ -50,7 +50,7 @@ class Verification {
 
  private:
   // To the file that was asked for, if it was not written before: once two samples agree on a result. Where that fails the observer
-  // is told, and the session goes on.
+  // is notified, and the session goes on.
   void write_result();
 
   Workload& workload_;

@@ -11,7 +11,7 @@
 namespace mgpu {
 
 // From its making to its end the machine and the session's devices are looked at every 50 ms, when the options ask for it and time
-// is real. `record` is told what is watched, by what, and why something is not.
+// is real. `record` gets what is watched, by what, and why something is not.
 class Watch {
  public:
   Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& record);

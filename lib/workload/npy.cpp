@@ -1,4 +1,4 @@
-// See the header. The dictionary is read by what NumPy writes: single quotes, keys in any order.
+// The dictionary is read by what NumPy writes: single quotes, keys in any order.
 #include "lib/workload/npy.hpp"
 
 #include <charconv>

@@ -1,4 +1,3 @@
-// See the header.
 #include "lib/workload/result_file.hpp"
 
 #include <fstream>

@@ -91,15 +91,16 @@ class Workload {
   virtual const Shape& shape() const = 0;
   virtual ItemCost cost(Mode) const { return shape().cost; }  // where a mode sends less than all inputs
   virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
-  virtual Demand demand(const DeviceTraits&) const { return {}; }  // nothing stated: no share of a roof is recorded
+  virtual Demand demand(const DeviceTraits&) const { return {}; }  // none given: no fraction of a roofline is recorded
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
   virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
                                                  const Capacity& capacity) = 0;
   // Where several kernels, tiles or settings compute the same on a device: their names, the one taken by default first. `calibrate
   // --tune` measures them and keeps the fastest that verifies.
   virtual std::vector<std::string> kernel_variants(const DeviceTraits&) const { return {}; }
-  // Programs made from now on for this device take that way, where it suits the problem. False: the device has none of that name.
-  virtual bool prefer(const DeviceTraits&, const std::string& /*way*/) { return false; }
+  // Programs made from now on for this device take that kernel variant, where it suits the problem. False: the device has none of
+  // that name.
+  virtual bool prefer(const DeviceTraits&, const std::string& /*variant*/) { return false; }
 
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
@@ -114,9 +115,9 @@ class Workload {
   // All partials are here: would the device be faster than the host?
   virtual bool merge_on_device(const DeviceTraits& best) const = 0;
   virtual void merge() = 0;                                    // combine the partials on the host; the result is complete
-  virtual MergeEstimate merge_estimate() const { return {}; }  // what merge() costs; nothing unless stated
+  virtual MergeEstimate merge_estimate() const { return {}; }  // what merge() costs; nothing by default
   virtual std::string digest() const = 0;                      // lower-case hex of the merged result
-  // Against a reference that shares no code with the kernels or merge(). Slow parts of the reference are computed once and kept.
+  // Against a reference that shares no code with the kernels or merge(). Slow parts of the reference are computed once and cached.
   virtual Verdict verify(VerifyLevel level, std::uint64_t seed) = 0;
   virtual void write_result(const std::filesystem::path& file) const = 0;  // --output; throws Error(output)
 };

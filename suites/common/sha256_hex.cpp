@@ -1,4 +1,3 @@
-// See the header.
 #include "suites/common/sha256_hex.hpp"
 
 #include <openssl/evp.h>

@@ -127,8 +127,8 @@ long double what_is_left(const std::vector<long double>& p) {
   return sum + lost;
 }
 
-// Where d is no small part of x the difference itself is good to 1e-18; else the first terms of the sum over (x + k)^-2 - (x + d +
-// k)^-2, and of what is left the integral of -psi2, whose integrand is so smooth that Gauss's rule of 7 points is off by 1e-21.
+// Where d is not a small part of x the difference itself is good to 1e-18; else the first terms of the sum over (x + k)^-2 - (x + d
+// + k)^-2, and of what is left the integral of -psi2, whose integrand is so smooth that Gauss's rule of 7 points is off by 1e-21.
 long double trigamma_difference(long double x, long double d) {
   if (d >= x / 8) return trigamma(x) - trigamma(x + d);
   real sum = 0;

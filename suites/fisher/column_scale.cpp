@@ -1,4 +1,3 @@
-// See the header.
 #include "suites/fisher/column_scale.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 namespace mgpu::fisher {
 
-// All of the problem. Of CPUs only where what counts is no particular instruction.
+// All of the problem. Of CPUs only where what counts is not a particular instruction.
 Demand demand_of(const Problem& problem, const DeviceTraits& device);
 
 // What a point of the regimes `models` and `closed` takes, in a measure that only compares problems of one model or family: a rate

@@ -1,4 +1,3 @@
-// See the header.
 #include "suites/fisher/limits.hpp"
 
 #include <cmath>

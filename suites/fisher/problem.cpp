@@ -128,8 +128,11 @@ Problem problem_of(const SuiteParams& params) {
   problem.seed = params.seed;
   problem.points = params.size;
   // Softmax regression's F has --classes, usually 4, times as many rows.
-  const std::uint64_t usual = problem.model == Model::softmax ? 64 : 256;
-  problem.width = count(params, "dim", problem.regime == Regime::empirical ? usual : problem.regime == Regime::models ? 32 : 16);
+  const std::uint64_t empirical = problem.model == Model::softmax ? 64 : 256;
+  problem.width = count(params, "dim",
+                        problem.regime == Regime::empirical ? empirical
+                        : problem.regime == Regime::models  ? 32
+                                                            : 16);
   if (params.input) sizes_of_file(params, problem);
   limit("size", problem.points, 0, most_points);
   if (problem.regime == Regime::closed) {

@@ -1,4 +1,3 @@
-// See the header.
 #include "suites/matrix/element_check.hpp"
 
 #include <algorithm>

@@ -25,7 +25,7 @@ double factor(const SuiteParams& params, const char* name, Precision precision) 
   const double rounds_to_most = wide ? most : 0x1.fffffefffffffp127, magnitude = std::abs(value);
   if (number && (value == 0 || (magnitude >= least && magnitude <= rounds_to_most)))  // what the kernels are given
     return wide ? value : static_cast<double>(static_cast<float>(std::clamp(value, -most, most)));
-  throw Error(ErrorKind::usage, std::string("--") + name + ": " + in_quotes(text) + " is no number that --precision " +
+  throw Error(ErrorKind::usage, std::string("--") + name + ": " + in_quotes(text) + " is not a number that --precision " +
                                     params.options.at("precision") + " holds; accepted: 0, or a magnitude from " +
                                     (wide ? "2.3e-308 to 1.7e308" : "1.2e-38 to 3.4e38"));
 }

@@ -1,4 +1,4 @@
-// See the header; the kernel is kernels/msm_bases.cl.
+// The kernel is kernels/msm_bases.cl.
 #include "suites/msm/bases.hpp"
 
 #include <algorithm>

@@ -66,7 +66,7 @@ class CurvePoints final : public HostPoints {
       const std::string_view text = i == 0 ? x : y;
       const auto value = parse_number<C::limbs>(text);
       if (!value) {
-        return std::string(i == 0 ? "x " : "y ") + in_quotes(text) + " is no number of up to " + std::to_string(8 * field_size) +
+        return std::string(i == 0 ? "x " : "y ") + in_quotes(text) + " is not a number of up to " + std::to_string(8 * field_size) +
                " bits; accepted: decimal, or hexadecimal with 0x";
       }
       values[i] = *value;

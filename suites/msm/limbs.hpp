@@ -123,7 +123,7 @@ std::string to_hex(const Limbs<N>& value) {
   return text;
 }
 
-// The constants of curve.hpp; no constant if the text is no number.
+// The constants of curve.hpp; no constant if the text is not a number.
 template <std::size_t N>
 consteval Limbs<N> number(std::string_view hex) {
   return parse_hex<N>(hex).value();

@@ -1,4 +1,4 @@
-// See the header; the text of JSON and CSV files is read in terms_text.cpp.
+// The text of JSON and CSV files is read in terms_text.cpp.
 #include "suites/msm/terms_file.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class TermsFile {
     }
     if (in.peek() == '{')
       return of_text(read_json_terms(in, file_), [](std::uint64_t i) { return "term " + std::to_string(i) + ": "; });
-    if (space) refuse("begins with white space, and is no JSON");
+    if (space) refuse("begins with white space, and is not JSON");
     return of_text(read_csv_terms(in, file_), csv_term);
   }
 
@@ -84,7 +84,7 @@ class TermsFile {
       const std::string& digits = (*terms)[i].scalar;
       const auto value = parse_number<4>(digits);
       if (!value)
-        return "scalar " + in_quotes(digits) + " is no number of up to 256 bits; accepted: decimal, or hexadecimal with 0x";
+        return "scalar " + in_quotes(digits) + " is not a number of up to 256 bits; accepted: decimal, or hexadecimal with 0x";
       scalar = *value;
       return std::nullopt;
     };
@@ -98,7 +98,7 @@ class TermsFile {
   Source of_bytes(std::vector<std::byte> bytes) const {
     const std::size_t scalar_size = sizeof(Scalar), point_size = encoded_bytes(curve_), record = point_size + scalar_size;
     if (bytes.size() % record != 0) {
-      refuse("holds " + std::to_string(bytes.size()) + " bytes, which is no multiple of the " + std::to_string(record) +
+      refuse("holds " + std::to_string(bytes.size()) + " bytes, which is not a multiple of the " + std::to_string(record) +
              " of a term on " + curve_name() + ": x and y of " + std::to_string(point_size / 2) + " each, the scalar of " +
              std::to_string(scalar_size));
     }

@@ -37,7 +37,7 @@ extern const char* const terms_file_help;
 enum class Trust { nothing, subgroup };
 
 // Throws Error(input) that names the first term that is wrong, and what is wrong with it. A curve that the file names must be
-// `curve`. What that takes is told in subgroup.hpp; on `threads` threads.
+// `curve`. What that takes is described in subgroup.hpp; on `threads` threads.
 Terms terms_from_file(const std::filesystem::path& file, Curve curve, Trust trust, unsigned threads);
 
 }  // namespace mgpu::msm

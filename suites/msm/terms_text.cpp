@@ -1,4 +1,3 @@
-// See the header.
 #include "suites/msm/terms_text.hpp"
 
 #include <algorithm>
@@ -89,7 +88,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
     constexpr int number_out_of_range = 406;  // 1e999
     if (error.id == number_out_of_range) refuse_value();
-    refuse("is no JSON: byte " + std::to_string(byte));
+    refuse("is not JSON: byte " + std::to_string(byte));
   }
 
   TermsText& text() { return text_; }
@@ -101,10 +100,10 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   std::string where() const { return json_term(text_.terms.size() - 1); }
   [[noreturn]] void refuse(const std::string& why) const { refuse_terms(file_, why); }
   [[noreturn]] void refuse_value() const {
-    if (place_ == Place::term) refuse(where() + "\"" + key_ + "\" is no text; accepted: numbers in quotes, \"5\" or \"0x1f\"");
-    if (place_ == Place::list) refuse(json_term(text_.terms.size()) + "is no object with scalar, x and y");
-    if (place_ == Place::document) refuse("\"" + key_ + "\" is no " + (key_ == "terms" ? "array" : "text"));
-    refuse("is no object with curve and terms");
+    if (place_ == Place::term) refuse(where() + "\"" + key_ + "\" is not text; accepted: numbers in quotes, \"5\" or \"0x1f\"");
+    if (place_ == Place::list) refuse(json_term(text_.terms.size()) + "is not an object with scalar, x and y");
+    if (place_ == Place::document) refuse("\"" + key_ + "\" is not " + (key_ == "terms" ? "an array" : "text"));
+    refuse("is not an object with curve and terms");
   }
 
   const std::filesystem::path& file_;

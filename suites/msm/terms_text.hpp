@@ -1,4 +1,4 @@
-// What JSON and CSV files of terms say, as text and not yet understood. The formats are told in terms_file.hpp.
+// What JSON and CSV files of terms say, as text and not yet understood. The formats are described in terms_file.hpp.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// See the header. What lib/session/group.cpp does for a whole table of cases, for one case at a time.
+// What lib/session/group.cpp does for a whole table of cases, for one case at a time.
 #include "tests/bench/suite_setup.hpp"
 
 #include <algorithm>
@@ -75,11 +75,11 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
     mine.program->load(open[i]->stream());
     finish_on(i);
   }
-  cell_.asked = open.size();
-  for (std::size_t i = 0; i < open.size(); ++i) cell_.devices.push_back(i);
+  case_.asked = open.size();
+  for (std::size_t i = 0; i < open.size(); ++i) case_.devices.push_back(i);
   probe(0, open.size());  // warms up
   for (std::size_t i = 0; i < open.size(); ++i) prepared_[i].probe = probe(i, 1);
-  estimate_cell(cell_, probe(0, open.size()), *workload_, mode, machine.devices(), prepared_, {}, nullptr);
+  estimate_case(case_, probe(0, open.size()), *workload_, mode, machine.devices(), prepared_, {}, nullptr);
 }
 
 void SuiteSetup::finish_on(std::size_t index) {
@@ -101,30 +101,30 @@ Probe SuiteSetup::probe(std::size_t first, std::size_t count) {
 }
 
 void SuiteSetup::begin(const StrategyChoice& strategy) {
-  cell_.choice = &strategy;
-  cell_.history.clear();
+  case_.choice = &strategy;
+  case_.history.clear();
 }
 
 Nanos SuiteSetup::sample() {
-  const PlanRequest plan = request_of(cell_, *workload_, mode_);
-  const auto source = begin_cell(cell_, plan);
+  const PlanRequest plan = request_of(case_, *workload_, mode_);
+  const auto source = begin_case(case_, plan);
   SampleRequest request;
   request.workload = workload_.get();
   request.source = source.get();
-  request.merge_device = fastest_of(cell_.estimates);
+  request.merge_device = fastest_of(case_.estimates);
   request.timeout = kTimeout;
-  for (std::size_t i = 0; i < cell_.devices.size(); ++i)
+  for (std::size_t i = 0; i < case_.devices.size(); ++i)
     request.members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
   const RawSample raw = machine_.executor().run(request);
   if (raw.failure) throw *raw.failure;
   if (!raw.faults.empty()) throw Error(ErrorKind::device, raw.faults.front().what);
-  cell_.history.push_back(share_of(raw, cell_.devices.size()));
+  case_.history.push_back(share_of(raw, case_.devices.size()));
   return raw.makespan();
 }
 
 void SuiteSetup::verify() {
   if (workload_->large_result()) {
-    for (std::size_t i = 0; i < cell_.devices.size(); ++i) {
+    for (std::size_t i = 0; i < case_.devices.size(); ++i) {
       prepared_[i].program->publish(machine_.devices()[i].open->stream());
       finish_on(i);
       prepared_[i].program->published();

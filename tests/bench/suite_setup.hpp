@@ -47,7 +47,7 @@ class SuiteSetup {
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<PinnedMemory> pinned_;
   std::vector<Prepared> prepared_;
-  Cell cell_;
+  Case case_;
 };
 
 }  // namespace mgpu::bench

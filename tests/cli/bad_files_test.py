@@ -62,9 +62,9 @@ class BadFiles(unittest.TestCase):
         whole = GOLDEN.read_text()
         bad = self.folder / "bad\x1b[2J.json"
         document = json.loads(whole)
-        texts = {"": "is no JSON", whole[: len(whole) // 2]: "is no JSON", "[1, 2]": "is no result file", "null": "is no result file",
-                 '{"schema": "mgpu-bench/trace"}': "is no result file", "[" * 100_000: "nested too deep", "NaN": "NaN is no number",
-                 json.dumps({**document, "schema_version": 2}): "reads version 1", json.dumps({**document, "runs": 7}): "list of objects",
+        texts = {"": "is not JSON", whole[: len(whole) // 2]: "is not JSON", "[1, 2]": "is not a result file", "null": "is not a result file",
+                 '{"schema": "mgpu-bench/trace"}': "is not a result file", "[" * 100_000: "nested too deep", "NaN": "NaN is not a number",
+                 json.dumps({**document, "schema_version": 3}): "reads versions 1 and 2", json.dumps({**document, "runs": 7}): "list of objects",
                  json.dumps({**document, "runs": [{**document["runs"][0], "per_device": 7}]}): "runs[0].per_device: 7 is not accepted: array",
                  json.dumps({**document, "runs": [{**document["runs"][0], "samples_ns": ["x\x1b[2J"]}]}): "samples_ns[0]"}
         for text, words in texts.items():
@@ -77,7 +77,7 @@ class BadFiles(unittest.TestCase):
         self.refused([self.folder / "none.json"], "none.json", "cannot be read")
         packed = gzip.compress(whole.encode())
         for content, words in ((packed[:-40], "is a damaged gzip file"), (packed[:200], "is a damaged gzip file"),
-                               (packed + b"{}", "is a damaged gzip file"), (b"", "is no JSON")):
+                               (packed + b"{}", "is a damaged gzip file"), (b"", "is not JSON")):
             (self.folder / "bad.json.gz").write_bytes(content)
             self.refused([self.folder / "bad.json.gz"], "bad.json.gz", words)
 

@@ -17,8 +17,8 @@ RATES = ("fp32_flops", "int32_ops", "memory_bytes_per_s", "pinned_up_bytes_per_s
 class Calibrates(Case):
     def setUp(self):
         super().setUp()
-        self.kept = Path(binary.SCRATCH) / "cache" / "mgpu-bench" / "calibration"  # beside built kernels, which stay
-        shutil.rmtree(self.kept, ignore_errors=True)
+        self.cache = Path(binary.SCRATCH) / "cache" / "mgpu-bench" / "calibration"  # beside built kernels, which stay
+        shutil.rmtree(self.cache, ignore_errors=True)
 
     def calibrate(self, *arguments, **named):
         result = self.good("calibrate", "merkle", *binary.DEVICES, "--no-noise", "--json", *arguments, **named)
@@ -34,13 +34,13 @@ class Calibrates(Case):
         return {device["from"] for device in report["devices"]} | set(link)
 
     def damage(self, text):
-        files = list(self.kept.glob("device-*.json"))
+        files = list(self.cache.glob("device-*.json"))
         self.assertEqual(len(files), binary.DEVICE_COUNT)
         for file in files:
             file.write_text(text(file.read_text()))
         return files
 
-    def test_it_measures_keeps_and_uses_what_it_kept(self):
+    def test_it_measures_caches_and_uses_what_it_cached(self):
         first, err = self.calibrate()
         self.assertEqual(err, "")
         self.assert_exact_schema(first, "calibrate")
@@ -53,19 +53,19 @@ class Calibrates(Case):
             self.assertGreater(device["free_memory_bytes"], 0)
         self.assertGreater(first["link"]["up_bytes_per_s"], 0)
         self.assertEqual(self.origins(first), {"measured"})
-        files = {file: file.read_bytes() for file in self.kept.iterdir()}
+        files = {file: file.read_bytes() for file in self.cache.iterdir()}
         devices = binary.DEVICE_COUNT  # a file each, one for the suite on it, and one for all together
         self.assertEqual(len(files), 2 * devices + (devices > 1))
 
         second, err = self.calibrate()
         self.assertEqual(err, "")
-        self.assertEqual(self.origins(second), {"kept"})
+        self.assertEqual(self.origins(second), {"cached"})
         self.assertEqual([d["capability"] for d in second["devices"]], [d["capability"] for d in first["devices"]])
-        self.assertEqual({file: file.read_bytes() for file in self.kept.iterdir()}, files)
+        self.assertEqual({file: file.read_bytes() for file in self.cache.iterdir()}, files)
 
         self.assertEqual(self.capabilities(), ([d["capability"] for d in first["devices"]], ""))
         self.assertEqual(self.origins(self.calibrate("--recalibrate")[0]), {"measured"})
-        self.assertNotEqual({file: file.read_bytes() for file in self.kept.iterdir()}, files)
+        self.assertNotEqual({file: file.read_bytes() for file in self.cache.iterdir()}, files)
 
     def test_the_table_says_units_and_where_figures_come_from(self):
         wide = {"COLUMNS": "200"}
@@ -73,16 +73,16 @@ class Calibrates(Case):
         text = self.good("calibrate", "merkle", *binary.DEVICES, "--no-noise", env=wide).out
         for word in ("FLOP/s", "B/s", "us", "measured"):
             self.assertIn(word, text)
-        self.assertIn("kept", self.good("calibrate", "merkle", *binary.DEVICES, "--no-noise", env=wide).out)
+        self.assertIn("cached", self.good("calibrate", "merkle", *binary.DEVICES, "--no-noise", env=wide).out)
         self.assertIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
 
-    def test_a_run_records_what_is_kept_and_measures_nothing(self):
+    def test_a_run_records_what_is_cached_and_measures_nothing(self):
         report = self.small()
         self.assertEqual([device["capability"] for device in report["devices"]], [{}] * binary.DEVICE_COUNT)
-        self.assertFalse(self.kept.exists())
-        kept, _ = self.calibrate()
+        self.assertFalse(self.cache.exists())
+        cached, _ = self.calibrate()
         report = self.small()
-        self.assertEqual([d["capability"] for d in report["devices"]], [d["capability"] for d in kept["devices"]])
+        self.assertEqual([d["capability"] for d in report["devices"]], [d["capability"] for d in cached["devices"]])
         self.assert_schema(self.folder / "small.json", "result")
         self.good("report", self.folder / "small.json")
         report = self.small("--no-cache")
@@ -96,7 +96,7 @@ class Calibrates(Case):
         self.assertEqual(noise["from"], "measured")
         self.assertGreater(noise["noise"], 0)
         self.assertIn("medians of the same work lie up to", self.good("calibrate", "merkle", *binary.DEVICES).out)
-        for file in self.kept.glob("noise-*.json"):  # one that is larger than any default
+        for file in self.cache.glob("noise-*.json"):  # one that is larger than any default
             file.write_text(re.sub(r'"noise": [0-9.e-]+', '"noise": 0.75', file.read_text()))
         report = self.small()
         self.assertEqual({run["noise_floor"] for run in report["runs"]}, {0.75})
@@ -111,7 +111,7 @@ class Calibrates(Case):
     def test_a_run_can_be_told_to_measure_first(self):
         report = self.small("--recalibrate", "--no-cache")
         self.assertGreater(report["devices"][0]["capability"]["fp32_flops"], 0)
-        self.assertFalse(self.kept.exists())
+        self.assertFalse(self.cache.exists())
         report = self.small("--recalibrate")
         self.assertEqual([device["capability"] for device in report["devices"]], self.capabilities()[0])
 
@@ -119,33 +119,33 @@ class Calibrates(Case):
         tune = lambda: json.loads(self.good("calibrate", "matrix", *binary.DEVICES, "--no-noise", "--tune", "--json").out)
         report = tune()
         self.assert_exact_schema(report, "calibrate")
-        works = {way["work"] for way in report["variants"]}
+        works = {variant["work"] for variant in report["kernel_variants"]}
         self.assertIn("matrix precision=fp32", works)
-        self.assertEqual(len(report["variants"]), len(works) * binary.DEVICE_COUNT)
+        self.assertEqual(len(report["kernel_variants"]), len(works) * binary.DEVICE_COUNT)
         for work in works:
-            first, *alike = [way for way in report["variants"] if way["work"] == work]
-            rates = {tried["way"]: tried["ops_per_s"] or 0 for tried in first["tried"]}
-            usual, fastest = first["tried"][0]["way"], max(rates, key=rates.get)
+            first, *alike = [variant for variant in report["kernel_variants"] if variant["work"] == work]
+            rates = {tried["variant"]: tried["ops_per_s"] or 0 for tried in first["tried"]}
+            default, fastest = first["tried"][0]["variant"], max(rates, key=rates.get)
             self.assertGreater(len(rates), 1)
-            self.assertIn(first["way"], (usual, fastest))
-            self.assertGreater(rates[first["way"]], 0)
-            self.assertEqual({(way["way"], way["from"]) for way in [first, *alike]}, {(first["way"], "measured")})
-        chosen = {(way["work"], way["device"]): way["way"] for way in report["variants"]}
+            self.assertIn(first["variant"], (default, fastest))
+            self.assertGreater(rates[first["variant"]], 0)
+            self.assertEqual({(variant["variant"], variant["from"]) for variant in [first, *alike]}, {(first["variant"], "measured")})
+        chosen = {(variant["work"], variant["device"]): variant["variant"] for variant in report["kernel_variants"]}
 
-        again = tune()["variants"]
-        self.assertEqual({(way["from"], len(way["tried"])) for way in again}, {("kept", 0)})
-        self.assertEqual({(way["work"], way["device"]): way["way"] for way in again}, chosen)
+        again = tune()["kernel_variants"]
+        self.assertEqual({(variant["from"], len(variant["tried"])) for variant in again}, {("cached", 0)})
+        self.assertEqual({(variant["work"], variant["device"]): variant["variant"] for variant in again}, chosen)
 
         file = self.folder / "product.json"
         self.good("run", "matrix", *binary.DEVICES, "--size", 256, "--mode", "resident", "-s", "equal", "-n", 1, "--warmup", 0, "-o", file)
         run = [run for run in json.loads(file.read_text())["runs"] if run["strategy"] == "equal"][-1]
-        taken = {("matrix precision=fp32", device["device"]): device["way"] for device in run["per_device"]}
+        taken = {("matrix precision=fp32", device["device"]): device["kernel_variant"] for device in run["per_device"]}
         self.assertEqual(taken, {key: chosen[key] for key in taken})
 
-    def test_without_a_cache_nothing_is_read_and_nothing_kept(self):
+    def test_without_a_cache_nothing_is_read_and_nothing_cached(self):
         report, err = self.calibrate("--no-cache")
         self.assertEqual((self.origins(report), err), ({"measured"}, ""))
-        self.assertFalse(self.kept.exists())
+        self.assertFalse(self.cache.exists())
 
     def test_damaged_and_outdated_files_are_warned_of_measured_anew_and_replaced(self):
         self.calibrate()
@@ -169,7 +169,7 @@ class Calibrates(Case):
         report, err = self.calibrate(env=blocked)
         self.assertEqual(self.origins(report), {"measured"})
         self.assertIn("warning", err)
-        self.assertIn("not kept", err)
+        self.assertIn("not cached", err)
         self.assertGreater(report["devices"][0]["capability"]["fp32_flops"], 0)
 
     def test_bad_options_are_named(self):

@@ -165,7 +165,7 @@ class MeasuresInterleaved(Results):
         words = " ".join(["merkle", *binary.DEVICES, "--size 2^10 --mode resident -s equal -n 1 --warmup 0 -q"])
         self.good("compare", binary.BINARY, binary.BINARY, "--interleave", 5, "--with", words, "--metrics", "time", "--fail-on", "nothing", "-q", "-q")
 
-    def test_two_programs_in_turns_tell_a_small_change_apart_from_a_large_drift(self):
+    def test_two_interleaved_programs_tell_a_small_change_apart_from_a_large_drift(self):
         fake = self.fake_program(self.template("equal"))
         out = self.folder / "c.json"
         result = binary.mgpu("compare", fake, f"FACTOR=1.04 {fake} '--slow 0=2'", "--interleave", 8, "--with", "merkle -n 1",

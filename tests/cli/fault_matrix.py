@@ -57,7 +57,7 @@ class Kind:
     call: str            # words that say which calls
     action: str
     again: bool = False  # every call from then on, not only that one
-    # What has to come of it. "lost": the device is out, the rest goes on. "failed": as lost, or the problem is unsupported there.
+    # What has to come of it. "lost": the device is disabled, the rest goes on. "failed": as lost, or the problem is unsupported there.
     # "slower": right, and nothing lost. "checked": right, or found wrong. "unseen": may have no effect. "gone": fewer devices.
     outcome: str = "lost"
 
@@ -299,7 +299,7 @@ class Bench:
             if outcome.code in (0, 5, 6, 7) and outcome.code != wanted:
                 say(f"exit {outcome.code} for {wanted}")
         if kind.outcome == "slower" and (outcome.code != 0 or recorded):
-            say(f"exit {outcome.code}, lost: a slow device is no lost one")
+            say(f"exit {outcome.code}, lost: a slow device is not a lost one")
         if kind.outcome == "unseen" and outcome.code != 0:
             say(f"exit {outcome.code} for 0")
 

@@ -107,8 +107,8 @@ class Refusals(Scripts):
                 self.assertIn(word, done.stderr)
 
     def test_bad_input_is_one_line_that_says_what(self):
-        for text, words in (("", ("is no JSON",)), ("[1, 2]", ("is no result file",)), ('{"schema": "mgpu-bench/trace"}', ("is no result file",)),
-                            ('{"schema": "mgpu-bench/result", "schema_version": 2}', ("version 2", "reads version 1")),
+        for text, words in (("", ("is not JSON",)), ("[1, 2]", ("is not a result file",)), ('{"schema": "mgpu-bench/trace"}', ("is not a result file",)),
+                            ('{"schema": "mgpu-bench/result", "schema_version": 3}', ("version 3", "reads versions 1 and 2")),
                             ('{"schema": "mgpu-bench/result", "schema_version": 1, "runs": [3], "devices": []}', ('"runs"', "list of objects"))):
             file = self.folder / "bad.json"
             file.write_text(text)

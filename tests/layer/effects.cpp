@@ -1,4 +1,3 @@
-// See the header.
 #include "tests/layer/effects.hpp"
 
 #include <unistd.h>

@@ -144,7 +144,7 @@ TEST_CASE("one bit is flipped on the way up, on the way down, or in a kernel's b
     CHECK(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr) == CL_SUCCESS);
     CHECK(start <= end);
   }
-  SUBCASE("kernel: an argument that is no buffer") {
+  SUBCASE("kernel: an argument that is not a buffer") {
     const Rig rig("call=launch nth=1 arg=5 do=flip");
     cl_event event = nullptr;
     REQUIRE(rig.launch(&event) == CL_SUCCESS);

@@ -1,4 +1,3 @@
-// See the header.
 #include "tests/layer/script.hpp"
 
 #include <fcntl.h>
@@ -19,7 +18,7 @@ template <class Number>
 Number number(const std::string& text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) refuse("\"" + text + "\" is no number");
+  if (error != std::errc() || end != text.data() + text.size()) refuse("\"" + text + "\" is not a number");
   return value;
 }
 
@@ -144,7 +143,7 @@ void Script::read_word(Rule& rule, const std::string& key, const std::string& va
   } else if (key == "do") {
     read_action(rule, value);
   } else {
-    refuse("\"" + key + "\" is no key");
+    refuse("\"" + key + "\" is not a key");
   }
 }
 
@@ -173,7 +172,7 @@ void Script::read_action(Rule& rule, const std::string& text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::string name = text.substr(0, colon), value = text.substr(std::min(colon + 1, text.size()));
   const auto found = std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });
-  if (found == std::end(known)) refuse("do=" + text + " is no action");
+  if (found == std::end(known)) refuse("do=" + text + " is not an action");
   rule.action_text = text;
   rule.fault.action = found->action;
   rule.fault.value = found->value;

@@ -34,8 +34,8 @@ inline const std::vector<EipVector> refused_by_eip2537{
      "00000000000000000000000000000017f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6b"
      "b" +
          g1_y + two + p1_x + p1_y + two,
-     "holds 319 bytes, which is no multiple of the 160"},
-    {"bls_g1msm_long_input", "00" + g1_x + g1_y + two + p1_x + p1_y + two, "holds 321 bytes, which is no multiple of the 160"},
+     "holds 319 bytes, which is not a multiple of the 160"},
+    {"bls_g1msm_long_input", "00" + g1_x + g1_y + two + p1_x + p1_y + two, "holds 321 bytes, which is not a multiple of the 160"},
     {"bls_g1msm_invalid_field_element",
      "0000000000000000000000000000000031f2e5916b17be2e71b10b4292f558e727dfd7d48af9cbc5087f0ce00dcca27c8b01e83eaace1aefb539f00adb227"
      "166" +

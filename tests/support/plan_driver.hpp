@@ -29,7 +29,7 @@ struct Trouble {
   std::uint64_t seed = 0;
   double loss = 0;       // probability, after each finished slice, that some device but the last one left is lost
   double rejoin = 0;     // probability, after each finished slice, that a lost device is back
-  double newcomer = 0;   // probability, after each finished slice, that a device never heard of joins (at most two)
+  double newcomer = 0;   // probability, after each finished slice, that an unknown device joins (at most two)
   double late_loss = 0;  // probability that a device is lost after everything is finished, with results not yet on the host
 };
 

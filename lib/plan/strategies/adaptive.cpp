@@ -47,7 +47,7 @@ class AdaptiveSource final : public QueueSource {
   }
 
   // Re-plans what is not issued, when that gains enough: the thresholds keep it from following noise to and fro, the cost of a move
-  // from moving crumbs.
+  // from moving a few items.
   void plan_anew() {
     const double now = observed().now();
     double owned = 0, last = 0, first = std::numeric_limits<double>::infinity(), cost = 0;

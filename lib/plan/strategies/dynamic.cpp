@@ -110,8 +110,9 @@ class DynamicSource final : public SliceSource {
   }
 
  private:
-  // What is left in chunks all alike, so that the last is no crumb: whole granules nearest to left / number of chunks. The nearest
-  // number of chunks, too: rounded up, granules that do not divide would make one chunk more than equal devices take together.
+  // What is left in chunks all alike, so that the last is not a small remainder: whole granules nearest to left / number of chunks.
+  // The nearest number of chunks, too: rounded up, granules that do not divide would make one chunk more than equal devices take
+  // together.
   Items piece_for(DeviceIndex device) const {
     const double left = static_cast<double>(ceil_div(ledger_.shared(), ledger_.granularity()));
     const double chunks = std::max(1.0, std::round(left / chunk_));

@@ -21,7 +21,7 @@ StrategyInfo equal_strategy() {
           "the same number of items on every device",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Equal>(); },
-          true};
+          {.fixed_shares = true, .equal_shares = true, .any_count = true}};
 }
 
 }  // namespace mgpu

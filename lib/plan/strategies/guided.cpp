@@ -119,8 +119,8 @@ class GuidedSource final : public SliceSource {
       const bool late = observed_.end(ledger_, device) + items / observed_.rate(device) > level.end * (1 + 1e-9);
       return second && (late || ledger_.holds_back(device, static_cast<Items>(items))) ? 0 : size;
     }
-    // At most what lets it end with all others, and all of that where only a crumb would be left of it. What takes less than a
-    // launch is not worth one; a launch more or less is no difference, as all will pay some.
+    // At most what lets it end with all others, and all of that where only a small remainder would be left of it. What takes less
+    // than a launch is not worth one; a launch more or less is not a difference, as all will pay some.
     const double granule = static_cast<double>(ledger_.granularity());
     const double most = std::round(level.amounts[device.value] / granule);
     const double launch = observed_.overhead(device) * observed_.rate(device) / granule;

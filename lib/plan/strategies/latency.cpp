@@ -3,6 +3,7 @@
 // are then as those of `capability`.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "lib/plan/completion.hpp"
 #include "lib/plan/cost_model.hpp"
@@ -43,7 +44,9 @@ StrategyInfo latency_strategy() {
           "what should end soonest: launches, transfers and the shared link weighed",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Latency>(); },
-          true};
+          {.fixed_shares = true, .any_count = true, .seconds = [](const PlanRequest& request, std::span<const double> rates) {
+             return least_completion(request, {rates.begin(), rates.end()}).seconds;
+           }}};
 }
 
 }  // namespace mgpu

@@ -36,7 +36,7 @@ StrategyInfo memory_strategy() {
           "shares in proportion to free memory",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<ByMemory>(); },
-          true};
+          {.fixed_shares = true}};
 }
 
 }  // namespace mgpu

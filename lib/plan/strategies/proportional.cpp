@@ -21,7 +21,7 @@ StrategyInfo proportional_strategy() {
           "shares in proportion to the static score",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Proportional>(); },
-          true};
+          {.fixed_shares = true}};
 }
 
 }  // namespace mgpu

@@ -43,7 +43,7 @@ StrategyInfo sequential_strategy() {
           "fills one device before the next is used",
           {{"fill", 1, 0.01, 1, "share of what a device's memory holds that counts as full"}},
           [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Sequential>(params.at("fill")); },
-          true};
+          {.fixed_shares = true}};
 }
 
 }  // namespace mgpu

@@ -35,7 +35,7 @@ StrategyInfo single_strategy() {
           "everything on the device that is fastest alone",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Single>(); },
-          true};
+          {.fixed_shares = true, .single_device = true}};
 }
 
 }  // namespace mgpu

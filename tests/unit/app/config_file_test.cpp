@@ -76,7 +76,7 @@ TEST_CASE("sections, dots, comments and blank lines are understood, and lines ar
   CHECK(parse_config("").empty());
 }
 
-TEST_CASE("what is no line of a config file is refused with the number of its line") {
+TEST_CASE("what is not a line of a config file is refused with the number of its line") {
   CHECK(refusal_of("size\n") == "line 1: after \"size\" an equals sign is expected: KEY = VALUE");
   CHECK(refusal_of("a = 1\nsize = \n").starts_with("line 2: a value is expected"));
   CHECK(refusal_of("= 1").starts_with("line 1: a key is expected"));

@@ -222,7 +222,7 @@ TEST_CASE("two runs cannot hold one file: the second is told by whom it is held,
   const FileLock again(file);
 }
 
-TEST_CASE("the lock of a process that was killed is no lock") {
+TEST_CASE("the lock of a process that was killed is not a lock") {
   const test::TemporaryFolder folder;
   const fs::path file = folder.path() / "out.json";
   const pid_t child = ::fork();

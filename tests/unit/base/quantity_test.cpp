@@ -73,7 +73,7 @@ TEST_CASE("durations are accepted in every documented form") {
   CHECK(parse_duration("-t", "9223372036854775807ns") == Nanos::max());
 }
 
-TEST_CASE("what is no quantity is refused, with the option, the text and what is accepted") {
+TEST_CASE("what is not a quantity is refused, with the option, the text and what is accepted") {
   for (const std::string_view text : kNever) {
     CAPTURE(text);
     for (const std::string& message : {refusal(parse_count, text), refusal(parse_bytes, text), refusal(parse_duration, text)}) {

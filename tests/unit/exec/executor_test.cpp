@@ -87,7 +87,7 @@ TEST_CASE("in real time, with a thread each, polling or notified, samples are ri
         CHECK(sample.makespan() > Nanos{});
         for (const DeviceFault& fault : sample.faults) CHECK(fault.device == DeviceIndex{3});
         // Of fixed shares it has more than one slice; what it takes of a queue depends on when its thread gets a core.
-        const bool has_a_share = info.fixed_shares && info.name != "single" && info.name != "sequential";
+        const bool has_a_share = info.traits.fixed_shares && info.name != "single" && info.name != "sequential";
         CHECK(sample.faults.size() <= 1);
         if (has_a_share) CHECK(sample.faults.size() == 1);
       }

@@ -128,7 +128,7 @@ TEST_CASE("a call into the driver that takes its time, and one that has returned
   CHECK(run.seats[0].alive);
 }
 
-TEST_CASE("a device that has nothing to do for longer than the time-out is no hung one") {
+TEST_CASE("a device that has nothing to do for longer than the time-out is not a hung one") {
   for (int turn = 0; turn < 4; ++turn) {
     SumSample setup({fake_device("0:0", 1e9), fake_device("0:1", 2e4)}, 9'600, {}, FakeTime::is_real);  // four slices of 60 ms
     const RawSample sample = setup.run("equal", std::chrono::milliseconds(120));

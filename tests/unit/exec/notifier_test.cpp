@@ -20,7 +20,7 @@ bool comes_back(Notifier& notifier, std::uint64_t epoch) {
 
 }  // namespace
 
-TEST_CASE("a notifier that has rung since it was counted keeps nobody waiting") {
+TEST_CASE("what was notified since the epoch was read keeps nobody waiting") {
   Notifier notifier;
   const std::uint64_t epoch = notifier.epoch();
   notifier.notify();
@@ -46,7 +46,7 @@ TEST_CASE("a notifier wakes who waits, every time") {
   }
 }
 
-TEST_CASE("a notifier that does not ring is waited for so long and no longer") {
+TEST_CASE("without a notification one waits for so long and no longer") {
   Notifier notifier;
   const auto begin = std::chrono::steady_clock::now();
   notifier.wait(notifier.epoch(), std::chrono::milliseconds(5));

@@ -27,7 +27,7 @@ TEST_CASE("free memory is found by UUID, of a GPU or a part of one, else by PCI 
   CHECK_FALSE(nvml->free_memory(device(std::nullopt, std::nullopt)));
 }
 
-TEST_CASE("a library that is missing, or another one, is no library") {
+TEST_CASE("a library that is missing, or another one, is not a library") {
   CHECK(Nvml::load("libno-such-library.so.1") == nullptr);
   CHECK(Nvml::load("libm.so.6") == nullptr);
 }

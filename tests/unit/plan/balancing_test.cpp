@@ -147,7 +147,7 @@ TEST_CASE("guided hands out the published chunks where launches are not known, o
         Shares{250, 188, 141, 106, 79, 59, 45, 33, 25, 19, 14, 11, 10, 10, 10});
 }
 
-TEST_CASE("guided's least chunk is no granule more because one device is a thousandth faster") {
+TEST_CASE("guided's least chunk is not a granule more because one device is a thousandth faster") {
   Problem problem(32, {12300, 12320});
   for (DeviceEstimate& device : problem.devices) device.minimum_slice = 588us;  // as long as 7.2 items take
   CHECK(sizes_in_order(problem.run("guided")) == Shares{8, 8, 8, 8});
@@ -254,7 +254,7 @@ TEST_CASE("a device that slows down to half in mid-run is balanced by adaptive w
     CHECK(own == doctest::Approx(10e6 / static_cast<double>(n) * (0.5 + (ideal - 0.5) / 2)).epsilon(0.03));
     // What the moves cost: a launch for each further slice, under 1 % of the run on every device.
     CHECK(static_cast<double>(slices_of(result) - calm) / static_cast<double>(n) * 100e-6 < 0.01 * ideal);
-    // No oscillation: what the slow device is given back is no more than a crumb at the very end.
+    // No oscillation: what the slow device is given back is no more than a small remainder at the very end.
     Items back = 0;
     for (const Slice& slice : result.slices[0]) back += slice.end > 10'000'000 / n + 64 ? slice.size() : 0;
     CHECK(back <= 1000);
@@ -370,7 +370,7 @@ TEST_CASE("samples of other devices or of a part of the work teach nothing") {
   }
 }
 
-TEST_CASE("crumbs that take as long as full slices are not moved to and fro") {
+TEST_CASE("remainders that take as long as full slices are not moved to and fro") {
   // 2^22 leaves on four H200, as a run of them was told: each upload of 64 granules takes 0.2 ms, kernels no less than 75 us.
   Problem problem(1024, std::vector<double>(4, 8.5e6), 64);
   problem.request.mode = Mode::end_to_end;

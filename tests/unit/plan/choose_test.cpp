@@ -107,7 +107,7 @@ TEST_CASE("of more devices than are simulated the choice is the same as of a few
   const PlanChoice unequal = set.choose();
   CHECK(unequal.chosen.strategy->name == "capability");
   CHECK(seconds(unequal.chosen.predicted) == doctest::Approx(0.502));
-  for (const Candidate& candidate : unequal.considered) CHECK(candidate.strategy->fixed_shares);
+  for (const Candidate& candidate : unequal.considered) CHECK(candidate.strategy->traits.fixed_shares);
   set.devices[7].items_per_s = 0;
   CHECK_THROWS_AS(set.choose(), Error);
   set.devices[7].items_per_s = 3e6;

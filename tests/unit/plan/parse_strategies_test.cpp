@@ -76,7 +76,7 @@ TEST_CASE("an unknown parameter is an error that names those there are") {
   CHECK(test::has(refused_choice("equal:chunks=3"), "equal has no parameter \"chunks\"; accepted: none"));
 }
 
-TEST_CASE("a value that is no number, no whole number, out of range or given twice is an error that says the range") {
+TEST_CASE("a value that is not a number, no whole number, out of range or given twice is an error that says the range") {
   for (const std::string_view value : {"", "x", "4097", "-1", "2.5", "nan", "inf", "8x", " 8", "+8", "1e99", "0x10"}) {
     CAPTURE(value);
     const std::string message = refused_choice("dynamic:chunks=" + std::string(value));

@@ -58,7 +58,7 @@ TEST_CASE("proportional gives 5,429 and 4,571 of 10,000 items to scores 95 and 8
   CHECK(problem.run("proportional").items == Shares{5000, 5000});
 }
 
-TEST_CASE("a static share is one contiguous range in even pieces of at most pipeline, or a crumb more") {
+TEST_CASE("a static share is one contiguous range in even pieces of at most pipeline, or a small remainder more") {
   Problem problem(1000, {1, 1}, 10);
   problem.devices[0].pipeline = 170;
   problem.devices[1].pipeline = 500;
@@ -69,7 +69,7 @@ TEST_CASE("a static share is one contiguous range in even pieces of at most pipe
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
   problem.devices[0].pipeline = 470;
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
-  problem.devices[0].pipeline = 480;  // a crumb more is no piece of its own
+  problem.devices[0].pipeline = 480;  // a small remainder more is not a piece of its own
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 500}});
   problem.devices[0].fits = problem.devices[0].pipeline = 480;  // memory is another matter
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
@@ -79,7 +79,7 @@ TEST_CASE("a static share is one contiguous range in even pieces of at most pipe
   CHECK(shorter.run("equal").slices[0] == std::vector<Slice>{{0, 170}, {170, 330}, {330, 490}});
 }
 
-TEST_CASE("a share that is a crumb above pipeline is one slice, whoever cut it") {
+TEST_CASE("a share that is a small remainder above pipeline is one slice, whoever cut it") {
   Problem problem(2'000'000, {1.003e6, 1e6}, 1);  // 1 001 498 and 998 502
   for (DeviceEstimate& device : problem.devices) {
     device.pipeline = 1'000'000;
@@ -195,7 +195,7 @@ TEST_CASE("dynamic cuts the work into chunks all alike") {
   CHECK(sizes(Problem(3200, {1, 1}), 16) == Shares(32, 100));
   const Shares uneven = sizes(Problem(1000, {1, 1}), 4);
   CHECK(uneven == Shares(8, 125));
-  const Shares odd = sizes(Problem(100, {1, 1}), 16);  // 3.125 items a chunk, and no crumb of one
+  const Shares odd = sizes(Problem(100, {1, 1}), 16);  // 3.125 items a chunk, and no remainder of one
   CHECK(*std::min_element(odd.begin(), odd.end()) >= 2);
   CHECK(*std::max_element(odd.begin(), odd.end()) <= 4);
   CHECK(sizes(Problem(5, {1, 1}), 4096) == Shares(5, 1));

@@ -142,7 +142,7 @@ TEST_CASE("latency weighs the nodes that shares leave to merge") {
   // Where parts cost as much however long they are, three devices have one less.
   const Problem parts(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), false);
   CHECK(slices_of(parts.request, "latency").size() == 3);
-  // The root is no part.
+  // The root is not a part.
   const Problem dear(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(50), true);
   CHECK(slices_of(dear.request, "latency") == std::vector<Slice>{{0, 128}});
 }

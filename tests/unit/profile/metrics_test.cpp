@@ -137,7 +137,7 @@ TEST_CASE("commands running while the host waits or idles count as commands, not
   CHECK(p.residue == Nanos{0});
 }
 
-TEST_CASE("what a clock error moves outside the sample is no part of T") {
+TEST_CASE("what a clock error moves outside the sample is not part of T") {
   const Timeline t = TimelineBuilder(1, 100)
                          .upload(0, 0, -7, 10)
                          .compute(0, 0, 10, 109)

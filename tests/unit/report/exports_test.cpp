@@ -133,7 +133,7 @@ TEST_CASE("a requirement holds for every case in its scope or names those that m
   CHECK(missed_of(undefined, "single:efficiency<2").size() == 1);
 }
 
-TEST_CASE("what is no requirement is refused in one line that says what is accepted") {
+TEST_CASE("what is not a requirement is refused in one line that says what is accepted") {
   for (const char* bad :
        {"", "efficiency", "efficiency>=", "efficiency>=much", "bogus>=1", "bogus:time<1s", "time<=5", "efficiency=>1", "time<1s,"})
     CHECK(refusal([&] { parse_requirements("--require", bad); }).find("--require: \"") == 0);

@@ -1,4 +1,4 @@
-// The journal: what is written comes back, what was cut off is no line, and damage is named.
+// The journal: what is written comes back, what was cut off is not a line, and damage is named.
 #include "lib/report/journal.hpp"
 
 #include <doctest/doctest.h>

@@ -37,7 +37,7 @@ TEST_CASE("names of before are names of today in version 1 only") {
   CHECK_THROWS_AS(report_from_json(json), Error);
 }
 
-TEST_CASE("what is no result is left to the reader") {
+TEST_CASE("what is not a result is left to the reader") {
   for (const char* text : {"{}", "[]", "1", R"({"schema_version": 1})", R"({"schema_version": 1, "runs": 5})",
                            R"({"schema_version": 1, "runs": [1, {"metrics": 1, "per_device": {}, "plan": []}]})"}) {
     Json json = Json::parse(text);

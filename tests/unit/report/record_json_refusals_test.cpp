@@ -43,7 +43,7 @@ std::string refusal_with(const std::function<void(Json&)>& change) {
 
 }  // namespace
 
-TEST_CASE("a file that is no result file is refused in one line that says why") {
+TEST_CASE("a file that is not a result file is refused in one line that says why") {
   const std::string good = to_json_text(test::sample_report());
   CHECK(refusal_of_result(good).empty());
   CHECK(refusal_of_result("") == "is empty");

@@ -244,7 +244,7 @@ TEST_CASE("a link may carry more for more devices; what is spared of a launch is
   has(refusal_of_scenario(json.dump()), {"devices[0].first_slice_discount_ns", "from 0 to 0"});
 }
 
-TEST_CASE("what is no scenario at all is refused") {
+TEST_CASE("what is not a scenario at all is refused") {
   has(refusal_of_scenario(""), {"is empty"});
   has(refusal_of_scenario("{"), {"not JSON"});
   has(refusal_of_scenario("[]"), {"an object"});

@@ -296,7 +296,7 @@ TEST_CASE("the checker accepts a trace that obeys, as an object and as a list") 
   CHECK(check_chrome_trace(good_events().dump()).empty());
 }
 
-TEST_CASE("the checker refuses what is no trace") {
+TEST_CASE("the checker refuses what is not a trace") {
   REQUIRE(check_chrome_trace("{\"traceEvents\":[").size() == 1);
   CHECK(check_chrome_trace("{\"traceEvents\":[").front().starts_with("not JSON, or cut off"));
   CHECK(check_chrome_trace(std::string(100'000, '[') + std::string(100'000, ']')).front().find("nested deeper than 100") !=

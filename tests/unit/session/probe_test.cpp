@@ -85,7 +85,7 @@ TEST_CASE("an estimate in end-to-end mode knows the links; a CPU's folds its cop
   CHECK(estimate_of({}, 0, cost, Mode::resident, {}).items_per_s == 0);
 }
 
-TEST_CASE("what kernels wait for their own uploads is no work of theirs, other gaps are") {
+TEST_CASE("what kernels wait for their own uploads is not a work of theirs, other gaps are") {
   RawBatch batch;
   const auto add = [&](CommandKind kind, std::uint64_t started, std::uint64_t ended) {
     batch.commands.emplace_back();

@@ -51,7 +51,8 @@ TEST_CASE("a file's leaves are its bytes, the last one filled up with zeros wher
   CHECK(Leaves::from_file(file.path, 0, Remainder::refuse).bytes().empty());
 }
 
-TEST_CASE("a file that is no multiple of 32 bytes is refused, but for --pad and for RFC 6962, whose leaves may be of any length") {
+TEST_CASE(
+    "a file that is not a multiple of 32 bytes is refused, but for --pad and for RFC 6962, whose leaves may be of any length") {
   const SuiteInfo suite = merkle_suite();
   const TemporaryFile file(std::string(64, 'a') + "bcd");
   const auto size_of = [&](const std::string& tree, bool pad) {

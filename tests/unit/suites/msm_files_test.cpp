@@ -137,22 +137,23 @@ TEST_CASE("keys of a JSON file are there once and known, values are texts, and n
   const std::string term = "{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\"}";
   CHECK(refusal_of(" \n" + terms("[" + term + "]") + "\n") == "accepted");
   CHECK(refusal_of("{\"terms\": [" + term + "], \"curve\": \"bn254\"}") == "accepted");
-  CHECK(has(refusal_of(terms("[" + term + ", {\"scalar\": 1e999, \"x\": \"1\", \"y\": \"2\"}]")), "term 1: \"scalar\" is no text"));
-  CHECK(has(refusal_of(terms("[" + term + ", 1e999]")), "term 1: is no object"));
-  CHECK(has(refusal_of(terms("1e999")), "\"terms\" is no array"));
-  CHECK(has(refusal_of("{\"curve\": 1e999}"), "\"curve\" is no text"));
-  CHECK(has(refusal_of(terms("[{\"scalar\": 5, \"x\": \"1\", \"y\": \"2\"}]")), "term 0: \"scalar\" is no text"));
-  CHECK(has(refusal_of(terms("[{\"scalar\": {}, \"x\": \"1\", \"y\": \"2\"}]")), "term 0: \"scalar\" is no text"));
+  CHECK(
+      has(refusal_of(terms("[" + term + ", {\"scalar\": 1e999, \"x\": \"1\", \"y\": \"2\"}]")), "term 1: \"scalar\" is not text"));
+  CHECK(has(refusal_of(terms("[" + term + ", 1e999]")), "term 1: is not an object"));
+  CHECK(has(refusal_of(terms("1e999")), "\"terms\" is not an array"));
+  CHECK(has(refusal_of("{\"curve\": 1e999}"), "\"curve\" is not text"));
+  CHECK(has(refusal_of(terms("[{\"scalar\": 5, \"x\": \"1\", \"y\": \"2\"}]")), "term 0: \"scalar\" is not text"));
+  CHECK(has(refusal_of(terms("[{\"scalar\": {}, \"x\": \"1\", \"y\": \"2\"}]")), "term 0: \"scalar\" is not text"));
   CHECK(has(refusal_of(terms("[{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\", \"x\": \"1\"}]")), "term 0: \"x\" is given twice"));
   CHECK(has(refusal_of(terms("[{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\", \"z\": \"1\"}]")), "term 0: \"z\" is unknown"));
   CHECK(has(refusal_of("{\"curve\": \"bn254\", \"curve\": \"bn254\", \"terms\": [" + term + "]}"), "\"curve\" is given twice"));
   CHECK(has(refusal_of("{\"curve\": \"bn254\", \"terms\": [" + term + "], \"terms\": []}"), "\"terms\" is given twice"));
   CHECK(has(refusal_of("{\"curve\": \"bn254\", \"points\": []}"), "\"points\" is unknown"));
-  CHECK(has(refusal_of(terms("[[" + term + "]]")), "term 0: is no object"));
-  CHECK(has(refusal_of(terms("[" + term + "]") + "x"), "is no JSON"));
+  CHECK(has(refusal_of(terms("[[" + term + "]]")), "term 0: is not an object"));
+  CHECK(has(refusal_of(terms("[" + term + "]") + "x"), "is not JSON"));
   CHECK(has(refusal_of("{\"curve\": \"bn254\"}"), "\"terms\" is missing"));
   CHECK(has(refusal_of(terms("[]")), "holds no terms"));
-  CHECK(has(refusal_of(terms(std::string(100'000, '['))), "term 0: is no object"));
+  CHECK(has(refusal_of(terms(std::string(100'000, '['))), "term 0: is not an object"));
 }
 
 TEST_CASE("what EIP-2537 and EIP-196 sum is summed alike from bytes and digits, and what they refuse is refused") {
@@ -179,7 +180,7 @@ TEST_CASE("digits of bytes may be in lines, and must be whole bytes of whole ter
   CHECK(has(refusal_of(term + "\n" + term.substr(0, 190), Curve::bn254, ".hex"), "holds 191 bytes"));
   CHECK(has(refusal_of("0x" + term.substr(0, 190) + "zz", Curve::bn254, ".hex"), "line 1: \"zz\" are not two hexadecimal digits"));
   CHECK(has(refusal_of(term.substr(0, 64) + " " + term.substr(64), Curve::bn254, ".hex"), "line 1: 193 hexadecimal digits"));
-  CHECK(has(refusal_of(bytes_of(term) + "\n", Curve::bn254, ".bin"), "holds 97 bytes, which is no multiple of the 96"));
+  CHECK(has(refusal_of(bytes_of(term) + "\n", Curve::bn254, ".bin"), "holds 97 bytes, which is not a multiple of the 96"));
   const std::string padded = std::string(128, '0') + std::string(32, '0') + "01" + std::string(94, '0') + std::string(64, '0');
   CHECK(has(refusal_of(std::string(320, '0') + std::string(128, '0') + "01" + std::string(190, '0'), Curve::bls12_381, ".hex"),
             "term 1 (byte 160): y does not begin with 16 zero bytes"));
@@ -216,10 +217,10 @@ TEST_CASE("a bad file is refused in one line that names the term and what is wro
   CHECK(has(second("0x1" + std::string(64, '0'), "1", "2"), "up to 256 bits"));
   CHECK(has(second("1", "0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47", "2"), "term 1: x = 0x3"));
   CHECK(has(second("1", "2", "0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd48"), "is not below the modulus"));
-  CHECK(has(second("1", "1", ""), "term 1: y \"\" is no number of up to 256 bits"));
+  CHECK(has(second("1", "1", ""), "term 1: y \"\" is not a number of up to 256 bits"));
   CHECK(has(refusal_of(head + "{\"scalar\": \"1\", \"x\": \"1\"}]}"), "term 1: \"y\" is missing"));
-  CHECK(has(refusal_of(head + "7]}"), "term 1: is no object"));
-  CHECK(has(refusal_of(head), "is no JSON"));
+  CHECK(has(refusal_of(head + "7]}"), "term 1: is not an object"));
+  CHECK(has(refusal_of(head), "is not JSON"));
   CHECK(has(refusal_of("{\"terms\": []}"), "\"curve\" is missing"));
   CHECK(has(refusal_of(head + "{\"scalar\": \"1\", \"x\": \"1\", \"y\": \"2\"}]}", Curve::bls12_381), "its curve is \"bn254\""));
   CHECK_THROWS_AS(terms_from_file("/nowhere/at/all", Curve::bn254, Trust::nothing, 1), Error);
