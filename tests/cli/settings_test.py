@@ -133,7 +133,7 @@ class ToldWithoutDevices(Case):
             self.assertIn("Usage", self.good(command, "-h", env=hidden).out)
         version = self.good("--version", env=hidden).out
         self.assertRegex(version, r"mgpu-bench \d+\.\d+\.\d+ \(git ")
-        self.assertIn("result schema 1", version)
+        self.assertIn("result schema 2", version)
 
     def test_lists_are_the_same_in_text_and_json(self):
         for what, some in (("suites", "merkle"), ("strategies", "proportional"), ("metrics", "imbalance_derose_percent")):
