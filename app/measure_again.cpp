@@ -14,11 +14,6 @@
 namespace mgpu {
 namespace {
 
-// Chosen by the case itself, or outputs of the first run.
-const std::set<std::string> kReplaced{"strategy", "size",        "mode",   "device-counts", "result", "json",
-                                      "trace",    "output",      "export", "require",       "quiet",  "verbose",
-                                      "color",    "recalibrate", "suites", "dump-config",   "resume"};
-
 // What one child can run: one problem and mode on one number of devices.
 struct Batch {
   const RunRecord* first = nullptr;
@@ -31,7 +26,7 @@ std::vector<std::string> kept_options(const Context& context, const Report& fres
   std::vector<std::string> words;
   for (const OptionSpec& option : run_options(context.suites)) {
     const Given* given = then.settings.find(option.name);
-    if (given == nullptr || kReplaced.contains(option.name)) continue;
+    if (given == nullptr || (option.uses & OptionSpec::not_confirmed) != 0) continue;
     words.push_back(option.kind == OptionSpec::Kind::flag ? fmt::format("--{}={}", option.name, given->value) : "--" + option.name);
     if (option.kind != OptionSpec::Kind::flag) words.push_back(given->value);
   }

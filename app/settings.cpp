@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -19,27 +20,34 @@ namespace mgpu {
 namespace {
 
 using Kind = OptionSpec::Kind;
+using enum OptionSpec::Use;
 
 constexpr const char* kDevices = "Devices";
 constexpr const char* kWork = "Work";
 constexpr const char* kMeasurement = "Measurement";
 constexpr const char* kFiles = "Files and output";
+constexpr const char* kSuites = "Options of suites";
 
 std::vector<OptionSpec> own_run_options() {
   return {
       {"devices", 'd', Kind::list, "SEL",
        "Devices, in order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, name~TEXT, uuid=, pci=, !TERM "
        "(default: all GPUs, else all CPUs)",
-       kDevices},
-      {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, "devices"},
+       kDevices, in_devices | in_plan | in_calibrate},
+      {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, 0, "devices"},
       {"sub-devices", 0, Kind::value, "N",
-       "Split each chosen CPU in N equal devices (default: one per core, at most 8, when no device is named)", kDevices},
-      {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices},
+       "Split each chosen CPU in N equal devices (default: one per core, at most 8, when no device is named)", kDevices,
+       in_devices | in_plan | in_calibrate},
+      {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices, in_plan | in_calibrate},
       {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices},
-      {"strict", 0, Kind::flag, "", "Terms that match nothing, skipped cases and lost devices are errors", kDevices},
-      {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using cached figures", kDevices},
-      {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices},
-      {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices},
+      {"strict", 0, Kind::flag, "", "Terms that match nothing, skipped cases and lost devices are errors", kDevices,
+       in_plan | in_calibrate | in_simulate},
+      {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using cached figures", kDevices,
+       in_calibrate | not_confirmed},
+      {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices,
+       in_plan | in_calibrate},
+      {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices,
+       in_simulate | not_confirmed},
       {"slow", 0, Kind::list, "DEV=FACTOR",
        "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the items on), 0=2@20ms; DEV is a rank among the chosen "
        "devices or any term of --devices",
@@ -49,15 +57,17 @@ std::vector<OptionSpec> own_run_options() {
        "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all", kDevices},
       {"delay", 0, Kind::list, "DEV=TIME", "Let every slice of devices start computing this much later: 0=1ms", kDevices},
       {"strategy", 's', Kind::list, "NAME,..",
-       "Partition strategies, or all; parameters after a colon, dynamic:chunks=32 (default: all)", kWork},
-      {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, "strategy"},
-      {"suites", 0, Kind::list, "NAME,..", "Suites to run, where none is an argument (default: all)", kWork},
-      {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork},
+       "Partition strategies, or all; parameters after a colon, dynamic:chunks=32 (default: all)", kWork,
+       in_simulate | not_confirmed},
+      {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, 0, "strategy"},
+      {"suites", 0, Kind::list, "NAME,..", "Suites to run, where none is an argument (default: all)", kWork, not_confirmed},
+      {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork,
+       in_plan | not_confirmed},
       {"mode", 0, Kind::value, "MODE",
        "resident, scalars (msm: the points stay, scalars are uploaded), end-to-end, both (resident and end-to-end) or all "
        "(default: both)",
-       kWork},
-      {"seed", 0, Kind::value, "N", "Of random inputs (default: 1)", kWork},
+       kWork, in_plan | in_simulate | not_confirmed},
+      {"seed", 0, Kind::value, "N", "Of random inputs (default: 1)", kWork, in_plan},
       {"integrity", 0, Kind::value, "LEVEL",
        "Compute what devices computed again on another device, beside the time, and name the one that differs: off, sample (of "
        "each "
@@ -65,44 +75,61 @@ std::vector<OptionSpec> own_run_options() {
        kWork},
       {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork},
       {"input", 0, Kind::value, "FILE",
-       "Work on this file instead of random data (one suite; several, where it takes them, with commas between)", kWork},
+       "Work on this file instead of random data (one suite; several, where it takes them, with commas between)", kWork, in_plan},
       {"samples", 'n', Kind::value, "N", "Exactly N samples of every case (default: until the median is known to 1 %)",
-       kMeasurement},
-      {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement},
+       kMeasurement, in_simulate},
+      {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement, in_simulate},
       {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement},
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
        "or more where samples are predicted to be long)",
        kMeasurement},
-      {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds", kMeasurement, "timeout", "ms"},
+      {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds", kMeasurement, 0, "timeout",
+       "ms"},
       {"build-timeout", 0, Kind::value, "TIME", "Likewise one that is opened, or builds its kernels (default: 5m)", kMeasurement},
       {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement},
       {"no-telemetry", 0, Kind::flag, "", "Do not read clocks, power, temperature and load beside the work", kMeasurement},
       {"result", 'o', Kind::value, "FILE",
-       "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz", kFiles},
+       "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz", kFiles,
+       in_simulate | not_confirmed},
       {"resume", 0, Kind::value, "FILE",
        "Go on with the run that was to save FILE, with the same options, where it was interrupted or killed; samples are kept",
-       kFiles},
-      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},
-      {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles},
-      {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles},
+       kFiles, not_confirmed},
+      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles,
+       in_plan | in_simulate | not_confirmed},
+      {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
+       in_simulate | not_confirmed},
+      {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles, not_confirmed},
       {"export", 0, Kind::list, "KIND=FILE",
-       "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, markdown or junit", kFiles},
+       "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, markdown or junit", kFiles,
+       in_simulate | in_report | not_confirmed},
       {"require", 0, Kind::list, "EXPR",
        "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for a strategy, "
        "best:rate>=1e9 for the fastest of each table",
-       kMeasurement},
+       kMeasurement, in_simulate | in_report | not_confirmed},
       {"dump-config", 0, Kind::flag, "",
-       "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles},
-      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
-      {"verbose", 'v', Kind::flag, "", "Say which devices are used and what is read of them, and a line for every case", kFiles},
+       "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles,
+       not_confirmed},
+      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles, in_simulate | not_confirmed},
+      {"verbose", 'v', Kind::flag, "", "Say which devices are used and what is read of them, and a line for every case", kFiles,
+       in_simulate | not_confirmed},
       color_option(),
   };
 }
 
-// With their other names.
-void keep(std::vector<OptionSpec>& options, const std::set<std::string>& names) {
-  std::erase_if(options, [&](const OptionSpec& o) { return !names.contains(o.alias_of.empty() ? o.name : o.alias_of); });
+// Those with this use, and their other names.
+std::vector<OptionSpec> shared(std::vector<OptionSpec> options, OptionSpec::Use use) {
+  const auto has_use = [&](const OptionSpec& option) { return (option.uses & use) != 0; };
+  const auto named_else = [&](const OptionSpec& option) {
+    return std::any_of(options.begin(), options.end(), [&](const auto& o) { return o.name == option.alias_of && has_use(o); });
+  };
+  std::vector<OptionSpec> all;
+  std::copy_if(options.begin(), options.end(), std::back_inserter(all), [&](const auto& o) { return has_use(o) || named_else(o); });
+  return all;
+}
+
+OptionSpec& named(std::vector<OptionSpec>& options, std::string_view name) {
+  return *std::find_if(options.begin(), options.end(), [&](const OptionSpec& option) { return option.name == name; });
 }
 
 // The fewest letters to put in, take out, or change (Levenshtein 1966).
@@ -130,7 +157,10 @@ std::vector<ConfigEntry> config_entries(const std::string& file) {
 
 }  // namespace
 
-OptionSpec color_option() { return {"color", 0, Kind::value, "WHEN", "auto, always or never (default: auto)", kFiles}; }
+OptionSpec color_option() {
+  return {
+      "color", 0, Kind::value, "WHEN", "auto, always or never (default: auto)", kFiles, in_simulate | in_report | not_confirmed};
+}
 
 std::string flag_of(const OptionSpec& option) { return "--" + option.name; }
 
@@ -147,7 +177,7 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
     if (!suite.input.empty()) input->help += fmt::format("; {}: {}", suite.name, suite.input);
     for (const SuiteOption& own : suite.options) {
       if (own.kind == SuiteOption::Kind::flag) {
-        options.push_back({own.name, 0, Kind::flag, "", fmt::format("{}: {}", suite.name, own.help), "Options of suites"});
+        options.push_back({own.name, 0, Kind::flag, "", fmt::format("{}: {}", suite.name, own.help), kSuites, in_plan});
         continue;
       }
       const std::string help = fmt::format("{}: {}: {}{} (default: {})", suite.name, own.help, fmt::join(own.values, ", "),
@@ -158,7 +188,7 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
                                            own.values.at(0));
       const auto same = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == own.name; });
       if (same == options.end()) {
-        options.push_back({own.name, 0, Kind::value, "VALUE", help, "Options of suites"});
+        options.push_back({own.name, 0, Kind::value, "VALUE", help, kSuites, in_plan});
       } else {
         same->help += "; " + help;
       }
@@ -167,42 +197,23 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
   return options;
 }
 
-std::vector<OptionSpec> device_options() {
-  std::vector<OptionSpec> options = own_run_options();
-  static const std::set<std::string> applicable{"devices", "sub-devices"};
-  keep(options, applicable);
-  return options;
-}
+std::vector<OptionSpec> device_options() { return shared(own_run_options(), OptionSpec::in_devices); }
 
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
-  std::set<std::string> applicable{"devices", "sub-devices", "max-devices", "strict", "size",
-                                   "mode",    "seed",        "input",       "json",   "no-cache"};
-  std::vector<OptionSpec> options = run_options(suites);
-  for (const OptionSpec& option : options) {
-    if (option.group == "Options of suites") applicable.insert(option.name);
-  }
-  keep(options, applicable);
-  for (OptionSpec& option : options) {
-    if (option.name == "json") option.help = "Print as JSON (mgpu-bench schema plan), on standard output";
-  }
+  std::vector<OptionSpec> options = shared(run_options(suites), OptionSpec::in_plan);
+  named(options, "json").help = "Print as JSON (mgpu-bench schema plan), on standard output";
   return options;
 }
 
 std::vector<OptionSpec> simulate_options() {
-  static const std::set<std::string> applicable{"strict", "device-counts", "strategy", "mode",    "samples", "warmup",  "result",
-                                                "json",   "trace",         "quiet",    "verbose", "export",  "require", "color"};
-  std::vector<OptionSpec> options = own_run_options();
-  keep(options, applicable);
-  for (OptionSpec& option : options) {
-    if (option.name == "samples")
-      option.help = "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
-  }
+  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_simulate);
+  named(options, "samples").help =
+      "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
   return options;
 }
 
 std::vector<OptionSpec> calibrate_options() {
-  std::vector<OptionSpec> options = own_run_options();
-  keep(options, {"devices", "sub-devices", "max-devices", "strict", "recalibrate", "no-cache"});
+  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_calibrate);
   options.push_back({"no-noise", 0, Kind::flag, "", "Do not measure how far medians of the same work lie apart", kDevices});
   options.push_back({"tune", 0, Kind::flag, "",
                      "Also measure every kernel variant of the suites (kernels, tiles), and cache the fastest that verifies",
@@ -210,11 +221,7 @@ std::vector<OptionSpec> calibrate_options() {
   return options;
 }
 
-std::vector<OptionSpec> report_options() {
-  std::vector<OptionSpec> options = own_run_options();
-  keep(options, {"export", "require", "color"});
-  return options;
-}
+std::vector<OptionSpec> report_options() { return shared(own_run_options(), OptionSpec::in_report); }
 
 std::vector<OptionSpec> compare_options() {
   constexpr const char* gate = "Gate";

@@ -20,7 +20,10 @@ struct OptionSpec {
   std::string name;                       // without dashes: the config-file key; MGPU_BENCH_<NAME> in the environment
   char letter = 0;                        // 0: no short form
   Kind kind = Kind::value;
+  // Besides `run`: the commands that take it too; and `compare --confirm`, which repeats the options of a run, does without it.
+  enum Use : unsigned { in_devices = 1, in_plan = 2, in_calibrate = 4, in_simulate = 8, in_report = 16, not_confirmed = 32 };
   std::string value_name, help, group;
+  unsigned uses = 0;          // of Use, or-ed
   std::string alias_of = {};  // the option it is another name of; empty: it is none
   std::string unit = {};      // of an alias whose value is a whole number: what the option's own value ends with
 };
