@@ -4,7 +4,7 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/exec/calibration.hpp"
-#include "lib/session/tune.hpp"
+#include "lib/session/kernel_variants.hpp"
 
 namespace mgpu {
 namespace {

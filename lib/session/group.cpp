@@ -314,10 +314,6 @@ void say_lost(const SessionDevice& device, SessionObserver& observer) {
   observer.warning("device " + device.facts.id + " " + device.facts.name + " disabled: " + device.lost_why);
 }
 
-GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
-                      Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests,
-                      std::optional<Nanos> give_up_at, SessionObserver& observer, std::size_t number) {
-  return Group(backend, executor, options, problem, mode, workload, devices, rates, digests, give_up_at, observer, number).run();
-}
+GroupResult run_group(const GroupRequest& request) { return Group(request).run(); }
 
 }  // namespace mgpu

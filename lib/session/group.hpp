@@ -100,11 +100,23 @@ struct GroupResult {
   bool lost_any = false;  // what a lost device may still read or write must not be freed: the workload's memory
 };
 
-// Runs the group. Failures of devices and cases are in the cases; `devices` that failed are marked lost, those that had failed
-// before are opened again where they may be. `digests` are those of the problem's verified results so far. `number`: of the group,
-// in the session.
-GroupResult run_group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode,
-                      Workload& workload, std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests,
-                      std::optional<Nanos> give_up_at, SessionObserver& observer, std::size_t number = 0);
+// A group and what it works with, all of which outlives it.
+struct GroupRequest {
+  Backend& backend;
+  Executor& executor;
+  const SessionOptions& options;
+  const Problem& problem;
+  Mode mode;
+  Workload& workload;
+  std::vector<SessionDevice>& devices;  // those that fail are marked lost; those that had failed are opened again where they may be
+  const SuiteRates& rates;
+  Digests& digests;  // of the problem's verified results so far
+  SessionObserver& observer;
+  std::optional<Nanos> give_up_at = {};  // cases not begun by then are skipped
+  std::size_t number = 0;                // of the group, in the session
+};
+
+// Runs it. Failures of devices and cases are in the cases.
+GroupResult run_group(const GroupRequest& request);
 
 }  // namespace mgpu

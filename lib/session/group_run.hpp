@@ -16,24 +16,22 @@ namespace mgpu {
 
 class Group {
  public:
-  Group(Backend& backend, Executor& executor, const SessionOptions& options, const Problem& problem, Mode mode, Workload& workload,
-        std::vector<SessionDevice>& devices, const SuiteRates& rates, Digests& digests, std::optional<Nanos> give_up_at,
-        SessionObserver& observer, std::size_t number)
-      : backend_(backend),
-        executor_(executor),
-        options_(options),
-        problem_(problem),
-        mode_(mode),
-        workload_(workload),
-        devices_(devices),
-        in_set_(in_set(devices)),
-        rates_(rates),
-        digests_(digests),
-        verification_(workload, options, digests, observer),
-        give_up_at_(give_up_at),
-        observer_(observer),
-        number_(number),
-        idle_tracker_(devices.size()) {}
+  explicit Group(const GroupRequest& request)
+      : backend_(request.backend),
+        executor_(request.executor),
+        options_(request.options),
+        problem_(request.problem),
+        mode_(request.mode),
+        workload_(request.workload),
+        devices_(request.devices),
+        in_set_(in_set(request.devices)),
+        rates_(request.rates),
+        digests_(request.digests),
+        verification_(request.workload, request.options, request.digests, request.observer),
+        give_up_at_(request.give_up_at),
+        observer_(request.observer),
+        number_(request.number),
+        idle_tracker_(request.devices.size()) {}
 
   GroupResult run() {
     make_cases();

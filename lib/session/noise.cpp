@@ -66,13 +66,13 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
   const Mode mode = problem.suite->modes.empty() ? Mode::resident : problem.suite->modes.front();
   Executor executor(backend, devices.size());
   LossObserver observer;
+  const SuiteRates rates;  // none: nothing is predicted
   std::vector<std::vector<Nanos>> kinds;
   const Nanos begin = backend.now();
   for (std::size_t time = 0; time < kTimes; ++time) {
     if (time >= kFewestMedians && backend.now() - begin > kMostTime) break;
     Digests digests;
-    const GroupResult group =
-        run_group(backend, executor, options, problem, mode, *workload, open, {}, digests, std::nullopt, observer);
+    const GroupResult group = run_group({backend, executor, options, problem, mode, *workload, open, rates, digests, observer});
     if (group.lost_any) leak(std::move(workload));  // transfers may be under way
     if (!observer.lost.empty()) throw Error(ErrorKind::device, observer.lost);
     kinds.resize(group.cases.size());

@@ -6,10 +6,10 @@
 
 #include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
+#include "lib/session/kernel_variants.hpp"
 #include "lib/session/recorder.hpp"
 #include "lib/session/suite_rates.hpp"
 #include "lib/session/time_left.hpp"
-#include "lib/session/tune.hpp"
 #include "lib/session/watch.hpp"
 
 namespace mgpu {
@@ -209,7 +209,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         continue;
       }
       const GroupResult group =
-          run_group(backend, executor, options, problem, mode, *workload, devices, rates, digests, give_up_at, whole, number++);
+          run_group({backend, executor, options, problem, mode, *workload, devices, rates, digests, whole, give_up_at, number++});
       whole.group_ended();
       note_reserve(report, devices);
       note_clocks(report, group);

@@ -7,8 +7,8 @@
 
 #include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
+#include "lib/session/kernel_variants.hpp"
 #include "lib/session/probe.hpp"
-#include "lib/session/tune.hpp"
 
 namespace mgpu {
 namespace {

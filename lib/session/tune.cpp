@@ -5,6 +5,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/exec/leak.hpp"
+#include "lib/session/kernel_variants.hpp"
 #include "lib/session/probe.hpp"
 #include "lib/session/suite_rates.hpp"
 
@@ -140,15 +141,6 @@ const Tuning* alike(const std::vector<Tuning>& all, std::span<const Device> devi
 
 }  // namespace
 
-std::string tuned_work_of(const Problem& problem) {
-  std::string work = problem.suite->name;
-  for (const std::string& name : problem.suite->tuned_options) {
-    const auto given = problem.params.options.find(name);
-    if (given != problem.params.options.end()) work += ' ' + name + '=' + given->second;
-  }
-  return work;
-}
-
 std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
                                 const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings) {
   std::vector<Tuning> all;
@@ -180,24 +172,6 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
     }
   }
   return all;
-}
-
-std::map<std::string, std::string> cached_variants(const Problem& problem, std::span<const Device> devices,
-                                                   const CalibrationStore& store, std::vector<std::string>& warnings) {
-  std::map<std::string, std::string> variants;
-  if (!problem.suite->has_kernel_variants) return variants;
-  for (const Device& device : devices) {
-    if (const auto cached = store.load_variant(device, tuned_work_of(problem), warnings)) variants[device.id] = cached->name;
-  }
-  return variants;
-}
-
-void take_variants(Workload& workload, const std::map<std::string, std::string>& variants, const DeviceTraits& device,
-                   std::vector<std::string>& warnings) {
-  const auto variant = variants.find(device.id);
-  if (variant == variants.end() || workload.prefer(device, variant->second)) return;
-  warnings.push_back("device " + device.id + ": it was tuned to \"" + variant->second +
-                     "\", which it does not have; tune it again");
 }
 
 }  // namespace mgpu

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "lib/session/kernel_variants.hpp"
 #include "lib/session/session.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/quiet_observer.hpp"
