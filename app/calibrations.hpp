@@ -5,6 +5,7 @@
 
 #include "app/commands.hpp"
 #include "lib/session/calibrate.hpp"
+#include "lib/session/options.hpp"
 
 namespace mgpu {
 

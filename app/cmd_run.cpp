@@ -14,6 +14,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/session/configuration.hpp"
+#include "lib/session/session.hpp"
 
 namespace mgpu {
 namespace {

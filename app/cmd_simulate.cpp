@@ -11,6 +11,7 @@
 #include "lib/exec/scenario_run.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
+#include "lib/session/session.hpp"
 
 namespace mgpu {
 namespace {

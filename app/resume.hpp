@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lib/report/journal.hpp"
-#include "lib/session/session.hpp"
+#include "lib/session/options.hpp"
 
 namespace mgpu {
 

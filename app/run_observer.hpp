@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "lib/session/session.hpp"
+#include "lib/session/observer.hpp"
 
 namespace mgpu {
 

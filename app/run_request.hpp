@@ -12,7 +12,7 @@
 #include "app/handicaps.hpp"
 #include "app/settings.hpp"
 #include "lib/base/output_file.hpp"
-#include "lib/session/session.hpp"
+#include "lib/session/options.hpp"
 
 namespace mgpu {
 

@@ -9,7 +9,7 @@
 
 #include "lib/exec/backend.hpp"
 #include "lib/report/calibration_store.hpp"
-#include "lib/session/session.hpp"
+#include "lib/session/problem.hpp"
 
 namespace mgpu {
 

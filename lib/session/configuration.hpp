@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/report/journal.hpp"
-#include "lib/session/session.hpp"
+#include "lib/session/options.hpp"
 
 namespace mgpu {
 

@@ -11,8 +11,9 @@
 #include "lib/exec/executor.hpp"
 #include "lib/plan/choose.hpp"
 #include "lib/plan/simulator.hpp"
+#include "lib/session/observer.hpp"
+#include "lib/session/options.hpp"
 #include "lib/session/probe.hpp"
-#include "lib/session/session.hpp"
 #include "lib/session/verification.hpp"
 
 namespace mgpu {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/exec/backend.hpp"
-#include "lib/session/session.hpp"
+#include "lib/session/problem.hpp"
 
 namespace mgpu {
 

@@ -111,34 +111,6 @@ void note_digests(Digests& digests, std::span<const RunRecord> rows) {
 
 }  // namespace
 
-std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices) {
-  SuiteParams params = problem.params;
-  params.devices = devices.size();
-  params.cpus = std::all_of(devices.begin(), devices.end(), [](const Device& device) { return device.is_cpu(); });
-  return problem.suite->make(params);
-}
-
-StopRule StopRule::quick() {
-  StopRule rule;
-  rule.least = 3;
-  rule.least_time = Nanos{};
-  rule.most_time = std::chrono::seconds(1);
-  return rule;
-}
-
-bool StopRule::satisfied(std::span<const Nanos> samples) const {
-  if (exactly > 0) return samples.size() >= exactly;
-  constexpr std::size_t kFewest = 3;  // however long they take
-  Nanos spent{};
-  for (const Nanos sample : samples) spent += sample;
-  if (samples.size() < kFewest) return false;
-  if (spent >= most_time || samples.size() >= most) return true;
-  if (samples.size() < least || spent < least_time) return false;
-  const Summary summary = summarise(samples);
-  const double half = seconds(summary.ci95_high - summary.ci95_low) / 2;
-  return half <= half_width * seconds(summary.median);
-}
-
 Report run_session(Backend& backend, const SessionOptions& options, Report report, SessionObserver& observer) {
   const LimitsInForce limits(backend, {options.case_timeout.value_or(WaitLimits{}.answer), options.build_timeout,
                                        [&observer] { return observer.stop_requested(); }});

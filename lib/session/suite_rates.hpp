@@ -12,7 +12,7 @@
 
 #include "lib/device/capability.hpp"
 #include "lib/exec/executor.hpp"
-#include "lib/session/session.hpp"
+#include "lib/session/problem.hpp"
 
 namespace mgpu {
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/session/session.hpp"
+#include "lib/session/observer.hpp"
+#include "lib/session/options.hpp"
 
 namespace mgpu {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/exec/telemetry.hpp"
-#include "lib/session/session.hpp"
+#include "lib/session/options.hpp"
 
 namespace mgpu {
 

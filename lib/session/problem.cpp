@@ -1,0 +1,14 @@
+#include "lib/session/problem.hpp"
+
+#include <algorithm>
+
+namespace mgpu {
+
+std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices) {
+  SuiteParams params = problem.params;
+  params.devices = devices.size();
+  params.cpus = std::all_of(devices.begin(), devices.end(), [](const Device& device) { return device.is_cpu(); });
+  return problem.suite->make(params);
+}
+
+}  // namespace mgpu

@@ -1,0 +1,28 @@
+#include "lib/session/stop_rule.hpp"
+
+#include "lib/base/stats.hpp"
+
+namespace mgpu {
+
+StopRule StopRule::quick() {
+  StopRule rule;
+  rule.least = 3;
+  rule.least_time = Nanos{};
+  rule.most_time = std::chrono::seconds(1);
+  return rule;
+}
+
+bool StopRule::satisfied(std::span<const Nanos> samples) const {
+  if (exactly > 0) return samples.size() >= exactly;
+  constexpr std::size_t kFewest = 3;  // however long they take
+  Nanos spent{};
+  for (const Nanos sample : samples) spent += sample;
+  if (samples.size() < kFewest) return false;
+  if (spent >= most_time || samples.size() >= most) return true;
+  if (samples.size() < least || spent < least_time) return false;
+  const Summary summary = summarise(samples);
+  const double half = seconds(summary.ci95_high - summary.ci95_low) / 2;
+  return half <= half_width * seconds(summary.median);
+}
+
+}  // namespace mgpu
