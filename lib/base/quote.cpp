@@ -1,4 +1,4 @@
-// Quoting of user text for messages; see the header.
+// Quoting of user text for messages.
 #include "lib/base/quote.hpp"
 
 #include <fmt/format.h>

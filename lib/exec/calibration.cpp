@@ -1,4 +1,4 @@
-// A device alone; see the header. Kernels are timed by the device's own stamps; transfers and launches by the host's clock, as a
+// A device alone. Kernels are timed by the device's own stamps; transfers and launches by the host's clock, as a
 // caller meets them.
 #include "lib/exec/calibration.hpp"
 

@@ -1,4 +1,4 @@
-// All devices, and fewer, moving data at once; see the header.
+// All devices, and fewer, moving data at once.
 #include <algorithm>
 #include <atomic>
 #include <barrier>

@@ -1,4 +1,4 @@
-// Contiguous shares, handed out in pieces; see the header.
+// Contiguous shares, handed out in pieces.
 #include "lib/plan/static_source.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`mgpu-bench plan` as a user sees it: it says what `run -s auto` would do, from what calibrate kept, and runs nothing. Usage:
+"""`mgpu-bench plan` as a user sees it: it says what `run -s auto` would do, from what calibrate cached, and runs nothing. Usage:
 plan_test.py BINARY [unittest arguments]. Which strategy is best depends on the machine: what is told is only ever compared with itself."""
 
 import json
@@ -56,11 +56,11 @@ class Plans(Case):
         self.assertEqual(self.plans(), plans)
 
     def test_it_builds_and_runs_no_kernel_and_keeps_nothing(self):
-        kept = Path(binary.SCRATCH) / "cache" / "mgpu-bench"
-        before = {file: file.stat().st_mtime_ns for file in kept.rglob("*")}
+        cached = Path(binary.SCRATCH) / "cache" / "mgpu-bench"
+        before = {file: file.stat().st_mtime_ns for file in cached.rglob("*")}
         built = self.folder / "pocl"  # PoCL leaves there what it compiles
         self.good("plan", "merkle", *binary.DEVICES, "--size", "2^16", cwd=self.folder, env={"POCL_CACHE_DIR": str(built)})
-        self.assertEqual({file: file.stat().st_mtime_ns for file in kept.rglob("*")}, before)
+        self.assertEqual({file: file.stat().st_mtime_ns for file in cached.rglob("*")}, before)
         self.assertEqual([file for file in self.folder.rglob("*") if file.suffix in (".so", ".bc", ".json")], [])
 
     def test_run_with_strategy_auto_does_what_the_plan_of_one_device_says_and_chooses_among_the_same(self):

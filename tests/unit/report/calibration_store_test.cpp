@@ -60,7 +60,7 @@ fs::path only_file(const fs::path& folder) {
   return fs::directory_iterator(folder)->path();
 }
 
-// What is said of a kept file whose text was replaced; it must never be used.
+// What is said of a cached file whose text was replaced; it must never be used.
 std::string refusal(const CalibrationStore& store, const fs::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
   Warned warned;
@@ -71,7 +71,7 @@ std::string refusal(const CalibrationStore& store, const fs::path& file, const s
 
 }  // namespace
 
-TEST_CASE("a calibration comes back as it was kept, to the last bit") {
+TEST_CASE("a calibration comes back as it was cached, to the last bit") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path() / "new" / "folder", kBasis);
   Warned warned;
@@ -79,17 +79,17 @@ TEST_CASE("a calibration comes back as it was kept, to the last bit") {
   store.save(device("0:0"), capability(), warned);
   const auto back = store.load(device("0:0"), warned);
   REQUIRE(back);
-  const Capability kept = capability();
-  CHECK(back->fp32_flops == kept.fp32_flops);
+  const Capability cached = capability();
+  CHECK(back->fp32_flops == cached.fp32_flops);
   CHECK(back->fp64_flops == 0);
-  CHECK(back->int32_ops == kept.int32_ops);
-  CHECK(back->memory_bytes_per_s == kept.memory_bytes_per_s);
-  CHECK(back->pinned_up == kept.pinned_up);
-  CHECK(back->pinned_down == kept.pinned_down);
-  CHECK(back->pageable_up == kept.pageable_up);
-  CHECK(back->pageable_down == kept.pageable_down);
-  CHECK(back->launch == kept.launch);
-  CHECK(back->next_launch == kept.next_launch);
+  CHECK(back->int32_ops == cached.int32_ops);
+  CHECK(back->memory_bytes_per_s == cached.memory_bytes_per_s);
+  CHECK(back->pinned_up == cached.pinned_up);
+  CHECK(back->pinned_down == cached.pinned_down);
+  CHECK(back->pageable_up == cached.pageable_up);
+  CHECK(back->pageable_down == cached.pageable_down);
+  CHECK(back->launch == cached.launch);
+  CHECK(back->next_launch == cached.next_launch);
   CHECK(warned.lines.empty());
 }
 
@@ -252,9 +252,9 @@ TEST_CASE("what a suite's kernels reach comes back with its smaller problem, and
     bad["rate"][name] = value;
     std::ofstream(file, std::ios::binary) << bad.dump();
     Warned lines;
-    const bool kept = store.load_suite(device("0:0"), "msm", lines).has_value();
-    REQUIRE(kept == lines.lines.empty());
-    return kept ? std::string() : lines.lines.front();
+    const bool cached = store.load_suite(device("0:0"), "msm", lines).has_value();
+    REQUIRE(cached == lines.lines.empty());
+    return cached ? std::string() : lines.lines.front();
   };
   CHECK(has(with("ops_per_s", 0), "ops_per_s"));
   CHECK(has(with("slice_ns", -1), "impossible figures"));

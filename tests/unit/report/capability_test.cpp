@@ -93,13 +93,13 @@ TEST_CASE("a calibration in a table: one unit a column, what is unknown a dash")
   Capability slow = some();
   slow.fp32_flops = 152e9;
   const std::vector<CalibrationRow> rows = {{device, some(), Bytes{3} << 30, "measured"},
-                                            {device, slow, std::nullopt, "kept"},
+                                            {device, slow, std::nullopt, "cached"},
                                             {device, std::nullopt, std::nullopt, "failed"}};
   const std::string table = calibration_table(rows, {300, false});
   CHECK(has(table, "65.500"));
   CHECK(has(table, " 0.152"));
   CHECK(has(table, "3.00 GiB  measured"));
-  CHECK(has(table, "-  kept"));
+  CHECK(has(table, "-  cached"));
   CHECK(has(table, "-  failed"));
   CHECK(has(table, "9.1"));
 }

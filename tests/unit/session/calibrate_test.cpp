@@ -28,7 +28,7 @@ std::vector<FakeDevice> pair() { return {calibration_device("0:0"), calibration_
 
 }  // namespace
 
-TEST_CASE("devices are measured once, then the kept figures are used until measured afresh") {
+TEST_CASE("devices are measured once, then the cached figures are used until measured afresh") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   Devices first(pair());
@@ -40,12 +40,12 @@ TEST_CASE("devices are measured once, then the kept figures are used until measu
   std::vector<FakeDevice> slower = pair();
   for (FakeDevice& spec : slower) spec.ops_per_s /= 2;
   Devices second(slower);
-  const CalibrationResult kept = calibrate(second.backend, second.facts, store, false);
-  CHECK(kept.origins == std::vector{CalibrationOrigin::cached, CalibrationOrigin::cached});
-  CHECK(kept.link_origin == CalibrationOrigin::cached);
-  CHECK(kept.calibration.devices[0]->fp32_flops == measured.calibration.devices[0]->fp32_flops);
-  CHECK(kept.calibration.link->up == measured.calibration.link->up);
-  CHECK(kept.calibration.link->devices == std::vector<std::string>{"0:0", "0:1"});
+  const CalibrationResult cached = calibrate(second.backend, second.facts, store, false);
+  CHECK(cached.origins == std::vector{CalibrationOrigin::cached, CalibrationOrigin::cached});
+  CHECK(cached.link_origin == CalibrationOrigin::cached);
+  CHECK(cached.calibration.devices[0]->fp32_flops == measured.calibration.devices[0]->fp32_flops);
+  CHECK(cached.calibration.link->up == measured.calibration.link->up);
+  CHECK(cached.calibration.link->devices == std::vector<std::string>{"0:0", "0:1"});
 
   const CalibrationResult afresh = calibrate(second.backend, second.facts, store, true);
   CHECK(afresh.origins == std::vector{CalibrationOrigin::measured, CalibrationOrigin::measured});
@@ -64,7 +64,7 @@ TEST_CASE("only what is missing is measured") {
   CHECK(result.link_origin == CalibrationOrigin::measured);
 }
 
-TEST_CASE("without a store, or before anything was kept, nothing is known and nothing is said") {
+TEST_CASE("without a store, or before anything was cached, nothing is known and nothing is said") {
   const TemporaryFolder folder;
   Devices devices(pair());
   calibrate(devices.backend, devices.facts, CalibrationStore({}, kBasis), false);

@@ -1,4 +1,4 @@
-// The noise floor: what it is of given medians, that a device without noise has none, and that it is kept and found again.
+// The noise floor: what it is of given medians, that a device without noise has none, and that it is cached and found again.
 #include "lib/session/noise.hpp"
 
 #include <doctest/doctest.h>
@@ -73,7 +73,7 @@ TEST_CASE("devices that always take as long have no noise; a device that fails i
   CHECK(warnings[0].find("the noise of sum is not known") == 0);
 }
 
-TEST_CASE("noise is kept for the set it was measured on, in whatever order, and no other") {
+TEST_CASE("noise is cached for the set it was measured on, in whatever order, and no other") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), {"1", "kernels"});
   FakeBackend backend({device("0:0"), device("0:1")}, sum_kernels());

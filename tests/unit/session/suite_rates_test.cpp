@@ -1,4 +1,4 @@
-// Rates of usual problems: of the fake backend's devices, and the line through two of them.
+// Rates at the reference size: of the fake backend's devices, and the line through two of them.
 #include "lib/session/suite_rates.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Variants to compute: all are measured, only what verifies is eligible, the fastest is kept and taken; a bad entry is a warning.
+// Kernel variants: all are measured, only what verifies is eligible, the fastest is cached and taken; a bad entry is a warning.
 #include "lib/session/tune.hpp"
 
 #include <doctest/doctest.h>
@@ -79,7 +79,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("the fastest variant that verifies is chosen, once for devices alike, and kept") {
+TEST_CASE("the fastest variant that verifies is chosen, once for devices alike, and cached") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   Bench bench({"usual", "wrong", "missing", "quick", "same"});
@@ -97,14 +97,14 @@ TEST_CASE("the fastest variant that verifies is chosen, once for devices alike, 
   CHECK(all[0].tried[2].ops_per_s == 0);
   CHECK(all[0].tried[3].ops_per_s > 1.5 * all[0].tried[0].ops_per_s);
   CHECK(bench.warnings.empty());
-  const auto kept = bench.tune(store);
-  REQUIRE(kept.size() == 4);
-  CHECK_FALSE(kept[0].measured);
-  CHECK(kept[3].variant.name == "quick");
+  const auto cached = bench.tune(store);
+  REQUIRE(cached.size() == 4);
+  CHECK_FALSE(cached[0].measured);
+  CHECK(cached[3].variant.name == "quick");
   CHECK(bench.tune(store, true)[0].measured);
 }
 
-TEST_CASE("the usual variant stays where another is hardly faster, and nothing is kept where none works") {
+TEST_CASE("the default variant stays where another is hardly faster, and nothing is cached where none works") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   CHECK(Bench({"usual", "same"}).tune(store)[0].variant.name == "usual");
@@ -116,7 +116,7 @@ TEST_CASE("the usual variant stays where another is hardly faster, and nothing i
   CHECK(Bench({"usual"}).tune(empty).empty());
 }
 
-TEST_CASE("a session takes what is kept and records it; without a store, or with an entry it cannot use, it computes as usual") {
+TEST_CASE("a session takes what is cached and records it; without a store, or with an entry it cannot use, it computes as usual") {
   const TemporaryFolder folder;
   const CalibrationStore store(folder.path(), kBasis);
   Bench bench({"usual", "quick"});
