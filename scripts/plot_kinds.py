@@ -286,8 +286,8 @@ def roofline(groups):
     axes.axvline(100, color=RED, linewidth=1.6, linestyle="--")
     names = [f"{group.title}\n{case.label}, {case.n} device{'' if case.n == 1 else 's'}" for group, case in cases]
     axes.set(yticks=range(len(cases)), ylim=(len(cases) - 0.4, -0.6), xlim=(0, max(135, *(145 * c.metric("roofline_fraction") for _, c in cases))),
-             xlabel="share of what the devices were measured to be capable of, %")
+             xlabel="fraction of what the devices were measured to be capable of, %")
     axes.set_yticklabels(names, fontsize=9)
-    axes.set_title("share of the roof, the fastest of each")
+    axes.set_title("fraction of the roofline: the fastest case of each problem")
     axes.grid(axis="y", visible=False)
     return figure
