@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/exec/backend.hpp"
+
 namespace mgpu {
 namespace {
 

@@ -167,7 +167,7 @@ StrategyInfo dynamic_strategy() {
   return {"dynamic",
           "one queue of chunks, taken by whoever is free",
           {{"chunks", 0, 0, 4096,
-            "chunks per device; 0: 16, or fewer where launches would cost over 2 to 5 % or where fewer end more evenly", true}},
+            "chunks per device; 0: 16, or fewer if launches would cost over 2 to 5 %, or if fewer finish more evenly", true}},
           [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Dynamic>(params.at("chunks")); }};
 }
 

@@ -41,7 +41,7 @@ class Latency final : public Strategy {
 
 StrategyInfo latency_strategy() {
   return {"latency",
-          "what should end soonest: launches, transfers and the shared link weighed",
+          "the split predicted to end soonest, given launches, transfers and the shared link",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Latency>(); },
           {.fixed_shares = true, .any_count = true, .seconds = [](const PlanRequest& request, std::span<const double> rates) {
