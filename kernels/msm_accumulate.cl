@@ -58,7 +58,7 @@ __kernel void combine(__global const uint4* longs, __global const uint* plan, __
       Sum other = infinity();
       if (round < rounds) {
         const uint i = round * size + me;
-        if (i < task.z && IN_BOUNDS(task.y + i, MOST_PARTIALS(most_entries, limit))) other = load_sum(partials, task.y + i);
+        if (i < task.z && IN_BOUNDS(task.y + i, MOST_PARTIALS(most_entries, limit))) other = load_sum(partials, (ulong)task.y + i);
       } else {
         barrier(CLK_LOCAL_MEM_FENCE);
         store_local(shared, me, sum);
