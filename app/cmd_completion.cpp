@@ -6,6 +6,7 @@
 #include <map>
 
 #include "app/commands.hpp"
+#include "app/run_request.hpp"
 #include "app/terminal.hpp"
 #include "app/texts.hpp"
 #include "lib/base/error.hpp"
@@ -18,7 +19,6 @@ namespace {
 
 // Options that take one of a few words. tests/cli/shell_test.py holds them to what the refusals of the options list.
 constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-    {"mode", "resident end-to-end scalars both all"},
     {"verify", "full sample off"},
     {"color", "auto always never"},
     {"fail-on", "regression inconclusive nothing"},
@@ -40,6 +40,12 @@ std::string taken_by(const OptionText& option, std::span<const SuiteInfo> suites
   std::string words;
   for (const auto& [name, accepted] : kWords) {
     if (option.name == name) words += fmt::format(" {}", accepted);
+  }
+  if (option.name == "mode") {
+    std::vector<const SuiteInfo*> known;
+    for (const SuiteInfo& suite : suites) known.push_back(&suite);
+    for (const Mode& mode : modes_of(known)) words += ' ' + option_value(mode);
+    words += " both all";
   }
   for (const SuiteInfo& suite : option.group == "Options of suites" ? suites : std::span<const SuiteInfo>()) {
     for (const SuiteOption& own : suite.options) {

@@ -30,7 +30,7 @@ Json suites_json(std::span<const SuiteInfo> suites) {
           {{"name", option.name}, {"values", option.values}, {"default", option.values.at(0)}, {"help", option.help}});
     }
     Json modes = Json::array();
-    for (const Mode mode : suite.modes) modes.push_back(to_string(mode));
+    for (const Mode& mode : suite.modes) modes.push_back(to_string(mode));
     list.push_back({{"name", suite.name},
                     {"summary", suite.summary},
                     {"size_counts", suite.size_name},
@@ -84,6 +84,9 @@ std::string suites_text(std::span<const SuiteInfo> suites) {
     text += fmt::format("{:<14}--size counts {}: {} by default, {} with --quick\n", "", suite.size_name, suite.default_size,
                         suite.quick_size);
     text += fmt::format("{:<14}--input takes {}\n", "", suite.input);
+    std::vector<std::string> modes;
+    for (const Mode& mode : suite.modes) modes.push_back(option_value(mode));
+    text += fmt::format("{:<14}--mode {}\n", "", fmt::join(modes, "|"));
     for (const SuiteOption& option : suite.options) {
       const bool flag = option.kind == SuiteOption::Kind::flag;
       text += fmt::format("{:<14}--{}{}: {}\n", "", option.name, flag ? "" : fmt::format(" {}", fmt::join(option.values, "|")),

@@ -29,8 +29,7 @@ std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<co
 }
 
 std::string title(const Problem& problem, Mode mode) {
-  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name, problem.params.size,
-                     mode == Mode::end_to_end ? "end to end" : to_string(mode));
+  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name, problem.params.size, words_of(mode));
 }
 
 std::string as_text(const SessionOptions& session, std::span<const PlannedCase> cases) {

@@ -1,6 +1,8 @@
 // `mgpu-bench simulate`: a session as run makes it, on devices and work that a file states.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "app/commands.hpp"
 #include "app/conclude.hpp"
 #include "app/device_set.hpp"
@@ -66,7 +68,7 @@ ExitCode cmd_simulate(const Context& context) {
   const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
   const SuiteInfo suite = scenario_suite(scenario, *backend);
 
-  RunRequest request = read_measurement(settings);
+  RunRequest request = read_measurement(settings, std::array{&suite});
   SessionOptions& session = request.session;
   if (session.stop.exactly == 0) session.stop.exactly = kSamples;
   session.problems = {{&suite, {}}};

@@ -61,7 +61,7 @@ std::vector<std::string> words_for(const Batch& batch, const Context& context) {
                                  "--strategy",
                                  fmt::format("{}", fmt::join(batch.strategies, ",")),
                                  "--mode",
-                                 run.mode == Mode::end_to_end ? "end-to-end" : to_string(run.mode),
+                                 option_value(run.mode),
                                  "--device-counts",
                                  std::to_string(asked_for(run))};
   const auto suite =

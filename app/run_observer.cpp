@@ -25,11 +25,9 @@ std::string in_words(Nanos left) {
                     : fmt::format("about {:.1f} h", s / 3600);
 }
 
-const char* mode_words(Mode mode) { return mode == Mode::end_to_end ? "end to end" : to_string(mode); }
-
 // "merkle resident equal on 2: 26.1 ms, 12 samples"
 std::string case_line(const RunRecord& run) {
-  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, mode_words(run.mode), run.strategy, devices_text(run));
+  const std::string who = fmt::format("{} {} {} on {}: ", run.suite, words_of(run.mode), run.strategy, devices_text(run));
   if (run.status != Status::ok) return who + to_string(run.status) + (run.reason ? ": " + *run.reason : "");
   return who +
          fmt::format("{}, {} sample{}", format_duration(run.time.median), run.samples.size(), run.samples.size() == 1 ? "" : "s");
@@ -76,7 +74,7 @@ void RunObserver::recorded(const Report& so_far) {
     if (options_.verbose || !options_.in_place) print_error(case_line(so_far.runs[i]));
   }
   const RunRecord& last = so_far.runs.back();
-  print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, mode_words(last.mode), ok, so_far.runs.size() - rows_seen_));
+  print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, words_of(last.mode), ok, so_far.runs.size() - rows_seen_));
   rows_seen_ = so_far.runs.size();
 }
 

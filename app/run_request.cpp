@@ -202,22 +202,16 @@ StopRule stop_rule(const Settings& settings) {
   return stop;
 }
 
-std::vector<Mode> modes(const Settings& settings) {
-  const std::string mode = choose(settings, "mode", {"both", "resident", "scalars", "end-to-end", "all"});
-  if (mode == "all") return {Mode::resident, Mode::scalars, Mode::end_to_end};
-  if (mode == "both") return {Mode::resident, Mode::end_to_end};
-  return {mode == "resident" ? Mode::resident : mode == "scalars" ? Mode::scalars : Mode::end_to_end};
-}
-
 // A suite leaves out modes it does not have; one that no chosen suite has is a mistake.
-void refuse_foreign_mode(const Settings& settings, std::span<const Mode> asked, std::span<const SuiteInfo* const> chosen) {
-  const bool some = std::any_of(chosen.begin(), chosen.end(), [&](const SuiteInfo* suite) {
-    return std::find_first_of(suite->modes.begin(), suite->modes.end(), asked.begin(), asked.end()) != suite->modes.end();
-  });
-  if (some) return;
-  const Given& given = *settings.find("mode");
-  throw Error(ErrorKind::usage, fmt::format("{}: suite {} has no mode {}; accepted: resident, end-to-end, both, all", given.from,
-                                            chosen.front()->name, in_quotes(given.value)));
+std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
+  const std::vector<Mode> all = modes_of(chosen);
+  std::vector<std::string> accepted{"both"};
+  for (const Mode& mode : all) accepted.push_back(option_value(mode));
+  accepted.emplace_back("all");
+  const std::string asked = choose(settings, "mode", accepted);
+  if (asked == "both") return {Mode::resident, Mode::end_to_end};
+  if (asked == "all") return all;
+  return {*std::find_if(all.begin(), all.end(), [&](const Mode& mode) { return option_value(mode) == asked; })};
 }
 
 VerifyLevel verify_level(const Settings& settings) {
@@ -231,6 +225,16 @@ IntegrityLevel integrity_level(const Settings& settings) {
 }
 
 }  // namespace
+
+std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites) {
+  std::vector<Mode> all = {Mode::resident, Mode::end_to_end};
+  for (const SuiteInfo* suite : suites) {
+    for (const Mode& mode : suite->modes) {
+      if (std::find(all.begin(), all.end(), mode) == all.end()) all.insert(all.end() - 1, mode);
+    }
+  }
+  return all;
+}
 
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
   const auto fits = [&](std::uint64_t size) {
@@ -269,14 +273,14 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<
   return chosen;
 }
 
-RunRequest read_measurement(const Settings& settings) {
+RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
   RunRequest request;
   request.strict = settings.is_on("strict");
   request.quiet = settings.is_on("quiet");
   request.verbose = settings.is_on("verbose");
   request.device_counts = counts(settings, "device-counts", 1);
   SessionOptions& session = request.session;
-  session.modes = modes(settings);
+  session.modes = modes(settings, chosen);
   const Given* strategy = settings.find("strategy");
   session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
   session.stop = stop_rule(settings);
@@ -347,8 +351,7 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   const Settings& settings = invocation.settings;
   const std::vector<const SuiteInfo*> chosen = choose_suites(invocation.command, suite_names(invocation), suites);
   refuse_foreign_options(settings, suites, chosen);
-  RunRequest request = read_measurement(settings);
-  refuse_foreign_mode(settings, request.session.modes, chosen);
+  RunRequest request = read_measurement(settings, chosen);
   request.require_devices = count_setting(settings, "require-devices", 1, 0);
   request.handicaps = read_handicaps(settings);
   request.memory_pool = memory_pool(settings);

@@ -35,8 +35,11 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<
                                             std::span<const SuiteInfo> suites);
 
 // What run and simulate have in common: strategies, modes, samples, limits, requirements, flags. Problems, devices and files are
-// left empty.
-RunRequest read_measurement(const Settings& settings);
+// left empty. `chosen`: the suites to run, whose modes can be asked for.
+RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen);
+
+// That any of them has, each once: resident first, end to end last.
+std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites);
 
 // The files to write: all different, all writable, and nobody else's until the request is gone. Read after the problems, since
 // --output holds the result of one.

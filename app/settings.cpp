@@ -64,9 +64,8 @@ std::vector<OptionSpec> own_run_options() {
       {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork,
        in_plan | not_confirmed},
       {"mode", 0, Kind::value, "MODE",
-       "resident, scalars (msm: the points stay, scalars are uploaded), end-to-end, both (resident and end-to-end) or all "
-       "(default: both)",
-       kWork, in_plan | in_simulate | not_confirmed},
+       "resident, end-to-end, both of these, a mode of the suite's own (see `list suites`) or all (default: both)", kWork,
+       in_plan | in_simulate | not_confirmed},
       {"seed", 0, Kind::value, "N", "Seed of random inputs (default: 1)", kWork, in_plan},
       {"integrity", 0, Kind::value, "LEVEL",
        "Recompute results on another device, outside the measured time, and name the device that differs: off, sample (one "
@@ -284,9 +283,9 @@ bool Settings::is_on(std::string_view name) const {
               fmt::format("{}: {} is not a boolean; accepted: true, false", given->from, in_quotes(given->value)));
 }
 
-std::string choose(const Settings& settings, std::string_view name, std::initializer_list<std::string_view> accepted) {
+std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted) {
   const Given* given = settings.find(name);
-  if (given == nullptr) return std::string(*accepted.begin());
+  if (given == nullptr) return accepted.front();
   if (std::find(accepted.begin(), accepted.end(), given->value) == accepted.end()) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: {} is unknown; accepted: {}", given->from, in_quotes(given->value), fmt::join(accepted, ", ")));

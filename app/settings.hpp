@@ -70,7 +70,7 @@ class Settings {
 };
 
 // One of `accepted`; the first when not given. Throws Error(usage) naming all of them.
-std::string choose(const Settings& settings, std::string_view name, std::initializer_list<std::string_view> accepted);
+std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted);
 
 // The MGPU_BENCH_* twins of the options.
 void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment);

@@ -170,8 +170,8 @@ class Chooser {
       if (more == nullptr) continue;
       all.push_back(fmt::format("{} devices would take {} ({}): {}", count, format_duration(more->predicted),
                                 against(*more, chosen),
-                                request_.mode == Mode::resident ? "what each adds costs more than it gains"
-                                                                : "they would wait for the host link or for their own start"));
+                                request_.mode.transfers() ? "they would wait for the host link or for their own start"
+                                                          : "what each adds costs more than it gains"));
       if (count == order_.size()) break;
     }
     for (const Candidate& other : considered_) {  // the runner-up of the same device count
@@ -185,7 +185,7 @@ class Chooser {
 
   // When all bytes over the shared link take most of the predicted time, that is what decides.
   std::string link_words() const {
-    if (request_.mode == Mode::resident || !request_.link_up.limited()) return "";
+    if (!request_.mode.transfers() || !request_.link_up.limited()) return "";
     const double bytes = request_.cost.in_bytes * static_cast<double>(request_.items);
     const double rate = request_.link_up.of(considered_.front().devices);
     const double time = bytes / rate;

@@ -65,7 +65,7 @@ class Completion {
 };
 
 Completion::Completion(const PlanRequest& request, const std::vector<double>& rates) : request_(request) {
-  const bool moves = request.mode != Mode::resident;
+  const bool moves = request.mode.transfers();
   in_ = moves ? std::max(0.0, request.cost.in_bytes) : 0;
   out_ = moves ? std::max(0.0, request.cost.out_bytes) : 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {

@@ -17,7 +17,7 @@ double link_rate(double bytes_per_s, double bytes_per_item) {
 }
 
 double transfer_rate(const PlanRequest& request, const DeviceEstimate& device) {
-  if (request.mode == Mode::resident) return std::numeric_limits<double>::infinity();
+  if (!request.mode.transfers()) return std::numeric_limits<double>::infinity();
   return std::min(link_rate(device.up, request.cost.in_bytes), link_rate(device.down, request.cost.out_bytes));
 }
 

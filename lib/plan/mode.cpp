@@ -1,19 +1,36 @@
-// Names of the modes.
+// How modes are written.
+#include "lib/plan/mode.hpp"
+
+#include <algorithm>
+
 #include "lib/base/error.hpp"
-#include "lib/plan/slice_source.hpp"
+#include "lib/base/name.hpp"
 
 namespace mgpu {
+namespace {
 
-const char* to_string(Mode mode) {
-  switch (mode) {
-    case Mode::resident:
-      return "resident";
-    case Mode::scalars:
-      return "scalars";
-    case Mode::end_to_end:
-      return "end_to_end";
+std::string with(const Mode& mode, char between) {
+  std::string text(mode.name);
+  std::replace(text.begin(), text.end(), '_', between);
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(const Mode& mode) { return std::string(mode.name); }
+
+std::string words_of(const Mode& mode) { return with(mode, ' '); }
+
+std::string option_value(const Mode& mode) { return with(mode, '-'); }
+
+Mode mode_named(std::string_view name) {
+  for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
+    if (mode.name == name) return mode;
   }
-  throw Error(ErrorKind::internal, "a mode without a name");
+  const auto in_a_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  if (name.empty() || !std::all_of(name.begin(), name.end(), in_a_name))
+    throw Error(ErrorKind::input, "a mode's name is small letters with underscores between words");
+  return {Name(name).text(), false, false};
 }
 
 }  // namespace mgpu

@@ -91,7 +91,7 @@ class Simulator {
     IntervalSet taken;
   };
 
-  bool transfers() const { return request_.mode != Mode::resident; }
+  bool transfers() const { return request_.mode.transfers(); }
 
   // Rounds, until nobody has anything to do at this moment.
   void act() {

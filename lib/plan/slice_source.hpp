@@ -11,6 +11,7 @@
 #include "lib/base/ids.hpp"
 #include "lib/base/units.hpp"
 #include "lib/device/link_rate.hpp"
+#include "lib/plan/mode.hpp"
 
 namespace mgpu {
 
@@ -20,11 +21,6 @@ struct Slice {
   constexpr Items size() const { return end - begin; }
   constexpr auto operator<=>(const Slice&) const = default;
 };
-
-// What a sample times: all inputs on the devices before it; those that change from run to run uploaded inside it (msm: the points
-// stay, scalars are uploaded); everything transferred inside it.
-enum class Mode { resident, scalars, end_to_end };
-const char* to_string(Mode mode);  // "resident", "scalars", "end_to_end"
 
 // What one item costs, for strategies that weigh transfers against compute.
 struct ItemCost {

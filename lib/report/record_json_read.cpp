@@ -35,6 +35,14 @@ Enum read_word(const JsonReader& j, std::initializer_list<Enum> all) {
   return *value;
 }
 
+Mode read_mode(const JsonReader& j) {
+  try {
+    return mode_named(j.string());
+  } catch (const Error& error) {
+    j.fail(error.what());
+  }
+}
+
 ParamMap read_params(const JsonReader& j) {
   ParamMap map;
   j.members([&](const std::string& name, const JsonReader& value) {
@@ -301,7 +309,7 @@ RunRecord read_run(const JsonReader& j) {
   run.strategy_params = read_params(j.at("strategy_params"));
   run.devices = j.at("devices").strings();
   if (j.has("devices_asked")) run.devices_asked = j.at("devices_asked").integer<std::size_t>();
-  run.mode = read_word(j.at("mode"), {Mode::resident, Mode::scalars, Mode::end_to_end});
+  run.mode = read_mode(j.at("mode"));
   run.status = read_word(j.at("status"), {Status::ok, Status::failed, Status::skipped, Status::unsupported});
   run.reason = j.at("reason").optional(read_string);
   read_measurement(j, run);

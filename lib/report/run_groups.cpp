@@ -52,7 +52,7 @@ std::string group_title(const RunRecord& run) {
   for (const auto& [names, value] : numbers) title += fmt::format(" {}{}", names, value);
   for (const auto& [name, value] : run.params)
     if (const auto* word = std::get_if<std::string>(&value)) title += fmt::format(" {}={}", name, *word);
-  return title + ", " + (run.mode == Mode::end_to_end ? "end to end" : to_string(run.mode));
+  return title + ", " + words_of(run.mode);
 }
 
 std::vector<RunGroup> group_runs(const Report& report) {

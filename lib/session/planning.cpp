@@ -22,10 +22,10 @@ DeviceEstimate estimate_of(const Device& device, const SuiteRate& rate, const Ca
   estimate.fixed = rate.fixed;
   estimate.score = device.score;
   estimate.on_cpu = device.is_cpu();
-  if (mode != Mode::resident && device.is_cpu()) {
+  if (mode.transfers() && device.is_cpu()) {
     if (capability.pinned_up > 0) per_item += cost.in_bytes / capability.pinned_up;
     if (capability.pinned_down > 0) per_item += cost.out_bytes / capability.pinned_down;
-  } else if (mode != Mode::resident) {
+  } else if (mode.transfers()) {
     estimate.up = capability.pinned_up;
     estimate.down = capability.pinned_down;
     estimate.transfer = capability.launch;

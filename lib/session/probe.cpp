@@ -173,7 +173,7 @@ Longer longer_than_probe(const Probe& probe, const ProbedDevice& device, const I
   const auto more = [&](Items items) { return std::max(0.0, static_cast<double>(items) - static_cast<double>(probe.items)); };
   double working = more(share.items) * device.compute.per_item_s;
   const Items piece = share.piece > 0 ? std::min(share.items, share.piece) : share.items;
-  if (mode != Mode::resident) working += more(piece) * cost.in_bytes * device.upload.per_item_s;
+  if (mode.transfers()) working += more(piece) * cost.in_bytes * device.upload.per_item_s;
   return {from_seconds(working), from_seconds(seconds(device.per_doubling) * doublings(probe.items, share.items))};
 }
 
@@ -318,7 +318,7 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     fixed += longer.collecting - std::min(probe.enqueue_delay, longer.working + longer.collecting);
   }
   double per_item = device.compute.per_item_s;
-  if (mode == Mode::resident || copies_with_cores) {
+  if (!mode.transfers() || copies_with_cores) {
     // The samples themselves say what a further slice costs, the host's part of it included. The first is as long as it was.
     per_item += seen_of_copies(device.upload.per_item_s * cost.in_bytes, device.download.per_item_s * cost.out_bytes, share);
     estimate.launch = device.next_slice;

@@ -227,11 +227,11 @@ class Recorder {
       link.up = std::min(link.up, known.link->up.of(count));
       link.down = std::min(link.down, known.link->down.of(count));
     }
-    if (mode_ != Mode::resident && !cpu) {
+    if (mode_.transfers() && !cpu) {
       const ItemCost cost = workload_.cost(mode_);
       const auto items = static_cast<double>(workload_.shape().items);
       link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * count);
-      link.bytes_down = mode_ == Mode::end_to_end ? cost.out_bytes * items : 0;
+      link.bytes_down = mode_.outputs_resident ? 0 : cost.out_bytes * items;
     }
     return roof_of(devices, link);
   }

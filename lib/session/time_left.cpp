@@ -33,7 +33,7 @@ std::optional<Nanos> sampling_left(std::span<const Case> cases, const StopRule& 
 
 Progress progress_of(std::span<const Case> cases, const Problem& problem, Mode mode, const StopRule& stop) {
   const auto closed = std::count_if(cases.begin(), cases.end(), [](const Case& the_case) { return the_case.closed; });
-  return {.what = problem.suite->name + ' ' + (mode == Mode::end_to_end ? "end to end" : to_string(mode)),
+  return {.what = problem.suite->name + ' ' + words_of(mode),
           .done = static_cast<std::size_t>(closed),
           .total = cases.size(),
           .left = sampling_left(cases, stop)};

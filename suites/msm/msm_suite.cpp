@@ -107,7 +107,7 @@ SuiteInfo msm_suite() {
        {"no", "yes"},
        SuiteOption::Kind::flag}};
   info.input = terms_file_help;
-  info.modes = {Mode::resident, Mode::scalars, Mode::end_to_end};
+  info.modes = {Mode::resident, scalars_mode, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = terms_of_input;
   info.check = check;

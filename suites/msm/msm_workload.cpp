@@ -71,7 +71,7 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
 ItemCost MsmWorkload::cost(Mode mode) const {
   ItemCost cost = shape_.cost;
   cost.ops = digits_of_item(problem_, windows_);
-  if (mode != Mode::scalars) return cost;
+  if (mode != scalars_mode) return cost;
   if (problem_.axis == Axis::points) {
     cost.in_bytes = sizeof(Scalar);
   } else {

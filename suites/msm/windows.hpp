@@ -14,6 +14,9 @@ namespace mgpu::msm {
 
 enum class Axis { points, windows };
 
+// The points stay on the devices, as those of a proving key do; scalars, which change from proof to proof, are uploaded.
+inline constexpr Mode scalars_mode{"scalars", false, true};
+
 // `count` windows from below: `wide` of `bits` bits, then those of a bit less, so that together they have the bits needed and none
 // more. (Were all as wide, the top one would be left with a few bits, and all points in few buckets.) A signed digit has
 // 2^(bits - 1) buckets; a narrow window leaves the upper half of its own empty. See kernels/msm_sort.cl.

@@ -164,9 +164,9 @@ TEST_CASE("msm") {
   using namespace msm;
   std::size_t turn = 0;
   for (const Curve curve : {Curve::bn254, Curve::bls12_381}) {
-    for (const Mode mode : {Mode::resident, Mode::scalars, Mode::end_to_end}) {
+    for (const Mode mode : {Mode::resident, scalars_mode, Mode::end_to_end}) {
       MsmOptions options;
-      options.axis = mode == Mode::scalars ? Axis::windows : Axis::points;
+      options.axis = mode == scalars_mode ? Axis::windows : Axis::points;
       options.window_bits = 4;
       options.devices = 1;
       MsmWorkload workload(Terms::random(curve, 5, mode == Mode::resident ? Scalars::witness : Scalars::uniform, 8, 1), options);

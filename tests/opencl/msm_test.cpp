@@ -18,7 +18,7 @@ using mgpu::testing::Path;
 namespace {
 
 constexpr Curve curves[] = {Curve::bn254, Curve::bls12_381};
-constexpr Mode modes[] = {Mode::resident, Mode::scalars, Mode::end_to_end};
+constexpr Mode modes[] = {Mode::resident, scalars_mode, Mode::end_to_end};
 // PoCL takes minutes for unrolled products.
 std::string rolled() { return testing::machine().open.front()->resources().traits().cpu ? " -DMSM_ROLLED" : ""; }
 

@@ -24,9 +24,22 @@ ErrorKind refusal(Problem problem, std::string_view strategy) {
 }  // namespace
 
 TEST_CASE("modes have the names that files use") {
-  CHECK(std::string_view(to_string(Mode::resident)) == "resident");
-  CHECK(std::string_view(to_string(Mode::scalars)) == "scalars");
-  CHECK(std::string_view(to_string(Mode::end_to_end)) == "end_to_end");
+  CHECK(to_string(Mode::resident) == "resident");
+  CHECK(to_string(Mode::end_to_end) == "end_to_end");
+  CHECK(words_of(Mode::end_to_end) == "end to end");
+  CHECK(option_value(Mode::end_to_end) == "end-to-end");
+}
+
+TEST_CASE("a mode of a suite's own is known by its name") {
+  CHECK_FALSE(mode_named("resident").transfers());
+  CHECK(mode_named("end_to_end") == Mode::end_to_end);
+  CHECK_FALSE(mode_named("end_to_end").outputs_resident);
+  const Mode own = mode_named(std::string("weights_stay"));
+  CHECK(own.name == "weights_stay");
+  CHECK(own.transfers());
+  CHECK(own == Mode{"weights_stay", false, true});
+  CHECK_FALSE(own == Mode::end_to_end);
+  for (const char* text : {"", "End", "end-to-end", "a b", "a\n"}) CHECK_THROWS_AS(mode_named(text), Error);
 }
 
 TEST_CASE("single takes the fastest device, else the best score, else the first") {

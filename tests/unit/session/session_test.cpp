@@ -60,7 +60,7 @@ TEST_CASE("what was reached is a share of the roof of the devices that did the w
 TEST_CASE("a mode that the suite does not have is left out") {
   Stopping observer;
   SessionOptions options = options_for(2, 1 << 18);
-  options.modes = {Mode::scalars, Mode::resident};
+  options.modes = {Mode{"weights_stay", false, true}, Mode::resident};
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, std::move(options), observer);
   CHECK(report.complete);
   CHECK(report.runs.size() == all_strategies().size());

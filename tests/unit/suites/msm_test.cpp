@@ -323,7 +323,7 @@ TEST_CASE("each mode says what it sends, and the windows follow the number of de
   options.devices = 4;
   MsmWorkload by_points(Terms(Curve::bn254, 1 << 14), options);
   CHECK(by_points.cost(Mode::end_to_end).in_bytes == 96);
-  CHECK(by_points.cost(Mode::scalars).in_bytes == 32);
+  CHECK(by_points.cost(scalars_mode).in_bytes == 32);
   by_points.expect(1);
   const unsigned alone = by_points.windows().bits;
   by_points.expect(4);
@@ -332,5 +332,5 @@ TEST_CASE("each mode says what it sends, and the windows follow the number of de
   MsmWorkload by_windows(Terms(Curve::bn254, 1 << 14), options);
   CHECK(by_windows.shape().items == by_windows.windows().count);
   CHECK(by_windows.cost(Mode::end_to_end).replicated == 96 << 14);
-  CHECK(by_windows.cost(Mode::scalars).replicated == 32 << 14);
+  CHECK(by_windows.cost(scalars_mode).replicated == 32 << 14);
 }
