@@ -23,6 +23,9 @@ constexpr Items kPiecesOfShare = 8;  // the first upload and the last download o
 constexpr Items kPiecesInAll = 128;  // one device of 1,024 alone should not be given 8,192
 constexpr Items kMostSlices = 200'000;
 
+std::string id_of(std::size_t index) { return fmt::format("0:{}", index); }
+std::size_t index_of(const DeviceTraits& device) { return std::stoul(device.id.substr(2)); }
+
 // Sums of 1, i and i^2 over a set of items, modulo 2^64.
 struct Sums {
   std::uint64_t items = 0, numbers = 0, squares = 0;
@@ -137,8 +140,8 @@ class ScenarioWorkload final : public Workload {
     return {fits, piece, bytes_of(2 * item, piece) + work.cost.replicated, {}};
   }
 
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity&) override {
-    return std::make_unique<Program>(*this, device, index, mode);
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity&) override {
+    return std::make_unique<Program>(*this, device, mode);
   }
 
   std::span<const std::byte> transfer_memory() const override { return {}; }
@@ -147,7 +150,6 @@ class ScenarioWorkload final : public Workload {
     taken_.assign(scenario_.devices.size(), {});
     taking_part_ = 0;
   }
-  bool merge_on_device(const DeviceTraits&) const override { return false; }
   void merge() override {
     std::size_t parts = 0, devices = 0;
     for (const std::vector<Slice>& taken : taken_) {
@@ -170,10 +172,10 @@ class ScenarioWorkload final : public Workload {
  private:
   class Program final : public DeviceProgram {
    public:
-    Program(ScenarioWorkload& workload, DeviceResources& device, DeviceIndex index, Mode mode)
+    Program(ScenarioWorkload& workload, DeviceResources& device, Mode mode)
         : workload_(workload),
-          index_(index),
-          given_(workload.scenario_.devices.at(index.value)),
+          index_(index_of(device.traits())),
+          given_(workload.scenario_.devices.at(index_)),
           end_to_end_(mode == Mode::end_to_end),
           sum_(device.kernel("", "sum", "")),
           first_sum_(device.kernel("", "first sum", "")),
@@ -210,14 +212,10 @@ class ScenarioWorkload final : public Workload {
       hold({});
       const std::lock_guard lock(workload_.mutex_);
       workload_.sums_ += sums;
-      std::vector<Slice>& taken = workload_.taken_[index_.value];
+      std::vector<Slice>& taken = workload_.taken_[index_];
       taken.insert(taken.end(), uncollected_.begin(), uncollected_.end());
       uncollected_.clear();
     }
-    void publish(Stream&) override {}
-    void published() override {}
-    void merge(Stream&) override { throw Error(ErrorKind::internal, "scenarios are merged on the host"); }
-    void merged() override {}
 
    private:
     Nanos time_of_first(Items items) const {
@@ -233,7 +231,7 @@ class ScenarioWorkload final : public Workload {
     }
 
     ScenarioWorkload& workload_;
-    DeviceIndex index_;
+    const std::size_t index_;
     const ScenarioDevice& given_;
     bool any_yet_ = false;  // slices, in this sample
     bool end_to_end_;
@@ -253,7 +251,7 @@ class ScenarioWorkload final : public Workload {
 
 Device facts_of(const ScenarioDevice& device, std::size_t index) {
   Device facts;
-  facts.id = fmt::format("0:{}", index);
+  facts.id = id_of(index);
   facts.name = device.name;
   facts.vendor = facts.platform = facts.platform_vendor = "simulated";
   facts.type = device.type;

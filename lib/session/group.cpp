@@ -58,7 +58,7 @@ void Group::prepare_device(std::size_t index) {
     mine.capacity = workload_.capacity(device.resources().traits(), mode_);
     if (mine.capacity.fits == 0) return;
     device.take_setup_cost();
-    mine.program = workload_.program(device.resources(), DeviceIndex{static_cast<std::uint32_t>(index)}, mode_, mine.capacity);
+    mine.program = workload_.program(device.resources(), mode_, mine.capacity);
     mine.cost = device.take_setup_cost();
     mine.kernel_variant = mine.program->kernel_variant();
     enqueued = true;
@@ -254,7 +254,7 @@ void Group::take_sample(Case& the_case, bool counts) {
   if (!sample.faults.empty()) return take_disturbed(the_case, std::move(sample), std::move(devices));
   if (sample.failure) return fail(the_case, sample.failure->what());
   for (const std::size_t i : devices) result_.prepared[i].executed = true;
-  const bool compared = options_.integrity != IntegrityLevel::off && workload_.large_result();
+  const bool compared = options_.integrity != IntegrityLevel::off && workload_.shape().large_result;
   const Verification::Outcome outcome = check(the_case, the_case.verify.method.empty() || compared, devices);
   if (outcome.status == Verification::Outcome::Status::wrong) return fail_wrong(the_case, outcome.why);
   if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cases();

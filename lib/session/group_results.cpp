@@ -94,7 +94,7 @@ Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_
       observer_.warning(std::string("results are not all computed again: ") + again.failure->what());
     return {};
   }
-  if (workload_.large_result() && !publish(the_case.devices)) return {};
+  if (workload_.shape().large_result && !publish(the_case.devices)) return {};
   Opinion opinion{workload_.digest(), true};
   if (opinion.digest != the_case.verify.digest || the_case.devices.size() == 2)
     opinion.right = workload_.verify(VerifyLevel::full, options_.seed).status == Verdict::Status::passed;

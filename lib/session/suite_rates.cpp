@@ -23,8 +23,7 @@ class Programs {
  public:
   explicit Programs(Backend& backend) : backend_(backend) {}
   void add(Workload& workload, OpenDevice& device, const Capacity& capacity) {
-    const DeviceIndex index{static_cast<std::uint32_t>(all_.size())};
-    all_.push_back(workload.program(device.resources(), index, Mode::resident, capacity));
+    all_.push_back(workload.program(device.resources(), Mode::resident, capacity));
     members_.push_back({&device, all_.back().get()});
   }
   std::span<const Member> members() const { return members_; }

@@ -35,7 +35,7 @@ std::size_t Digests::samples_of(const std::string& digest) const {
 Verification::Outcome Verification::check(VerifyRecord& record, const std::string& of_case, bool thorough,
                                           const std::function<bool()>& publish) {
   using enum Outcome::Status;
-  const bool large = workload_.large_result();
+  const bool large = workload_.shape().large_result;
   if (large && !thorough) return {};
   const Outcome lost{unknown, "a device was lost before its part of the result was on the host", {}};
   if (large && !publish()) return lost;

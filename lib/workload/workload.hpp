@@ -26,6 +26,9 @@ struct Shape {
   std::string rate_unit;              // "nodes/s"
   std::string work_unit;              // of `cost.ops` per second; empty: rate_unit
   Bytes bytes_in = 0, bytes_out = 0;  // the problem's inputs, and its result
+  // A result so large that it stays on the devices, or is not worth a look after every sample: publish() is then called before
+  // every digest() and verify(), and these only after the first and the last sample of a case.
+  bool large_result = false;
 };
 
 // What a problem asks of a device at least, all of it on that one, in the kinds of work that `calibrate` measures roofs of
@@ -70,11 +73,12 @@ class DeviceProgram {
   virtual void finished(const Slice&) {}
   virtual void collect(Stream&) {}
   virtual void collected() {}
-  virtual void publish(Stream& stream) = 0;  // outside the sample: bring to the host what verify() wants beyond the partials
-  virtual void published() = 0;
+  // Outside the sample: bring to the host what verify() wants beyond the partials.
+  virtual void publish(Stream&) {}
+  virtual void published() {}
   // Workload::merge on this device: combine partials given to the workload; both are called only if merge_on_device() said yes.
-  virtual void merge(Stream& stream) = 0;
-  virtual void merged() = 0;
+  virtual void merge(Stream&) {}
+  virtual void merged() {}
 };
 
 enum class VerifyLevel { full, sample, off };
@@ -93,8 +97,7 @@ class Workload {
   virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
   virtual Demand demand(const DeviceTraits&) const { return {}; }  // none given: no fraction of a roofline is recorded
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
-  virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode,
-                                                 const Capacity& capacity) = 0;
+  virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) = 0;
   // Where several kernels, tiles or settings compute the same on a device: their names, the one taken by default first. `calibrate
   // --tune` measures them and keeps the fastest that verifies.
   virtual std::vector<std::string> kernel_variants(const DeviceTraits&) const { return {}; }
@@ -105,15 +108,11 @@ class Workload {
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
 
-  // A result so large that it stays on the devices, or is not worth a look after every sample: publish() is then called before
-  // every digest() and verify(), and these only after the first and the last sample of a case.
-  virtual bool large_result() const { return false; }
-
   // Before begin_sample: so many devices share the sample, where that decides how it is computed.
   virtual void expect(std::size_t) {}
   virtual void begin_sample() = 0;  // forget the partials of the sample before
   // All partials are here: would the device be faster than the host?
-  virtual bool merge_on_device(const DeviceTraits& best) const = 0;
+  virtual bool merge_on_device(const DeviceTraits&) const { return false; }
   virtual void merge() = 0;                                    // combine the partials on the host; the result is complete
   virtual MergeEstimate merge_estimate() const { return {}; }  // what merge() costs; nothing by default
   virtual std::string digest() const = 0;                      // lower-case hex of the merged result

@@ -18,10 +18,6 @@ class GramProgram : public DeviceProgram {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void collect(Stream& stream) override;
   void collected() override;
-  void publish(Stream&) override {}  // the partials that come down are all there is to see
-  void published() override {}
-  void merge(Stream&) override {}  // never asked: GramWorkload::merge_on_device
-  void merged() override {}
 
  private:
   void upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);

@@ -44,6 +44,7 @@ double computed(std::uint64_t dim) {
 
 Shape shape_of(const Problem& problem, const Blocks& blocks) {
   Shape shape;
+  shape.large_result = problem.dim > 256;
   shape.items = blocks.items;
   const auto items = static_cast<double>(blocks.items);
   const double vectors = static_cast<double>(problem.points) * static_cast<double>(problem.scores);
@@ -84,7 +85,7 @@ Capacity GramWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return gram_capacity(device, problem_, blocks_, variants.front().tile, mode);
 }
 
-std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
   return std::make_unique<GramProgram>(*this, device, mode, capacity.fits);
 }
 

@@ -18,8 +18,6 @@ class PointsProgram : public DeviceProgram {
   void finished(const Slice& slice) override;
   void publish(Stream& stream) override;  // resident: the device's matrices
   void published() override;
-  void merge(Stream&) override {}  // every matrix is computed where it is wanted
-  void merged() override {}
 
  private:
   void upload(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);

@@ -23,6 +23,7 @@ Bytes output_bytes(const Problem& problem) { return problem.points * problem.tri
 
 Shape shape_of(const Problem& problem) {
   Shape shape;
+  shape.large_result = true;
   shape.items = items_of(problem);
   const auto items = static_cast<double>(shape.items);
   shape.ops = static_cast<double>(problem.points);
@@ -52,7 +53,7 @@ Capacity PointsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   return refused_.empty() ? points_capacity(device, problem_, mode) : Capacity{0, 0, 0, refused_};
 }
 
-std::unique_ptr<DeviceProgram> PointsWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> PointsWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
   return std::make_unique<PointsProgram>(*this, device, mode, capacity.fits);
 }
 

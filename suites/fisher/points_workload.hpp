@@ -17,11 +17,9 @@ class PointsWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
-  bool large_result() const override { return true; }
   void begin_sample() override;
-  bool merge_on_device(const DeviceTraits&) const override { return false; }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of all upper halves
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;

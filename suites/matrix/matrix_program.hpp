@@ -22,8 +22,6 @@ class MatrixProgram : public DeviceProgram {
   void finished(const Slice& slice) override;
   void publish(Stream& stream) override;  // resident: the device's part of C
   void published() override;
-  void merge(Stream&) override {}  // every element is computed where it is wanted
-  void merged() override {}
 
  private:
   // What a launch computes, in the rows and columns of its buffers: all of the problem, the slice's, or a wave's.

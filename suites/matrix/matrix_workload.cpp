@@ -17,6 +17,7 @@ namespace {
 
 Shape shape_of(const Problem& problem, const Geometry& geometry) {
   Shape shape;
+  shape.large_result = true;
   const auto per_item = [&](Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(geometry.items()); };
   const Bytes c_in = problem.reads_c() ? problem.c_bytes() : 0;
   shape.items = geometry.items();
@@ -78,7 +79,7 @@ Demand MatrixWorkload::demand(const DeviceTraits& device) const {
   return demand;
 }
 
-std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
   if (!device.traits().fp32_denormals && problem_.precision != Precision::fp64) reference_.allow_flushing();
   return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits, candidates(device.traits()));
 }

@@ -22,11 +22,9 @@ class MatrixWorkload : public Workload {
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return operands_.all(); }
-  bool large_result() const override { return true; }
   void begin_sample() override;
-  bool merge_on_device(const DeviceTraits&) const override { return false; }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of C
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;

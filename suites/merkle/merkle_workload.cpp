@@ -53,7 +53,7 @@ Demand MerkleWorkload::demand(const DeviceTraits& device) const {
   return demand;
 }
 
-std::unique_ptr<DeviceProgram> MerkleWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> MerkleWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
   return std::make_unique<MerkleProgram>(*this, device, mode, capacity.fits);
 }
 

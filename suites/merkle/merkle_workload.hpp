@@ -18,7 +18,7 @@ class MerkleWorkload : public Workload {
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return leaves_.bytes(); }
   void begin_sample() override;
   bool merge_on_device(const DeviceTraits& best) const override;

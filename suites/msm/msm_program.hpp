@@ -18,10 +18,6 @@ class MsmProgram : public DeviceProgram {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void collect(Stream& stream) override;
   void collected() override;
-  void publish(Stream&) override {}  // a few sums are the whole result
-  void published() override {}
-  void merge(Stream&) override {}  // never asked: MsmWorkload::merge_on_device
-  void merged() override {}
 
  private:
   void make_kernels(DeviceResources& device, bool ptx);

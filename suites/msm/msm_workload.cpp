@@ -82,7 +82,7 @@ ItemCost MsmWorkload::cost(Mode mode) const {
 
 Capacity MsmWorkload::capacity(const DeviceTraits& device, Mode mode) const { return msm::capacity(device, problem_, mode); }
 
-std::unique_ptr<DeviceProgram> MsmWorkload::program(DeviceResources& device, DeviceIndex, Mode mode, const Capacity& capacity) {
+std::unique_ptr<DeviceProgram> MsmWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
   if (!made_on_device(device.traits(), problem_, mode)) terms_->make_points(options_.host_threads);
   return std::make_unique<MsmProgram>(*this, device, mode, capacity.fits);
 }

@@ -29,11 +29,10 @@ class MsmWorkload : public Workload {
   ItemCost cost(Mode mode) const override;
   Demand demand(const DeviceTraits&) const override { return demand_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return terms_->memory(); }
   void expect(std::size_t devices) override;
   void begin_sample() override;
-  bool merge_on_device(const DeviceTraits&) const override { return false; }  // a handful of additions
   void merge() override;
   MergeEstimate merge_estimate() const override;
   std::string digest() const override;  // x and y

@@ -32,11 +32,10 @@ RawSample sample_of(std::size_t devices) {
   std::vector<DeviceEstimate> estimates;
   SampleRequest request;
   for (const Device& facts : scenario_devices(scenario)) {
-    const DeviceIndex index{static_cast<std::uint32_t>(open.size())};
     open.push_back(backend->open(facts));
     const Capacity capacity = workload->capacity(open.back()->resources().traits(), Mode::end_to_end);
-    programs.push_back(workload->program(open.back()->resources(), index, Mode::end_to_end, capacity));
-    estimates.push_back(scenario.devices[index.value].estimate);
+    programs.push_back(workload->program(open.back()->resources(), Mode::end_to_end, capacity));
+    estimates.push_back(scenario.devices[open.size() - 1].estimate);
     estimates.back().fits = estimates.back().pipeline = capacity.fits;
     request.members.push_back({open.back().get(), programs.back().get()});
   }

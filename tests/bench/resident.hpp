@@ -17,7 +17,7 @@ class Resident {
   Resident(Backend& backend, const Device& device, std::unique_ptr<Workload> workload)
       : open_(backend.open(device)), executor_(backend, 1), workload_(std::move(workload)) {
     const Capacity capacity = workload_->capacity(open_->resources().traits(), Mode::resident);
-    program_ = workload_->program(open_->resources(), DeviceIndex{0}, Mode::resident, capacity);
+    program_ = workload_->program(open_->resources(), Mode::resident, capacity);
     program_->load(open_->stream());
     finish();
     estimate_.fits = capacity.fits;
@@ -40,7 +40,7 @@ class Resident {
 
   // Of the last sample.
   bool right() {
-    if (workload_->large_result()) {  // it is still on the device
+    if (workload_->shape().large_result) {  // it is still on the device
       program_->publish(open_->stream());
       finish();
       program_->published();

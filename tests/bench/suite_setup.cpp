@@ -67,7 +67,7 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
     Prepared& mine = prepared_[i];
     mine.capacity = workload_->capacity(open[i]->resources().traits(), mode);
     if (mine.capacity.fits == 0) throw Error(ErrorKind::unsupported, machine.devices()[i].facts.id + ": " + mine.capacity.reason);
-    mine.program = workload_->program(open[i]->resources(), DeviceIndex{i}, mode, mine.capacity);
+    mine.program = workload_->program(open[i]->resources(), mode, mine.capacity);
     mine.program->self_test(open[i]->stream());
     finish_on(i);
     mine.program->self_tested();
@@ -123,7 +123,7 @@ Nanos SuiteSetup::sample() {
 }
 
 void SuiteSetup::verify() {
-  if (workload_->large_result()) {
+  if (workload_->shape().large_result) {
     for (std::size_t i = 0; i < case_.devices.size(); ++i) {
       prepared_[i].program->publish(machine_.devices()[i].open->stream());
       finish_on(i);

@@ -78,7 +78,7 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
   Disguised resources(device, cpu);
   const Capacity capacity = workload.capacity(resources.traits(), mode);
   REQUIRE(capacity.fits > 0);
-  const auto program = workload.program(resources, DeviceIndex{0}, mode, capacity);
+  const auto program = workload.program(resources, mode, capacity);
   program->self_test(stream);
   finish(device);
   program->self_tested();

@@ -32,8 +32,7 @@ Nanos length(const RawCommand& command) { return Nanos{static_cast<std::int64_t>
 struct Bench {
   explicit Bench(const Handicap& handicap) : backend(make_cl_backend({kKernels, {}})), workload(1 << 20) {
     open = backend->open(test_devices(*backend).front(), handicap);
-    program = workload.program(open->resources(), DeviceIndex{0}, Mode::resident,
-                               workload.capacity(open->resources().traits(), Mode::resident));
+    program = workload.program(open->resources(), Mode::resident, workload.capacity(open->resources().traits(), Mode::resident));
     program->load(open->stream());
     finish(open->submit());
     program->prepare(open->stream());

@@ -70,7 +70,7 @@ void compute(matrix::MatrixWorkload& workload, const Asked& asked) {
     Capacity capacity = workload.capacity(resources.traits(), asked.mode);
     REQUIRE(capacity.fits > 0);
     if (asked.pipeline > 0) capacity.pipeline = std::min(asked.pipeline, capacity.fits);
-    programs.push_back(workload.program(resources, DeviceIndex{i}, asked.mode, capacity));
+    programs.push_back(workload.program(resources, asked.mode, capacity));
     if (asked.mode == Mode::resident) {
       programs.back()->load(device.stream());
       wait(device);

@@ -94,7 +94,7 @@ inline Programs make_programs(Workload& workload, Mode mode, Path path, Items pi
     Capacity capacity = workload.capacity(resources.traits(), mode);
     REQUIRE(capacity.fits > 0);
     if (pipeline > 0) capacity.pipeline = std::min(pipeline, capacity.fits);
-    made.programs.push_back(workload.program(resources, DeviceIndex{i}, mode, capacity));
+    made.programs.push_back(workload.program(resources, mode, capacity));
     DeviceProgram& program = *made.programs.back();
     program.self_test(device.stream());
     wait_for(device);

@@ -22,7 +22,7 @@ struct SumSample {
     for (std::uint32_t i = 0; i < specs.size(); ++i) {
       open.push_back(backend.open(specs[i].facts));
       const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
-      programs.push_back(workload.program(open[i]->resources(), DeviceIndex{i}, mode, capacity));
+      programs.push_back(workload.program(open[i]->resources(), mode, capacity));
       DeviceEstimate estimate;
       estimate.items_per_s = specs[i].ops_per_s;
       estimate.score = 50;

@@ -47,7 +47,7 @@ inline FakeKernels sum_kernels() {
 }
 
 struct SumFaults {
-  std::optional<DeviceIndex> corrupts{};              // this device's partial sums come out wrong
+  std::optional<std::string> corrupts{};              // this device's partial sums come out wrong
   Items too_many = ~Items{0};                         // enqueue of a larger slice runs out of memory
   std::function<void()> at_begin{}, at_host_merge{};  // called at the start of a sample, and when the host merges
   std::function<void()> at_merge{};                   // a device merges, and calls this
@@ -92,8 +92,8 @@ class SumWorkload final : public Workload {
     return true;
   }
 
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity) override {
-    return std::make_unique<Program>(*this, device, index, mode, capacity);
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override {
+    return std::make_unique<Program>(*this, device, mode, capacity);
   }
 
   std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
@@ -133,9 +133,9 @@ class SumWorkload final : public Workload {
  private:
   class Program final : public DeviceProgram {
    public:
-    Program(SumWorkload& workload, DeviceResources& device, DeviceIndex index, Mode mode, const Capacity& capacity)
+    Program(SumWorkload& workload, DeviceResources& device, Mode mode, const Capacity& capacity)
         : workload_(workload),
-          index_(index),
+          id_(device.traits().id),
           mode_(mode),
           variant_(workload.variants_.empty() ? "" : workload.entry_),
           kernel_(device.kernel("sum.cl", workload.entry_, "")) {
@@ -188,19 +188,17 @@ class SumWorkload final : public Workload {
     void collected() override {
       const std::lock_guard lock(workload_.mutex_);
       for (const std::uint64_t sum : sums_) workload_.sum_ += sum;
-      if (workload_.faults_.corrupts == index_) ++workload_.sum_;
+      if (workload_.faults_.corrupts == id_) ++workload_.sum_;
       collected_ = enqueued_;
     }
 
-    void publish(Stream&) override {}
-    void published() override {}
     void merge(Stream&) override { workload_.faults_.at_merge(); }
     void merged() override { workload_.merge(); }
 
    private:
     static constexpr std::uint32_t kMostSlices = 1 << 14;
     SumWorkload& workload_;
-    DeviceIndex index_;
+    const std::string id_;
     Mode mode_;
     std::string variant_;
     std::unique_ptr<Kernel> kernel_;

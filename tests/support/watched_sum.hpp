@@ -28,7 +28,7 @@ struct Whereabouts {
 };
 
 struct Watched {
-  std::map<std::uint32_t, Whereabouts> devices;  // by the index the workload knows them by
+  std::map<std::string, Whereabouts> devices;  // by id
   std::size_t samples = 0, sharing = 0;
   std::vector<bool> merged;  // by sample, from 1: it was merged; a probe is not
 };
@@ -80,8 +80,8 @@ class WatchedSum final : public Workload {
   Capacity capacity(const DeviceTraits&, Mode) const override {
     return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
   }
-  std::unique_ptr<DeviceProgram> program(DeviceResources& device, DeviceIndex index, Mode mode, const Capacity&) override {
-    return std::make_unique<Program>(*this, device, index, mode);
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity&) override {
+    return std::make_unique<Program>(*this, device, mode);
   }
   std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
   void expect(std::size_t devices) override { watched_.sharing = devices; }
@@ -109,8 +109,8 @@ class WatchedSum final : public Workload {
  private:
   class Program final : public DeviceProgram {
    public:
-    Program(WatchedSum& workload, DeviceResources& device, DeviceIndex index, Mode mode)
-        : workload_(workload), index_(index), resident_(mode == Mode::resident) {
+    Program(WatchedSum& workload, DeviceResources& device, Mode mode)
+        : workload_(workload), id_(device.traits().id), resident_(mode == Mode::resident) {
       at(Place::set_up);
       squares_ = device.kernel("", "squares", "");
       add_ = device.kernel("", "add", "");
@@ -145,7 +145,6 @@ class WatchedSum final : public Workload {
       at(Place::publish);
       stream.download(*out_, 0, std::as_writable_bytes(std::span(&part_, 1)));
     }
-    void published() override {}
     void merge(Stream& stream) override {
       at(Place::merge);
       const auto parts = std::as_bytes(std::span(workload_.partials_));
@@ -158,11 +157,11 @@ class WatchedSum final : public Workload {
 
    private:
     void at(Place place) {
-      workload_.watched_.devices[index_.value] = {place, workload_.watched_.samples, workload_.watched_.sharing, slices_};
+      workload_.watched_.devices[id_] = {place, workload_.watched_.samples, workload_.watched_.sharing, slices_};
     }
 
     WatchedSum& workload_;
-    DeviceIndex index_;
+    const std::string id_;
     bool resident_;
     std::unique_ptr<Kernel> squares_, add_, clear_;
     std::array<std::unique_ptr<Buffer>, 2> in_;

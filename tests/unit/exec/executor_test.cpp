@@ -140,7 +140,7 @@ TEST_CASE("one executor runs many samples on changing numbers of devices") {
   for (const Device& device : backend.enumerate().devices) {
     open.push_back(backend.open(device));
     const Capacity capacity = workload.capacity(open.back()->resources().traits(), Mode::end_to_end);
-    programs.push_back(workload.program(open.back()->resources(), DeviceIndex{0}, Mode::end_to_end, capacity));
+    programs.push_back(workload.program(open.back()->resources(), Mode::end_to_end, capacity));
     DeviceEstimate& estimate = estimates.emplace_back();
     estimate.items_per_s = 1e9;
     estimate.fits = capacity.fits;

@@ -32,7 +32,7 @@ struct Run {
     for (std::uint32_t i = 0; i < given.size(); ++i) {
       open.push_back(backend.open(fakes[i].facts, given[i].handicap));
       const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
-      programs.push_back(workload.program(open[i]->resources(), DeviceIndex{i}, mode, capacity));
+      programs.push_back(workload.program(open[i]->resources(), mode, capacity));
       if (mode == Mode::resident) {
         programs[i]->load(open[i]->stream());
         const BatchId batch = open[i]->submit();

@@ -84,7 +84,7 @@ std::vector<std::vector<Call>> calls_of(const Setting& setting, Outcome& outcome
   std::vector<std::vector<Call>> calls(setting.devices);
   outcome = run(setting, [&](std::uint32_t device, Watched& watched) -> FakeScript {
     return [&calls, &watched, device](FakeCall call, std::uint64_t number) {
-      calls[device].push_back({call, number, watched.devices[device]});
+      calls[device].push_back({call, number, watched.devices["0:" + std::to_string(device)]});
       calls[device].back().where.sample = watched.samples;
       return FakeFault{};
     };

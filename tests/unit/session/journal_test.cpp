@@ -232,7 +232,7 @@ TEST_CASE("samples that follow those of an earlier run learn from them") {
 TEST_CASE("a result that was wrong in a run that was killed is wrong in the one that goes on") {
   Setting setting;
   g_journal_faults = {};
-  g_journal_faults.corrupts = DeviceIndex{1};
+  g_journal_faults.corrupts = "0:1";
   const Ended whole = begin(setting);
   CHECK(whole.report.runs[1].status == Status::failed);
   std::size_t known = 0;
@@ -250,7 +250,7 @@ TEST_CASE("a result that was wrong in a run that was killed is wrong in the one 
     CHECK(report.runs[1].reason == whole.report.runs[1].reason);
     CHECK(report.runs[1].samples.empty());
     if (known == 3) break;
-    g_journal_faults.corrupts = DeviceIndex{1};
+    g_journal_faults.corrupts = "0:1";
   }
   CHECK(known > 0);
   g_journal_faults = {};

@@ -218,7 +218,7 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
     test::SumWorkload workload(items);
     const auto open = backend.open(backend.enumerate().devices.front());
     const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
-    const auto program = workload.program(open->resources(), DeviceIndex{0}, Mode::resident, capacity);
+    const auto program = workload.program(open->resources(), Mode::resident, capacity);
     program->load(open->stream());
     finish_batch(backend, *open, open->submit());
     const Member member{open.get(), program.get()};
@@ -248,7 +248,7 @@ TEST_CASE("a slice that does not fit ends the probe, and no device is lost for i
       for (std::uint32_t i = 0; i < 2; ++i) {
         open.push_back(backend.open(backend.enumerate().devices[i]));
         const Capacity capacity = workload.capacity(open[i]->resources().traits(), Mode::resident);
-        programs.push_back(workload.program(open[i]->resources(), DeviceIndex{i}, Mode::resident, capacity));
+        programs.push_back(workload.program(open[i]->resources(), Mode::resident, capacity));
         members.push_back({open[i].get(), programs[i].get()});
       }
       const Probe probe = run_probe(backend, executor, workload, members, {0.05, 1280, {}});
@@ -286,9 +286,8 @@ Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280, std::vector<
   std::vector<Member> members;
   for (const Device& device : backend.enumerate().devices) {
     open.push_back(backend.open(device));
-    const DeviceIndex index{static_cast<std::uint32_t>(programs.size())};
     const Capacity capacity = workload.capacity(open.back()->resources().traits(), mode);
-    programs.push_back(workload.program(open.back()->resources(), index, mode, capacity));
+    programs.push_back(workload.program(open.back()->resources(), mode, capacity));
     if (mode == Mode::resident) programs.back()->load(open.back()->stream());
     finish_batch(backend, *open.back(), open.back()->submit());
     members.push_back({open.back().get(), programs.back().get()});

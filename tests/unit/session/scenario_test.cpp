@@ -34,12 +34,11 @@ struct Opened {
         workload(scenario_suite(stated, *backend).make({})),
         executor(*backend, stated.devices.size()) {
     for (const Device& facts : scenario_devices(scenario)) {
-      const DeviceIndex index{static_cast<std::uint32_t>(open.size())};
       open.push_back(backend->open(facts));
       const Capacity capacity = workload->capacity(open.back()->resources().traits(), mode);
       REQUIRE(capacity.reason == "");
-      programs.push_back(workload->program(open.back()->resources(), index, mode, capacity));
-      DeviceEstimate estimate = scenario.devices[index.value].estimate;
+      programs.push_back(workload->program(open.back()->resources(), mode, capacity));
+      DeviceEstimate estimate = scenario.devices[open.size() - 1].estimate;
       estimate.fits = capacity.fits;
       estimate.pipeline = capacity.pipeline;
       estimates.push_back(estimate);

@@ -11,7 +11,7 @@ using namespace mgpu::test;
 TEST_CASE("a wrong result has no numbers and fails verification") {
   Stopping observer;
   SessionOptions options = options_for(2, 1000);
-  g_faults.corrupts = DeviceIndex{1};
+  g_faults.corrupts = "0:1";
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
   const RunRecord& wrong = find(report, "equal", Mode::resident);
   CHECK(wrong.status == Status::failed);
@@ -114,7 +114,7 @@ TEST_CASE("a wrong result of a device alone is told, though no row is that devic
   Stopping observer;
   SessionOptions options = options_for(2, 1000);
   options.strategies = parse_strategies("equal");
-  g_faults.corrupts = DeviceIndex{1};
+  g_faults.corrupts = "0:1";
   const Report report = run({fake_device("0:0"), fake_device("0:1")}, options, observer);
   REQUIRE_FALSE(report.faults.empty());
   CHECK(report.faults.front().device == "0:1");
@@ -166,7 +166,7 @@ TEST_CASE("what is computed again by another device tells which one is wrong, th
         options.modes = {Mode::resident};
         options.verify = VerifyLevel::off;
         options.integrity = level;
-        g_faults.corrupts = DeviceIndex{wrong};
+        g_faults.corrupts = "0:" + std::to_string(wrong);
         std::vector<FakeDevice> fakes;
         for (std::size_t i = 0; i < devices; ++i) fakes.push_back(fake_device("0:" + std::to_string(i)));
         for (FakeDevice& fake : fakes) fake.facts.name = "alike";
@@ -195,7 +195,7 @@ TEST_CASE("a device that is lost while results are computed again leaves no doub
         options.modes = {Mode::resident};
         options.verify = VerifyLevel::off;
         options.integrity = IntegrityLevel::full;
-        g_faults.corrupts = DeviceIndex{0};
+        g_faults.corrupts = "0:0";
         std::vector<FakeDevice> fakes;
         for (std::size_t i = 0; i < devices; ++i) fakes.push_back(fake_device("0:" + std::to_string(i)));
         for (FakeDevice& fake : fakes) fake.facts.name = "alike";

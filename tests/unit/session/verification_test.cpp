@@ -15,13 +15,11 @@ namespace {
 // Results as a test says they are.
 class Scripted final : public Workload {
  public:
-  const Shape& shape() const override { return shape_; }
+  const Shape& shape() const override { return its_shape; }
   Capacity capacity(const DeviceTraits&, Mode) const override { return {}; }
-  std::unique_ptr<DeviceProgram> program(DeviceResources&, DeviceIndex, Mode, const Capacity&) override { return nullptr; }
+  std::unique_ptr<DeviceProgram> program(DeviceResources&, Mode, const Capacity&) override { return nullptr; }
   std::span<const std::byte> transfer_memory() const override { return {}; }
-  bool large_result() const override { return large; }
   void begin_sample() override {}
-  bool merge_on_device(const DeviceTraits&) const override { return false; }
   void merge() override {}
   std::string digest() const override { return bits; }
   Verdict verify(VerifyLevel, std::uint64_t) override {
@@ -35,12 +33,10 @@ class Scripted final : public Workload {
   }
 
   std::string bits = "a1";
-  bool large = false, right = true, full = false;
+  bool right = true, full = false;
   int verified = 0;
   mutable std::vector<std::string> written;
-
- private:
-  Shape shape_;
+  Shape its_shape;
 };
 
 struct Checks {
@@ -97,7 +93,7 @@ TEST_CASE("without verification nothing is compared, and the record says that") 
 
 TEST_CASE("a large result is looked at when that is asked for, once it is on the host") {
   Checks checks;
-  checks.workload.large = true;
+  checks.workload.its_shape.large_result = true;
   CHECK(checks.of("a1", false).digest.empty());
   CHECK(checks.published == 0);
   CHECK(checks.of("a1", true).digest == "a1");

@@ -64,7 +64,7 @@ struct Sample {
       open.push_back(backend.open(fakes[i].facts));
       Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
       capacity.pipeline = 2;
-      programs.push_back(workload.program(open[i]->resources(), DeviceIndex{i}, mode, capacity));
+      programs.push_back(workload.program(open[i]->resources(), mode, capacity));
       if (mode == Mode::resident) {
         programs[i]->load(open[i]->stream());
         finish(i);
