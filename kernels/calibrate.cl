@@ -7,7 +7,7 @@
 //   LINEAR         copy: a work-item moves a contiguous range (CPUs), else neighbours move neighbouring elements (GPUs)
 
 // 384 multiply-adds a loop in 8 independent chains: enough chains to hide a latency of 4 with two pipes, few enough loops for their
-// overhead not to show (65.5 of 66.9 TFLOP/s on an H200; 7 chains in a plain loop reached 55.4).
+// overhead not to show (65.5 of 66.9 TFLOP/s on an H200).
 #define TIMES_6(s) s s s s s s
 #ifdef LINEAR  // CPUs predict the branch of a loop of 48 as well, and PoCL takes a second and more to compile 384
 #define TIMES_48(s) for (uint k = 0; k < 8; ++k) { TIMES_6(s) }

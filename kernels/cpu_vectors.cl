@@ -20,3 +20,13 @@ typedef JOIN(float, W) vec;
 #else
 #define FOR_ROWS(X) X(0) X(1) X(2) X(3)
 #endif
+
+// Row i of a register tile has the sums l<i> and r<i>, two vectors. ADD adds the products of a[i] with the vectors `left` and
+// `right`.
+#define DECLARE(i) vec l##i = (vec)(0), r##i = (vec)(0);
+#define ADD(i)                  \
+  {                             \
+    const vec x = (vec)(a[i]);  \
+    l##i = fma(x, left, l##i);  \
+    r##i = fma(x, right, r##i); \
+  }

@@ -5,6 +5,8 @@
 // combine_blocks themselves: 32 blocks of 256 columns took them 3.7 ms of one core, as many as their products).
 #pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#include "fisher_tiles.cl"
+#include "unroll.cl"
 
 #if REAL64
 typedef double real;
@@ -19,11 +21,6 @@ typedef double doubles;
 #define JOIN(a, b) JOIN2(a, b)
 typedef JOIN(double, LANES) doubles;
 #define TAKE(p) JOIN(convert_double, LANES)(JOIN(vload, LANES)(0, p))
-#endif
-#ifdef FISHER_ROLLED  // some compilers for CPUs take minutes for unrolled sums
-#define UNROLL
-#else
-#define UNROLL _Pragma("unroll")
 #endif
 
 // v[0] becomes the sum over the tree over the first `count` of v.
@@ -42,10 +39,8 @@ __kernel void combine_blocks(__global const real* restrict partials, const uint 
   const ulong size = (ulong)tiles * (B * B), e = get_global_id(0) * LANES;
   const uint first = (uint)get_global_id(1) << levels, count = min(1u << levels, blocks - first);
   const uint tile = (uint)(e / (B * B)), in_tile = (uint)(e % (B * B));
-  uint tile_j = (uint)((sqrt(8.0f * tile + 1.0f) - 1.0f) * 0.5f);
-  while (tile_j * (tile_j + 1) / 2 > tile) --tile_j;
-  while ((tile_j + 1) * (tile_j + 2) / 2 <= tile) ++tile_j;
-  const ulong i = (ulong)(tile - tile_j * (tile_j + 1) / 2) * B + in_tile / B, j = (ulong)tile_j * B + in_tile % B;
+  const uint tile_j = column_of_tile(tile);
+  const ulong i = (ulong)row_of_tile(tile, tile_j) * B + in_tile / B, j = (ulong)tile_j * B + in_tile % B;
   if (e >= size || i >= j + LANES || j >= columns) return;
   __global const real* from = partials + (first_block + first) * size + e;
   doubles v[16];

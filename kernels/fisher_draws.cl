@@ -9,6 +9,12 @@
 #define ROW ((DIM + 7) / 8 * 8)  // a score in local memory
 #define CALLS (ROW / 8)          // of philox a score, 8 components each
 #define TRIANGLE ((ulong)DIM * (DIM + 1) / 2)
+// From local memory to registers.
+#define LOAD4(to, from)                                                           \
+  {                                                                               \
+    const float4 v = *(const __local float4*)(from);                              \
+    (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;               \
+  }
 
 // Components 8 * call ... of scores `number`: logistic: the design vector; Gaussian: (z, z^2 - 1) of each coordinate.
 inline void make_components(const uints number, const uint call, const ulong point, const uint key0, const uint key1, reals x[8]) {

@@ -5,6 +5,7 @@
 // and 2 W), BK (rows of s packed at a time).
 #pragma OPENCL FP_CONTRACT OFF
 #include "cpu_vectors.cl"
+#include "fisher_tiles.cl"
 
 // Columns first ... first + B - 1 of `rows` rows of s, zeros from `columns` on.
 inline void pack(__global const real* s, const ulong stride, const uint first, const uint columns, const uint rows, __local real* to) {
@@ -21,7 +22,6 @@ inline void pack(__global const real* s, const ulong stride, const uint first, c
 
 // `rows` more products for the MR x NR sums at `out`, which are there already unless `fresh`.
 inline void register_tile(__local const real* a, __local const real* b, const uint rows, const bool fresh, __global real* out) {
-#define DECLARE(i) vec l##i = (vec)(0), r##i = (vec)(0);
   FOR_ROWS(DECLARE)
   if (!fresh) {
 #define RELOAD(i) l##i = VLOAD(0, out + i * B), r##i = VLOAD(1, out + i * B);
@@ -30,12 +30,6 @@ inline void register_tile(__local const real* a, __local const real* b, const ui
   __local const real* const last = a + rows * B;
   for (; a < last; a += B, b += B) {
     const vec left = VLOAD(0, b), right = VLOAD(1, b);
-#define ADD(i)                  \
-  {                             \
-    const vec x = (vec)(a[i]);  \
-    l##i = fma(x, left, l##i);  \
-    r##i = fma(x, right, r##i); \
-  }
     FOR_ROWS(ADD)
   }
 #define KEEP(i) VSTORE(l##i, 0, out + i * B), VSTORE(r##i, 1, out + i * B);
@@ -48,9 +42,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gram(__global const
                                                                    const uint columns, __global real* restrict partials) {
   __local real packed_a[BK * B], packed_b[BK * B];
   const uint tile = (uint)get_group_id(0), block = (uint)get_group_id(1);
-  uint tile_j = 0;
-  while ((tile_j + 1) * (tile_j + 2) / 2 <= tile) ++tile_j;
-  const uint tile_i = tile - tile_j * (tile_j + 1) / 2;
+  const uint tile_j = column_of_tile(tile), tile_i = row_of_tile(tile, tile_j);
   const bool diagonal = tile_i == tile_j;
   const ulong row0 = first_row + (ulong)block * block_rows, row1 = min(row0 + block_rows, end_row);
   __global real* out = partials + ((ulong)block * get_num_groups(0) + tile) * (B * B);

@@ -3,13 +3,10 @@
 //
 // Given by -D: REAL64 (0, 1), LANES (1: GPUs; 8: vectors of as many for CPUs).
 #pragma OPENCL FP_CONTRACT OFF
+#include "unroll.cl"
+
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
-#ifdef FISHER_ROLLED  // some compilers for CPUs take minutes for unrolled sums
-#define UNROLL
-#else
-#define UNROLL _Pragma("unroll")
-#endif
 
 #if REAL64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable

@@ -23,11 +23,6 @@ inline void put(__global const float* params, __global float* out, const uint sc
 #define HALF(b) (4 * (b))
 #define SECOND (ROW / 2)
 #define MATRIX ((CHUNK * ROW + 31) / 32 * 32 + 16)
-#define LOAD4(to, from)                                                           \
-  {                                                                               \
-    const float4 v = *(const __local float4*)(from);                              \
-    (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;               \
-  }
 
 // A work-group takes POINTS points, UNITS work-items each. Its size is not required by an attribute: NVIDIA's compiler then does not
 // hold itself to the number of registers asked for.

@@ -13,11 +13,6 @@
 #define CHUNK 32  // scores at a time: as many as there are work-items, each of which draws a label then
 #define BANDS ((CALLS + 1) / 2)
 #define PITCH ((CALLS | 1) * 8)  // of a score: what is read at once, 4 scores of 8 components, then lies in 32 banks
-#define LOAD4(to, from)                                                           \
-  {                                                                               \
-    const float4 v = *(const __local float4*)(from);                              \
-    (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;               \
-  }
 
 // One call of philox: 8 components of a score, to local memory. Returns their part of the logit, where the model has one.
 inline float draw(__local float* to, __local const float* theta, const uint number, const uint call, const ulong point, const uint scores,

@@ -1,57 +1,23 @@
-// C = alpha A B + beta C on GPUs, row-major, fp32 or fp64, by register tiles. Each element of C is one chain of fma over k = 0, 1, ...
-// from +0, then alpha and beta: the same bits whatever the tile, the slice or the device. kernels/matrix_cpu.cl is the same for CPUs,
-// kernels/matrix_dmma.cl for fp64 tensor cores.
+// C = alpha A B + beta C on GPUs, row-major, fp32 or fp64, by register tiles. Each element of C is one chain of fma over k = 0, 1,
+// ... from +0, then alpha and beta: the same bits whatever the tile, the slice or the device. kernels/matrix_cpu.cl is the same for
+// CPUs, kernels/matrix_dmma.cl for fp64 tensor cores.
 //
-// Given by -D, see suites/matrix/kernels.cpp: REAL64 (0, 1), BM, BN, BK (the work-group's tile), TM, TN (a work-item's), WM, WN (groups
-// of 32 work-items along rows and columns), STAGES (tiles in local memory), VB (elements of a row of B and C that may be moved at once:
-// their rows are aligned to it), ASYNC (1: cp.async, NVIDIA only).
-//
-// 32 work-items form 8 x 4, as in Scott Gray's maxas SGEMM (https://github.com/NervanaSystems/maxas/wiki/SGEMM): what they read from
-// local memory for one k are 8 and 4 different vectors, the rest is broadcast, so local memory keeps up with the arithmetic. What was
-// tried and what it gave is noted in suites/matrix/kernels.cpp.
+// Given by -D, see suites/matrix/kernels.cpp: BM, BN (the work-group's tile), VB (elements of a row of B and C that may be moved at
+// once: their rows are aligned to it), and those of gpu_tiles.cl.
 #pragma OPENCL FP_CONTRACT OFF
+#include "gpu_tiles.cl"
 #include "matrix_place.cl"
 
-#if REAL64
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-typedef double real;
-typedef double2 vec;
-#define V 2
-#define ZERO 0.0
-#define VLOAD(p) (*(const __local double2*)(p))
-#else
-typedef float real;
-typedef float4 vec;
-#define V 4
-#define ZERO 0.0f
-#define VLOAD(p) (*(const __local float4*)(p))
-#endif
-
-#define THREADS (WM * WN * 32)
-#define LM 8  // work-items of a group of 32 along rows and columns
-#define LN 4
 #define PAD 4  // of rows of A in local memory, which are written with a stride: 8 k and 4 rows then are 32 banks
 #define LDA (BM + PAD)
 #define LOADS_A (BM * BK / THREADS)
 #define LOADS_B (BK * BN / VB / THREADS)
 #define STAGE (BK * (LDA + BN))
 
-#define UNROLL _Pragma("unroll")
-
-#if ASYNC
-// Copies `bytes` to local memory in the background, past the first cache where it is 16 of them; where `valid` is 0 nothing is read and
-// zeros are written.
-#define COPY_BY(how, to, from, bytes, valid)                                                                          \
-  asm volatile("cp.async." how ".shared.global [%0], [%1], %2, %3;" ::"r"((uint)(ulong)(to)), "l"(from),              \
-               "n"((uint)(bytes)), "r"((valid) ? (uint)(bytes) : 0u) : "memory")
-#define COPY(to, from, bytes, valid) COPY_BY("ca", to, from, bytes, valid)
 #if VB == V
-#define COPY_ROW(to, from, valid) COPY_BY("cg", to, from, 16, valid)
+#define COPY_ROW(to, from, valid) COPY("cg", to, from, 16, valid)
 #else
-#define COPY_ROW(to, from, valid) COPY_BY("ca", to, from, sizeof(real), valid)
-#endif
-#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
-#define WAIT_FOR_ALL_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+#define COPY_ROW(to, from, valid) COPY("ca", to, from, sizeof(real), valid)
 #endif
 
 // A work-group a tile: one of `tiles`, (tile row << 16 | tile column) of all of C. Row row0 of C is row 0 of the buffers a
@@ -65,7 +31,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
-  const uint lane_m = lane >> 1 & 7, lane_n = (lane & 1) | (lane >> 3 & 2);
+  const uint lane_m = DOWN(lane), lane_n = ACROSS(lane);
   const uint my_m = warp / WN * (LM * TM) + lane_m * V, my_n = warp % WN * (LN * TN) + lane_n * V;
 
   // Who loads what: 32 work-items take 8 k of 4 rows of A (a sector of 32 bytes each), or a stretch of a row of B.
@@ -78,20 +44,19 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
 
 #if ASYNC
 // Copy number `i` of what a work-item brings of a stage.
-#define LOAD_A(stage, k0, i)                                                                                           \
-  COPY(memory + (stage) * STAGE + (ka + (i) % (BK / 8) * 8) * LDA + ma + (i) / (BK / 8) * a_rows,                        \
+#define LOAD_A(stage, k0, i)                                                                                             \
+  COPY("ca", memory + (stage) * STAGE + (ka + (i) % (BK / 8) * 8) * LDA + ma + (i) / (BK / 8) * a_rows,                  \
        pa + (ulong)((i) / (BK / 8) * a_rows) * lda + (k0) + (i) % (BK / 8) * 8, sizeof(real),                            \
        m0 + ma + (i) / (BK / 8) * a_rows < rows && (k0) + ka + (i) % (BK / 8) * 8 < inner)
 #define LOAD_B(stage, k0, i)                                                                                           \
   COPY_ROW(memory + (stage) * STAGE + BK * LDA + (kb + (i) * b_rows) * BN + nb,                                          \
            pb + (ulong)((k0) + (i) * b_rows) * ldb, nb_valid && (k0) + kb + (i) * b_rows < inner)
 #define LOAD(stage, k0)                                              \
-  {                                                                  \
+  if ((k0) < inner) {                                                \
     UNROLL for (uint i = 0; i < LOADS_A; ++i) LOAD_A(stage, k0, i);  \
     UNROLL for (uint i = 0; i < LOADS_B; ++i) LOAD_B(stage, k0, i);  \
   }
 #else
-  // The next stage waits in registers while this one is worked on.
   real next_a[LOADS_A], next_b[LOADS_B * VB];
 #define FETCH(k0)                                                                                                      \
   {                                                                                                                    \
@@ -114,65 +79,12 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   }
 #endif
 
-  real sum[TM][TN];
-  UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = ZERO;
-
-  real x[TM], y[TN];
-#if V == 4
-#define TAKE(to, p)                                                  \
-  {                                                                  \
-    const vec v = VLOAD(p);                                          \
-    (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3;  \
-  }
-#else
-#define TAKE(to, p)                     \
-  {                                     \
-    const vec v = VLOAD(p);             \
-    (to)[0] = v.s0, (to)[1] = v.s1;     \
-  }
-#endif
-#define READ(stage, k)                                                                                                 \
-  {                                                                                                                    \
-    UNROLL for (uint i = 0; i < TM; i += V) TAKE(x + i, memory + (stage) * STAGE + (k) * LDA + my_m + i * LM)   \
-    UNROLL for (uint j = 0; j < TN; j += V) TAKE(y + j, memory + (stage) * STAGE + BK * LDA + (k) * BN + my_n + j * LN) \
-  }
-
-#if ASYNC
-  UNROLL for (uint s = 0; s < STAGES - 1; ++s) {
-    if (s * BK < inner) LOAD(s, s * BK);
-    COMMIT();
-  }
-  uint filled = STAGES - 1, worked = 0;
-#else
-  uint worked = 0;
-  if (inner > 0) {
-    FETCH(0);
-    STORE(0);
-  }
-#endif
-  for (uint k0 = 0; k0 < inner; k0 += BK) {
-    // After the barrier this stage is there for all, and all are done with the one before, which is filled next.
-#if ASYNC
-    WAIT_FOR_ALL_BUT(STAGES - 2);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (k0 + (STAGES - 1) * BK < inner) LOAD(filled, k0 + (STAGES - 1) * BK);
-    COMMIT();
-#else
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (k0 + BK < inner) FETCH(k0 + BK);
-#endif
-    UNROLL for (uint k = 0; k < BK; ++k) {
-      READ(worked, k);
-      UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);
-    }
-#if ASYNC
-    filled = filled + 1 == STAGES ? 0 : filled + 1;
-    worked = worked + 1 == STAGES ? 0 : worked + 1;
-#else
-    worked ^= 1;
-    if (k0 + BK < inner) STORE(worked);
-#endif
-  }
+  real sum[TM][TN], x[TM], y[TN];
+  CLEAR(sum)
+#define WORK(stage)                        \
+  UNROLL for (uint k = 0; k < BK; ++k)     \
+    ADD_PRODUCTS(memory + (stage) * STAGE + k * LDA + my_m, memory + (stage) * STAGE + BK * LDA + k * BN + my_n)
+  SUM_OVER(inner)
 
   UNROLL for (uint i = 0; i < TM; ++i) {
     const uint m = m0 + my_m + i / V * (LM * V) + i % V;
@@ -186,13 +98,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
         if (beta != ZERO && n + e < columns) out[e] = fma(alpha, sum[i][j + e], beta * c_in[at + e]);
       }
 #if VB == V
-      if (n < columns) {
-#if V == 4
-        *(__global vec*)(c + at) = (vec)(out[0], out[1], out[2], out[3]);
-#else
-        *(__global vec*)(c + at) = (vec)(out[0], out[1]);
-#endif
-      }
+      if (n < columns) *(__global vec*)(c + at) = VECTOR(out);
 #else
       UNROLL for (uint e = 0; e < V; ++e) if (n + e < columns) c[at + e] = out[e];
 #endif

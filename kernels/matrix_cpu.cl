@@ -67,7 +67,6 @@ inline void put_edge(const real* out, __global real* c, const ulong ldc, const u
 inline void register_tile(__global const real* restrict a, __global const real* restrict b, __global const real* c_in,
                           __global real* c, const uint begin, const uint end, const uint inner, const ulong ldc, const uint rows,
                           const uint columns, const real alpha, const real beta) {
-#define DECLARE(i) vec l##i = (vec)(0), r##i = (vec)(0);
   FOR_ROWS(DECLARE)
   const bool whole = rows >= MR && columns >= NR;
   real edge[MR * NR];
@@ -89,12 +88,6 @@ inline void register_tile(__global const real* restrict a, __global const real* 
   __global const real* const last = a + (ulong)(end - begin) * MR;
   for (; a < last; a += MR, b += NR) {
     const vec left = VLOAD(0, b), right = VLOAD(1, b);
-#define ADD(i)                                  \
-  {                                             \
-    const vec x = (vec)(a[i]);                  \
-    l##i = fma(x, left, l##i);                  \
-    r##i = fma(x, right, r##i);                 \
-  }
     FOR_ROWS(ADD)
   }
   if (end < inner) {

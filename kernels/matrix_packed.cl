@@ -1,52 +1,27 @@
-// C = alpha A B + beta C in fp32 or fp64 for large products on NVIDIA GPUs, with cp.async. The arguments, and what they mean, are those of
-// matrix_multiply in kernels/matrix.cl, and so is every bit of the result; but a is packed by pack_rows, and rows of B and C are
-// multiples of 16 bytes.
+// C = alpha A B + beta C in fp32 or fp64 for large products on NVIDIA GPUs, with cp.async. The arguments, and what they mean, are
+// those of matrix_multiply in kernels/matrix.cl, and so is every bit of the result; but a is packed by pack_rows, and rows of B and
+// C are multiples of 16 bytes.
 //
-// Given by -D: REAL64 (0, 1), BM, BN (the work-group's tile), BK (k a stage), TM, TN (a work-item's sums), WM, WN (groups of 32 work-items
-// along rows and columns), STAGES (in local memory). 32 work-items form 8 x 4, as in kernels/matrix.cl. What each step gave is noted in
-// suites/matrix/kernels.cpp.
+// Given by -D: BM, BN (the work-group's tile), and those of gpu_tiles.cl but ASYNC.
 #pragma OPENCL FP_CONTRACT OFF
+#define ASYNC 1
+#include "gpu_tiles.cl"
 #include "matrix_place.cl"
 
-#if REAL64
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-typedef double real;
-typedef double2 vec;  // 16 bytes: what is moved at once
-#define V 2
-#define ZERO 0.0
-#define VECTOR(from) (vec)((from)[0], (from)[1])
-#define SPLIT(to, v) (to)[0] = v.s0, (to)[1] = v.s1
-#else
-typedef float real;
-typedef float4 vec;
-#define V 4
-#define ZERO 0.0f
-#define VECTOR(from) (vec)((from)[0], (from)[1], (from)[2], (from)[3])
-#define SPLIT(to, v) (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3
-#endif
-
-#define THREADS (WM * WN * 32)
-#define LM 8  // work-items of a group of 32 along rows and columns
-#define LN 4
 #define STAGE (BK * (BM + BN))
 #define LOADS_A (BM * BK / V / THREADS)
 #define LOADS_B (BN * BK / V / THREADS)
 #define COPIES (LOADS_A + LOADS_B)
 #define SPREAD (BK / 2)  // k over which the copies of a stage are spread
-#define UNROLL _Pragma("unroll")
 
-// 16 bytes to local memory in the background, past the first cache; where `valid` is 0 nothing is read and zeros are written.
-#define COPY(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(to)), "l"(from) : "memory")
-#define COPY_IF(to, from, valid) \
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint)(ulong)(to)), "l"(from), "r"((valid) ? 16u : 0u) : "memory")
-#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
-#define WAIT_FOR_ALL_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+// COPY of 16 bytes that are known to be there.
+#define COPY_ALL(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(to)), "l"(from) : "memory")
 
 #define PACK_ROWS 64
 #define PACK_K 32
 
-// Rows first_row ... of a (`count` rows in all) in panels of BM rows: k after k, the rows of a panel side by side, zeros beyond the last. A
-// work-group takes 32 k (dimension 0) of 64 rows (1).
+// Rows first_row ... of a (`count` rows in all) in panels of BM rows: k after k, the rows of a panel side by side, zeros beyond the
+// last. A work-group takes 32 k (dimension 0) of 64 rows (1).
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
                                                                          const uint first_row, const uint count, const uint inner,
                                                                          const uint lda) {
@@ -74,7 +49,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   const uint tile = tiles[first + place_of_tile((uint)get_group_id(0), items, each)];
   const uint m0 = (tile >> 16) * BM, n0 = (tile & 0xffff) * BN;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
-  const uint lane_m = lane >> 1 & 7, lane_n = (lane & 1) | (lane >> 3 & 2);
+  const uint lane_m = DOWN(lane), lane_n = ACROSS(lane);
   const uint my_m = warp / WN * (LM * TM) + lane_m * V, my_n = warp % WN * (LN * TN) + lane_n * V;
 
   // What a work-item brings of a stage next: vectors of a panel of A, and of rows of B.
@@ -88,13 +63,13 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
 // Copy number `i` of a stage.
 #define A_TO(stage, i) (memory + (stage) * STAGE + (ka + (i) * a_rows) * BM + ma)
 #define B_TO(stage, i) (memory + (stage) * STAGE + BK * BM + (kb + (i) * b_rows) * BN + nb)
-#define BRING(stage, k0, i)                                       \
-  if ((i) < LOADS_A) COPY(A_TO(stage, i), pa + (i) * a_rows * BM); \
-  else COPY(B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step);
-#define BRING_WHAT_IS_THERE(stage, k0, i)                                                                    \
-  if ((i) < LOADS_A) COPY_IF(A_TO(stage, i), pa + (i) * a_rows * BM, (k0) + ka + (i) * a_rows < inner);       \
-  else COPY_IF(B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step,                                     \
-               nb_valid && (k0) + kb + ((i) - LOADS_A) * b_rows < inner);
+#define BRING(stage, k0, i)                                            \
+  if ((i) < LOADS_A) COPY_ALL(A_TO(stage, i), pa + (i) * a_rows * BM); \
+  else COPY_ALL(B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step);
+#define BRING_WHAT_IS_THERE(stage, k0, i)                                                                        \
+  if ((i) < LOADS_A) COPY("cg", A_TO(stage, i), pa + (i) * a_rows * BM, 16, (k0) + ka + (i) * a_rows < inner);   \
+  else COPY("cg", B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step, 16,                                 \
+            nb_valid && (k0) + kb + ((i) - LOADS_A) * b_rows < inner);
 #define BROUGHT()    \
   {                  \
     pa += BK * BM;   \
@@ -103,15 +78,10 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   }
 
   real sum[TM][TN];
-  UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = ZERO;
+  CLEAR(sum)
 
   // The values of one k are read from local memory while those of the one before are multiplied.
   real x[2][TM], y[2][TN];
-#define TAKE(to, p)                          \
-  {                                          \
-    const vec v = *(const __local vec*)(p);  \
-    SPLIT(to, v);                            \
-  }
 #define READ(set, stage, k)                                                                                           \
   {                                                                                                                   \
     UNROLL for (uint i = 0; i < TM; i += V) TAKE(x[set] + i, memory + (stage) * STAGE + (k) * BM + my_m + i * LM)      \
@@ -124,14 +94,15 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void matrix_multip
   UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j)    \
     sum[i][FRO(i, j)] = fma(x[set][i], y[set][FRO(i, j)], sum[i][FRO(i, j)]);
 
-// A stage. Before its last k is multiplied, the next one is there for all, and all are done reading this one, which is filled again then.
+// A stage. Before its last k is multiplied, the next one is there for all, and all are done reading this one, which is filled again
+// then.
 #define WORK(HOW)                                                                                        \
   UNROLL for (uint k = 0; k < BK; ++k) {                                                                 \
     if (k == BK - 1) {                                                                                   \
       WAIT_FOR_ALL_BUT(STAGES - 2);                                                                      \
       barrier(CLK_LOCAL_MEM_FENCE);                                                                      \
       filled = worked;                                                                                   \
-      worked = worked + 1 == STAGES ? 0 : worked + 1;                                                    \
+      worked = NEXT(worked);                                                                             \
       READ(0, worked, 0)                                                                                 \
     } else {                                                                                             \
       READ((k + 1) & 1, worked, k + 1)                                                                   \

@@ -25,9 +25,8 @@ __constant uint K_PADDING[64] = {
 #define SMALL_SIGMA0(x) (ROTR(x, 7) ^ ROTR(x, 18) ^ ((x) >> 3))
 #define SMALL_SIGMA1(x) (ROTR(x, 17) ^ ROTR(x, 19) ^ ((x) >> 10))
 #if LANES == 16
-// AVX-512, PoCL 3.1 (LLVM 14): of a bitselect, the `or` became an addition and choose three instructions; so written it is one, and
-// a ^ b of a round is b ^ c of the next. Predicted 758 instead of 822 instructions for 16 rounds, 8 %; measured (CPU time) 24.3
-// instead of 22.7 M nodes/s a core. UNROLL 1, 2 or 4: no clear difference.
+// On AVX-512, PoCL 3.1 (LLVM 14) turns the `or` of a bitselect into an addition and CHOOSE into three instructions. So written it is one,
+// and a ^ b of a round is b ^ c of the next: 24.3 M nodes/s a core instead of 22.7.
 #define CHOOSE(e, f, g) ((g) ^ ((e) & ((f) ^ (g))))
 #define MAJORITY(a, b, c) ((b) ^ (((a) ^ (b)) & ((b) ^ (c))))
 #else
@@ -35,10 +34,8 @@ __constant uint K_PADDING[64] = {
 #define MAJORITY(a, b, c) bitselect((a), (b), (a) ^ (c))
 #endif
 // NVIDIA's Hopper has one pipe for shifts, logic and additions, 64 lanes a clock and SM, and beside it one for multiplications. So
-// additions go there as x * one + y, with `one` a kernel argument that no compiler can see through. Plain, a node is 2,187
-// instructions of the first pipe: predicted 7.65 G nodes/s on an H200 (132 SMs, 1.98 GHz), measured 7.65 (2^24 leaves, 8 to 1). All
-// additions moved: 1,728, predicted 9.7, measured 8.20. All but the sum h + K + w + choose, two IADD3 whose three operands would be
-// two multiplications each: 8.59. With the 16-round steps unrolled 7.77, 7.82, 8.31. Shifts by mul_hi besides: no change.
+// additions go there as x * one + y, with `one` a kernel argument that no compiler can see through: 8.59 G nodes/s on an H200 (2^24
+// leaves) instead of 7.65. The sum h + K + w + choose stays: its two instructions of three operands would be four multiplications.
 #ifdef MULTIPLY_ADDS
 #define ADD(x, y) ((x) * one + (y))
 #else

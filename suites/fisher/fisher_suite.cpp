@@ -53,7 +53,7 @@ SuiteInfo fisher_suite() {
   info.quick_size = std::uint64_t{1} << 13;
   info.full_size = std::uint64_t{1} << 18;
   // 2^18 points of a closed form of 2 are 5 MB, and 2^27 took 1.4 times as long a point. Of 256 scores they are 256 MiB, 192
-  // work-groups for 132 multiprocessors: 7 % more time a tile than 2^22.
+  // work-groups for the 132 multiprocessors of an H200: 7 % more time a tile than 2^22.
   info.full_bytes = Bytes{1} << 30;
   info.options = {
       {"regime",

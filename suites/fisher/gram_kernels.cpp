@@ -18,16 +18,8 @@ constexpr unsigned rows_a_stage = 8;
 
 std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
-// Matrices of fewer than 128 columns take the smallest tile that holds them. Tried for fp32 on an H200 (driver 580.159.04;
-// 2^18 x 1024, the kernel alone, TFLOP/s counted n d (d + 1); whole tiles on the diagonal allow 0.889 of the 49.6 of suite
-// matrix: 44.1):
-// - 8 x 8 sums of 2 x 4 groups of 32: 41.5. The 16 x 8 sums of 1 x 4 groups that are best for matrix: 39.7; 8 x 16 of 2 x 2: 36.8.
-// - Pointers that move on instead of products of row and stride, and copies past the end that copy nothing instead of a
-//   branch: 42.6.
-// - 16 rows a stage: 42.0; with 16 x 8 sums 42.5. 3 or 5 stages: no difference.
-// - Loading a diagonal tile's operand twice, to spare the branch: 41.2.
-// - Leaving out what lies below the diagonal was expected to give up to 5 % (2 of 8 groups idle on 8 of 36 tiles) or 8 % (a copy
-//   of the loop for each quarter). Idle groups: 40.7, as the loop no longer runs straight through; copies: 27.6, at 255 registers.
+// Matrices of fewer than 128 columns take the smallest tile that holds them. 8 x 8 sums a work-item are best on an H200: in fp32,
+// of 2^18 x 1024, 41.5 TFLOP/s, where the 16 x 8 that suit products reach 39.7. results/fisher.md has what else was tried.
 Tile tile_for(const Problem& problem, bool async) {
   if (problem.wide) {
     return problem.dim > 64   ? Tile{128, 8, 8, 2, 4, async ? 3u : 2u}

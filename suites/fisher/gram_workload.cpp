@@ -166,10 +166,8 @@ void GramWorkload::merge() {
 }
 
 // Each node that a device leaves is one more partial to read, after it was brought here at about 50 GB/s, for two devices at once.
-// One thread reads 6.6 GB/s, t of them that times t^0.8: of 18 partials of 1024 parameters 3 threads read 14 GB/s, 12 of them 35,
-// 16 of them 53 and 32 of them 90 on a host of H200 whose memory was slow (64 Xeon cores), and 3 threads 20 on another.
-// On PoCL's cores a node is a launch and a download of its own, 45 us each: with 30 and 34 of 64 blocks, six nodes, collecting took
-// 230 to 280 us longer than with two (results/xeon/predict-k-12-fisher.json).
+// One thread reads 6.6 GB/s, t of them that times t^0.8: on a host of H200 with 64 Xeon cores, of 18 partials of 1024 parameters.
+// On PoCL's cores a node is a launch and a download of its own, 45 us each.
 MergeEstimate GramWorkload::merge_estimate() const {
   const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));

@@ -18,13 +18,9 @@ constexpr std::uint64_t most_tensor_dim = 32;
 std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
 // As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix has more tiles, four groups.
-// Scores at a time: what fits into 16 KiB of local memory. Tried on an H200 (driver 580.159.04), logistic, 256 scores, the kernel
-// alone; the products alone would take 0.41 ms for 100,000 matrices of 32, and 0.32 for 20,000 of 64 and 5,000 of 128:
-// - 100,000 of 32, two tiles a work-item: 3.3 ms in work-groups of 160 with 171 registers (5 groups of 32 on a multiprocessor),
-//   2.3 of 128 (8), 1.9 of 128 with at most 168 registers (12), 1.77 of 32.
-// - Blocks of a row in neighbouring banks: 5,000 of 128 1.45 -> 1.30.
-// - One tile, 122 registers (16 groups of 32): 1.52; 20,000 of 64 1.18 -> 1.06; 5,000 of 128 1.30 -> 1.18.
-// - At most 96 registers: 1.49. 16 scores at a time 1.52; 7 for 128 1.27.
+// Scores at a time: what fits into 16 KiB of local memory. At most 128 registers, as one tile a work-item needs 122: that leaves
+// room for 16 groups of 32 on a multiprocessor of an H200, where 100,000 logistic matrices of 32 from 256 scores take 1.52 ms, and
+// with two tiles 1.77. results/fisher.md has what else was tried.
 void shape_of_models(const DeviceTraits& device, const Problem& problem, PointsVariant& made) {
   made.units = single_units_of(problem.dim);
   const std::uint64_t units = made.units.size(), row = (problem.dim + 7) / 8 * 8;
@@ -61,12 +57,9 @@ PointsVariant models_variant(const DeviceTraits& device, const Problem& problem)
   return made;
 }
 
-// Tried on an H200 (driver 580.159.04), the kernel alone, against fisher_models.cl:
-// - 100,000 of 32 from 256 scores: logistic 1.05 ms against 1.51, Gaussian 1.21 against 1.54; 20,000 of 13 from 77 0.048 against
-//   0.069. Expected was 0.75: the tensor cores need 0.59 (768 products for 528), drawing 0.55 of the slots beside them.
-// - At most 96 registers 1.06 and 1.24, 64 1.12 and 2.74 (spilled).
-// - Several groups of 32 a matrix, each with bands of its own: 20,000 of 64 1.17 against 1.05, 5,000 of 128 1.28 against 1.18
-//   (Gaussian 1.28, 0.98): each converts the columns it needs to fp64, and 227 registers leave 8 groups on a multiprocessor.
+// kernels/fisher_models_dmma.cl: on an H200 it makes 100,000 logistic matrices of 32 from 256 scores in 1.05 ms, fisher_models.cl
+// in 1.51. Larger matrices are left to that: here they would take several groups of 32, each of which converts to fp64 what it
+// needs. results/fisher.md has what else was tried.
 PointsVariant tensor_variant(const Problem& problem) {
   PointsVariant made;
   made.file = "fisher_models_dmma.cl";

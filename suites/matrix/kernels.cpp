@@ -41,19 +41,9 @@ Variant of_tile(const Tile& tile, const char* kind) {
   return made;
 }
 
-// kernels/matrix.cl. What was tried for fp32 on an H200 (driver 580.159.04; 8192^3; medians of 5, in TFLOP/s; cuBLAS 51.2, the
-// arithmetic limit 66.9), all with 8 k a stage:
-// - 8 x 8 sums a work-item 44.9; 16 x 8 as 1 x 4 groups of 32 over 128 x 128 49.4; 8 x 16 over 2 x 2 47.6. That was put down to
-//   local memory, which hands out 128 bytes a clock and SM: 16 values for 64 fma would be all of that. It is half of
-//   that: each of the 2 + 2 reads of 16 bytes takes two clocks, not four, as work-items share addresses (seen in fp64, which reads
-//   the same addresses: add_packed). The operand reuse cache matters here too; its part of the difference was not measured.
-// - Two work-groups an SM hide each other's barriers: 256 x 128 and 128 x 256, one an SM, reach 46.5 at best.
-// - cp.async against loads through registers: 47.6 to 41.6 for the same tile. 3, 4 or 5 stages: all the same.
-// - Reading the next k ahead by hand, across the barrier too, was expected to hide 30 clocks a stage and lost 5 % (47.0): with 8
-//   addresses of A to keep, registers run out. kernels/matrix_packed.cl has them.
-// - Rows of B that cannot be copied 16 bytes at a time: 44.8.
-// Small products: 64 x 64 as 8 x 8 sums of two groups 31.0 at 1024^3, as 4 x 8 of four 29.1, one 128 x 128 tile an SM 17.8.
-// fp64: 22.4 of 33.4 with 128 x 128, 24.1 with 64 x 64; 12 x 8 would not divide the items. What limits it: add_packed.
+// kernels/matrix.cl, best first on an H200. In fp32, 16 x 8 sums a work-item reach 49.4 TFLOP/s at 8192^3 and 8 x 8 sums 44.9, as a
+// value that was read serves more multiply-adds. In fp64 they would be 256 registers, more than a work-item can have, and 12 x 8
+// would not divide the items. results/matrix.md has what else was tried.
 void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std::vector<Variant>& all) {
   const bool wide = problem.precision == Precision::fp64;
   std::vector<Tile> tiles;
@@ -72,33 +62,13 @@ void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std
   }
 }
 
-// kernels/matrix_packed.cl. fp32 on an H200 as above; TFLOP/s at 8192 and 16384, packing included; cuBLAS in the same session (its
-// kernel has 256 x 128 x 8 tiles, 3 stages) 50.9 and 53.7. The main loop of kernels/matrix.cl is 1169 instructions for 1024 fma
-// (the SASS of nvcc 13.0), so issue alone allows 58.6; it gives 49.7 and 49.5 to 50.3.
-// - Guards out of the loop (1118 instructions) and pointers that move on were expected to give 4 % and lost 4 % (47.8): all
-//   copies of a stage then stand together, before the first read. Spread over the first half of the stage's k: 48.5.
-// - Fma to and fro (FRO), so that one operand is that of the fma before: 2 % each time it was tried (48.5 to 49.4; 51.1 to 52.5);
-//   of 1024, 920 to 950 then find an operand in the reuse cache, 820 before.
-// - A packed, 16 bytes a copy (4 copies a work-item and stage, not 10): alone nothing (47.5), with both of the above 51.6 and
-//   52.9. It costs 0.17 of 21 ms at 8192.
-// - The next k read ahead: 52.1 and 53.7; unpacked it spills (47.7). Why the last barrier is before the last k.
-// - 16 k and 2 stages 52.4 and 53.7; 256 x 128 tiles 52.4 and 53.6; 128 x 256 51.4 and 52.6; 8 x 16 sums 50.4 and 52.0; 3 stages
-//   of 8 k 52.2 and 53.3. So 0.79 and 0.80 of the arithmetic limit, at 690 W of the device's 700.
-//
-// fp64 (for --kernel vector: tensor cores are faster), by a CUDA copy of the kernel on an H200, driver 580.159.04, at 8192, TFLOP/s
-// (no file kept): 25.5 with 128 x 128 tiles and 4 stages of 8 k. Expected were 28: more than kernels/matrix.cl's 22.6, and less
-// than what registers allow. This kernel itself, packing included: 24.9 (128 x 64: 24.7), 25.1 at 16384, three quarters of the
-// arithmetic limit.
-// - Local memory was expected to be the limit (16 values of 8 bytes for 64 fma) and is not: its data pipe is 38 to 41 % busy (ncu),
-//   as a read of 16 bytes in which neighbouring work-items share addresses takes two wavefronts, not four. Reads of 8 bytes: 22.8.
-// - Registers are: 8 x 8 outer products from registers alone, no memory at all, reach 27.6 in plain order and 29.4 to and fro, at
-//   1, 2 or more work-groups an SM alike, where a chain of fma on few registers reaches 33.0. Three operands of 64 bits are more
-//   than the register file hands out in the two clocks an fma takes, unless one is in the reuse cache.
-// - Packed but neither of the next two 23.6; fma to and fro 24.8; the next k read ahead besides 25.5: 0.87 of what registers allow.
-// - 3 stages 25.1, and that is what 48 KiB, all the local memory of a work-group in OpenCL on NVIDIA, hold of these tiles. 128 x 64
-//   by 2 x 2 groups, two work-groups an SM, fit with 4 stages: 25.2. 64 x 64 24.6; 8 x 4 sums 23.0.
+// kernels/matrix_packed.cl, best first on an H200: packing included, fp32 reaches 52.4 TFLOP/s at 8192^3 and
+// kernels/matrix.cl 49.7, as packed A needs few addresses and so leaves registers to read the next k ahead. Of fp64, which is for
+// --kernel vector since tensor cores are faster, 3 stages of 128 x 128 are all that 48 KiB hold, the local memory of a work-group
+// in OpenCL on NVIDIA. results/matrix.md has what else was tried.
 void add_packed(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
-  // Packing reads and writes A once, and is a launch more: what 5 % of a product must pay for.
+  // Packing reads and writes A once, and is a launch more. The 5 % that it gains on an H200 must pay for that: of 8e9 products they
+  // are 16 us.
   constexpr double least_products = 8e9;
   constexpr std::uint64_t least_columns = 2048;
   const double products =
@@ -140,9 +110,8 @@ Variant of_fragments(const Problem& problem, const Fragments& tile, const char* 
   return made;
 }
 
-// fp64 on an H200, 8192^3, TFLOP/s (cuBLAS 56 to 61, as warm as the device is): m16n8k8 gave what two m16n8k4 give (43.1, 43.7), so
-// the one whose order of k is plain was kept; reading the next 4 k ahead: 50.3; bands of 8 items, which keep A and B in the second
-// cache: 53.1; 4 x 2 instead of 2 x 4 groups: 54.9. 64 x 128 tiles, two work-groups an SM: 51.6.
+// kernels/matrix_dmma.cl, best first on an H200: 4 x 2 groups of 32 reach 54.9 TFLOP/s at 8192^3, 2 x 4 groups 53.1. It multiplies
+// by m16n8k4, since m16n8k8 is no faster and its order of k is less plain. results/matrix.md has what else was tried.
 void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   for (const Fragments& tile : {Fragments{128, 128, 4, 2, 3}, Fragments{128, 128, 2, 4, 3}, Fragments{64, 128, 2, 2, 3},
                                 Fragments{64, 64, 2, 2, 3}, Fragments{32, 32, 1, 1, 3}}) {
@@ -154,9 +123,9 @@ void add_tensor(const Problem& problem, const Geometry& geometry, std::vector<Va
   }
 }
 
-// kernels/matrix_tf32.cl on an H200, 8192^3 and 16384^3, TFLOP/s counted as of one product (the three take 495 / 3 = 165 at best,
-// and mma.sync reaches about 60 % of that): groups of 64 x 64 take 64.9 and 65.2; 32 x 64 52.5, 128 x 64 tiles 58.7 and 55.5, four
-// by four groups 51.3. What limits is splitting: each group splits all it reads again, 3 instructions a value.
+// kernels/matrix_tf32.cl, best first on an H200: groups of 64 x 64 reach 64.9 TFLOP/s at 8192^3, counted as of one product.
+// Splitting limits them: each group splits all that it reads, so smaller ones split more. results/matrix.md has what else was
+// tried.
 void add_emulated(const Problem& problem, const Geometry& geometry, std::vector<Variant>& all) {
   for (const Fragments& tile : {Fragments{128, 128, 2, 2, 2}, Fragments{128, 64, 2, 2, 3}, Fragments{128, 128, 2, 4, 2},
                                 Fragments{64, 64, 2, 2, 3}, Fragments{32, 32, 1, 1, 3}}) {

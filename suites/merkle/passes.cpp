@@ -42,8 +42,8 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
       chain.push_back({false, levels, (i > 0 ? in_blocks : 0u) | (i + 1 < count ? out_blocks : 0u)});
     }
   } else {
-    // H200, all launches of a tree of 2^20 / 2^22 / 2^26 leaves, in us: (3, 7) 240 / 637 / 8770, (3, 4) 221 / 650 / 8749, (2, 7)
-    // 217 / 634 / 8780, (1, 7) 245 / 680 / -, (3, 10) 242 / 657 / 8775. 6 takes the better of the first two for both small sizes.
+    // Levels by a work-item, then at most by a work-group. Chosen on an H200, where all launches of a tree of 2^20 leaves then take
+    // 221 us, and 240 with at most 7 levels by a work-group. results/README.md has what else was tried.
     constexpr unsigned a_thread = 3, a_group = 6;
     unsigned rest = height;
     do {
@@ -103,9 +103,8 @@ Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geo
   capacity.pipeline = capacity.fits;
   if (mode == Mode::end_to_end) {
     // At least 8 pieces for each of 4 devices, so that uploads overlap compute. A piece takes an H200 about 100 us however small it
-    // is, as each of its three passes waits for the last hash: 8 MiB, 157 us of upload, hide that. Pieces of 4 MiB took 103 us each
-    // where their upload takes 78 (2^22 leaves in 3.5 ms), of 1 MiB 90 (2^20 leaves in 2.9). Two pieces of 4 MiB are better than
-    // one of 8. Above 32 MiB (8 MiB for CPUs, which copy through their caches) nothing gets better.
+    // is, as each of its three passes waits for the last hash: 8 MiB, 157 us of upload, hide that. Two pieces of 4 MiB are better
+    // than one of 8. Above 32 MiB (8 MiB for CPUs, which copy through their caches) nothing gets better.
     const Bytes all = geometry.leaves * digest_bytes;
     const Bytes least = device.cpu ? mib : std::clamp<Bytes>(all / 2, 4 * mib, 8 * mib);
     const Bytes piece = std::clamp<Bytes>(all / 32, least, (device.cpu ? 8 : 32) * mib);

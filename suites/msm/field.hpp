@@ -37,8 +37,8 @@ class Fp {
   constexpr Fp operator-() const { return Fp() - *this; }
 
   // Multiplying and reducing a limb at a time (Koc, Acar, Kaliski, 1996: CIOS). Two spare bits in the modulus keep the running sum
-  // within N limbs. Unrolled by hand, as -O2 does not: 43 ns instead of 60 (BN254), 88 instead of 140. A call costs nothing beside
-  // that, and inlined into every formula g++ 12 compiles host_points.cpp for 33 s instead of 4.
+  // within N limbs. Unrolled by hand, as -O2 does not: 43 ns instead of 60 (BN254). A call costs nothing beside that, and inlined
+  // into every formula g++ 12 compiles host_points.cpp for 33 s instead of 4.
   [[gnu::noinline]] friend constexpr Fp operator*(const Fp& a, const Fp& b) {
     static_assert(C::modulus[N - 1] >> 62 == 0);
     Plain t{};

@@ -16,8 +16,7 @@ namespace {
 // In multiplications in the field, 65 G of them in a second, as measured on an H200 (BN254): a mixed addition is ten, sorting its
 // entry takes as long as 2.7; a bucket takes two full additions, 14 each, and its share of counting and scanning.
 constexpr double addition_cost = 10, sorting_cost = 2.7, bucket_cost = 33;
-// And latencies: 5.4 us for one addition after another to the same bucket, 10 us for a level of halving. Of 2^14 to 2^17 points
-// `accumulate` took as long as this says, within 4 %, in windows of 12 to 14 bits, and up to 25 % less in those of 15 and 16.
+// And latencies there: 5.4 us for one addition after another to the same bucket, 10 us for a level of halving.
 constexpr double addition_latency = 350'000, level_latency = 650'000;
 
 // Of `count` of these windows.

@@ -59,7 +59,7 @@ class Disguised final : public DeviceResources {
   }
   std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
     const bool has = options.find("MSM_ROLLED") != std::string::npos;  // on CPUs
-    return real_.kernel(file, entry, options + (has ? "" : " -DMSM_ROLLED") + " -DFISHER_ROLLED");
+    return real_.kernel(file, entry, options + (has ? "" : " -DMSM_ROLLED") + " -DROLLED");
   }
   std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
 

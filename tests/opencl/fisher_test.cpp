@@ -19,7 +19,7 @@ using mgpu::testing::Path;
 
 namespace {
 
-constexpr char rolled[] = " -DFISHER_ROLLED";  // PoCL takes minutes for unrolled sums
+constexpr char rolled[] = " -DROLLED";  // PoCL takes minutes for unrolled sums
 
 struct How {
   Path path = Path::own;

@@ -1,0 +1,8 @@
+// UNROLL, written before a loop.
+//
+// Given by -D: ROLLED: loops stay loops, since some compilers for CPUs take minutes for unrolled sums.
+#ifdef ROLLED
+#define UNROLL
+#else
+#define UNROLL _Pragma("unroll")
+#endif
