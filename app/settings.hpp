@@ -1,5 +1,5 @@
 // Settings: what was asked for, as text, whatever layer it came from; and the one table of options that the command line, the
-// environment twins and the config-file keys are all made from. What a value means is for whoever reads it.
+// environment twins and the config-file keys are all made from (option_table.cpp). What a value means is for whoever reads it.
 #pragma once
 
 #include <initializer_list>
