@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "app/settings.hpp"
+#include "app/option_fields.hpp"
 
 namespace mgpu {
 namespace {
@@ -24,14 +24,15 @@ std::vector<OptionSpec> own_run_options() {
        "Devices, in order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, name~TEXT, uuid=, pci=, !TERM "
        "(default: all GPUs, else all CPUs)",
        kDevices, in_devices | in_plan | in_calibrate},
-      {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, 0, "devices"},
+      {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, 0, OptionField(), "devices"},
       {"sub-devices", 0, Kind::value, "N",
        "Split each chosen CPU into N equal devices (default: one per core, at most 8, when no device is named)", kDevices,
        in_devices | in_plan | in_calibrate},
       {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices, in_plan | in_calibrate},
-      {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices},
+      {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices, 0,
+       sets_count(&RunRequest::require_devices, 1)},
       {"strict", 0, Kind::flag, "", "Treat device terms that match nothing, skipped cases and lost devices as errors", kDevices,
-       in_plan | in_calibrate | in_simulate},
+       in_plan | in_calibrate | in_simulate, sets_flag(&RunRequest::strict)},
       {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using cached figures", kDevices,
        in_calibrate | not_confirmed},
       {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices,
@@ -49,35 +50,48 @@ std::vector<OptionSpec> own_run_options() {
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, all (every one but auto), or auto; parameters after a colon, dynamic:chunks=32 (default: all)", kWork,
        in_simulate | not_confirmed},
-      {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, 0, "strategy"},
+      {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, 0, OptionField(), "strategy"},
       {"suites", 0, Kind::list, "NAME,..", "Suites to run, where none is an argument (default: all)", kWork, not_confirmed},
       {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork,
        in_plan | not_confirmed},
       {"mode", 0, Kind::value, "MODE",
        "resident, scalars (msm: the points stay, scalars are uploaded), end-to-end, both (resident and end-to-end) or all "
        "(default: both)",
-       kWork, in_plan | in_simulate | not_confirmed},
-      {"seed", 0, Kind::value, "N", "Seed of random inputs (default: 1)", kWork, in_plan},
+       kWork, in_plan | in_simulate | not_confirmed,
+       sets_word(&SessionOptions::modes, {{"both", {Mode::resident, Mode::end_to_end}},
+                                          {"resident", {Mode::resident}},
+                                          {"scalars", {Mode::scalars}},
+                                          {"end-to-end", {Mode::end_to_end}},
+                                          {"all", {Mode::resident, Mode::scalars, Mode::end_to_end}}})},
+      {"seed", 0, Kind::value, "N", "Seed of random inputs (default: 1)", kWork, in_plan | recorded,
+       sets_count(&SessionOptions::seed, 0)},
       {"integrity", 0, Kind::value, "LEVEL",
        "Recompute results on another device, outside the measured time, and name the device that differs: off, sample (one "
        "device's part per sample, in turn) or full (default: off)",
-       kWork},
-      {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork},
+       kWork, recorded,
+       sets_word(&SessionOptions::integrity,
+                 {{"off", IntegrityLevel::off}, {"sample", IntegrityLevel::sample}, {"full", IntegrityLevel::full}})},
+      {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork,
+       recorded,
+       sets_word(&SessionOptions::verify,
+                 {{"full", VerifyLevel::full}, {"sample", VerifyLevel::sample}, {"off", VerifyLevel::off}})},
       {"input", 0, Kind::value, "FILE",
        "Work on this file instead of random data (one suite; several, where it takes them, with commas between)", kWork, in_plan},
       {"samples", 'n', Kind::value, "N", "Exactly N samples of every case (default: until the median is known to 1 %)",
-       kMeasurement, in_simulate},
-      {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement, in_simulate},
-      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement},
+       kMeasurement, in_simulate | recorded, sets_count(&StopRule::exactly, 1)},
+      {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement, in_simulate | recorded,
+       sets_count(&StopRule::warmup, 0)},
+      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement, recorded, sets_flag(&RunRequest::quick)},
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
        "or more where samples are predicted to be long)",
-       kMeasurement},
-      {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds", kMeasurement, 0, "timeout",
-       "ms"},
+       kMeasurement, recorded, sets_time(&SessionOptions::case_timeout)},
+      {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds", kMeasurement, 0, OptionField(),
+       "timeout", "ms"},
       {"build-timeout", 0, Kind::value, "TIME", "As --timeout, while a device is opened or builds its kernels (default: 5m)",
-       kMeasurement},
-      {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement},
+       kMeasurement, recorded, sets_time(&SessionOptions::build_timeout)},
+      {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement, 0,
+       sets_time(&SessionOptions::time_limit)},
       {"no-telemetry", 0, Kind::flag, "", "Do not sample clocks, power, temperature and load during the run", kMeasurement},
       {"result", 'o', Kind::value, "FILE",
        "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz", kFiles,
@@ -86,7 +100,7 @@ std::vector<OptionSpec> own_run_options() {
        "Continue the interrupted or killed run that was writing FILE, with the same options; its samples are kept", kFiles,
        not_confirmed},
       {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles,
-       in_plan | in_simulate | not_confirmed},
+       in_plan | in_simulate | not_confirmed, OptionField{.words = {"-"}}},
       {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
        in_simulate | not_confirmed},
       {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles, not_confirmed},
@@ -100,9 +114,10 @@ std::vector<OptionSpec> own_run_options() {
       {"dump-config", 0, Kind::flag, "",
        "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles,
        not_confirmed},
-      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles, in_simulate | not_confirmed},
+      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles, in_simulate | not_confirmed,
+       sets_flag(&RunRequest::quiet)},
       {"verbose", 'v', Kind::flag, "", "Report the devices used, what telemetry is read from them, and a line for every case",
-       kFiles, in_simulate | not_confirmed},
+       kFiles, in_simulate | not_confirmed, sets_flag(&RunRequest::verbose)},
       color_option(),
   };
 }
@@ -125,8 +140,14 @@ OptionSpec& named(std::vector<OptionSpec>& options, std::string_view name) {
 }  // namespace
 
 OptionSpec color_option() {
-  return {
-      "color", 0, Kind::value, "WHEN", "auto, always or never (default: auto)", kFiles, in_simulate | in_report | not_confirmed};
+  return {"color",
+          0,
+          Kind::value,
+          "WHEN",
+          "auto, always or never (default: auto)",
+          kFiles,
+          in_simulate | in_report | not_confirmed,
+          OptionField{.words = {"auto", "always", "never"}}};
 }
 
 std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
@@ -147,9 +168,12 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
                                            own.values.at(0));
       const auto same = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == own.name; });
       if (same == options.end()) {
-        options.push_back({own.name, 0, Kind::value, "VALUE", help, kSuites, in_plan});
+        options.push_back({own.name, 0, Kind::value, "VALUE", help, kSuites, in_plan, OptionField{.words = own.values}});
       } else {
+        std::vector<std::string>& words = same->field.words;
         same->help += "; " + help;
+        std::copy_if(own.values.begin(), own.values.end(), std::back_inserter(words),
+                     [&](const std::string& value) { return std::find(words.begin(), words.end(), value) == words.end(); });
       }
     }
   }
@@ -186,7 +210,8 @@ std::vector<OptionSpec> compare_options() {
   constexpr const char* gate = "Gate";
   constexpr const char* measuring = "Measuring";
   return {
-      {"metrics", 0, Kind::list, "NAME,..", "time, speedup, efficiency, imbalance (default: all four)", gate},
+      {"metrics", 0, Kind::list, "NAME,..", "time, speedup, efficiency, imbalance (default: all four)", gate, 0,
+       OptionField{.words = {"time", "speedup", "efficiency", "imbalance"}}},
       {"floor", 0, Kind::value, "SHARE",
        "Ignore changes up to this size: 2%, 0.02 (default: 2%, or 10% for CPUs not measured interleaved; or the noise that "
        "calibrate found, if larger)",
@@ -194,7 +219,7 @@ std::vector<OptionSpec> compare_options() {
       {"alpha", 0, Kind::value, "SHARE", "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
       {"fail-on", 0, Kind::value, "WHAT",
        "regression: exit with 3 on one; inconclusive: also with 4 where no verdict is possible; nothing (default: regression)",
-       gate},
+       gate, 0, OptionField{.words = {"regression", "inconclusive", "nothing"}}},
       {"ignore-environment", 0, Kind::flag, "", "Compare results of different devices, drivers or machines, and say what differs",
        gate},
       {"resamples", 0, Kind::value, "N", "Number of bootstrap resamples (default: 2000)", gate},
@@ -204,11 +229,12 @@ std::vector<OptionSpec> compare_options() {
        "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run interleaved, this many rounds", measuring},
       {"round-value", 0, Kind::value, "VALUE",
        "What stands for a round: median, or minimum, which moves less where other programs take the processor (default: median)",
-       measuring},
+       measuring, 0, OptionField{.words = {"median", "minimum"}}},
       {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", measuring},
       {"result", 'o', Kind::value, "FILE",
        "Save the comparison as JSON (mgpu-bench schema compare); compressed where the name ends in .gz", kFiles},
-      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},
+      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles, 0,
+       OptionField{.words = {"-"}}},
       {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},
       {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles},
       {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},

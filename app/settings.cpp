@@ -69,23 +69,40 @@ void Settings::offer(const OptionSpec& option, Given given) {
 
 bool Settings::is_on(std::string_view name) const {
   const Given* given = find(name);
-  if (given == nullptr) return false;
-  std::string value = given->value;
+  return given != nullptr && read_flag(*given);
+}
+
+bool read_flag(const Given& given) {
+  std::string value = given.value;
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (value == "true" || value == "on" || value == "yes" || value == "1") return true;
   if (value == "false" || value == "off" || value == "no" || value == "0") return false;
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: {} is not a boolean; accepted: true, false", given->from, in_quotes(given->value)));
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is not a boolean; accepted: true, false", given.from, in_quotes(given.value)));
 }
 
-std::string choose(const Settings& settings, std::string_view name, std::initializer_list<std::string_view> accepted) {
+std::uint64_t read_count(const Given& given, std::uint64_t least) {
+  const std::uint64_t count = parse_count(given.from, given.value);
+  if (count >= least) return count;
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} is too small; accepted: {} or more", given.from, in_quotes(given.value), least));
+}
+
+Nanos read_time(const Given& given) {
+  const Nanos time = parse_duration(given.from, given.value);
+  if (time > Nanos{}) return time;
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given.from, in_quotes(given.value)));
+}
+
+std::size_t read_word(const Given& given, std::span<const std::string> accepted) {
+  const auto found = std::find(accepted.begin(), accepted.end(), given.value);
+  if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} is unknown; accepted: {}", given.from, in_quotes(given.value), joined(accepted)));
+}
+
+std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted) {
   const Given* given = settings.find(name);
-  if (given == nullptr) return std::string(*accepted.begin());
-  if (std::find(accepted.begin(), accepted.end(), given->value) == accepted.end()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is unknown; accepted: {}", given->from, in_quotes(given->value), fmt::join(accepted, ", ")));
-  }
-  return given->value;
+  return accepted[given == nullptr ? 0 : read_word(*given, accepted)];
 }
 
 void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment) {
