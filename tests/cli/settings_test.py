@@ -161,7 +161,10 @@ class ToldWithoutDevices(Case):
         for name in names:
             schema = json.loads(self.good("schema", name).out)
             self.assertIn("$schema", schema)
-            self.assertIn(f"/{name}-1.json", schema["$id"])
+            version = schema["properties"].get("schema_version", {}).get("const", 1)
+            self.assertIn(f"/{name}-{version}.json", schema["$id"])
+            if "version" in schema["title"]:
+                self.assertIn(f", version {version}", schema["title"])
 
 
 if __name__ == "__main__":

@@ -289,7 +289,7 @@ TEST_CASE("unknown keys and further columns of newer files are skipped") {
 }
 
 TEST_CASE("the published schemas are JSON and found by name") {
-  CHECK(Json::parse(schema_text("result"))["title"] == "mgpu-bench result file, version 1");
+  CHECK(Json::parse(schema_text("result"))["title"] == "mgpu-bench result file, version 2");
   CHECK(Json::parse(schema_text("trace"))["required"][0] == "traceEvents");
   try {
     schema_text("nothing");
