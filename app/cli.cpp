@@ -8,8 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
-#include <set>
 #include <sstream>
 
 #include "lib/base/error.hpp"
@@ -99,7 +99,11 @@ class Tree {
 
   CLI::App& app() { return app_; }
   bool version() const { return version_; }
-  bool is_flag(const CLI::Option* option) const { return flag_options_.contains(option); }
+  // Nothing for CLI11's own, and for arguments.
+  const OptionSpec* spec_of(const CLI::Option* option) const {
+    const auto found = spec_of_.find(option);
+    return found == spec_of_.end() ? nullptr : &found->second;
+  }
   std::span<const OptionSpec> specs(const std::string& command) const {
     if (command == "run") return run_specs_;
     if (command == "devices") return device_specs_;
@@ -125,12 +129,12 @@ class Tree {
       // Given twice it is on all the same; the last one counts, should they differ.
       option =
           sub->add_flag(names, flags_.emplace_back(), wrapped(spec.help))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-      flag_options_.insert(option);
     } else {
       option = sub->add_option(names, values, wrapped(spec.help))->option_text(spec.value_name)->allow_extra_args(false);
       if (spec.kind == OptionSpec::Kind::value) option->expected(1);
     }
     if (!spec.group.empty()) option->group(spec.group);
+    spec_of_[option] = spec;
   }
 
   void add_arguments(CLI::App* sub, const char* name, const std::string& help, bool required) {
@@ -240,12 +244,11 @@ class Tree {
   bool version_ = false;
   std::deque<std::vector<std::string>> values_;  // a deque: addresses stay
   std::deque<bool> flags_;
-  std::set<const CLI::Option*> flag_options_;
+  std::map<const CLI::Option*, OptionSpec> spec_of_;
 };
 
 // What CLI11 found on the command line of one subcommand.
 void take_flags(const Tree& tree, const CLI::App& sub, Invocation& invocation) {
-  const std::span<const OptionSpec> specs = tree.specs(sub.get_name());
   for (const CLI::Option* option : sub.get_options()) {
     if (option->count() == 0) continue;
     const std::vector<std::string>& values = option->results();
@@ -253,13 +256,10 @@ void take_flags(const Tree& tree, const CLI::App& sub, Invocation& invocation) {
       invocation.arguments = values;
       continue;
     }
-    const std::string name = option->get_lnames().at(0),
-                      value = tree.is_flag(option) ? values.back() : fmt::format("{}", fmt::join(values, ","));
-    const auto known = std::find_if(specs.begin(), specs.end(), [&](const OptionSpec& s) { return s.name == name; });
-    OptionSpec spec;  // of options that are no setting: --json of lists, --config
-    if (known != specs.end()) spec = *known;
-    spec.name = name;
-    invocation.settings.offer(spec, {value, "--" + name, Given::Layer::flag});
+    const OptionSpec& spec = *tree.spec_of(option);
+    const bool is_flag = spec.kind == OptionSpec::Kind::flag;
+    const std::string value = is_flag ? values.back() : fmt::format("{}", fmt::join(values, ","));
+    invocation.settings.offer(spec, {value, flag_of(spec), Given::Layer::flag});
   }
 }
 
@@ -301,7 +301,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-CommandText describe(const CLI::App& sub) {
+CommandText describe(const Tree& tree, const CLI::App& sub) {
   CommandText text;
   text.name = sub.get_name();
   text.help = one_line(sub.get_description());
@@ -314,8 +314,10 @@ CommandText describe(const CLI::App& sub) {
       continue;
     }
     const std::vector<std::string>& letters = option->get_snames();
+    const OptionSpec* spec = tree.spec_of(option);
     text.options.push_back({letters.empty() ? "" : letters.front(), option->get_lnames().at(0), option->get_option_text(),
-                            one_line(option->get_description()), option->get_group()});
+                            one_line(option->get_description()), option->get_group(),
+                            spec != nullptr ? spec->field.words : std::vector<std::string>()});
   }
   return text;
 }
@@ -326,7 +328,8 @@ CommandLineText describe_command_line(std::span<const SuiteInfo> suites) {
   Tree tree(suites);
   const CLI::App& app = tree.app();
   CommandLineText text{one_line(app.get_description()), app.get_footer(), {}};
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) text.commands.push_back(describe(*sub));
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    text.commands.push_back(describe(tree, *sub));
   return text;
 }
 

@@ -25,9 +25,10 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
 // What the command line understands, in words: what the manual page and the completions are made from, so that they never lag
 // behind.
 struct OptionText {
-  std::string letter, name;  // without dashes; letter may be empty
-  std::string value;         // what it takes: "FILE"; empty for a switch
-  std::string help, group;   // help in one line
+  std::string letter, name;        // without dashes; letter may be empty
+  std::string value;               // what it takes: "FILE"; empty for a switch
+  std::string help, group;         // help in one line
+  std::vector<std::string> words;  // values to complete it with; empty: none are known
 };
 struct CommandText {
   std::string name, help, footer;

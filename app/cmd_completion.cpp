@@ -6,7 +6,6 @@
 #include <map>
 
 #include "app/commands.hpp"
-#include "app/run_request.hpp"
 #include "app/terminal.hpp"
 #include "app/texts.hpp"
 #include "lib/base/error.hpp"
@@ -17,19 +16,9 @@
 namespace mgpu {
 namespace {
 
-// Options that take one of a few words. tests/cli/shell_test.py holds them to what the refusals of the options list.
-constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-    {"verify", "full sample off"},
-    {"color", "auto always never"},
-    {"fail-on", "regression inconclusive nothing"},
-    {"round-value", "median minimum"},
-    {"metrics", "time speedup efficiency imbalance"},
-    {"json", "-"},
-};
-
 // What comes after an option: "switch" (nothing), "file", "export" (KIND=FILE), "devices", "handicap" (DEV=...), "strategies",
 // "words a b c" or "any".
-std::string taken_by(const OptionText& option, std::span<const SuiteInfo> suites) {
+std::string taken_by(const OptionText& option) {
   if (option.value.empty()) return "switch";
   if (option.name == "devices" || option.name == "device-filter") return "devices";
   if (option.name == "strategy" || option.name == "load-balancing-strategy") return "strategies";
@@ -37,25 +26,7 @@ std::string taken_by(const OptionText& option, std::span<const SuiteInfo> suites
   if (option.value == "KIND=FILE") return "export";
   if (option.value.starts_with("DEV=")) return "handicap";
   if (option.value == "FILE" || option.value == "RESULT") return "file";
-  std::string words;
-  for (const auto& [name, accepted] : kWords) {
-    if (option.name == name) words += fmt::format(" {}", accepted);
-  }
-  if (option.name == "mode") {
-    std::vector<const SuiteInfo*> known;
-    for (const SuiteInfo& suite : suites) known.push_back(&suite);
-    for (const Mode& mode : modes_of(known)) words += ' ' + option_value(mode);
-    words += " both all";
-  }
-  for (const SuiteInfo& suite : option.group == "Options of suites" ? suites : std::span<const SuiteInfo>()) {
-    for (const SuiteOption& own : suite.options) {
-      if (own.name != option.name) continue;
-      for (const std::string& value : own.values) {
-        if ((words + " ").find(" " + value + " ") == std::string::npos) words += " " + value;
-      }
-    }
-  }
-  return words.empty() ? "any" : "words" + words;
+  return option.words.empty() ? "any" : fmt::format("words {}", fmt::join(option.words, " "));
 }
 
 std::string argument_of(const CommandText& command) {
@@ -84,14 +55,14 @@ std::string in_single_quotes(std::string_view text, std::string_view quote_insid
   return quoted + "'";
 }
 
-std::map<std::string, std::string> bash_tables(const CommandLineText& line, std::span<const SuiteInfo> suites) {
+std::map<std::string, std::string> bash_tables(const CommandLineText& line) {
   std::string options, values, commands;
   for (const CommandText& command : line.commands) {
     std::string flags;
     for (const OptionText& option : command.options) {
       flags +=
           fmt::format("{}{}--{}", flags.empty() ? "" : " ", option.letter.empty() ? "" : "-" + option.letter + " ", option.name);
-      const std::string taken = taken_by(option, suites);
+      const std::string taken = taken_by(option);
       if (taken == "switch") continue;
       if (!option.letter.empty()) values += fmt::format("    '{} -{}' | ", command.name, option.letter);
       values += fmt::format("{}'{} --{}') takes='{}' ;;\n", option.letter.empty() ? "    " : "", command.name, option.name, taken);
@@ -112,14 +83,14 @@ std::string zsh_action(const std::string& taken) {
   return " _mgpu_bench_names " + taken;
 }
 
-std::map<std::string, std::string> zsh_tables(const CommandLineText& line, std::span<const SuiteInfo> suites) {
+std::map<std::string, std::string> zsh_tables(const CommandLineText& line) {
   const auto quoted = [](std::string_view text) { return in_single_quotes(text, R"('\'')"); };
   std::string options, commands;
   for (const CommandText& command : line.commands) {
     commands += fmt::format("    {}\n", quoted(command.name + ":" + command.help));
     options += fmt::format("        {})\n          _arguments -s", command.name);
     for (const OptionText& option : command.options) {
-      const std::string taken = taken_by(option, suites);
+      const std::string taken = taken_by(option);
       const bool takes = taken != "switch";
       std::string help = brief(option.help);
       std::replace(help.begin(), help.end(), '[', '(');
@@ -147,7 +118,7 @@ std::string fish_action(const std::string& taken) {
   return fmt::format(" -x -a '(__mgpu_bench_list {})'", words);
 }
 
-std::map<std::string, std::string> fish_tables(const CommandLineText& line, std::span<const SuiteInfo> suites) {
+std::map<std::string, std::string> fish_tables(const CommandLineText& line) {
   const auto quoted = [](std::string_view text) { return in_single_quotes(text, R"(\')"); };
   std::string options, commands;
   for (const CommandText& command : line.commands) {
@@ -156,7 +127,7 @@ std::map<std::string, std::string> fish_tables(const CommandLineText& line, std:
     const std::string when = fmt::format("complete -c mgpu-bench -n '__mgpu_bench_is {}'", command.name);
     for (const OptionText& option : command.options) {
       options += fmt::format("{}{} -l {}{} -d {}\n", when, option.letter.empty() ? "" : " -s " + option.letter, option.name,
-                             fish_action(taken_by(option, suites)), quoted(brief(option.help)));
+                             fish_action(taken_by(option)), quoted(brief(option.help)));
     }
     const std::string argument = argument_of(command);
     if (argument == "file") options += when + " -F\n";
@@ -175,11 +146,11 @@ ExitCode cmd_completion(const Context& context) {
   const CommandLineText line = describe_command_line(context.suites);
   std::map<std::string, std::string> tables;
   if (shell == "bash") {
-    tables = bash_tables(line, context.suites);
+    tables = bash_tables(line);
   } else if (shell == "zsh") {
-    tables = zsh_tables(line, context.suites);
+    tables = zsh_tables(line);
   } else if (shell == "fish") {
-    tables = fish_tables(line, context.suites);
+    tables = fish_tables(line);
   } else {
     throw Error(ErrorKind::usage, fmt::format("completion: {} is unknown; accepted: bash, zsh, fish", in_quotes(shell)));
   }

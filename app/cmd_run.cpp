@@ -122,6 +122,7 @@ ExitCode cmd_run(const Context& context) {
   Report begun;
   begun.tool = context.tool;
   begun.environment = describe_environment(context.environment);
+  begun.options = recorded_options(request, run_options(context.suites));
   const std::string left = earlier ? left_by(*earlier) : "";
   begin_journal(request, std::move(earlier), begun, observer, request.session);
   if (request.resumes && !request.quiet)

@@ -88,6 +88,7 @@ ExitCode cmd_simulate(const Context& context) {
   begun.tool = context.tool;
   begun.environment = describe_environment(context.environment);
   begun.environment["simulated"] = named.source;
+  begun.options = recorded_options(request, simulate_options());
   const Report report = run_session(*backend, session, std::move(begun), observer);
   return conclude(report, request, observer, style);
 }

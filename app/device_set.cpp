@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "lib/base/error.hpp"
-#include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/device/selection.hpp"
 
@@ -98,13 +97,7 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
 
 std::uint64_t count_setting(const Settings& settings, std::string_view name, std::uint64_t least, std::uint64_t standard) {
   const Given* given = settings.find(name);
-  if (given == nullptr) return standard;
-  const std::uint64_t count = parse_count(given->from, given->value);
-  if (count < least) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is too small; accepted: {} or more", given->from, in_quotes(given->value), least));
-  }
-  return count;
+  return given == nullptr ? standard : read_count(*given, least);
 }
 
 DeviceSet choose_devices(Backend& backend, const Settings& settings, const Environment& environment) {

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <set>
 #include <thread>
 
@@ -25,21 +24,10 @@ std::vector<std::uint64_t> counts(const Settings& settings, std::string_view nam
   const Given* given = settings.find(name);
   if (given == nullptr) return values;
   for (const std::string& text : split_commas(given->value)) {
-    const std::uint64_t value = parse_count(given->from, text);
-    if (value < least)
-      throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is too small; accepted: {} or more", given->from, value, least));
+    const std::uint64_t value = read_count({text, given->from}, least);
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   return values;
-}
-
-std::optional<Nanos> duration(const Settings& settings, std::string_view name) {
-  const Given* given = settings.find(name);
-  if (given == nullptr) return std::nullopt;
-  const Nanos value = parse_duration(given->from, given->value);
-  if (value == Nanos{0})
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given->from, in_quotes(given->value)));
-  return value;
 }
 
 // A finite number, by the rules of from_chars: -1, 0.5, 1e-3.
@@ -195,33 +183,13 @@ std::optional<Bytes> memory_pool(const Settings& settings) {
   return count << 20;
 }
 
-StopRule stop_rule(const Settings& settings) {
-  StopRule stop = settings.is_on("quick") ? StopRule::quick() : StopRule{};
-  stop.exactly = count_setting(settings, "samples", 1, stop.exactly);
-  stop.warmup = count_setting(settings, "warmup", 0, stop.warmup);
-  return stop;
-}
-
 // A suite leaves out modes it does not have; one that no chosen suite has is a mistake.
 std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
   const std::vector<Mode> all = modes_of(chosen);
-  std::vector<std::string> accepted{"both"};
-  for (const Mode& mode : all) accepted.push_back(option_value(mode));
-  accepted.emplace_back("all");
-  const std::string asked = choose(settings, "mode", accepted);
+  const std::string asked = choose(settings, "mode", mode_words(all));
   if (asked == "both") return {Mode::resident, Mode::end_to_end};
   if (asked == "all") return all;
   return {*std::find_if(all.begin(), all.end(), [&](const Mode& mode) { return option_value(mode) == asked; })};
-}
-
-VerifyLevel verify_level(const Settings& settings) {
-  const std::string level = choose(settings, "verify", {"full", "sample", "off"});
-  return level == "full" ? VerifyLevel::full : level == "sample" ? VerifyLevel::sample : VerifyLevel::off;
-}
-
-IntegrityLevel integrity_level(const Settings& settings) {
-  const std::string level = choose(settings, "integrity", {"off", "sample", "full"});
-  return level == "full" ? IntegrityLevel::full : level == "sample" ? IntegrityLevel::sample : IntegrityLevel::off;
 }
 
 }  // namespace
@@ -234,6 +202,13 @@ std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites) {
     }
   }
   return all;
+}
+
+std::vector<std::string> mode_words(std::span<const Mode> modes) {
+  std::vector<std::string> words{"both"};
+  for (const Mode& mode : modes) words.push_back(option_value(mode));
+  words.emplace_back("all");
+  return words;
 }
 
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
@@ -275,22 +250,28 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<
 
 RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
   RunRequest request;
-  request.strict = settings.is_on("strict");
-  request.quiet = settings.is_on("quiet");
-  request.verbose = settings.is_on("verbose");
+  request.session.modes = modes(settings, chosen);
+  if (settings.is_on("quick")) request.session.stop = StopRule::quick();  // before what --samples and --warmup change of it
+  for (const OptionSpec& option : run_options({})) {
+    const Given* given = settings.find(option.name);
+    if (given != nullptr && option.field.read) option.field.read(*given, request);
+  }
   request.device_counts = counts(settings, "device-counts", 1);
-  SessionOptions& session = request.session;
-  session.modes = modes(settings, chosen);
   const Given* strategy = settings.find("strategy");
-  session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
-  session.stop = stop_rule(settings);
-  session.verify = verify_level(settings);
-  session.integrity = integrity_level(settings);
-  session.case_timeout = duration(settings, "timeout");
-  session.build_timeout = duration(settings, "build-timeout").value_or(session.build_timeout);
-  session.time_limit = duration(settings, "time-limit");
+  request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
   request.requirements = read_requirements(settings);
   return request;
+}
+
+ParamMap recorded_options(const RunRequest& request, std::span<const OptionSpec> options) {
+  ParamMap all;
+  for (const OptionSpec& option : options) {
+    if ((option.uses & OptionSpec::recorded) == 0) continue;
+    std::string name = option.name + option.field.unit;
+    std::replace(name.begin(), name.end(), '-', '_');
+    if (const auto value = option.field.record(request)) all[name] = *value;
+  }
+  return all;
 }
 
 void read_output_files(const Settings& settings, RunRequest& request) {
@@ -352,10 +333,8 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   const std::vector<const SuiteInfo*> chosen = choose_suites(invocation.command, suite_names(invocation), suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings, chosen);
-  request.require_devices = count_setting(settings, "require-devices", 1, 0);
   request.handicaps = read_handicaps(settings);
   request.memory_pool = memory_pool(settings);
-  request.session.seed = count_setting(settings, "seed", 0, request.session.seed);
   if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
   request.session.problems = problems(settings, chosen, request.session.seed, memory);
   read_output_files(settings, request);

@@ -21,8 +21,9 @@ struct RunRequest {
   std::vector<std::uint64_t> device_counts;  // as asked; empty: all devices
   std::uint64_t require_devices = 0;
   std::vector<HandicapTerm> handicaps;
-  std::optional<Bytes> memory_pool;                                   // at most that much of each device's memory
-  bool strict = false, quiet = false, verbose = false, json = false;  // json: the result, and nothing else, goes to stdout
+  std::optional<Bytes> memory_pool;  // at most that much of each device's memory
+  bool strict = false, quick = false, quiet = false, verbose = false;
+  bool json = false;  // the result, and nothing else, goes to stdout
   std::optional<std::filesystem::path> result_file, trace_file;
   bool resumes = false;         // an earlier run's result_file
   std::vector<FileLock> locks;  // on every file to write, while the run lasts
@@ -34,12 +35,18 @@ struct RunRequest {
 std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<const std::string> names,
                                             std::span<const SuiteInfo> suites);
 
-// What run and simulate have in common: strategies, modes, samples, limits, requirements, flags. Problems, devices and files are
-// left empty. `chosen`: the suites to run, whose modes can be asked for.
+// What run and simulate have in common: every option whose row in the table sets a field; strategies, requirements.
+// Problems, devices and files are left empty. `chosen`: the suites to run, whose modes can be asked for.
 RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen);
 
 // That any of them has, each once: resident first, end to end last.
 std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites);
+
+// What --mode accepts where there are these.
+std::vector<std::string> mode_words(std::span<const Mode> modes);
+
+// Of these options, those that results record, with their values, given or by default: {"build_timeout_ns", 300000000000}.
+ParamMap recorded_options(const RunRequest& request, std::span<const OptionSpec> options);
 
 // The files to write: all different, all writable, and nobody else's until the request is gone. Read after the problems, since
 // --output holds the result of one.

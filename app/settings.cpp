@@ -1,11 +1,10 @@
-// The table of options and how values from several layers become one. CLI11 is cli.cpp's matter, TOML is config_file.cpp's.
+// How values from several layers become one. CLI11 is cli.cpp's matter, TOML is config_file.cpp's.
 #include "app/settings.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -18,118 +17,6 @@
 
 namespace mgpu {
 namespace {
-
-using Kind = OptionSpec::Kind;
-using enum OptionSpec::Use;
-
-constexpr const char* kDevices = "Devices";
-constexpr const char* kWork = "Work";
-constexpr const char* kMeasurement = "Measurement";
-constexpr const char* kFiles = "Files and output";
-constexpr const char* kSuites = "Options of suites";
-
-std::vector<OptionSpec> own_run_options() {
-  return {
-      {"devices", 'd', Kind::list, "SEL",
-       "Devices, in order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, name~TEXT, uuid=, pci=, !TERM "
-       "(default: all GPUs, else all CPUs)",
-       kDevices, in_devices | in_plan | in_calibrate},
-      {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, 0, "devices"},
-      {"sub-devices", 0, Kind::value, "N",
-       "Split each chosen CPU into N equal devices (default: one per core, at most 8, when no device is named)", kDevices,
-       in_devices | in_plan | in_calibrate},
-      {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices, in_plan | in_calibrate},
-      {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices},
-      {"strict", 0, Kind::flag, "", "Treat device terms that match nothing, skipped cases and lost devices as errors", kDevices,
-       in_plan | in_calibrate | in_simulate},
-      {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using cached figures", kDevices,
-       in_calibrate | not_confirmed},
-      {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices,
-       in_plan | in_calibrate},
-      {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices,
-       in_simulate | not_confirmed},
-      {"slow", 0, Kind::list, "DEV=FACTOR",
-       "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the items on), 0=2@20ms; DEV is a rank among the chosen "
-       "devices or any term of --devices",
-       kDevices},
-      {"cap-memory", 0, Kind::list, "DEV=SIZE", "Let devices have no more memory than this: 0=512MiB", kDevices},
-      {"memory-pool-size-mb", 0, Kind::value, "N",
-       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all", kDevices},
-      {"delay", 0, Kind::list, "DEV=TIME", "Let every slice of devices start computing this much later: 0=1ms", kDevices},
-      {"strategy", 's', Kind::list, "NAME,..",
-       "Partition strategies, all (every one but auto), or auto; parameters after a colon, dynamic:chunks=32 (default: all)", kWork,
-       in_simulate | not_confirmed},
-      {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, 0, "strategy"},
-      {"suites", 0, Kind::list, "NAME,..", "Suites to run, where none is an argument (default: all)", kWork, not_confirmed},
-      {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork,
-       in_plan | not_confirmed},
-      {"mode", 0, Kind::value, "MODE",
-       "resident, end-to-end, both of these, a mode of the suite's own (see `list suites`) or all (default: both)", kWork,
-       in_plan | in_simulate | not_confirmed},
-      {"seed", 0, Kind::value, "N", "Seed of random inputs (default: 1)", kWork, in_plan},
-      {"integrity", 0, Kind::value, "LEVEL",
-       "Recompute results on another device, outside the measured time, and name the device that differs: off, sample (one "
-       "device's part per sample, in turn) or full (default: off)",
-       kWork},
-      {"verify", 0, Kind::value, "LEVEL", "Check results against the reference: full, sample or off (default: full)", kWork},
-      {"input", 0, Kind::value, "FILE",
-       "Work on this file instead of random data (one suite; several, where it takes them, with commas between)", kWork, in_plan},
-      {"samples", 'n', Kind::value, "N", "Exactly N samples of every case (default: until the median is known to 1 %)",
-       kMeasurement, in_simulate},
-      {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement, in_simulate},
-      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement},
-      {"timeout", 0, Kind::value, "TIME",
-       "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
-       "or more where samples are predicted to be long)",
-       kMeasurement},
-      {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds", kMeasurement, 0, "timeout",
-       "ms"},
-      {"build-timeout", 0, Kind::value, "TIME", "As --timeout, while a device is opened or builds its kernels (default: 5m)",
-       kMeasurement},
-      {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement},
-      {"no-telemetry", 0, Kind::flag, "", "Do not sample clocks, power, temperature and load during the run", kMeasurement},
-      {"result", 'o', Kind::value, "FILE",
-       "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz", kFiles,
-       in_simulate | not_confirmed},
-      {"resume", 0, Kind::value, "FILE",
-       "Continue the interrupted or killed run that was writing FILE, with the same options; its samples are kept", kFiles,
-       not_confirmed},
-      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles,
-       in_plan | in_simulate | not_confirmed},
-      {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
-       in_simulate | not_confirmed},
-      {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles, not_confirmed},
-      {"export", 0, Kind::list, "KIND=FILE",
-       "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, markdown or junit", kFiles,
-       in_simulate | in_report | not_confirmed},
-      {"require", 0, Kind::list, "EXPR",
-       "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for a strategy, "
-       "best:rate>=1e9 for the fastest of each table",
-       kMeasurement, in_simulate | in_report | not_confirmed},
-      {"dump-config", 0, Kind::flag, "",
-       "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles,
-       not_confirmed},
-      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles, in_simulate | not_confirmed},
-      {"verbose", 'v', Kind::flag, "", "Report the devices used, what telemetry is read from them, and a line for every case",
-       kFiles, in_simulate | not_confirmed},
-      color_option(),
-  };
-}
-
-// Those with this use, and their other names.
-std::vector<OptionSpec> shared(std::vector<OptionSpec> options, OptionSpec::Use use) {
-  const auto has_use = [&](const OptionSpec& option) { return (option.uses & use) != 0; };
-  const auto named_else = [&](const OptionSpec& option) {
-    return std::any_of(options.begin(), options.end(), [&](const auto& o) { return o.name == option.alias_of && has_use(o); });
-  };
-  std::vector<OptionSpec> all;
-  std::copy_if(options.begin(), options.end(), std::back_inserter(all), [&](const auto& o) { return has_use(o) || named_else(o); });
-  return all;
-}
-
-OptionSpec& named(std::vector<OptionSpec>& options, std::string_view name) {
-  return *std::find_if(options.begin(), options.end(), [&](const OptionSpec& option) { return option.name == name; });
-}
 
 // The fewest letters to put in, take out, or change (Levenshtein 1966).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -156,104 +43,12 @@ std::vector<ConfigEntry> config_entries(const std::string& file) {
 
 }  // namespace
 
-OptionSpec color_option() {
-  return {
-      "color", 0, Kind::value, "WHEN", "auto, always or never (default: auto)", kFiles, in_simulate | in_report | not_confirmed};
-}
-
 std::string flag_of(const OptionSpec& option) { return "--" + option.name; }
 
 std::string variable_of(const OptionSpec& option) {
   std::string name = "MGPU_BENCH_" + option.name;
   for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
-}
-
-std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
-  std::vector<OptionSpec> options = own_run_options();
-  for (const SuiteInfo& suite : suites) {
-    const auto input = std::find_if(options.begin(), options.end(), [](const OptionSpec& o) { return o.name == "input"; });
-    if (!suite.input.empty()) input->help += fmt::format("; {}: {}", suite.name, suite.input);
-    for (const SuiteOption& own : suite.options) {
-      if (own.kind == SuiteOption::Kind::flag) {
-        options.push_back({own.name, 0, Kind::flag, "", fmt::format("{}: {}", suite.name, own.help), kSuites, in_plan});
-        continue;
-      }
-      const std::string help = fmt::format("{}: {}: {}{} (default: {})", suite.name, own.help, fmt::join(own.values, ", "),
-                                           own.kind == SuiteOption::Kind::name    ? ""
-                                           : own.kind == SuiteOption::Kind::count ? " or a count"
-                                           : own.kind == SuiteOption::Kind::file  ? " or a file"
-                                                                                  : " or any number",
-                                           own.values.at(0));
-      const auto same = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == own.name; });
-      if (same == options.end()) {
-        options.push_back({own.name, 0, Kind::value, "VALUE", help, kSuites, in_plan});
-      } else {
-        same->help += "; " + help;
-      }
-    }
-  }
-  return options;
-}
-
-std::vector<OptionSpec> device_options() { return shared(own_run_options(), OptionSpec::in_devices); }
-
-std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
-  std::vector<OptionSpec> options = shared(run_options(suites), OptionSpec::in_plan);
-  named(options, "json").help = "Print as JSON (mgpu-bench schema plan), on standard output";
-  return options;
-}
-
-std::vector<OptionSpec> simulate_options() {
-  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_simulate);
-  named(options, "samples").help =
-      "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
-  return options;
-}
-
-std::vector<OptionSpec> calibrate_options() {
-  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_calibrate);
-  options.push_back({"no-noise", 0, Kind::flag, "", "Do not measure how far medians of the same work lie apart", kDevices});
-  options.push_back({"tune", 0, Kind::flag, "",
-                     "Also measure every kernel variant of the suites (kernels, tiles), and cache the fastest that verifies",
-                     kDevices});
-  return options;
-}
-
-std::vector<OptionSpec> report_options() { return shared(own_run_options(), OptionSpec::in_report); }
-
-std::vector<OptionSpec> compare_options() {
-  constexpr const char* gate = "Gate";
-  constexpr const char* measuring = "Measuring";
-  return {
-      {"metrics", 0, Kind::list, "NAME,..", "time, speedup, efficiency, imbalance (default: all four)", gate},
-      {"floor", 0, Kind::value, "SHARE",
-       "Ignore changes up to this size: 2%, 0.02 (default: 2%, or 10% for CPUs not measured interleaved; or the noise that "
-       "calibrate found, if larger)",
-       gate},
-      {"alpha", 0, Kind::value, "SHARE", "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
-      {"fail-on", 0, Kind::value, "WHAT",
-       "regression: exit with 3 on one; inconclusive: also with 4 where no verdict is possible; nothing (default: regression)",
-       gate},
-      {"ignore-environment", 0, Kind::flag, "", "Compare results of different devices, drivers or machines, and say what differs",
-       gate},
-      {"resamples", 0, Kind::value, "N", "Number of bootstrap resamples (default: 2000)", gate},
-      {"seed", 0, Kind::value, "N", "Seed of the bootstrap (default: 1)", gate},
-      {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", measuring},
-      {"interleave", 0, Kind::value, "ROUNDS",
-       "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run interleaved, this many rounds", measuring},
-      {"round-value", 0, Kind::value, "VALUE",
-       "What stands for a round: median, or minimum, which moves less where other programs take the processor (default: median)",
-       measuring},
-      {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", measuring},
-      {"result", 'o', Kind::value, "FILE",
-       "Save the comparison as JSON (mgpu-bench schema compare); compressed where the name ends in .gz", kFiles},
-      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles},
-      {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},
-      {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles},
-      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
-      color_option(),
-  };
 }
 
 const Given* Settings::find(std::string_view name) const {
@@ -274,23 +69,40 @@ void Settings::offer(const OptionSpec& option, Given given) {
 
 bool Settings::is_on(std::string_view name) const {
   const Given* given = find(name);
-  if (given == nullptr) return false;
-  std::string value = given->value;
+  return given != nullptr && read_flag(*given);
+}
+
+bool read_flag(const Given& given) {
+  std::string value = given.value;
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (value == "true" || value == "on" || value == "yes" || value == "1") return true;
   if (value == "false" || value == "off" || value == "no" || value == "0") return false;
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is not a boolean; accepted: true, false", given.from, in_quotes(given.value)));
+}
+
+std::uint64_t read_count(const Given& given, std::uint64_t least) {
+  const std::uint64_t count = parse_count(given.from, given.value);
+  if (count >= least) return count;
   throw Error(ErrorKind::usage,
-              fmt::format("{}: {} is not a boolean; accepted: true, false", given->from, in_quotes(given->value)));
+              fmt::format("{}: {} is too small; accepted: {} or more", given.from, in_quotes(given.value), least));
+}
+
+Nanos read_time(const Given& given) {
+  const Nanos time = parse_duration(given.from, given.value);
+  if (time > Nanos{}) return time;
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is no time at all", given.from, in_quotes(given.value)));
+}
+
+std::size_t read_word(const Given& given, std::span<const std::string> accepted) {
+  const auto found = std::find(accepted.begin(), accepted.end(), given.value);
+  if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} is unknown; accepted: {}", given.from, in_quotes(given.value), joined(accepted)));
 }
 
 std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted) {
   const Given* given = settings.find(name);
-  if (given == nullptr) return accepted.front();
-  if (std::find(accepted.begin(), accepted.end(), given->value) == accepted.end()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is unknown; accepted: {}", given->from, in_quotes(given->value), fmt::join(accepted, ", ")));
-  }
-  return given->value;
+  return accepted[given == nullptr ? 0 : read_word(*given, accepted)];
 }
 
 void offer_environment(Settings& settings, std::span<const OptionSpec> options, const Environment& environment) {
@@ -353,7 +165,7 @@ std::string as_config(const Settings& settings, std::span<const OptionSpec> opti
     const Given* given = option.alias_of.empty() && option.name != "dump-config" ? settings.find(option.name) : nullptr;
     if (given == nullptr) continue;
     const std::string value =
-        option.kind == Kind::flag ? (settings.is_on(option.name) ? "true" : "false") : config_string(given->value);
+        option.kind == OptionSpec::Kind::flag ? (settings.is_on(option.name) ? "true" : "false") : config_string(given->value);
     text += fmt::format("{} = {}\n", option.name, value);
   }
   return text;

@@ -1,8 +1,9 @@
 // Settings: what was asked for, as text, whatever layer it came from; and the one table of options that the command line, the
-// environment twins and the config-file keys are all made from. What a value means is for whoever reads it.
+// environment twins and the config-file keys are all made from (option_table.cpp).
 #pragma once
 
-#include <initializer_list>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,19 +12,45 @@
 #include <vector>
 
 #include "app/environment.hpp"
+#include "lib/report/record.hpp"
 #include "lib/workload/workload.hpp"
 
 namespace mgpu {
+
+struct RunRequest;
+
+struct Given {
+  std::string value;
+  std::string from;  // for messages: "--size", "MGPU_BENCH_SIZE", "bench.toml: size"
+  enum class Layer { flag, environment, config } layer = Layer::flag;
+};
+
+// What an option's value becomes; made by the functions of app/option_fields.hpp.
+struct OptionField {
+  std::vector<std::string> words = {};  // the values that it accepts, or some of them: for completions
+  // Sets a field of a request; throws Error(usage). None: code of its own does (app/run_request.cpp).
+  std::function<void(const Given&, RunRequest&)> read = {};
+  std::function<std::optional<ParamValue>(const RunRequest&)> record = {};  // the field's value; none: nothing was given
+  std::string unit = {};  // what the option's name ends with where it is recorded: "_ns"
+};
 
 struct OptionSpec {
   enum class Kind { flag, value, list };  // list: may be repeated, the values are joined by commas
   std::string name;                       // without dashes: the config-file key; MGPU_BENCH_<NAME> in the environment
   char letter = 0;                        // 0: no short form
   Kind kind = Kind::value;
-  // Besides `run`: the commands that take it too; and `compare --confirm`, which repeats the options of a run, does without it.
-  enum Use : unsigned { in_devices = 1, in_plan = 2, in_calibrate = 4, in_simulate = 8, in_report = 16, not_confirmed = 32 };
+  enum Use : unsigned {
+    in_devices = 1,  // these commands take it too, besides `run`
+    in_plan = 2,
+    in_calibrate = 4,
+    in_simulate = 8,
+    in_report = 16,
+    not_confirmed = 32,  // `compare --confirm`, which repeats the options of a run, does without it
+    recorded = 64        // it says how samples are taken: results record its field, --resume goes on under the same value only
+  };
   std::string value_name, help, group;
-  unsigned uses = 0;          // of Use, or-ed
+  unsigned uses = 0;  // of Use, or-ed
+  OptionField field = {};
   std::string alias_of = {};  // the option it is another name of; empty: it is none
   std::string unit = {};      // of an alias whose value is a whole number: what the option's own value ends with
 };
@@ -47,17 +74,17 @@ std::vector<OptionSpec> report_options();
 std::vector<OptionSpec> compare_options();
 OptionSpec color_option();
 
-struct Given {
-  std::string value;
-  std::string from;  // for messages: "--size", "MGPU_BENCH_SIZE", "bench.toml: size"
-  enum class Layer { flag, environment, config } layer = Layer::flag;
-};
+// What was given as a value of one kind. Each throws Error(usage) that says what is accepted.
+bool read_flag(const Given& given);                                                // true, on, yes, 1 or false, off, no, 0
+std::uint64_t read_count(const Given& given, std::uint64_t least);                 // 2^20, 1M, 64Ki
+Nanos read_time(const Given& given);                                               // 500ms, 2m; not 0
+std::size_t read_word(const Given& given, std::span<const std::string> accepted);  // its place among them
 
 class Settings {
  public:
   const Given* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // A flag: true, on, yes, 1 or false, off, no, 0. Throws Error(usage) for anything else. False when not given.
+  // A flag; false when not given.
   bool is_on(std::string_view name) const;
   // The first layer to give a value keeps it: call in the order flag, environment, config. What an alias is given is its option's;
   // Throws Error(usage) where one layer gives both, and for an alias with a unit whose value is not a whole number.
@@ -69,7 +96,7 @@ class Settings {
   std::map<std::string, Given, std::less<>> given_;
 };
 
-// One of `accepted`; the first when not given. Throws Error(usage) naming all of them.
+// One of `accepted`; the first when not given.
 std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted);
 
 // The MGPU_BENCH_* twins of the options.

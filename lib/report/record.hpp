@@ -181,6 +181,7 @@ struct Report {
   std::string id;  // by which its journal knows it; empty: it has none
   ToolInfo tool;
   std::map<std::string, std::string> environment;  // host, cpu, os, loader, variables that change what is measured
+  ParamMap options;  // that samples were taken under and that say how, by name: {"warmup", 1}; whoever begins the report knows them
   std::vector<DeviceRecord> devices;
   TelemetryRecord telemetry;
   std::vector<Fault> faults;  // of no case: a device that could not be opened or set up

@@ -358,6 +358,7 @@ Report report_from_json(nlohmann::ordered_json json) {
   const JsonReader tool = j.at("tool");
   report.tool = {tool.at("version").string(), tool.at("git").string(), tool.at("argv").strings()};
   j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });
+  if (j.has("options")) report.options = read_params(j.at("options"));
   j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
   report.telemetry = read_telemetry(j);
   if (j.has("faults")) report.faults = read_faults(j.at("faults"), 0);

@@ -263,6 +263,7 @@ nlohmann::ordered_json to_json(const Report& report) {
   j["tool"] = {{"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}};
   j["environment"] = Json::object();
   for (const auto& [name, value] : report.environment) j["environment"][name] = value;
+  j["options"] = params(report.options);
   j["devices"] = Json::array();
   for (const DeviceRecord& d : report.devices) j["devices"].push_back(device(d));
   put_telemetry(report.telemetry, j);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/report/case_name.hpp"
+
 namespace mgpu {
 namespace {
 
@@ -14,17 +16,6 @@ std::string identity_of(const std::filesystem::path& file) {
   const auto size = std::filesystem::file_size(file, error);
   const auto time = std::filesystem::last_write_time(file, error).time_since_epoch().count();
   return error ? file.string() : fmt::format("{} of {} bytes, changed at {}", file.string(), size, time);
-}
-
-std::string stop_words(const StopRule& stop) {
-  if (stop.exactly > 0) return std::to_string(stop.exactly);
-  return fmt::format("{} or more in {} s, until known to {}, at most {} or {} s", stop.least, seconds(stop.least_time),
-                     stop.half_width, stop.most, seconds(stop.most_time));
-}
-
-template <typename Level>
-const char* level_word(Level level) {
-  return level == Level::full ? "full" : level == Level::sample ? "sample" : "off";
 }
 
 void add_problem(Configuration& all, const std::string& name, const Problem& problem) {
@@ -68,14 +59,8 @@ Configuration configuration_of(const SessionOptions& options, const Report& begu
       all.emplace_back("handicap of " + device.id, in_words(options.handicaps[i]));
   }
   if (options.reserve) all.emplace_back("device in reserve", options.reserve->id + ", " + options.reserve->name);
-  all.emplace_back("samples", stop_words(options.stop));
-  all.emplace_back("warm-up", std::to_string(options.stop.warmup));
-  all.emplace_back("verify", level_word(options.verify));
-  all.emplace_back("integrity", level_word(options.integrity));
-  all.emplace_back("seed", std::to_string(options.seed));
-  all.emplace_back("timeout", options.case_timeout ? fmt::format("{} s", seconds(*options.case_timeout)) : "default");
-  all.emplace_back("build timeout", fmt::format("{} s", seconds(options.build_timeout)));
   all.emplace_back("telemetry", options.telemetry ? "on" : "off");
+  for (const auto& [name, value] : begun.options) all.emplace_back(name, param_text(value));
   for (const auto& [name, value] : begun.environment) all.emplace_back("environment, " + name, value);
   return all;
 }

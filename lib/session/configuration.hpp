@@ -7,8 +7,8 @@
 
 namespace mgpu {
 
-// Of the session that `options` describe, by the tool and in the environment of `begun`. Limits of time of the whole session are
-// not among it: those may differ from run to run.
+// Of the session that `options` describe, by the tool, in the environment and under the options of `begun`. Limits of time of the
+// whole session are not among it: those may differ from run to run.
 Configuration configuration_of(const SessionOptions& options, const Report& begun);
 
 }  // namespace mgpu

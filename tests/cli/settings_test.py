@@ -50,6 +50,14 @@ class LayersOfSettings(Case):
         over = self.good("run", "--timeout", "9s", "--dump-config", env={"MGPU_BENCH_SYNC_TIMEOUT_MS": "500"})
         self.assertIn('timeout = "9s"\n', over.out)
 
+    def test_results_record_the_options_that_samples_were_taken_under_whatever_layer_gave_them(self):
+        report = self.small("--verify", "sample", "--time-limit", "10m", env={"MGPU_BENCH_BUILD_TIMEOUT": "9s"})
+        expected = {"build_timeout_ns": 9_000_000_000, "samples": 1, "seed": 1, "timeout_ns": None, "time_limit_ns": None, "verify": "sample"}
+        self.assertEqual({name: report["options"].get(name) for name in expected}, expected)
+        self.assertEqual(self.small("--quick", "--timeout", "1m")["options"]["quick"], "yes")
+        self.assertEqual(self.small("--timeout", "1m")["options"]["timeout_ns"], 60_000_000_000)
+        self.assert_schema(self.folder / "small.json", "result")
+
     def test_a_memory_pool_bounds_every_device_and_the_record_says_so(self):
         report = self.small("--memory-pool-size-mb", 64, "--cap-memory", "0=32MiB")
         caps = [device["handicap"]["memory_cap_bytes"] for device in report["devices"]]
@@ -153,7 +161,10 @@ class ToldWithoutDevices(Case):
         for name in names:
             schema = json.loads(self.good("schema", name).out)
             self.assertIn("$schema", schema)
-            self.assertIn(f"/{name}-1.json", schema["$id"])
+            version = schema["properties"].get("schema_version", {}).get("const", 1)
+            self.assertIn(f"/{name}-{version}.json", schema["$id"])
+            if "version" in schema["title"]:
+                self.assertIn(f", version {version}", schema["title"])
 
 
 if __name__ == "__main__":

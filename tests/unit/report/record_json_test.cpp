@@ -53,6 +53,18 @@ TEST_CASE("a report comes back from its JSON text equal in every field") {
   CHECK(back.devices[1].clock.offset_ns() == 71'000);
 }
 
+TEST_CASE("options that samples were taken under come back by name and as what they were; files without them have none") {
+  Report report = test::sample_report();
+  report.options = {
+      {"warmup", std::int64_t{0}}, {"verify", "off"}, {"build_timeout_ns", std::int64_t{300'000'000'000}}, {"share", 0.5}};
+  const std::string text = to_json_text(report);
+  CHECK(text.find(R"(  "options": {"build_timeout_ns":300000000000,"share":0.5,"verify":"off","warmup":0},)") != std::string::npos);
+  Json json = Json::parse(text);
+  CHECK(report_from_json(json).options == report.options);
+  json.erase("options");
+  CHECK(report_from_json(json).options.empty());
+}
+
 TEST_CASE("a fault, what it cost and the sample it disturbed come back in each of their parts") {
   const Report report = test::sample_report();
   const Report back = report_from_json(to_json(report));
@@ -277,7 +289,7 @@ TEST_CASE("unknown keys and further columns of newer files are skipped") {
 }
 
 TEST_CASE("the published schemas are JSON and found by name") {
-  CHECK(Json::parse(schema_text("result"))["title"] == "mgpu-bench result file, version 1");
+  CHECK(Json::parse(schema_text("result"))["title"] == "mgpu-bench result file, version 2");
   CHECK(Json::parse(schema_text("trace"))["required"][0] == "traceEvents");
   try {
     schema_text("nothing");
