@@ -116,6 +116,12 @@ std::optional<Nanos> perfectly_balanced(const Timeline& timeline) {
   return Nanos{std::llround(items / rates)} + (timeline.makespan - last);
 }
 
+// None where the stamps are too uncertain for it: what is left of the sample would end before it began.
+std::optional<Nanos> replayed(const Timeline& timeline, MadeFree free) {
+  const Nanos time = replay(timeline, free);
+  return time < Nanos{} ? std::nullopt : std::optional(time);
+}
+
 }  // namespace
 
 Nanos replay(const Timeline& timeline, MadeFree free) { return Replay(timeline, free).makespan(); }
@@ -129,9 +135,9 @@ Bottleneck find_bottleneck(const Timeline& timeline) {
     return b;
   }
   b.perfect_balance = perfectly_balanced(timeline);
-  b.free_transfers = replay(timeline, {.transfers = true});
-  b.free_launches = replay(timeline, {.launches = true});
-  b.free_merge = replay(timeline, {.merge = true});
+  b.free_transfers = replayed(timeline, {.transfers = true});
+  b.free_launches = replayed(timeline, {.launches = true});
+  b.free_merge = replayed(timeline, {.merge = true});
   struct Candidate {
     const char* name;
     std::optional<Nanos> time;

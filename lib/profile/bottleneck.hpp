@@ -11,7 +11,7 @@ namespace mgpu {
 struct Bottleneck {
   std::string name = "none";  // the what-if that would save most, or "none" when none saves 1 % of T; "compute" never appears:
                               // what remains when all four are free is the work itself. "unknown" where time stamps are impossible
-  std::optional<Nanos> perfect_balance, free_transfers, free_launches, free_merge;  // predicted T
+  std::optional<Nanos> perfect_balance, free_transfers, free_launches, free_merge;  // predicted T; none: not known
 };
 
 // The replay keeps every command's duration and its dependencies: the command before it in its queue, the commands of the stage

@@ -89,6 +89,19 @@ TEST_CASE("free launches take away every gap and nothing else") {
   CHECK(found.name == "free_launches");
 }
 
+TEST_CASE("what ends after the sample, by a clock known to milliseconds, tells nothing of free launches") {
+  Timeline t = TimelineBuilder(1, 70'673'312)
+                   .compute(0, 0, 60'801'966, 60'860'177)
+                   .compute(0, 1, 75'812'761, 75'822'079)
+                   .merge(70'672'632, 70'673'312)
+                   .get();
+  t.uncertainty = {Nanos{10'566'402}};
+  const Bottleneck found = find_bottleneck(t);
+  CHECK_FALSE(found.free_launches);
+  CHECK(found.free_merge.value() == Nanos{70'672'632});
+  CHECK(found.name == "none");
+}
+
 TEST_CASE("a free merge ends the run where the merge began, on the host and on a device") {
   const Timeline host = TimelineBuilder(2, 100).compute(0, 0, 0, 58).compute(1, 0, 0, 60).merge(62, 97).get();
   CHECK(find_bottleneck(host).free_merge.value() == Nanos{65});
