@@ -150,7 +150,6 @@ RENAMED = {
     "work": {"ceiling": "roof"},
     "per_device": {"way": "kernel_variant"},
     "estimates": {"crowd_ns": "per_peer_contention_ns", "least_ns": "minimum_slice_ns", "spared_ns": "first_slice_discount_ns"},
-    "request": {"merge_further_ns": "merge_additional_part_ns"},
 }
 
 

@@ -151,12 +151,9 @@ class ScenarioWorkload final : public Workload {
     taking_part_ = 0;
   }
   void merge() override {
-    std::size_t parts = 0, devices = 0;
-    for (const std::vector<Slice>& taken : taken_) {
-      parts += parts_of(joined(taken), shape_.items, scenario_.work.merge);
-      devices += taken.empty() ? 0 : 1;
-    }
-    backend_.spend(scenario_.work.merge.of(parts, devices));
+    std::size_t parts = 0;
+    for (const std::vector<Slice>& taken : taken_) parts += parts_of(joined(taken), shape_.items, scenario_.work.merge);
+    backend_.spend(scenario_.work.merge.of(parts));
   }
   std::string digest() const override { return digest_of(sums_); }
   Verdict verify(VerifyLevel, std::uint64_t) override {

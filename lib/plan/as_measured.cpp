@@ -111,8 +111,7 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     now.link_up = slower(now.link_up, all);
     now.link_down = slower(now.link_down, all);
     const double merging = longer(sample.merge, simulated.merge);
-    for (Nanos* time : {&now.merge.fixed, &now.merge.per_slice, &now.merge.additional_part})
-      *time = std::min(times(*time, merging), most_of_a_part);
+    for (Nanos* time : {&now.merge.fixed, &now.merge.per_slice}) *time = std::min(times(*time, merging), most_of_a_part);
   }
   return now;
 }

@@ -212,20 +212,22 @@ double Completion::seconds_of(std::span<const Items> shares) const {
 
 // Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes that cover each.
 double Completion::merging(const std::vector<double>& items) const {
-  const auto devices = static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](double share) { return share > 0; }));
-  if (!request_.merge.tree || items.size() > kFewCuts) return seconds(request_.merge.of(devices, devices));
+  if (!request_.merge.tree || items.size() > kFewCuts) {
+    const auto parts = std::count_if(items.begin(), items.end(), [](double share) { return share > 0; });
+    return seconds(request_.merge.of(static_cast<std::size_t>(parts)));
+  }
   std::vector<Slice> ranges;
   Items begin = 0;
   for (const Items share : shares_by_weight(request_, items)) {
     if (share > 0) ranges.push_back({begin, begin + share});
     begin += share;
   }
-  return seconds(request_.merge.of(parts_of(ranges, request_.items, request_.merge), devices));
+  return seconds(request_.merge.of(parts_of(ranges, request_.items, request_.merge)));
 }
 
 // Without a link to share and without a merge that grows, water-filling itself leaves out whoever would come too late.
 bool Completion::more_may_hurt() const {
-  return request_.merge.of_additional_part() > Nanos{} || (in_ > 0 && request_.link_up.limited()) ||
+  return request_.merge.per_slice > Nanos{} || (in_ > 0 && request_.link_up.limited()) ||
          (out_ > 0 && request_.link_down.limited());
 }
 

@@ -28,7 +28,7 @@ Ledger::Ledger(const PlanRequest& request)
     : items_(request.items),
       granularity_(request.granularity),
       tree_(request.merge.tree),
-      merge_per_node_(seconds(request.merge.of_additional_part())) {
+      merge_per_node_(seconds(request.merge.per_slice)) {
   if (granularity_ == 0 || request.devices.empty()) {
     throw Error(ErrorKind::internal, "a plan needs a granularity above 0 and at least one device");
   }

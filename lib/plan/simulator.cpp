@@ -250,15 +250,14 @@ class Simulator {
   }
 
   Simulation summary() {
-    std::size_t parts = 0, devices = 0;
+    std::size_t parts = 0;
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       SimulatedDevice& device = result_.devices[i];
       device.busy = model_.busy({i});
       parts += parts_of(units_[i].taken.ranges(), request_.items, request_.merge);
-      devices += device.items > 0 ? 1 : 0;
       result_.makespan = std::max(result_.makespan, device.finish);
     }
-    result_.merge = request_.merge.of(parts, devices);
+    result_.merge = request_.merge.of(parts);
     result_.makespan += result_.merge;
     return std::move(result_);
   }

@@ -56,14 +56,10 @@ struct MergeEstimate {
   Nanos fixed{}, per_slice{};  // per_slice: of a part
   // Parts are nodes of the binary tree over the items: a range leaves the fewest that cover it, and the root is merged already.
   bool tree = false;
-  Nanos additional_part{};  // of a part beyond the first of its device: what the device takes to combine and send it
-  // `devices`: how many of them left parts.
-  Nanos of(std::size_t parts, std::size_t devices) const {
+  Nanos of(std::size_t parts) const {
     if (parts <= 1) return tree ? Nanos{} : fixed;
-    return fixed + per_slice * static_cast<std::int64_t>(parts) +
-           additional_part * static_cast<std::int64_t>(parts - std::min(parts, devices));
+    return fixed + per_slice * static_cast<std::int64_t>(parts);
   }
-  Nanos of_additional_part() const { return per_slice + additional_part; }  // part
 };
 
 // Of a device's `fixed`, where only some of the devices take part.

@@ -60,8 +60,7 @@ void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
     const auto nodes = [&](Items at) {
       return nodes_that_cover({begin, at}, request.items) + nodes_that_cover({at, end}, request.items);
     };
-    const double saved =
-        seconds(request.merge.of_additional_part()) * (static_cast<double>(nodes(cut)) - static_cast<double>(nodes(better)));
+    const double saved = seconds(request.merge.per_slice) * (static_cast<double>(nodes(cut)) - static_cast<double>(nodes(better)));
     const double rate = request.devices[better > cut ? i : next].items_per_s;  // of the one whose share becomes longer
     const auto moved = static_cast<double>(better > cut ? better - cut : cut - better);
     if (rate > 0 && saved > moved / rate) {

@@ -16,7 +16,7 @@ struct Renamed {
 
 constexpr Renamed kRenamedEstimate[] = {
     {"crowd_ns", "per_peer_contention_ns"}, {"least_ns", "minimum_slice_ns"}, {"spared_ns", "first_slice_discount_ns"}};
-constexpr Renamed kRenamedMerge[] = {{"merge_further_ns", "merge_additional_part_ns"}};
+constexpr const char* kDropped = "merge_further_ns";  // of what was planned: predictions are no worse without
 constexpr Renamed kRenamedMetrics[] = {{"s_max", "ideal_speedup"}, {"ceiling_share", "roofline_fraction"}};
 constexpr Renamed kRenamedWork[] = {{"ceiling", "roof"}};
 constexpr Renamed kRenamedPerDevice[] = {{"way", "kernel_variant"}};
@@ -50,6 +50,10 @@ void rename_in_each(Json& object, const char* name, std::span<const Renamed> tab
   for (Json& element : *list) rename(element, table);
 }
 
+void drop_in(Json& object, const char* name) {
+  if (Json* inner = member(object, name); inner != nullptr && inner->is_object()) inner->erase(kDropped);
+}
+
 }  // namespace
 
 void bring_result_up_to_date(Json& result) {
@@ -62,7 +66,7 @@ void bring_result_up_to_date(Json& result) {
     rename_in_each(run, "per_device", kRenamedPerDevice);
     if (Json* plan = member(run, "plan")) {
       rename_in_each(*plan, "estimates", kRenamedEstimate);
-      rename_in(*plan, "request", kRenamedMerge);
+      drop_in(*plan, "request");
     }
   }
   *version = 2;
@@ -70,7 +74,7 @@ void bring_result_up_to_date(Json& result) {
 
 void bring_scenario_up_to_date(Json& scenario) {
   rename_in_each(scenario, "devices", kRenamedEstimate);
-  rename_in(scenario, "work", kRenamedMerge);
+  drop_in(scenario, "work");
 }
 
 }  // namespace mgpu

@@ -200,7 +200,6 @@ PlanRecord read_plan(const JsonReader& j) {
   if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
   if (!j.has("request")) return plan;
   const JsonReader r = j.at("request");
-  const auto time = [&](const char* name) { return r.has(name) ? r.at(name).duration(kMostGivenTime) : Nanos{}; };
   plan.request =
       PlanRequestRecord{r.at("items").integer<Items>(0, kMostGivenItems),
                         r.at("granularity").integer<Items>(0, kMostGivenItems),
@@ -211,7 +210,6 @@ PlanRecord read_plan(const JsonReader& j) {
                         read_link_rate(r.at("link_down")),
                         {r.at("merge_fixed_ns").duration(kMostGivenTime), r.at("merge_per_slice_ns").duration(kMostGivenTime)}};
   if (r.has("merge_tree")) plan.request->merge.tree = r.at("merge_tree").boolean();
-  plan.request->merge.additional_part = time("merge_additional_part_ns");
   return plan;
 }
 

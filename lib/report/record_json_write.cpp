@@ -225,8 +225,7 @@ Json plan(const PlanRecord& p) {
                   {"link_down", link_rate_json(p.request->link_down)},
                   {"merge_fixed_ns", ns(p.request->merge.fixed)},
                   {"merge_per_slice_ns", ns(p.request->merge.per_slice)},
-                  {"merge_tree", p.request->merge.tree},
-                  {"merge_additional_part_ns", ns(p.request->merge.additional_part)}};
+                  {"merge_tree", p.request->merge.tree}};
   return j;
 }
 

@@ -89,7 +89,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
 
 ScenarioWork read_work(const JsonReader& json) {
   const Object object(json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated", "pipeline",
-                             "merge_fixed_ns", "merge_per_slice_ns", "merge_tree", "merge_additional_part_ns"});
+                             "merge_fixed_ns", "merge_per_slice_ns", "merge_tree"});
   ScenarioWork work;
   work.name = object.text("name", work.name);
   work.rate_unit = object.text("unit", work.rate_unit);
@@ -100,8 +100,7 @@ ScenarioWork read_work(const JsonReader& json) {
   work.cost.out_bytes = object.number("out_bytes", 0, kMostGivenBytes, 0.0);
   work.cost.replicated = object.whole<Bytes>("replicated", 0, kMostGivenItems, Bytes{0});
   work.pipeline = object.whole<Items>("pipeline", 1, kMostGivenItems, Items{0});
-  work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns"), false,
-                object.nanos("merge_additional_part_ns")};
+  work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns")};
   if (object.has("merge_tree")) work.merge.tree = object.at("merge_tree").boolean();
   return work;
 }
@@ -130,8 +129,7 @@ Extent alone(const Scenario& scenario, const ScenarioDevice& device) {
   const double held = (static_cast<double>(device.memory) - replicated) / (2 * (work.cost.in_bytes + work.cost.out_bytes));
   if (device.memory > 0 && held * kMostSlices >= items) cut(held);
   const MergeEstimate& merge = work.merge;
-  const double each =
-      seconds(std::max(estimate.launch, estimate.minimum_slice) + 2 * estimate.transfer + merge.per_slice + merge.additional_part);
+  const double each = seconds(std::max(estimate.launch, estimate.minimum_slice) + 2 * estimate.transfer + merge.per_slice);
   extent.seconds = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up) +
                    takes(out, estimate.down, scenario.link_down) + seconds(estimate.fixed + merge.fixed) +
                    each * device.slow * extent.slices;

@@ -64,7 +64,6 @@ GramWorkload::GramWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       blocks_(Blocks::of(problem_)),
       host_threads_(params.host_threads),
-      cpus_(params.cpus),
       data_(problem_, params, landing_bytes(problem_)),
       scale_(params.input ? scale_columns(problem_, data_, params.host_threads) : ColumnScale{}),
       shape_(shape_of(problem_, blocks_)),
@@ -167,13 +166,11 @@ void GramWorkload::merge() {
 
 // Each node that a device leaves is one more partial to read, after it was brought here at about 50 GB/s, for two devices at once.
 // One thread reads 6.6 GB/s, t of them that times t^0.8: on a host of H200 with 64 Xeon cores, of 18 partials of 1024 parameters.
-// On PoCL's cores a node is a launch and a download of its own, 45 us each.
 MergeEstimate GramWorkload::merge_estimate() const {
   const unsigned threads = merge_threads(problem_.triangle(), host_threads_);
   const double bytes = static_cast<double>(problem_.triangle() * sizeof(double));
   const Nanos waking = std::chrono::microseconds(threads > 1 ? 30 : 10);
-  const Nanos further = std::chrono::microseconds(cpus_ ? 60 : 0);
-  return {waking, from_seconds(bytes / (6.6e9 * std::pow(threads, 0.8)) + bytes / 100e9), true, further};
+  return {waking, from_seconds(bytes / (6.6e9 * std::pow(threads, 0.8)) + bytes / 100e9), true};
 }
 
 // All of F; as computed: of the scaled columns. NaN and zero in one form each: which one a sum has depends on who adds.

@@ -52,7 +52,6 @@ class GramWorkload : public Workload {
   Problem problem_;
   Blocks blocks_;
   unsigned host_threads_;
-  bool cpus_;
   HostData data_;
   ColumnScale scale_;
   Shape shape_;

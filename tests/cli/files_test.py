@@ -152,7 +152,7 @@ class HarmfulInput(Case):
         scenario.write_text(json.dumps({"devices": [{"count": 4, "items_per_s": 1e6}], "work": {"items": 100_000}}))
         self.good("simulate", scenario, "-s", "equal", "-n", 1, "--mode", "resident", "-o", out, "-q", env=NO_OPENCL)
         document = json.loads(out.read_text())
-        for key in ("merge_fixed_ns", "merge_per_slice_ns", "merge_additional_part_ns"):
+        for key in ("merge_fixed_ns", "merge_per_slice_ns"):
             for value in (-1, -(2**62), 2**63 - 1, 0.5, "1"):
                 with self.subTest(key=key, value=value):
                     bad = copy.deepcopy(document)

@@ -21,7 +21,7 @@ GIVEN_UP = {
     r"\busual (?:problem|work|rate|size)s?\b": "reference size",
     r"\bways? (?:to compute|of computing)\b|\bKeptWay\b": "kernel variant",
     r"\bkept (?:figures?|calibrations?|rates?)\b": "cached",
-    r"\b(?:crowd|spared|least|merge_further)_ns\b": "per_peer_contention_ns, first_slice_discount_ns, minimum_slice_ns, merge_additional_part_ns",
+    r"\b(?:crowd|spared|least|merge_further)_ns\b": "per_peer_contention_ns, first_slice_discount_ns, minimum_slice_ns",
     r"\bhow manieth\b": "index",
     r"\bis no (?:switch|number)\b": "is not a boolean, is not a number",
     r"[Ss]ee the header": "what is here, in one line, or nothing",

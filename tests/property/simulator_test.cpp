@@ -27,7 +27,7 @@ struct Case {
     request.cost = {one_in(4) ? 0 : decades(-1, 2), one_in(2) ? 0 : decades(-1, 2), 1, one_in(4) ? between(0, 100'000) : 0};
     request.link_up = link();
     request.link_down = link();
-    request.merge = {nanos(5000), nanos(100), false, nanos(300)};
+    request.merge = {nanos(5000), nanos(100)};
     const bool alike = one_in(4);
     for (std::size_t i = 0; i < n; ++i) estimates.push_back(i > 0 && alike ? estimates.front() : device());
     request.devices = estimates;
@@ -115,8 +115,8 @@ TEST_CASE("every simulation does all the work, no faster than the rates and the 
       }
       CHECK(items == request.items);
       const auto devices = static_cast<std::size_t>(used);
-      CHECK(simulated.merge >= request.merge.of(devices > 1 ? devices : 0, devices));
-      CHECK(simulated.merge <= request.merge.of(slices, devices));
+      CHECK(simulated.merge >= request.merge.of(devices > 1 ? devices : 0));
+      CHECK(simulated.merge <= request.merge.of(slices));
       CHECK(simulated.makespan == last + simulated.merge);
       const auto took = static_cast<double>(last.count());
       const auto all = static_cast<double>(request.items), rounding = static_cast<double>(slices) + 1;

@@ -17,7 +17,7 @@ RunRequest with(const std::vector<std::pair<std::string, std::string>>& given) {
       if (name == option.name) settings.offer(option, {value, "--" + name, Given::Layer::flag});
     }
   }
-  return read_measurement(settings);
+  return read_measurement(settings, {});
 }
 
 ParamMap recorded(const RunRequest& request) { return recorded_options(request, run_options({})); }

@@ -246,7 +246,6 @@ TEST_CASE("the search for the number of devices ends whatever the merge is said 
   // A result file once said that merging saves time: the best of all was then worse than one hundredth above the best.
   Problem problem(1000, {100, 100, 100, 100});
   problem.request.merge.per_slice = -3s;
-  problem.request.merge.additional_part = 4s;
   CHECK(completion(problem).items.size() == 4);
 }
 

@@ -126,9 +126,6 @@ TEST_CASE("shares are cut evenly where that saves more of the merge than it cost
   CHECK(shares(std::chrono::seconds(1), false) == std::vector<Items>{33, 31});
   CHECK(shares(std::chrono::seconds(1), true) == std::vector<Items>{32, 32});
   CHECK(shares(microseconds(1), true) == std::vector<Items>{33, 31});
-  Problem further(64, {33, 31}, microseconds(1), true);
-  further.request.merge.additional_part = std::chrono::seconds(1);  // of the device's part in it
-  CHECK(shares_by_weight(further.request, {33, 31}) == std::vector<Items>{32, 32});
   // Never by more than a sixteenth of the smaller share.
   const Problem far(64, {36, 28}, std::chrono::seconds(1), true);
   CHECK(shares_by_weight(far.request, {36, 28}) == std::vector<Items>{36, 28});
@@ -154,16 +151,12 @@ TEST_CASE("what is simulated merges the nodes") {
       return simulate(problem.request, *make_static_source(problem.request, std::vector<Items>{33, 31})).merge;
     };
     CHECK(merge() == (tree ? 7 : 2) * microseconds(100));  // 32 + 1; 1 + 2 + 4 + 8 + 16
-    problem.request.merge.additional_part = microseconds(60);
-    CHECK(merge() == (tree ? 7 : 2) * microseconds(100) + (tree ? 5 : 0) * microseconds(60));
   }
 }
 
 TEST_CASE("merging the root of a tree costs nothing, a single part of anything else what is fixed") {
   using std::chrono::microseconds;
-  CHECK(MergeEstimate{microseconds(10), microseconds(5), true}.of(1, 1) == Nanos{});
-  CHECK(MergeEstimate{microseconds(10), microseconds(5), false}.of(1, 1) == microseconds(10));
-  CHECK(MergeEstimate{microseconds(10), microseconds(5), true}.of(3, 2) == microseconds(25));
-  CHECK(MergeEstimate{microseconds(10), microseconds(5), true, microseconds(7)}.of(3, 3) == microseconds(25));
-  CHECK(MergeEstimate{microseconds(10), microseconds(5), true, microseconds(7)}.of(5, 2) == microseconds(56));
+  CHECK(MergeEstimate{microseconds(10), microseconds(5), true}.of(1) == Nanos{});
+  CHECK(MergeEstimate{microseconds(10), microseconds(5), false}.of(1) == microseconds(10));
+  CHECK(MergeEstimate{microseconds(10), microseconds(5), true}.of(3) == microseconds(25));
 }

@@ -73,8 +73,7 @@ Report estimated_report() {
     estimate.pipeline = 12'500;
     estimate.free_memory = Bytes{1} << 37;
     report.runs[i].plan.estimates = {estimate, estimate};
-    report.runs[i].plan.request =
-        PlanRequestRecord{100'000, 8, 32, 0.5, 4096, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}, false, Nanos{5}}};
+    report.runs[i].plan.request = PlanRequestRecord{100'000, 8, 32, 0.5, 4096, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}}};
   }
   return report;
 }
@@ -88,7 +87,7 @@ TEST_CASE("a scenario is read with its counts, and what is left out has its defa
                 {"items_per_s": 1}],
     "link": {"up": 3e10},
     "work": {"name": "merkle", "unit": "nodes/s", "items": 4096, "granularity": 16, "ops": 2, "in_bytes": 32, "out_bytes": 0.25,
-             "replicated": 77, "pipeline": 64, "merge_fixed_ns": 8, "merge_per_slice_ns": 9, "merge_additional_part_ns": 4}})");
+             "replicated": 77, "pipeline": 64, "merge_fixed_ns": 8, "merge_per_slice_ns": 9}})");
   REQUIRE(scenario.devices.size() == 4);
   const ScenarioDevice &first = scenario.devices[2], &last = scenario.devices[3];
   CHECK(first.name == "H200");
@@ -123,7 +122,6 @@ TEST_CASE("a scenario is read with its counts, and what is left out has its defa
   CHECK(scenario.work.pipeline == 64);
   CHECK(scenario.work.merge.fixed == Nanos{8});
   CHECK(scenario.work.merge.per_slice == Nanos{9});
-  CHECK(scenario.work.merge.additional_part == Nanos{4});
   CHECK(scenario.work.rate_unit == "nodes/s");
   CHECK(refusal_of_scenario(small().dump()) == "");
 }
@@ -286,7 +284,6 @@ TEST_CASE("estimates and request of a plan come back from JSON, and are absent w
   CHECK(plan.request->link_down == 9e10);
   CHECK(plan.request->merge.fixed == Nanos{70});
   CHECK(plan.request->merge.per_slice == Nanos{7});
-  CHECK(plan.request->merge.additional_part == Nanos{5});
   CHECK_FALSE(to_json(report)["runs"][0]["plan"].contains("estimates"));
   CHECK_FALSE(back.runs[0].plan.request);
 }
