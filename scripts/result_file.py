@@ -262,8 +262,11 @@ def held_back(case):
     name = get(case.run, "bottleneck", "name")
     time, whole = number(case.run, "bottleneck", "what_if_ns", str(name)), makespan(case)
     if name not in WHAT_IF or time is None or not whole:
+        efficiency = case.metric("efficiency")
+        if case.n > 1 and not case.only_worker() and efficiency is not None and efficiency < 0.95:
+            return "What holds it back is that the devices compute more slowly together than alone: no what-if would save 1 %."
         return "Nothing but the work itself holds it back: no what-if would save 1 %."
-    return f"What holds it back most: {WHAT_IF[name]} {duration(time)} ({100 * (1 - time / whole):.0f} % less)."
+    return f"What holds it back most: {WHAT_IF[name]} {duration(case.median * time / whole)} ({100 * (1 - time / whole):.0f} % less)."
 
 
 def words(group):
@@ -277,6 +280,8 @@ def words(group):
     text += f" {duration(best.median)}"
     if only:
         text += f": no split here beats device {only} alone"
+    elif best.n > 1 and alone and speedup and speedup <= 1:
+        text += f", no faster than device {alone[0]} alone ({duration(alone[1])})"
     elif best.n > 1 and alone and speedup:
         text += f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
     equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)

@@ -16,6 +16,8 @@ namespace mgpu {
 
 namespace {
 
+constexpr double kHardlyLess = 0.95;  // efficiency that needs no explanation
+
 // Medians whose 95 % intervals overlap are not distinguished.
 bool distinguishable(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
 
@@ -51,6 +53,8 @@ std::string against_single(const RunRecord& best) {
   if (const PerDevice* only = only_worker(best)) return fmt::format(": no split here beats device {} alone", only->device);
   const PerDevice* single = best_single(best);
   if (!single || !best.metrics.speedup) return "";
+  if (*best.metrics.speedup <= 1)
+    return fmt::format(", no faster than device {} alone ({})", single->device, format_duration(*single->alone));
   return fmt::format(", {:.2f} times as fast as the best device alone ({}, {})", *best.metrics.speedup, single->device,
                      format_duration(*single->alone));
 }
@@ -82,9 +86,13 @@ std::string held_back(const RunRecord& run) {
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
     if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
-    const double saved = 1 - static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
-    return fmt::format(" What holds it back most: {} {} ({:.0f} % less).", w.what, format_duration(*time), saved * 100);
+    // Of the sample shown, whose time is not the median: the sentence has that.
+    const double left = static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
+    return fmt::format(" What holds it back most: {} {} ({:.0f} % less).", w.what,
+                       format_duration(from_seconds(seconds(run.time.median) * left)), (1 - left) * 100);
   }
+  if (run.devices.size() > 1 && !only_worker(run) && run.metrics.efficiency.value_or(1) < kHardlyLess)
+    return " What holds it back is that the devices compute more slowly together than alone: no what-if would save 1 %.";
   return " Nothing but the work itself holds it back: no what-if would save 1 %.";
 }
 

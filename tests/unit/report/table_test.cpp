@@ -121,6 +121,22 @@ TEST_CASE("closing words say what won, by how much and what holds it back") {
         "merkle leaves=100000 tree=plain, resident: no run was ok; the first is failed: the root differs from the reference.\n");
 }
 
+TEST_CASE("closing words take both times from medians, and call nothing faster that is not") {
+  Report report = test::sample_report();
+  report.runs = {*std::find_if(report.runs.begin(), report.runs.end(), [](const RunRecord& r) { return r.strategy == "dynamic"; })};
+  RunRecord& run = report.runs.front();
+  run.time.median = 2 * run.timeline.makespan;  // the sample shown was a short one
+  run.metrics.speedup = 0.5;
+  const std::string words = closing_words(report);
+  CHECK(words.find("takes 1.62 ms, no faster than device 0:0 alone (1.00 ms)") != std::string::npos);
+  CHECK(words.find("if it were free it would take 1.53 ms (5 % less)") != std::string::npos);
+  run.bottleneck.name = "none";
+  run.metrics.efficiency = 0.7;
+  CHECK(closing_words(report).find("the devices compute more slowly together than alone") != std::string::npos);
+  run.metrics.efficiency = 0.97;
+  CHECK(closing_words(report).find("Nothing but the work itself") != std::string::npos);
+}
+
 TEST_CASE("closing words name the device when no split beats it alone") {
   Report report = test::sample_report();
   report.runs.resize(2);  // single and equal
