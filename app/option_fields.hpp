@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -40,12 +41,16 @@ OptionField sets_flag(bool Part::*member) {
   return sets(member, read_flag, [](bool on) { return on ? std::optional<ParamValue>("yes") : std::nullopt; });
 }
 
-// A field below `least` was not given, and is not recorded.
+// A field below `least` was not given, and is not recorded. One too large for a signed number is recorded as text.
 template <typename Part>
 OptionField sets_count(std::uint64_t Part::*member, std::uint64_t least) {
   return sets(
       member, [least](const Given& given) { return read_count(given, least); },
-      [least](std::uint64_t n) { return n < least ? std::nullopt : std::optional<ParamValue>(static_cast<std::int64_t>(n)); });
+      [least](std::uint64_t n) -> std::optional<ParamValue> {
+        if (n < least) return std::nullopt;
+        if (!std::in_range<std::int64_t>(n)) return std::to_string(n);
+        return static_cast<std::int64_t>(n);
+      });
 }
 
 // Time is Nanos, or std::optional<Nanos>; recorded in nanoseconds.

@@ -187,6 +187,7 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
 
 std::vector<OptionSpec> simulate_options() {
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_simulate);
+  named(options, "mode").help = "resident, end-to-end, both or all, which is the same here (default: both)";
   named(options, "samples").help =
       "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
   return options;

@@ -267,6 +267,7 @@ ParamMap recorded_options(const RunRequest& request, std::span<const OptionSpec>
   ParamMap all;
   for (const OptionSpec& option : options) {
     if ((option.uses & OptionSpec::recorded) == 0) continue;
+    if (!option.field.record) throw Error(ErrorKind::internal, "--" + option.name + " is to be recorded and has no field");
     std::string name = option.name + option.field.unit;
     std::replace(name.begin(), name.end(), '-', '_');
     if (const auto value = option.field.record(request)) all[name] = *value;

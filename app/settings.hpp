@@ -30,7 +30,7 @@ struct OptionField {
   std::vector<std::string> words = {};  // the values that it accepts, or some of them: for completions
   // Sets a field of a request; throws Error(usage). None: code of its own does (app/run_request.cpp).
   std::function<void(const Given&, RunRequest&)> read = {};
-  std::function<std::optional<ParamValue>(const RunRequest&)> record = {};  // the field's value; none: nothing was given
+  std::function<std::optional<ParamValue>(const RunRequest&)> record = {};  // the field's value; none: it has none
   std::string unit = {};  // what the option's name ends with where it is recorded: "_ns"
 };
 
@@ -40,7 +40,7 @@ struct OptionSpec {
   char letter = 0;                        // 0: no short form
   Kind kind = Kind::value;
   enum Use : unsigned {
-    in_devices = 1,  // these commands take it too, besides `run`
+    in_devices = 1,  // the first five: these commands take it too, besides `run`
     in_plan = 2,
     in_calibrate = 4,
     in_simulate = 8,

@@ -144,7 +144,7 @@ class Form:
         return None
 
 
-# What the version before named otherwise (lib/report/older_versions.cpp has the same tables).
+# What the version before named otherwise, as in lib/report/older_versions.cpp (which also drops what is no longer read).
 RENAMED = {
     "metrics": {"s_max": "ideal_speedup", "ceiling_share": "roofline_fraction"},
     "work": {"ceiling": "roof"},

@@ -261,12 +261,18 @@ def told_apart(a, b):
 def held_back(case):
     name = get(case.run, "bottleneck", "name")
     time, whole = number(case.run, "bottleneck", "what_if_ns", str(name)), makespan(case)
+    if not get(case.run, "timeline", "commands"):
+        return ""
+    if name == "unknown":
+        return " What holds it back is not known, as time stamps of its commands cannot be right."
     if name not in WHAT_IF or time is None or not whole:
-        efficiency = case.metric("efficiency")
-        if case.n > 1 and not case.only_worker() and efficiency is not None and efficiency < 0.95:
-            return "What holds it back is that the devices compute more slowly together than alone: no what-if would save 1 %."
-        return "Nothing but the work itself holds it back: no what-if would save 1 %."
-    return f"What holds it back most: {WHAT_IF[name]} {duration(case.median * time / whole)} ({100 * (1 - time / whole):.0f} % less)."
+        known = all(number(case.run, "bottleneck", "what_if_ns", free) is not None for free in ("free_transfers", "free_launches", "free_merge"))
+        none = "no what-if would save 1 %" if known else "no what-if that is known would save 1 %"
+        efficiency, all_work = case.metric("efficiency"), all((get(d, "items") or 0) > 0 for d in get(case.run, "per_device") or [])
+        if case.n > 1 and all_work and efficiency is not None and efficiency < 0.95:
+            return f" What holds it back is that each device is slower at its share than alone at everything: {none}."
+        return f" Nothing but the work itself holds it back: {none}."
+    return f" What holds it back most: {WHAT_IF[name]} {duration(case.median * time / whole)} ({100 * (1 - time / whole):.0f} % less)."
 
 
 def words(group):
@@ -287,10 +293,10 @@ def words(group):
     equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
     if equal and best.strategy != "equal" and best.n > 1 and not only:
         gain = (equal.median / best.median - 1) * 100
-        text += f" and {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares" if told_apart(best, equal) else \
+        text += f"{',' if speedup and speedup <= 1 else ' and'} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares" if told_apart(best, equal) else \
             "; equal shares are as fast, within the noise"
     wrong = [c for c in group.cases if not c.ok]
-    text += f". {held_back(best)}"
+    text += f".{held_back(best)}"
     if wrong:
         named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
         text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."

@@ -26,8 +26,8 @@ std::string to_string(const Mode& mode);     // "end_to_end", as files say it
 std::string words_of(const Mode& mode);      // "end to end", as tables and messages do
 std::string option_value(const Mode& mode);  // "end-to-end", as --mode takes it
 
-// Of a name in a file, where the suite is not asked: of a mode of its own, only that samples transfer something is known. Throws
-// Error(input) for what is not a name.
+// Of a name in a file, where the suite is not asked: of a mode of its own only the name, and that samples transfer something, are
+// to be used. Throws Error(input) for what is not a name.
 Mode mode_named(std::string_view name);
 
 }  // namespace mgpu

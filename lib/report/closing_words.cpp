@@ -69,7 +69,8 @@ std::string against_equal(const RunGroup& group) {
   if (equal == group.runs.end() || best.time.median <= Nanos{}) return "";
   if (!distinguishable(best.time, (*equal)->time)) return "; equal shares are as fast, within the noise";
   const double gain = static_cast<double>((*equal)->time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
-  return fmt::format(" and {:.{}f} % faster than equal shares", gain * 100, gain < 0.1 ? 1 : 0);
+  const bool slower = best.metrics.speedup && *best.metrics.speedup <= 1;
+  return fmt::format("{} {:.{}f} % faster than equal shares", slower ? "," : " and", gain * 100, gain < 0.1 ? 1 : 0);
 }
 
 std::string held_back(const RunRecord& run) {
@@ -86,14 +87,18 @@ std::string held_back(const RunRecord& run) {
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
     if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
-    // Of the sample shown, whose time is not the median: the sentence has that.
+    // The what-if is of the sample shown. The sentence gives the median, so it is scaled.
     const double left = static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
     return fmt::format(" What holds it back most: {} {} ({:.0f} % less).", w.what,
                        format_duration(from_seconds(seconds(run.time.median) * left)), (1 - left) * 100);
   }
-  if (run.devices.size() > 1 && !only_worker(run) && run.metrics.efficiency.value_or(1) < kHardlyLess)
-    return " What holds it back is that the devices compute more slowly together than alone: no what-if would save 1 %.";
-  return " Nothing but the work itself holds it back: no what-if would save 1 %.";
+  const bool known = run.bottleneck.free_transfers && run.bottleneck.free_launches && run.bottleneck.free_merge;
+  const char* none = known ? "no what-if would save 1 %" : "no what-if that is known would save 1 %";
+  const bool all_work =
+      std::all_of(run.per_device.begin(), run.per_device.end(), [](const PerDevice& p) { return p.parts.items > 0; });
+  if (run.devices.size() > 1 && all_work && run.metrics.efficiency.value_or(1) < kHardlyLess)
+    return fmt::format(" What holds it back is that each device is slower at its share than alone at everything: {}.", none);
+  return fmt::format(" Nothing but the work itself holds it back: {}.", none);
 }
 
 // " dynamic: device 0:1 failed in the 3rd sample (...)." for each of the first few faults.

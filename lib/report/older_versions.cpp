@@ -16,7 +16,7 @@ struct Renamed {
 
 constexpr Renamed kRenamedEstimate[] = {
     {"crowd_ns", "per_peer_contention_ns"}, {"least_ns", "minimum_slice_ns"}, {"spared_ns", "first_slice_discount_ns"}};
-constexpr const char* kDropped = "merge_further_ns";  // of what was planned: predictions are no worse without
+constexpr const char* kDropped[] = {"merge_further_ns", "merge_additional_part_ns"};  // one estimate, which is no longer used
 constexpr Renamed kRenamedMetrics[] = {{"s_max", "ideal_speedup"}, {"ceiling_share", "roofline_fraction"}};
 constexpr Renamed kRenamedWork[] = {{"ceiling", "roof"}};
 constexpr Renamed kRenamedPerDevice[] = {{"way", "kernel_variant"}};
@@ -51,7 +51,9 @@ void rename_in_each(Json& object, const char* name, std::span<const Renamed> tab
 }
 
 void drop_in(Json& object, const char* name) {
-  if (Json* inner = member(object, name); inner != nullptr && inner->is_object()) inner->erase(kDropped);
+  if (Json* inner = member(object, name); inner != nullptr && inner->is_object()) {
+    for (const char* dropped : kDropped) inner->erase(dropped);
+  }
 }
 
 }  // namespace

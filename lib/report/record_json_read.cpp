@@ -25,6 +25,11 @@ using namespace json_names;
 
 std::string read_string(const JsonReader& j) { return j.string(); }
 Nanos read_duration(const JsonReader& j) { return j.duration(); }
+// Below zero, as in files of the first versions: not known.
+std::optional<Nanos> read_what_if(const JsonReader& j) {
+  if (j.json().is_number_integer() && j.json().get<std::int64_t>() < 0) return std::nullopt;
+  return j.optional(read_duration);
+}
 // Saturates where nothing can be predicted: see from_seconds().
 Nanos read_prediction(const JsonReader& j) { return j.duration(std::numeric_limits<std::int64_t>::max()); }
 
@@ -282,8 +287,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   for (const MetricField& f : kMetricFields)
     run.metrics.*f.member = metrics.at(f.name).optional([](const JsonReader& v) { return v.number(); });
   run.bottleneck.name = bottleneck.at("name").string();
-  for (const WhatIfField& f : kWhatIfFields)
-    run.bottleneck.*f.member = bottleneck.at("what_if_ns").at(f.name).optional(read_duration);
+  for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   run.verify.method = verify.at("method").string();
   run.verify.digest = verify.at("digest").string();

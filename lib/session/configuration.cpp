@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
 
 namespace mgpu {
@@ -30,6 +31,17 @@ void add_problem(Configuration& all, const std::string& name, const Problem& pro
   }
   if (params.input) all.emplace_back(name + ", input", identity_of(*params.input));
   for (const auto& more : params.more_inputs) all.emplace_back(name + ", input " + more.filename().string(), identity_of(more));
+}
+
+// "timeout_ns", 9000000000: "timeout", "9 s".
+void add_option(Configuration& all, std::string_view name, const ParamValue& value) {
+  constexpr std::string_view unit = "_ns";
+  const auto* time = std::get_if<std::int64_t>(&value);
+  if (time == nullptr || !name.ends_with(unit)) {
+    all.emplace_back(name, param_text(value));
+  } else {
+    all.emplace_back(name.substr(0, name.size() - unit.size()), format_duration(Nanos{*time}));
+  }
 }
 
 }  // namespace
@@ -60,7 +72,7 @@ Configuration configuration_of(const SessionOptions& options, const Report& begu
   }
   if (options.reserve) all.emplace_back("device in reserve", options.reserve->id + ", " + options.reserve->name);
   all.emplace_back("telemetry", options.telemetry ? "on" : "off");
-  for (const auto& [name, value] : begun.options) all.emplace_back(name, param_text(value));
+  for (const auto& [name, value] : begun.options) add_option(all, name, value);
   for (const auto& [name, value] : begun.environment) all.emplace_back("environment, " + name, value);
   return all;
 }

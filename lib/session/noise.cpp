@@ -63,7 +63,7 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
     open[i].free_memory = open[i].open->free_memory();
   }
   std::unique_ptr<Workload> workload = make_workload(problem, devices);
-  const Mode mode = problem.suite->modes.empty() ? Mode::resident : problem.suite->modes.front();
+  const Mode mode = problem.suite->modes.front();
   Executor executor(backend, devices.size());
   LossObserver observer;
   const SuiteRates rates;  // none: nothing is predicted

@@ -72,7 +72,7 @@ void note_reserve(Report& report, std::span<const SessionDevice> devices) {
 }
 
 bool can_do(const SuiteInfo& suite, Mode mode) {
-  return suite.modes.empty() || std::find(suite.modes.begin(), suite.modes.end(), mode) != suite.modes.end();
+  return std::find(suite.modes.begin(), suite.modes.end(), mode) != suite.modes.end();
 }
 
 std::size_t groups_of(const Problem& problem, const SessionOptions& options) {

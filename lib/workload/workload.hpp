@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/error.hpp"
 #include "lib/base/ids.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/workload/stream.hpp"
@@ -77,7 +78,7 @@ class DeviceProgram {
   virtual void publish(Stream&) {}
   virtual void published() {}
   // Workload::merge on this device: combine partials given to the workload; both are called only if merge_on_device() said yes.
-  virtual void merge(Stream&) {}
+  virtual void merge(Stream&) { throw Error(ErrorKind::internal, "this program merges on the host"); }
   virtual void merged() {}
 };
 
@@ -164,7 +165,7 @@ struct SuiteInfo {
   Bytes full_bytes = 0;             // and that takes this much at least: rates beyond a GPU's caches. Needs `host_bytes`
   std::uint64_t full_size_cpu = 0;  // likewise, of CPUs; 0: quick_size
   std::vector<SuiteOption> options;
-  std::vector<Mode> modes;                 // it can do; others asked for are left out. Empty: any
+  std::vector<Mode> modes;                 // resident, end to end and its own; others asked for are left out
   std::size_t inputs = 1;                  // how many files --input takes at most
   std::string input;                       // what they hold, for people
   bool has_kernel_variants = false;        // its workloads have some that `calibrate --tune` chooses among

@@ -61,7 +61,7 @@ CORRECTIONS = {
 
 
 def cases_of(document):
-    return [(n, run) for n, run in enumerate(document["runs"]) if run["status"] == "ok" and run["plan"].get("estimates")]
+    return [(n, run) for n, run in enumerate(document["runs"]) if run["status"] == "ok" and run["plan"].get("estimates") and run["plan"].get("request")]
 
 
 def errors_of(program, document, pool):

@@ -64,8 +64,7 @@ std::set<std::uint64_t> sizes_of(const SuiteInfo& suite, bool only_gpus) {
 
 void register_suites(Machine& machine) {
   for (const SuiteInfo& suite : all_suites()) {
-    const std::vector<Mode> modes = suite.modes.empty() ? std::vector{Mode::resident, Mode::end_to_end} : suite.modes;
-    for (const Mode mode : modes) {
+    for (const Mode& mode : suite.modes) {
       for (const std::uint64_t size : sizes_of(suite, machine.only_gpus())) {
         for (const StrategyChoice& strategy : parse_strategies("all")) {
           const SuiteCase one{&suite, strategy, size, mode};

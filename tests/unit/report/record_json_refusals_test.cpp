@@ -63,7 +63,7 @@ TEST_CASE("a missing field or a wrong type is named by its path") {
           j["devices"][0]["handicap"] = {{"slow", 2}};
         }) == "devices[0].handicap.slow_from_fraction: missing");
   CHECK(refusal_with([](Json& j) { j["runs"][0]["mode"] = "End to end"; }) ==
-        "runs[0].mode: a mode's name is small letters with underscores between words");
+        "runs[0].mode: a mode's name is up to 64 small letters, with underscores between words");
   CHECK(refusal_with([](Json& j) { j["runs"][1]["time_ns"]["median"] = 1.5; }) ==
         R"(runs[1].time_ns.median: "1.5" is not accepted: a whole number from 0 to 10000000000000000)");
   CHECK(refusal_with([](Json& j) { j["runs"][1]["time_ns"]["ci95"] = {1}; }) == "runs[1].time_ns.ci95: two numbers expected");

@@ -132,7 +132,10 @@ TEST_CASE("closing words take both times from medians, and call nothing faster t
   CHECK(words.find("if it were free it would take 1.53 ms (5 % less)") != std::string::npos);
   run.bottleneck.name = "none";
   run.metrics.efficiency = 0.7;
-  CHECK(closing_words(report).find("the devices compute more slowly together than alone") != std::string::npos);
+  CHECK(closing_words(report).find("each device is slower at its share than alone at everything: no what-if would") !=
+        std::string::npos);
+  run.bottleneck.free_launches.reset();
+  CHECK(closing_words(report).find("no what-if that is known would save 1 %") != std::string::npos);
   run.metrics.efficiency = 0.97;
   CHECK(closing_words(report).find("Nothing but the work itself") != std::string::npos);
 }

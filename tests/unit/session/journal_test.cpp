@@ -307,7 +307,7 @@ TEST_CASE("configurations differ where samples would not be of the same cases") 
   CHECK(changed([](SessionOptions& o, Report&) { o.devices[1].driver_version = "2"; }) == "device 0:1");
   CHECK(changed([](SessionOptions& o, Report&) { o.device_counts = {1}; }) == "device counts");
   CHECK(changed([](SessionOptions&, Report& r) { r.options["warmup"] = std::int64_t{9}; }) == "warmup");
-  CHECK(changed([](SessionOptions&, Report& r) { r.options["timeout_ns"] = std::int64_t{9}; }) == "timeout_ns");
+  CHECK(changed([](SessionOptions&, Report& r) { r.options["timeout_ns"] = std::int64_t{9}; }) == "timeout");
   CHECK(changed([](SessionOptions&, Report& r) { r.options.clear(); }) == "warmup");
   CHECK(changed([](SessionOptions& o, Report&) { o.variants = {{{"0:0", "tile 8"}}}; }) == "problem, kernel variant on 0:0");
   CHECK(changed([](SessionOptions& o, Report&) {

@@ -46,6 +46,7 @@ SuiteInfo suite(std::vector<std::string> variants) {
   info.options = {{"shape", "", {"round", "square"}}, {"data", "", {"plain"}}};
   info.has_kernel_variants = true;
   info.tuned_options = {"shape"};
+  info.modes = {Mode::resident, Mode::end_to_end};
   info.make = [variants](const SuiteParams& params) {
     auto workload = std::make_unique<SumWorkload>(params.size);
     workload->offer(variants);

@@ -39,7 +39,18 @@ TEST_CASE("every suite says what the command line needs to know of it") {
     CHECK_FALSE(info.input.empty());
     CHECK(info.default_size > 0);
     CHECK(info.quick_size > 0);
-    CHECK_FALSE(info.modes.empty());
+    for (const Mode& universal : {Mode::resident, Mode::end_to_end})
+      CHECK(std::find(info.modes.begin(), info.modes.end(), universal) != info.modes.end());
+    for (const Mode& mode : info.modes) {  // a name that files and --mode can have, of a mode that is nobody else's
+      CHECK(mode_named(mode.name) == mode);
+      CHECK(mode.name != "both");
+      CHECK(mode.name != "all");
+      for (const SuiteInfo& other : all_suites()) {
+        for (const Mode& same : other.modes) {
+          if (same == mode) CHECK((same.inputs_resident == mode.inputs_resident && same.outputs_resident == mode.outputs_resident));
+        }
+      }
+    }
     CHECK((info.host_bytes != nullptr));
     CHECK((info.size_of_input != nullptr));
     CHECK((info.check != nullptr));
