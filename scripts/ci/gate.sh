@@ -2,7 +2,8 @@
 # A performance gate for CI, to copy and adapt: exits with 3 when something became slower, and says so as Markdown in the job's summary.
 #
 #   gate.sh baseline FILE           against a committed result: only on the machine that made FILE (a runner of one's own). Without FILE it
-#                                   is made, for someone to look at and commit.
+#                                   is made, for someone to look at and commit, and the job fails: nothing was compared. What was
+#                                   measured is kept beside FILE, as FILE with .new before .json.
 #   gate.sh interleaved OLD NEW     two builds interleaved, on any machine: on shared runners, where a saved baseline says little
 #
 # Variables: MGPU_BENCH (the program; default: mgpu-bench), GATE_RUN (what to measure), GATE_COMPARE (more options of compare), GATE_ROUNDS
@@ -17,7 +18,7 @@ summary=()
 [[ -z ${GITHUB_STEP_SUMMARY:-} ]] || summary=(--markdown "$GITHUB_STEP_SUMMARY")
 
 usage() {
-  sed -n '4,6p' "$0" | cut -c 3- >&2
+  sed -n '4,8p' "$0" | cut -c 3- >&2
   exit 2
 }
 
@@ -28,11 +29,11 @@ case ${1-} in
     if [[ ! -e $2 ]]; then
       mkdir -p "$(dirname "$2")"
       "$bench" run "${arguments[@]}" --strict -o "$2"
-      echo "gate: $2 did not exist and was made: look at it and commit it" >&2
-      exit 0
+      echo "gate: nothing was compared: $2 did not exist and was made; look at it and commit it" >&2
+      exit 2
     fi
-    new=$(mktemp --suffix=.json)
-    trap 'rm -f "$new"' EXIT
+    new=${2%.json}.new.json
+    echo "gate: measurements are kept in $new" >&2
     "$bench" run "${arguments[@]}" --strict -o "$new"
     # What looks slower is measured twice more before it counts.
     "$bench" compare "$2" "$new" --confirm 2 "${summary[@]}" "${more[@]}"

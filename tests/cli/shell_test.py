@@ -150,11 +150,13 @@ class Gate(Case):
 
     def test_a_baseline_is_made_once_and_then_compared_with(self):
         code, said = self.gate("baseline", "ci/base.json")
-        self.assertEqual((code, "commit it" in said), (0, True), said)
+        self.assertEqual((code, "nothing was compared" in said), (2, True), said)  # a gate that compares nothing is not green
         made = (self.folder / "ci" / "base.json").read_bytes()
         code, said = self.gate("baseline", "ci/base.json", compare="--fail-on nothing")
         self.assertEqual(code, 0, said)
         self.assertEqual((self.folder / "ci" / "base.json").read_bytes(), made)
+        self.assertIn("ci/base.new.json", said)
+        self.assertTrue((self.folder / "ci" / "base.new.json").is_file())
         self.assertIn("mgpu-bench", (self.folder / "summary.md").read_text())
         code, said = self.gate("baseline", "ci/base.json", run="--slow 0=2")
         self.assertEqual((code, "handicap" in said), (2, True), said)  # not the machine that the baseline is of
