@@ -32,19 +32,28 @@ void refuse_to_go_on_when_stopped() {
   if (stop_signal() != 0) throw Error(ErrorKind::device, "interrupted");
 }
 
-// Every second round the other way round, so that what grows in time hits both alike.
+// Every second round the other way round, so that what grows in time hits both alike. More rounds than asked for where so few could
+// not fail: a gate that cannot is none.
 Sides measure_interleaved(const CompareRequest& request) {
   const ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
   const std::vector<std::string> words = split_words("--with", request.with);
   install_stop_signals();
   Sides sides;
-  for (std::size_t round = 0; round < request.rounds; ++round) {
+  std::size_t rounds = request.rounds;
+  for (std::size_t round = 0; round < rounds; ++round) {
     for (const bool first : {true, false}) {
       const bool is_base = first == (round % 2 == 0);
       (is_base ? sides.base : sides.fresh).push_back(run_child(is_base ? base : fresh, words));
       refuse_to_go_on_when_stopped();
     }
-    if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, request.rounds));
+    const std::size_t needed =
+        round == 0 && request.fail_on != FailOn::nothing ? rounds_needed(sides.base[0], sides.fresh[0], request.options) : 0;
+    if (needed > rounds) {
+      print_error(fmt::format("warning: {} rounds are too few to tell any of so many figures apart at --alpha {}: {} will be run",
+                              rounds, request.options.alpha, needed));
+      rounds = needed;
+    }
+    if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, rounds));
   }
   return sides;
 }

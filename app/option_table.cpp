@@ -224,7 +224,9 @@ std::vector<OptionSpec> compare_options() {
       {"seed", 0, Kind::value, "N", "Seed of the bootstrap (default: 1)", gate},
       {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", measuring},
       {"interleave", 0, Kind::value, "ROUNDS",
-       "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run interleaved, this many rounds", measuring},
+       "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run interleaved, this many rounds; more where so "
+       "few could not tell anything apart (but with --fail-on nothing)",
+       measuring},
       {"round-value", 0, Kind::value, "VALUE",
        "What stands for a round: median, or minimum, which moves less where other programs take the processor (default: median)",
        measuring, 0, OptionField{.words = {"median", "minimum"}}},

@@ -186,7 +186,14 @@ std::optional<Bytes> memory_pool(const Settings& settings) {
 // A suite leaves out modes it does not have; one that no chosen suite has is a mistake.
 std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
   const std::vector<Mode> all = modes_of(chosen);
-  const std::string asked = choose(settings, "mode", mode_words(all));
+  const std::vector<std::string> words = mode_words(all);
+  const Given* given = settings.find("mode");
+  const std::string asked = given != nullptr ? given->value : words.front();
+  if (std::find(words.begin(), words.end(), asked) == words.end()) {
+    const std::string who = chosen.size() == 1 ? "suite " + chosen.front()->name + " has" : "these suites have";
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} no mode {}; accepted: {}", given->from, who, in_quotes(asked), fmt::join(words, ", ")));
+  }
   if (asked == "both") return {Mode::resident, Mode::end_to_end};
   if (asked == "all") return all;
   return {*std::find_if(all.begin(), all.end(), [&](const Mode& mode) { return option_value(mode) == asked; })};

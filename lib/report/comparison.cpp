@@ -184,6 +184,13 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
   return all;
 }
 
+std::size_t rounds_needed(const Report& base, const Report& fresh, const CompareOptions& options) {
+  const Comparison once = compare_reports(std::span(&base, 1), std::span(&fresh, 1), options);
+  const auto tests =
+      std::count_if(once.rows.begin(), once.rows.end(), [](const ComparisonRow& row) { return row.ratio.has_value(); });
+  return values_needed(static_cast<std::size_t>(std::max<std::ptrdiff_t>(tests, 1)), options.alpha, true);
+}
+
 void confirm(Comparison& comparison, std::span<const Comparison> again) {
   for (ComparisonRow& row : comparison.rows) {
     if (row.change != Change::regression) continue;

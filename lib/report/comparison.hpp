@@ -80,6 +80,9 @@ struct Comparison {
 // than 5 values a side nothing is tested.
 Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh, const CompareOptions& options);
 
+// Of interleaved measurements whose first is this one: fewer rounds could not tell any one figure apart, however far off it was.
+std::size_t rounds_needed(const Report& base, const Report& fresh, const CompareOptions& options);
+
 // A regression stands only when every one of `again`, comparisons with measurements made anew, shows it too.
 void confirm(Comparison& comparison, std::span<const Comparison> again);
 

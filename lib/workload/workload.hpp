@@ -165,10 +165,10 @@ struct SuiteInfo {
   Bytes full_bytes = 0;             // and that takes this much at least: rates beyond a GPU's caches. Needs `host_bytes`
   std::uint64_t full_size_cpu = 0;  // likewise, of CPUs; 0: quick_size
   std::vector<SuiteOption> options;
-  std::vector<Mode> modes;                 // resident, end to end and its own; others asked for are left out
-  std::size_t inputs = 1;                  // how many files --input takes at most
-  std::string input;                       // what they hold, for people
-  bool has_kernel_variants = false;        // its workloads have some that `calibrate --tune` chooses among
+  std::vector<Mode> modes = {Mode::resident, Mode::end_to_end};  // and its own; others asked for are left out
+  std::size_t inputs = 1;                                        // how many files --input takes at most
+  std::string input;                                             // what they hold, for people
+  bool has_kernel_variants = false;                              // its workloads have some that `calibrate --tune` chooses among
   std::vector<std::string> tuned_options;  // each value of these is tuned for itself; other options do not change what is best
   // Host memory one problem of this size takes, for a check before anything is allocated.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;

@@ -175,9 +175,19 @@ class MeasuresInterleaved(Results):
         comparison = json.loads(out.read_text())
         self.assertEqual([row["verdict"] for row in comparison["rows"]], ["regression"])
         self.assertEqual({row["test"]["method"] for row in comparison["rows"]}, {"signed-rank exact"})
-        same = self.good("compare", fake, fake, "--interleave", 5, "--with", "merkle", "-q", env=NO_OPENCL)
+        same = self.good("compare", fake, fake, "--interleave", 10, "--with", "merkle", "-q", env=NO_OPENCL)
         self.assertIn("0 regressions", same.out)
         self.assertEqual(same.err, "")
+
+    def test_rounds_too_few_to_alarm_become_more(self):
+        fake = self.fake_program(self.template("equal"))
+        result = binary.mgpu("compare", fake, f"FACTOR=10 {fake}", "--interleave", 5, "--with", "merkle -n 1", "--metrics", "time", env=NO_OPENCL)
+        self.assertEqual(result.code, 3, str(result))
+        self.assertIn("5 rounds are too few", result.err)
+        self.assertIn("round 8 of 8", result.err)
+        result = self.good("compare", fake, f"FACTOR=10 {fake}", "--interleave", 5, "--with", "merkle -n 1", "--metrics", "time",
+                           "--fail-on", "nothing", env=NO_OPENCL)
+        self.assertIn("round 5 of 5", result.err)
 
     def test_a_program_that_fails_is_named_with_what_it_said(self):
         fake = self.fake_program(self.template())
