@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
 
 namespace mgpu {
@@ -33,14 +32,14 @@ void add_problem(Configuration& all, const std::string& name, const Problem& pro
   for (const auto& more : params.more_inputs) all.emplace_back(name + ", input " + more.filename().string(), identity_of(more));
 }
 
-// "timeout_ns", 9000000000: "timeout", "9 s".
+// "timeout_ns", 9000000000: "timeout", "9 s". Never rounded: what differs must read differently.
 void add_option(Configuration& all, std::string_view name, const ParamValue& value) {
   constexpr std::string_view unit = "_ns";
   const auto* time = std::get_if<std::int64_t>(&value);
   if (time == nullptr || !name.ends_with(unit)) {
     all.emplace_back(name, param_text(value));
   } else {
-    all.emplace_back(name.substr(0, name.size() - unit.size()), format_duration(Nanos{*time}));
+    all.emplace_back(name.substr(0, name.size() - unit.size()), fmt::format("{} s", seconds(Nanos{*time})));
   }
 }
 

@@ -167,7 +167,7 @@ class Resumed(Case):
         self.refused([*run[:-1], 61, "--resume", file], 2, "--resume", "samples", "60", "61", "accepted")
         self.refused([*run, "--seed", 2, "--resume", file], 2, "seed", "accepted")
         self.refused([*run, "--verify", "off", "--resume", file], 2, "verify", "full", "off", "accepted")
-        self.refused([*run, "--timeout", "9s", "--resume", file], 2, "timeout", "none", "9.00 s", "accepted")
+        self.refused([*run, "--timeout", "9s", "--resume", file], 2, "timeout", "none", '"9 s"', "accepted")
         self.refused([*run, "--slow", "0=2", "--resume", file], 2, "handicap")
         self.refused([*run, "--resume", file, "-o", self.folder / "other.json"], 2, "--resume", "accepted")
         self.assertEqual(journal_of(file).read_bytes(), before)

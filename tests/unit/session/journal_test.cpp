@@ -308,6 +308,11 @@ TEST_CASE("configurations differ where samples would not be of the same cases") 
   CHECK(changed([](SessionOptions& o, Report&) { o.device_counts = {1}; }) == "device counts");
   CHECK(changed([](SessionOptions&, Report& r) { r.options["warmup"] = std::int64_t{9}; }) == "warmup");
   CHECK(changed([](SessionOptions&, Report& r) { r.options["timeout_ns"] = std::int64_t{9}; }) == "timeout");
+  Report nine = begun, longer = begun;  // by less than a message would show, were times rounded
+  nine.options["timeout_ns"] = std::int64_t{9'000'000'000};
+  longer.options["timeout_ns"] = std::int64_t{9'000'000'001};
+  REQUIRE(first_difference(configuration_of(options, nine), configuration_of(options, longer)));
+  CHECK_FALSE(first_difference(configuration_of(options, nine), configuration_of(options, nine)));
   CHECK(changed([](SessionOptions&, Report& r) { r.options.clear(); }) == "warmup");
   CHECK(changed([](SessionOptions& o, Report&) { o.variants = {{{"0:0", "tile 8"}}}; }) == "problem, kernel variant on 0:0");
   CHECK(changed([](SessionOptions& o, Report&) {
