@@ -11,11 +11,12 @@ LAYERS = {
     "base": set(),
     "device": {"base"},
     "plan": {"base", "device"},
-    "workload": {"base", "plan"},
+    "workload": {"base", "device", "plan"},
     "profile": {"base", "device"},
     "exec": {"base", "device", "plan", "workload", "profile"},
     "report": {"base", "device", "plan", "profile"},
-    "session": {"base", "device", "plan", "workload", "profile", "exec", "report"},
+    "predict": {"base", "device", "plan", "workload", "exec"},
+    "session": {"base", "device", "plan", "workload", "profile", "exec", "report", "predict"},
 }
 SUITES_MAY = {"base", "plan", "workload"}
 

@@ -9,7 +9,7 @@
 
 #include "lib/exec/backend.hpp"
 #include "lib/report/calibration_store.hpp"
-#include "lib/session/problem.hpp"
+#include "lib/predict/suite_rates.hpp"
 
 namespace mgpu {
 

@@ -2,21 +2,17 @@
 #include "lib/session/group.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
-#include "lib/session/forecast.hpp"
 #include "lib/session/group_run.hpp"
-#include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kRoundsOfCpus = 20;  // medians of six lay 8 % apart
-constexpr unsigned kClockProbes = 100;     // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
-constexpr double kPatience = 20;           // times what was predicted
+constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
+constexpr double kPatience = 20;        // times what was predicted
 
 }  // namespace
 
@@ -35,6 +31,30 @@ void Group::make_cases() {
       if (!choice.info->traits.single_device) add(&choice, 0, count);
     }
   }
+}
+
+const StrategyChoice& Case::strategy() const {
+  static const StrategyChoice single = strategy_with(&StrategyTraits::single_device);
+  return alone() ? single : *choice;
+}
+
+Predictor Group::make_predictor() const {
+  std::vector<KnownDevice> known;
+  const Calibration& calibration = options_.calibration;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    KnownDevice& device = known.emplace_back();
+    device.facts = &devices_[i].facts;
+    if (devices_[i].handicap.slows_always()) device.slow = devices_[i].handicap.slow;
+    if (i < calibration.devices.size() && calibration.devices[i]) device.capability = &*calibration.devices[i];
+    const auto rate = rates_.find({work_of(problem_), devices_[i].facts.id});
+    if (rate != rates_.end()) device.rate = &rate->second;
+  }
+  return {workload_,
+          mode_,
+          std::move(known),
+          in_set_,
+          calibration.link ? &*calibration.link : nullptr,
+          options_.given_estimates ? &*options_.given_estimates : nullptr};
 }
 
 void Group::prepare() {
@@ -56,6 +76,7 @@ void Group::prepare_device(std::size_t index) {
   bool enqueued = false;
   try {
     mine.capacity = workload_.capacity(device.resources().traits(), mode_);
+    predictor_.set_capacity(index, mine.capacity, devices_[index].free_memory);
     if (mine.capacity.fits == 0) return;
     device.take_setup_cost();
     mine.program = workload_.program(device.resources(), mode_, mine.capacity);
@@ -85,6 +106,7 @@ void Group::prepare_device(std::size_t index) {
     mine.program.reset();
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();
+    predictor_.set_capacity(index, mine.capacity, devices_[index].free_memory);
   }
 }
 
@@ -102,63 +124,37 @@ void Group::warm_up(bool alone) {
 
 // Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
 void Group::probe() {
-  if (options_.given_estimates) {  // the rates are given
-    for (Case& the_case : result_.cases) estimate(the_case, {});
-    return;
+  if (!options_.given_estimates) {
+    for (std::size_t i = 0; i < in_set_; ++i) probe_together(i, 1);
+    const std::set<std::size_t> counts(options_.device_counts.begin(), options_.device_counts.end());
+    for (const std::size_t count : counts) {
+      if (count > 1) probe_together(0, count);
+    }
   }
-  std::map<std::size_t, Probe> together;
-  for (std::size_t i = 0; i < in_set_; ++i) result_.prepared[i].probe = probe_together(i, 1);
-  for (const std::size_t count : options_.device_counts) {
-    if (count > 1 && !together.contains(count)) together[count] = probe_together(0, count);
-  }
-  for (Case& the_case : result_.cases) {
-    const bool one = the_case.devices.size() == 1;
-    estimate(the_case, one ? result_.prepared[the_case.devices.front()].probe : together[the_case.asked]);
-  }
+  for (Case& the_case : result_.cases) the_case.prediction.estimates = predictor_.estimate(the_case.devices);
 }
 
-// Of the devices first .. first + count - 1 that are left.
-Probe Group::probe_together(std::size_t first, std::size_t count) {
+// Of the devices first .. first + count - 1 those that are left.
+void Group::probe_together(std::size_t first, std::size_t count) {
   std::vector<Member> members;
   std::vector<std::size_t> devices;
-  ProbeSize size;
-  size.most = std::numeric_limits<Items>::max();
-  size.turns = kRoundsOfCpus;
   for (std::size_t i = first; i < first + count; ++i) {
     if (!is_usable(i)) continue;
     members.push_back(member(i));
     devices.push_back(i);
-    size.most = std::min(size.most, result_.prepared[i].capacity.pipeline);
   }
-  if (devices.empty()) return {};
-  workload_.expect(devices.size());  // which decides what an item costs
-  const auto& known = options_.calibration.devices;
-  for (const std::size_t i : devices) {
-    const auto rate = rates_.find({work_of(problem_), devices_[i].facts.id});
-    size.known.push_back(known_costs(devices_[i], i < known.size() && known[i] ? &*known[i] : nullptr,
-                                     rate == rates_.end() ? nullptr : &rate->second, workload_, mode_, devices.size(), in_set_));
-  }
-  if (stopped()) return {};
-  Probe probe = run_probe(backend_, executor_, workload_, members, size);
-  for (const DeviceFault& fault : probe.faults) {
+  if (devices.empty() || stopped()) return;
+  const std::vector<DeviceFault> faults = predictor_.probe(backend_, executor_, devices, members);
+  for (const DeviceFault& fault : faults) {
     const std::size_t index = devices[fault.device.value];
     lose(index, fault.kind, fault.what);
     Fault& noted = result_.faults.emplace_back(Fault{devices_[index].facts.id, kind_of(fault.kind), phase_, fault.what});
     noted.items_lost = fault.items_lost;
     noted.detection = fault.detection;
   }
-  if (!probe.faults.empty()) {
-    shrink_cases();
-    return probe_together(first, count);  // of those that are left
-  }
-  return probe;
-}
-
-void Group::estimate(Case& the_case, const Probe& together) {
-  // A probe of more devices than are left says nothing of these.
-  const bool alike = together.devices.size() == the_case.devices.size();
-  estimate_case(the_case, alike ? together : Probe{}, workload_, mode_, devices_, result_.prepared, options_.calibration,
-                options_.given_estimates ? &*options_.given_estimates : nullptr);
+  if (faults.empty()) return;
+  shrink_cases();
+  probe_together(first, count);  // those that are left
 }
 
 void Group::predict() {
@@ -169,9 +165,9 @@ void Group::predict() {
 
 void Group::predict(Case& the_case) {
   const Nanos begin = backend_.now();
-  choose_case(the_case, workload_, mode_);
-  if (the_case.chosen) the_case.choosing = backend_.now() - begin;
-  predict_case(the_case, workload_, mode_);
+  predictor_.choose(the_case.prediction, the_case.strategy());
+  if (the_case.prediction.chosen) the_case.choosing = backend_.now() - begin;
+  predictor_.predict(the_case.prediction, the_case.strategy(), the_case.history);
 }
 
 // Round after round, every second one backwards, so that a drift of the machine hits all cases alike.
@@ -212,8 +208,9 @@ Member Group::member(std::size_t index) {
 
 Nanos Group::patience(const Case& the_case) const {
   const Nanos least = backend_.limits().answer;
-  if (options_.case_timeout || !the_case.predicted) return least;
-  return std::max(least, from_seconds(kPatience * seconds(the_case.predicted->makespan)));
+  const auto& expected = the_case.prediction.expected;
+  if (options_.case_timeout || !expected) return least;
+  return std::max(least, from_seconds(kPatience * seconds(expected->makespan)));
 }
 
 void Group::take_sample(Case& the_case, bool counts) {
@@ -222,8 +219,9 @@ void Group::take_sample(Case& the_case, bool counts) {
   std::vector<std::size_t> devices = the_case.devices;
   SampleRequest request;
   for (const std::size_t i : devices) request.members.push_back(member(i));
-  if (the_case.estimates.empty()) estimate(the_case, {});  // before the probes
-  request.merge_device = fastest_of(the_case.estimates);
+  SetEstimates& estimates = the_case.prediction.estimates;
+  if (estimates.devices.empty()) estimates = predictor_.estimate(the_case.devices);  // before the probes
+  request.merge_device = fastest_of(estimates.devices);
   request.workload = &workload_;
   request.timeout = patience(the_case);
   request.stop = [&] { return observer_.stop_requested(); };
@@ -235,11 +233,10 @@ void Group::take_sample(Case& the_case, bool counts) {
       return member(*other);
     };
   }
-  const PlanRequest plan = request_of(the_case, workload_, mode_);
   std::unique_ptr<SliceSource> source;
   const Nanos begin = backend_.now();
   try {
-    source = begin_case(the_case, plan);
+    source = predictor_.begin(the_case.prediction, the_case.strategy(), the_case.history);
   } catch (const Error& error) {
     the_case.status = Status::unsupported;
     the_case.reason = error.what();

@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "lib/exec/executor.hpp"
-#include "lib/plan/choose.hpp"
-#include "lib/plan/simulator.hpp"
+#include "lib/predict/predictor.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "lib/session/observer.hpp"
 #include "lib/session/options.hpp"
-#include "lib/session/probe.hpp"
 #include "lib/session/verification.hpp"
 
 namespace mgpu {
@@ -67,17 +66,14 @@ struct Case {
   };
   std::optional<Before> before;
   History history;
-  std::vector<DeviceEstimate> estimates;  // of its devices, from probes; rates are 0 where those failed
-  LinkRate link_up, link_down;
-  MergeEstimate merge;
-  std::optional<Simulation> predicted;  // before its first sample; none when a rate is not known
-  std::optional<PlanChoice> chosen;     // of `auto`, once: it knows no more before a later sample
-  Nanos choosing{};                     // what that took
+  Prediction prediction;  // before its first sample
+  Nanos choosing{};       // what choosing took, where its strategy is `auto`
   std::vector<Fault> faults;
   VerifyRecord verify;
   std::map<std::string, std::size_t> digests;  // of its results, and how many samples had each
 
   bool alone() const { return choice == nullptr; }
+  const StrategyChoice& strategy() const;  // of a device alone: `single`
 };
 
 // What one device holds for the group.
@@ -90,7 +86,6 @@ struct Prepared {
   Nanos upload{};              // resident inputs
   std::vector<ClockProbe> before, after;
   ClockMap clock;
-  Probe probe;  // alone
 };
 
 struct GroupResult {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/session/forecast.hpp"
 #include "lib/session/group_run.hpp"
 
 namespace mgpu {
@@ -33,9 +32,9 @@ void Group::note_sample(const Case& the_case, const std::string& digest) {
   sample.share = the_case.history.back();
   sample.recomputed = the_case.verify.recomputed - std::exchange(journaled_[sample.of_case].recomputed, the_case.verify.recomputed);
   sample.digest = digest;
-  if (the_case.chosen) {
-    sample.chosen = the_case.chosen->chosen.strategy->name;
-    sample.uses = the_case.chosen->uses;
+  if (const auto& chosen = the_case.prediction.chosen) {
+    sample.chosen = chosen->chosen.strategy->name;
+    sample.uses = chosen->uses;
   }
   note(std::move(sample));
 }
@@ -139,7 +138,9 @@ bool Group::take_up(const JournalSample& sample) {
 
 // `auto` chooses once for all samples of a case, of all runs.
 void Group::keep_choice(Case& the_case, const JournalSample& sample) {
-  if (the_case.chosen && the_case.chosen->chosen.strategy->name == sample.chosen && the_case.chosen->uses == sample.uses) return;
+  Prediction& prediction = the_case.prediction;
+  if (prediction.chosen && prediction.chosen->chosen.strategy->name == sample.chosen && prediction.chosen->uses == sample.uses)
+    return;
   const auto all = all_strategies();
   const auto strategy = std::find_if(all.begin(), all.end(), [&](const StrategyInfo& info) { return info.name == sample.chosen; });
   if (strategy == all.end() || sample.uses.size() != the_case.devices.size())
@@ -149,10 +150,10 @@ void Group::keep_choice(Case& the_case, const JournalSample& sample) {
   choice.chosen.devices = static_cast<std::size_t>(std::count(sample.uses.begin(), sample.uses.end(), true));
   choice.uses = sample.uses;
   choice.reasons = {"An earlier run chose it, whose samples are kept."};
-  the_case.chosen = std::move(choice);
-  the_case.predicted.reset();
-  predict_case(the_case, workload_, mode_);
-  if (the_case.predicted) the_case.chosen->chosen.predicted = the_case.predicted->makespan;
+  prediction.chosen = std::move(choice);
+  prediction.expected.reset();
+  predictor_.predict(prediction, the_case.strategy(), the_case.history);
+  if (prediction.expected) prediction.chosen->chosen.predicted = prediction.expected->makespan;
 }
 
 // Samples that the shortest open case has: a round that was broken off is finished first, so that sample k of all cases is of one

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "lib/exec/leak.hpp"
-#include "lib/session/forecast.hpp"
 #include "lib/session/group_run.hpp"
 
 namespace mgpu {
@@ -133,8 +132,9 @@ void Group::shrink(Case& the_case) {
   the_case.decisions.clear();
   the_case.earlier_runs.clear();
   the_case.history.clear();
-  the_case.chosen.reset();
-  the_case.predicted.reset();
+  SetEstimates& estimates = the_case.prediction.estimates;
+  the_case.prediction.chosen.reset();
+  the_case.prediction.expected.reset();
   const std::vector<std::size_t> before = the_case.devices;
   for (std::size_t n = before.size(); n-- > 0;) {
     const std::size_t i = before[n];
@@ -142,7 +142,7 @@ void Group::shrink(Case& the_case) {
     why = "device " + devices_[i].facts.id + ": " +
           (devices_[i].lost ? "lost, " + devices_[i].lost_why : result_.prepared[i].capacity.reason);
     the_case.devices.erase(the_case.devices.begin() + static_cast<std::ptrdiff_t>(n));
-    if (!the_case.estimates.empty()) the_case.estimates.erase(the_case.estimates.begin() + static_cast<std::ptrdiff_t>(n));
+    if (!estimates.devices.empty()) estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));
   }
   if (the_case.devices.empty()) {
     const auto other = the_case.alone() ? std::nullopt : stand_in(the_case);
@@ -154,9 +154,9 @@ void Group::shrink(Case& the_case) {
       return;
     }
     the_case.devices = {*other};
-    estimate(the_case, {});
+    estimates = predictor_.estimate(the_case.devices);
   }
-  if (!the_case.estimates.empty()) predict(the_case);
+  if (!estimates.devices.empty()) predict(the_case);
 }
 
 // A device was lost: the sample is kept apart, and its result is verified as thoroughly as a first one.

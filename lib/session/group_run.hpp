@@ -31,7 +31,8 @@ class Group {
         give_up_at_(request.give_up_at),
         observer_(request.observer),
         number_(request.number),
-        idle_tracker_(request.devices.size()) {}
+        idle_tracker_(request.devices.size()),
+        predictor_(make_predictor()) {}
 
   GroupResult run() {
     make_cases();
@@ -68,8 +69,8 @@ class Group {
   void shrink(Case& the_case);
   void warm_up(bool alone);
   void probe();
-  Probe probe_together(std::size_t first, std::size_t count);
-  void estimate(Case& the_case, const Probe& together);
+  void probe_together(std::size_t first, std::size_t count);
+  Predictor make_predictor() const;
   void predict();
   void predict(Case& the_case);
   void sample_in_turn();
@@ -124,6 +125,7 @@ class Group {
   const std::size_t number_;  // of the group, in the session
   GroupResult result_;
   IdleTracker idle_tracker_;
+  Predictor predictor_;
   std::string phase_ = "set_up";  // for faults
   bool said_not_computed_again_ = false;
   struct Journaled {

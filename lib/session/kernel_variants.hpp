@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/report/calibration_store.hpp"
-#include "lib/session/problem.hpp"
+#include "lib/workload/problem.hpp"
 
 namespace mgpu {
 

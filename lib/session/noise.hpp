@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/exec/backend.hpp"
-#include "lib/session/problem.hpp"
+#include "lib/workload/problem.hpp"
 
 namespace mgpu {
 

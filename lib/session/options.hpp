@@ -13,8 +13,8 @@
 #include "lib/exec/telemetry_sources.hpp"
 #include "lib/exec/wait.hpp"
 #include "lib/plan/strategy.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "lib/report/journal.hpp"
-#include "lib/session/problem.hpp"
 #include "lib/session/stop_rule.hpp"
 
 namespace mgpu {

@@ -1,9 +1,10 @@
 #include "lib/session/planning.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/session/suite_rates.hpp"
+#include "lib/predict/predictor.hpp"
+#include "lib/predict/suite_rates.hpp"
 
 namespace mgpu {
 namespace {
@@ -11,27 +12,6 @@ namespace {
 [[noreturn]] void not_calibrated(const Device& device, const std::string& work) {
   throw Error(ErrorKind::usage, "plan: nothing is known of " + work + " on device " + device.id +
                                     "; measure it first: mgpu-bench calibrate, with the same devices and options");
-}
-
-// What the cached figures say, in the words of a plan. A CPU copies with the cores that compute.
-DeviceEstimate estimate_of(const Device& device, const SuiteRate& rate, const Capability& capability, const ItemCost& cost,
-                           Mode mode) {
-  DeviceEstimate estimate;
-  double per_item = cost.ops / rate.ops_per_s;
-  estimate.launch = rate.slice;
-  estimate.fixed = rate.fixed;
-  estimate.score = device.score;
-  estimate.on_cpu = device.is_cpu();
-  if (mode.transfers() && device.is_cpu()) {
-    if (capability.pinned_up > 0) per_item += cost.in_bytes / capability.pinned_up;
-    if (capability.pinned_down > 0) per_item += cost.out_bytes / capability.pinned_down;
-  } else if (mode.transfers()) {
-    estimate.up = capability.pinned_up;
-    estimate.down = capability.pinned_down;
-    estimate.transfer = capability.launch;
-  }
-  estimate.items_per_s = 1 / per_item;
-  return estimate;
 }
 
 }  // namespace
@@ -48,27 +28,20 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
   for (const Device& device : options.devices) open.push_back(backend.open(device));
   std::vector<PlannedCase> planned;
   workload->expect(open.size());
+  const auto& link = options.calibration.link;
   for (const Mode mode : options.modes) {
-    PlannedCase& one = planned.emplace_back();
-    one.mode = mode;
+    std::vector<KnownDevice> known;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      const Device& device = options.devices[i];
-      const Capacity capacity = workload->capacity(open[i]->resources().traits(), mode);
-      const SuiteRate& rate = options.suite_rates.at({work, device.id});
-      DeviceEstimate estimate = estimate_of(device, rate, *options.calibration.devices[i], workload->cost(mode), mode);
-      estimate.fits = capacity.fits;
-      estimate.pipeline = capacity.pipeline;
-      estimate.free_memory = open[i]->free_memory();
-      one.devices.push_back(estimate);
+      KnownDevice& device = known.emplace_back();
+      device.facts = &options.devices[i];
+      device.capability = &*options.calibration.devices[i];
+      device.rate = &options.suite_rates.at({work, device.facts->id});
+      device.capacity = workload->capacity(open[i]->resources().traits(), mode);
+      device.free_memory = open[i]->free_memory();
     }
-    const Shape& shape = workload->shape();
-    PlanRequest request{shape.items, shape.granularity, mode, workload->cost(mode), one.devices, 0, 0, workload->merge_estimate()};
-    const bool all_cpus = std::all_of(options.devices.begin(), options.devices.end(), [](const Device& d) { return d.is_cpu(); });
-    if (const auto& link = options.calibration.link; link && !all_cpus) {
-      request.link_up = link->up;
-      request.link_down = link->down;
-    }
-    one.choice = choose_plan(request);
+    const Predictor predictor(*workload, mode, std::move(known), open.size(), link ? &*link : nullptr, nullptr);
+    const SetEstimates estimates = predictor.estimate_from_calibration();
+    planned.push_back({mode, estimates.devices, choose_plan(predictor.request(estimates))});
   }
   return planned;
 }

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "lib/predict/suite_rates.hpp"
 #include "lib/session/roofline.hpp"
-#include "lib/session/suite_rates.hpp"
 #include "lib/session/watch.hpp"
 
 namespace mgpu {
@@ -241,28 +241,30 @@ class Recorder {
   }
 
   void plan(RunRecord& run, const Case& the_case, const std::vector<std::size_t>& set) const {
-    if (the_case.predicted) run.plan.predicted = the_case.predicted->makespan;
+    const auto& [estimates, chosen_plan, expected] = the_case.prediction;
+    if (expected) run.plan.predicted = expected->makespan;
     const Shape& shape = workload_.shape();
     if (the_case.devices == set) {  // a device alone was given itself only
-      run.plan.estimates = the_case.estimates;
+      run.plan.estimates = estimates.devices;
       const ItemCost cost = workload_.cost(mode_);
-      run.plan.request = {shape.items,     shape.granularity, cost.in_bytes,      cost.out_bytes,
-                          cost.replicated, the_case.link_up,  the_case.link_down, the_case.merge};
+      run.plan.request = {shape.items,     shape.granularity, cost.in_bytes,       cost.out_bytes,
+                          cost.replicated, estimates.link_up, estimates.link_down, estimates.merge};
     }
-    if (!the_case.chosen) return;
+    if (!chosen_plan) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
-    chosen.strategy = the_case.chosen->chosen.strategy->name;
+    chosen.strategy = chosen_plan->chosen.strategy->name;
     for (std::size_t n = 0; n < the_case.devices.size(); ++n) {
-      if (the_case.chosen->uses[n]) chosen.devices.push_back(devices_[the_case.devices[n]].facts.id);
+      if (chosen_plan->uses[n]) chosen.devices.push_back(devices_[the_case.devices[n]].facts.id);
     }
-    chosen.reasons = the_case.chosen->reasons;
+    chosen.reasons = chosen_plan->reasons;
   }
 
   // When device i of the session was to be done; none where nothing was predicted or the case does not have it.
   static std::optional<Nanos> predicted_finish(const Case& the_case, std::size_t i) {
     const auto at = std::find(the_case.devices.begin(), the_case.devices.end(), i);
-    if (!the_case.predicted || at == the_case.devices.end()) return std::nullopt;
-    return the_case.predicted->devices[static_cast<std::size_t>(at - the_case.devices.begin())].finish;
+    const auto& expected = the_case.prediction.expected;
+    if (!expected || at == the_case.devices.end()) return std::nullopt;
+    return expected->devices[static_cast<std::size_t>(at - the_case.devices.begin())].finish;
   }
 
   PerDevice per_device(const RunRecord& run, const Case& the_case, const DeviceParts& parts, std::size_t i) const {

@@ -7,8 +7,8 @@
 #include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
 #include "lib/session/kernel_variants.hpp"
+#include "lib/session/missing_rates.hpp"
 #include "lib/session/recorder.hpp"
-#include "lib/session/suite_rates.hpp"
 #include "lib/session/time_left.hpp"
 #include "lib/session/watch.hpp"
 

@@ -5,9 +5,9 @@
 
 #include "lib/base/error.hpp"
 #include "lib/exec/leak.hpp"
+#include "lib/predict/probe.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "lib/session/kernel_variants.hpp"
-#include "lib/session/probe.hpp"
-#include "lib/session/suite_rates.hpp"
 
 namespace mgpu {
 namespace {

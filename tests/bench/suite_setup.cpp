@@ -8,8 +8,7 @@
 #include "lib/base/embedded.hpp"
 #include "lib/device/selection.hpp"
 #include "lib/exec/cl_backend.hpp"
-#include "lib/session/forecast.hpp"
-#include "lib/session/suite_rates.hpp"
+#include "lib/predict/suite_rates.hpp"
 
 namespace mgpu::bench {
 namespace {
@@ -76,10 +75,18 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
     finish_on(i);
   }
   case_.asked = open.size();
-  for (std::size_t i = 0; i < open.size(); ++i) case_.devices.push_back(i);
-  probe(0, open.size());  // warms up
-  for (std::size_t i = 0; i < open.size(); ++i) prepared_[i].probe = probe(i, 1);
-  estimate_case(case_, probe(0, open.size()), *workload_, mode, machine.devices(), prepared_, {}, nullptr);
+  std::vector<KnownDevice> known;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    case_.devices.push_back(i);
+    known.push_back({.facts = &machine.devices()[i].facts});
+  }
+  predictor_.emplace(*workload_, mode, std::move(known), open.size(), nullptr, nullptr);
+  for (std::size_t i = 0; i < open.size(); ++i)
+    predictor_->set_capacity(i, prepared_[i].capacity, machine.devices()[i].free_memory);
+  probe(case_.devices);  // warms up
+  for (const std::size_t i : case_.devices) probe({&i, 1});
+  probe(case_.devices);
+  case_.prediction.estimates = predictor_->estimate(case_.devices);
 }
 
 void SuiteSetup::finish_on(std::size_t index) {
@@ -87,17 +94,15 @@ void SuiteSetup::finish_on(std::size_t index) {
   finish_batch(machine_.backend(), device, device.submit());
 }
 
-Probe SuiteSetup::probe(std::size_t first, std::size_t count) {
+std::vector<Member> SuiteSetup::members(std::span<const std::size_t> devices) {
   std::vector<Member> members;
-  ProbeSize size;
-  size.most = prepared_[first].capacity.pipeline;
-  for (std::size_t i = first; i < first + count; ++i) {
-    members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
-    size.most = std::min(size.most, prepared_[i].capacity.pipeline);
-  }
-  Probe found = run_probe(machine_.backend(), machine_.executor(), *workload_, members, size);
-  if (!found.faults.empty()) throw Error(ErrorKind::device, found.faults.front().what);
-  return found;
+  for (const std::size_t i : devices) members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
+  return members;
+}
+
+void SuiteSetup::probe(std::span<const std::size_t> devices) {
+  const auto faults = predictor_->probe(machine_.backend(), machine_.executor(), devices, members(devices));
+  if (!faults.empty()) throw Error(ErrorKind::device, faults.front().what);
 }
 
 void SuiteSetup::begin(const StrategyChoice& strategy) {
@@ -106,15 +111,13 @@ void SuiteSetup::begin(const StrategyChoice& strategy) {
 }
 
 Nanos SuiteSetup::sample() {
-  const PlanRequest plan = request_of(case_, *workload_, mode_);
-  const auto source = begin_case(case_, plan);
+  const auto source = predictor_->begin(case_.prediction, case_.strategy(), case_.history);
   SampleRequest request;
   request.workload = workload_.get();
   request.source = source.get();
-  request.merge_device = fastest_of(case_.estimates);
+  request.merge_device = fastest_of(case_.prediction.estimates.devices);
   request.timeout = kTimeout;
-  for (std::size_t i = 0; i < case_.devices.size(); ++i)
-    request.members.push_back({machine_.devices()[i].open.get(), prepared_[i].program.get()});
+  request.members = members(case_.devices);
   const RawSample raw = machine_.executor().run(request);
   if (raw.failure) throw *raw.failure;
   if (!raw.faults.empty()) throw Error(ErrorKind::device, raw.faults.front().what);

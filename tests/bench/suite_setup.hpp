@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,8 @@ class SuiteSetup {
   const Shape& shape() const { return workload_->shape(); }
 
  private:
-  Probe probe(std::size_t first, std::size_t count);
+  void probe(std::span<const std::size_t> devices);
+  std::vector<Member> members(std::span<const std::size_t> devices);
   void finish_on(std::size_t index);
 
   Machine& machine_;
@@ -47,6 +50,7 @@ class SuiteSetup {
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<PinnedMemory> pinned_;
   std::vector<Prepared> prepared_;
+  std::optional<Predictor> predictor_;
   Case case_;
 };
 

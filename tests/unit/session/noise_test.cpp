@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/session/calibrate.hpp"
-#include "lib/session/suite_rates.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/sum_workload.hpp"
 

@@ -7,14 +7,19 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/device/capability.hpp"
 #include "lib/exec/executor.hpp"
-#include "lib/session/problem.hpp"
+#include "lib/workload/problem.hpp"
 
 namespace mgpu {
+
+// By suite with its options (work_of), and by device id.
+using SuiteRates = std::map<std::pair<std::string, std::string>, SuiteRate>;
 
 // The suite with those of its options that name something: whatever changes the work of an item but for its size. Sizes, numbers
 // and data do not change the rate of a full device.
@@ -45,19 +50,16 @@ ReferenceSizeWork work_of_reference_size(const Problem& like, bool cpu, Bytes mo
 std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, const ReferenceSizeWork& work,
                                                         OpenDevice& device);
 
-struct SessionDevice;
+// A CPU with its rate.
+struct CpuAtWork {
+  OpenDevice* device = nullptr;
+  SuiteRate* rate = nullptr;
+};
 
-// Told of a device that failed while its rate was measured, and is lost if it says so, and of what went wrong.
-using RateFailed = std::function<void(const SessionDevice&, const Error&)>;
-
-// Adds to `rates` what is missing for the devices, which compute in `variants`, by device id. Those that fail are left without a
-// rate; those that may then still be at work are lost, and `failed` is called, as for those that failed and are not. Measures no
-// more once the backend's limits say stop.
-void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
-                           const std::map<std::string, std::string>& variants, std::span<SessionDevice> devices, SuiteRates& rates,
-                           const RateFailed& failed);
-
-// As others use CPUs too, an old figure would be worse than none.
-void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates);
+// CPUs share memory, and some of them power: each executes the whole workload, all at once, which tells `contended` of their rates.
+// Left out are those that it does not fit on; with fewer than two nothing is measured. Throws as measure_suite_rate, with `failed`
+// telling which of `cpus` did, where that is known.
+void measure_contention(Backend& backend, Executor& executor, Workload& workload, std::span<const CpuAtWork> cpus,
+                        std::optional<std::size_t>& failed);
 
 }  // namespace mgpu

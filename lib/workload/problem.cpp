@@ -1,4 +1,4 @@
-#include "lib/session/problem.hpp"
+#include "lib/workload/problem.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // A probe is a sample without a merge, so that threads, queues and polling are those of a case.
-#include "lib/session/probe.hpp"
+#include "lib/predict/probe.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "lib/base/stats.hpp"
-#include "lib/session/probe_reading.hpp"
+#include "lib/predict/probe_reading.hpp"
 
 namespace mgpu {
 namespace {

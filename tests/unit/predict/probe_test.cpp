@@ -1,11 +1,11 @@
 // Lines through probes, and estimates made of them.
-#include "lib/session/probe.hpp"
+#include "lib/predict/probe.hpp"
 
 #include <doctest/doctest.h>
 
 #include "lib/exec/fake_backend.hpp"
-#include "lib/session/forecast.hpp"
-#include "lib/session/probe_reading.hpp"
+#include "lib/predict/predictor.hpp"
+#include "lib/predict/probe_reading.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;

@@ -1,4 +1,4 @@
-#include "lib/session/probe_reading.hpp"
+#include "lib/predict/probe_reading.hpp"
 
 #include <algorithm>
 #include <limits>

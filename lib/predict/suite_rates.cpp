@@ -1,4 +1,4 @@
-#include "lib/session/suite_rates.hpp"
+#include "lib/predict/suite_rates.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "lib/exec/leak.hpp"
-#include "lib/session/group.hpp"
-#include "lib/session/kernel_variants.hpp"
-#include "lib/session/probe.hpp"
+#include "lib/predict/probe.hpp"
 
 namespace mgpu {
 namespace {
@@ -169,128 +167,33 @@ std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Execut
   return rate;
 }
 
-namespace {
-
-// After an error: a device that hung, or may still be at work, is lost, with all that it was given. True: it is not.
-bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error, bool hung) {
-  if (!hung && try_drain(backend, *device.open)) return true;
-  device.lost = true;
-  device.hung = error.kind() != ErrorKind::device;
-  device.lost_why = error.what();
-  ++device.failures;
-  leak(std::move(device.open));
-  return false;
-}
-
-// Of a device, where others only say that this problem is none for it.
-bool is_fault(const Error& error) { return error.kind() == ErrorKind::device || error.kind() == ErrorKind::timeout; }
-
-// CPUs share memory, and some of them power: each executes the whole, all at once. When one fails, its rate is as if nobody else
-// were at work: predictions do without, and the cases will say what is wrong. `at`: which one failed; null: none did.
-void measure_contention(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
-                        std::span<SessionDevice> devices, SuiteRates& rates, SessionDevice*& at) {
+void measure_contention(Backend& backend, Executor& executor, Workload& workload, std::span<const CpuAtWork> cpus,
+                        std::optional<std::size_t>& failed) {
   Programs programs(backend);
-  std::vector<SuiteRate*> alone;
-  std::vector<SessionDevice*> who;
-  for (SessionDevice& device : devices) {
-    const auto rate = rates.find({work, device.facts.id});
-    if (device.lost || !device.facts.is_cpu() || rate == rates.end()) continue;
-    const Capacity capacity = workload.capacity(device.open->resources().traits(), Mode::resident);
+  std::vector<SuiteRate*> rates;
+  std::vector<std::size_t> who;
+  for (std::size_t i = 0; i < cpus.size(); ++i) {
+    const Capacity capacity = workload.capacity(cpus[i].device->resources().traits(), Mode::resident);
     if (capacity.fits < workload.shape().items) continue;
-    programs.add(workload, *device.open, capacity);
-    alone.push_back(&rate->second);
-    who.push_back(&device);
+    programs.add(workload, *cpus[i].device, capacity);
+    rates.push_back(cpus[i].rate);
+    who.push_back(i);
   }
-  if (alone.size() < 2) return;
+  if (who.size() < 2) return;
   Probe probe;
   programs.guard([&] {
     for (std::size_t i = 0; i < who.size(); ++i) {
-      at = who[i];
+      failed = who[i];
       load(backend, programs.members()[i]);
     }
-    at = nullptr;
+    failed.reset();
     probe = run_probe(backend, executor, workload, programs.members(), {1, workload.shape().items, {}});
-    if (!probe.faults.empty()) at = who[probe.faults.front().device.value];
+    if (!probe.faults.empty()) failed = who[probe.faults.front().device.value];
     refuse_faults(probe);
   });
   for (std::size_t i = 0; i < probe.devices.size(); ++i) {
-    if (alone[i]->whole <= Nanos{}) continue;
-    alone[i]->contended = std::clamp(seconds(probe.devices[i].kernels.at_large) / seconds(alone[i]->whole), 1.0, kMostContention);
-  }
-}
-
-// Of the devices that have none. Throws Error(interrupted).
-void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& variants,
-                   std::span<SessionDevice> devices, bool cpus, SuiteRates& rates, const RateFailed& failed) {
-  const std::string work = work_of(problem);
-  const auto missing = [&](const SessionDevice& device) {
-    return !device.lost && device.open && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
-  };
-  if (std::none_of(devices.begin(), devices.end(), missing)) return;
-  ReferenceSizeWork reference;
-  Bytes room = ~Bytes{0};
-  for (const SessionDevice& device : devices) {
-    if (missing(device)) room = std::min(room, room_on(device.facts));
-  }
-  const auto measure = [&](SessionDevice& device) {
-    if (reference.empty()) reference = work_of_reference_size(problem, cpus, room);
-    std::vector<std::string> ignored;  // the session has warned already
-    for (const auto& workload : reference) take_variants(*workload, variants, device.open->resources().traits(), ignored);
-    auto rate = measure_rate_at_reference_size(backend, executor, reference, *device.open);
-    if (!rate) return;
-    if (device.handicap.slows_always()) {  // rates are those of devices as they are
-      const double slow = device.handicap.slow;
-      rate->ops_per_s *= slow;
-      rate->slice = from_seconds(seconds(rate->slice) / slow);
-      rate->fewer = from_seconds(seconds(rate->fewer) / slow);
-    }
-    rates[{work, device.facts.id}] = *rate;
-  };
-  // Each of `asked` is asked whether it is still at work; those that do not say no are lost.
-  const auto after = [&](const Error& error, std::span<SessionDevice> asked) {
-    bool any = false;
-    for (SessionDevice& device : asked) {
-      if (device.lost || !device.open) continue;
-      const bool its_own = asked.size() == 1 && is_fault(error);
-      const bool kept = keep_or_lose(backend, device, error, its_own && error.kind() == ErrorKind::timeout);
-      any |= !kept;
-      if (error.kind() != ErrorKind::interrupted && (!kept || its_own)) failed(device, error);
-    }
-    if (any) leak(std::exchange(reference, {}));
-    if (error.kind() == ErrorKind::interrupted) throw error;
-  };
-  for (SessionDevice& device : devices) {
-    if (!missing(device)) continue;
-    try {
-      measure(device);
-    } catch (const Error& error) {  // not at this size, or a device fails: predictions do without
-      after(error, {&device, 1});
-    }
-  }
-  if (!cpus || reference.empty()) return;
-  SessionDevice* at = nullptr;
-  try {
-    measure_contention(backend, executor, *reference.front(), work, devices, rates, at);
-  } catch (const Error& error) {
-    after(error, at != nullptr ? std::span(at, 1) : devices);
-  }
-}
-
-}  // namespace
-
-void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
-                           const std::map<std::string, std::string>& variants, std::span<SessionDevice> devices, SuiteRates& rates,
-                           const RateFailed& failed) {
-  try {
-    for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, variants, devices, cpus, rates, failed);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::interrupted) throw;
-  }
-}
-
-void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates) {
-  for (const SessionDevice& device : devices) {
-    if (device.facts.is_cpu()) std::erase_if(rates, [&](const auto& rate) { return rate.first.second == device.facts.id; });
+    if (rates[i]->whole <= Nanos{}) continue;
+    rates[i]->contended = std::clamp(seconds(probe.devices[i].kernels.at_large) / seconds(rates[i]->whole), 1.0, kMostContention);
   }
 }
 

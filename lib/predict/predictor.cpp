@@ -1,0 +1,248 @@
+#include "lib/predict/predictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells what an item costs
+constexpr std::size_t kRoundsOfCpus = 20;                   // medians of six lay 8 % apart
+
+// What calibration says of a device without any probe. A CPU copies with the cores that compute.
+DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& cost, Mode mode) {
+  const Capability& capability = *device.capability;
+  const bool cpu = device.facts->is_cpu();
+  DeviceEstimate estimate;
+  double per_item = cost.ops / device.rate->ops_per_s;
+  estimate.launch = device.rate->slice;
+  estimate.fixed = device.rate->fixed;
+  if (mode.transfers() && cpu) {
+    if (capability.pinned_up > 0) per_item += cost.in_bytes / capability.pinned_up;
+    if (capability.pinned_down > 0) per_item += cost.out_bytes / capability.pinned_down;
+  } else if (mode.transfers()) {
+    estimate.up = capability.pinned_up;
+    estimate.down = capability.pinned_down;
+    estimate.transfer = capability.launch;
+  }
+  estimate.items_per_s = 1 / per_item;
+  return estimate;
+}
+
+// What the device is, whoever estimated its times.
+void add_facts(DeviceEstimate& estimate, const KnownDevice& device) {
+  estimate.on_cpu = device.facts->is_cpu();
+  estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, device.capacity.fits) : device.capacity.fits;
+  estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : device.capacity.pipeline);
+}
+
+}  // namespace
+
+Predictor::Predictor(Workload& workload, Mode mode, std::vector<KnownDevice> devices, std::size_t set, const LinkCapability* link,
+                     const SetEstimates* given)
+    : workload_(workload), mode_(mode), devices_(std::move(devices)), set_(set), link_(link), given_(given) {}
+
+void Predictor::set_capacity(std::size_t device, const Capacity& capacity, Bytes free_memory) {
+  devices_[device].capacity = capacity;
+  devices_[device].free_memory = free_memory;
+}
+
+std::vector<DeviceFault> Predictor::probe(Backend& backend, Executor& executor, std::span<const std::size_t> devices,
+                                          std::span<const Member> members) {
+  workload_.expect(devices.size());  // which decides what an item costs
+  ProbeSize size;
+  size.most = std::numeric_limits<Items>::max();
+  size.turns = kRoundsOfCpus;
+  for (const std::size_t i : devices) {
+    size.most = std::min(size.most, devices_[i].capacity.pipeline);
+    size.known.push_back(known_costs(devices_[i], workload_, mode_, devices.size(), set_));
+  }
+  Probe seen = run_probe(backend, executor, workload_, members, size);
+  std::vector<DeviceFault> faults = std::move(seen.faults);
+  if (faults.empty()) probes_[{devices.begin(), devices.end()}] = std::move(seen);
+  return faults;
+}
+
+const Probe& Predictor::probe_of(std::span<const std::size_t> devices) const {
+  static const Probe nothing;
+  const auto found = probes_.find({devices.begin(), devices.end()});
+  return found == probes_.end() ? nothing : found->second;
+}
+
+SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
+  SetEstimates set;
+  set.merge = given_ ? given_->merge : workload_.merge_estimate();
+  double together_up = 0, together_down = 0;
+  std::vector<double> own_up, own_down;
+  for (std::size_t n = 0; n < devices.size(); ++n) {
+    const Seen seen = seen_of(devices, n);
+    together_up += seen.up;
+    together_down += seen.down;
+    own_up.push_back(seen.estimate.up);
+    own_down.push_back(seen.estimate.down);
+    const KnownDevice& known = devices_[devices[n]];
+    DeviceEstimate& estimate = set.devices.emplace_back(seen.estimate);
+    estimate.score = known.facts->score;
+    estimate.free_memory = known.free_memory;
+    if (given_ && devices[n] < given_->devices.size()) {
+      estimate = given_->devices[devices[n]];
+      estimate.fixed = fixed_of(estimate, devices.size(), given_->devices.size());
+    }
+    add_facts(estimate, known);
+  }
+  if (given_) {
+    set.link_up = given_->link_up;
+    set.link_down = given_->link_down;
+    return set;
+  }
+  const bool first_of_set = devices.front() == 0 && devices.back() + 1 == devices.size();
+  const bool calibrated = link_ != nullptr && first_of_set && link_->knows(devices.size());
+  set.link_up = link_of(together_up, std::move(own_up), calibrated ? link_->up : LinkRate{});
+  set.link_down = link_of(together_down, std::move(own_down), calibrated ? link_->down : LinkRate{});
+  return set;
+}
+
+Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::size_t n) const {
+  const KnownDevice& known = devices_[devices[n]];
+  const Probe& together = probe_of(devices);
+  const std::size_t count = devices.size();
+  const bool cpu = known.facts->is_cpu();
+  const ItemCost cost = workload_.cost(mode_);
+  const Share share{cpu ? known.facts->compute_units : 0, workload_.shape().items / count, known.capacity.pipeline};
+  const DeviceEstimate alone = estimate_of(probe_of(devices.subspan(n, 1)), 0, cost, mode_, share);
+  Seen seen{estimate_of(together, n, cost, mode_, share), 0, 0};
+  const bool beside = count > 1 && n < together.devices.size();
+  const ProbedDevice probed = beside ? together.devices[n] : ProbedDevice{};
+  seen.up = probed.up > 0 && seen.estimate.up > 0 ? probed.up : seen.estimate.up;
+  seen.down = probed.down > 0 && seen.estimate.down > 0 ? probed.down : seen.estimate.down;
+  // A CPU's rate, too, depends on who is at work beside it, which nothing here tells.
+  if (count > 1 && !cpu && alone.items_per_s > 0) {
+    const Nanos longer = std::max(Nanos{}, seen.estimate.fixed - alone.fixed);
+    seen.estimate.per_peer_contention = longer / static_cast<std::int64_t>(count - 1);
+  }
+  seen.estimate.up = alone.up;
+  seen.estimate.down = alone.down;
+  return seen;
+}
+
+SetEstimates Predictor::estimate_from_calibration() const {
+  SetEstimates set;
+  set.merge = workload_.merge_estimate();
+  bool cpus = true;
+  for (std::size_t i = 0; i < set_; ++i) {
+    const KnownDevice& known = devices_[i];
+    DeviceEstimate& estimate = set.devices.emplace_back(calibrated_estimate(known, workload_.cost(mode_), mode_));
+    estimate.score = known.facts->score;
+    estimate.free_memory = known.free_memory;
+    add_facts(estimate, known);
+    cpus &= known.facts->is_cpu();
+  }
+  if (link_ != nullptr && !cpus) {
+    set.link_up = link_->up;
+    set.link_down = link_->down;
+  }
+  return set;
+}
+
+PlanRequest Predictor::request(const SetEstimates& estimates) const {
+  const Shape& shape = workload_.shape();
+  return {shape.items,       shape.granularity,   mode_,          workload_.cost(mode_), estimates.devices,
+          estimates.link_up, estimates.link_down, estimates.merge};
+}
+
+bool Predictor::can_predict(const SetEstimates& estimates) const {
+  return workload_.shape().items > 0 &&
+         std::all_of(estimates.devices.begin(), estimates.devices.end(), [](const auto& e) { return e.items_per_s > 0; });
+}
+
+void Predictor::choose(Prediction& prediction, const StrategyChoice& strategy) const {
+  if (strategy.info != &auto_strategy() || !can_predict(prediction.estimates)) return;
+  try {
+    prediction.chosen = choose_plan(request(prediction.estimates));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
+  }
+}
+
+void Predictor::predict(Prediction& prediction, const StrategyChoice& strategy, const History& history) const {
+  if (!can_predict(prediction.estimates)) return;
+  try {
+    prediction.expected = simulate(request(prediction.estimates), *begin(prediction, strategy, history));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
+  }
+}
+
+std::unique_ptr<SliceSource> Predictor::begin(const Prediction& prediction, const StrategyChoice& strategy,
+                                              const History& history) const {
+  const PlanRequest asked = request(prediction.estimates);
+  if (prediction.chosen) return begin_chosen(*prediction.chosen, asked, history);
+  return strategy.info->make(strategy.params)->begin(asked, history);
+}
+
+DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {
+  const auto slower = [](const DeviceEstimate& a, const DeviceEstimate& b) { return a.items_per_s < b.items_per_s; };
+  return {static_cast<std::uint32_t>(std::max_element(estimates.begin(), estimates.end(), slower) - estimates.begin())};
+}
+
+KnownCosts known_costs(const KnownDevice& device, const Workload& workload, Mode mode, std::size_t count, std::size_t all) {
+  const Shape& shape = workload.shape();
+  const double ops = workload.cost(mode).ops;  // of an item
+  const bool cpu = device.facts->is_cpu();
+  const Capability* capability = device.capability;
+  const SuiteRate* rate = device.rate;
+  KnownCosts costs;
+  if (!cpu && capability != nullptr) {
+    const auto per_byte = [](double bytes_per_s) { return bytes_per_s > 0 ? 1 / bytes_per_s : 0; };
+    costs.up_per_byte_s = per_byte(capability->pinned_up);
+    costs.down_per_byte_s = per_byte(capability->pinned_down);
+  }
+  if (cpu) costs.believed = shape.parts_cost_less ? Nanos::max() : kLongProbe;
+  if (rate == nullptr || !(rate->ops_per_s > 0)) return costs;
+  costs.full_per_item_s = ops / rate->ops_per_s;
+  costs.full_per_item_s *= device.slow;
+  if (!cpu) {
+    if (!shape.parts_cost_less || !(rate->fewer_ops > 0)) return costs;
+    costs.share = shape.items / count;
+    costs.line = KnownLine{static_cast<Items>(rate->fewer_ops / ops),
+                           from_seconds(seconds(rate->fewer) * device.slow),
+                           {from_seconds(seconds(rate->slice) * device.slow), costs.full_per_item_s}};
+    return costs;
+  }
+  if (all > 1) costs.full_per_item_s *= 1 + (rate->contended - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
+  if (!shape.parts_cost_less || !(rate->ops > 0)) return costs;
+  const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);
+  costs.least_slice = from_seconds(seconds(rate->slice) * device.slow);
+  costs.least_rest = from_seconds(seconds(rate->fixed) * std::pow(share / rate->ops, rate->fixed_grows));
+  return costs;
+}
+
+LinkRate link_of(double together, std::vector<double> own, const LinkRate& calibrated) {
+  const std::size_t count = own.size();
+  const double most = calibrated.of(count);
+  if (most > 0) together = std::min(together, most);
+  if (!(together > 0) || count < 3) return together;
+  std::vector<double> by_count(count);
+  if (calibrated.by_count().size() >= count) {
+    for (std::size_t k = 1; k <= count; ++k) by_count[k - 1] = calibrated.of(k) * (together / most);
+    return LinkRate(std::move(by_count));
+  }
+  const double all = std::accumulate(own.begin(), own.end(), 0.0);
+  if (together >= all) return together;
+  std::sort(own.begin(), own.end(), std::greater<>());
+  double fastest = 0;
+  for (std::size_t k = 1; k <= count; ++k) {
+    fastest += own[k - 1];
+    const double shrunk = 1 - (1 - together / all) * static_cast<double>(k - 1) / static_cast<double>(count - 1);
+    by_count[k - 1] = std::min(together, fastest * shrunk);
+  }
+  return LinkRate(std::move(by_count));
+}
+
+}  // namespace mgpu

@@ -1,0 +1,158 @@
+// Estimates and predictions: of devices nobody knows, of probed ones, by calibration alone; links that devices share.
+#include "lib/predict/predictor.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/sum_suite.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+// Two fake GPUs, the second half as fast, with programs of a sum.
+struct TwoGpus {
+  TwoGpus() : backend({sum_device("0:0", DeviceType::gpu), half_as_fast()}, sum_kernels()), executor(backend, 2) {
+    facts = backend.enumerate().devices;
+    for (const Device& device : facts) {
+      open.push_back(backend.open(device));
+      const Capacity capacity = workload.capacity(open.back()->resources().traits(), Mode::resident);
+      programs.push_back(workload.program(open.back()->resources(), Mode::resident, capacity));
+      programs.back()->load(open.back()->stream());
+      finish_batch(backend, *open.back(), open.back()->submit());
+      known.push_back({.facts = &device, .capacity = capacity});
+    }
+  }
+  static FakeDevice half_as_fast() {
+    FakeDevice made = sum_device("0:1", DeviceType::gpu);
+    made.ops_per_s = 0.5e6;
+    return made;
+  }
+  Predictor predictor() { return {workload, Mode::resident, known, known.size(), nullptr, nullptr}; }
+  void probe(Predictor& predictor, const std::vector<std::size_t>& devices) {
+    std::vector<Member> members;
+    for (const std::size_t i : devices) members.push_back({open[i].get(), programs[i].get()});
+    REQUIRE(predictor.probe(backend, executor, devices, members).empty());
+  }
+
+  FakeBackend backend;
+  Executor executor;
+  SumWorkload workload{1 << 16};
+  std::vector<Device> facts;
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<KnownDevice> known;
+};
+
+const std::vector<std::size_t> kBoth = {0, 1};
+
+StrategyChoice choice_of(const StrategyInfo& info) {
+  StrategyChoice choice;
+  choice.info = &info;
+  for (const StrategyParam& param : info.params) choice.params[param.name] = param.standard;
+  return choice;
+}
+
+}  // namespace
+
+TEST_CASE("a prediction needs a probe of exactly the devices of the case") {
+  TwoGpus gpus;
+  Predictor predictor = gpus.predictor();
+  Prediction prediction;
+  const StrategyChoice equal = strategy_with(&StrategyTraits::equal_shares);
+  prediction.estimates = predictor.estimate(kBoth);
+  REQUIRE(prediction.estimates.devices.size() == 2);
+  CHECK(prediction.estimates.devices[0].items_per_s == 0);
+  CHECK(prediction.estimates.devices[0].fits == gpus.known[0].capacity.fits);
+  predictor.predict(prediction, equal, {});
+  CHECK_FALSE(prediction.expected);
+
+  gpus.probe(predictor, {0});
+  gpus.probe(predictor, {1});
+  CHECK(predictor.estimate(kBoth).devices[0].items_per_s == 0);
+  CHECK(predictor.estimate(std::vector<std::size_t>{1}).devices[0].items_per_s == doctest::Approx(0.5e6).epsilon(0.01));
+  gpus.probe(predictor, kBoth);
+  prediction.estimates = predictor.estimate(kBoth);
+  CHECK(prediction.estimates.devices[0].items_per_s == doctest::Approx(1e6).epsilon(0.01));
+  CHECK(prediction.estimates.devices[1].items_per_s == doctest::Approx(0.5e6).epsilon(0.01));
+  predictor.predict(prediction, equal, {});
+  REQUIRE(prediction.expected);
+  CHECK(seconds(prediction.expected->makespan) == doctest::Approx((1 << 15) / 0.5e6).epsilon(0.02));
+}
+
+TEST_CASE("auto is chosen before it is predicted, and what was chosen is what begins") {
+  TwoGpus gpus;
+  Predictor predictor = gpus.predictor();
+  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth}) gpus.probe(predictor, devices);
+  Prediction prediction;
+  prediction.estimates = predictor.estimate(kBoth);
+  const StrategyChoice automatic = choice_of(auto_strategy());
+  predictor.choose(prediction, automatic);
+  REQUIRE(prediction.chosen);
+  predictor.predict(prediction, automatic, {});
+  REQUIRE(prediction.expected);
+  CHECK(prediction.expected->makespan == prediction.chosen->chosen.predicted);
+  CHECK(seconds(prediction.expected->makespan) == doctest::Approx((1 << 16) / 1.5e6).epsilon(0.05));
+  Prediction equal{prediction.estimates, {}, {}};
+  predictor.choose(equal, strategy_with(&StrategyTraits::equal_shares));
+  CHECK_FALSE(equal.chosen);
+}
+
+TEST_CASE("calibration alone gives rates, and a link unless all devices are CPUs; what is given wins over both") {
+  TwoGpus gpus;
+  const Capability capability{};
+  SuiteRate rate;
+  rate.ops_per_s = 2e6;
+  for (KnownDevice& device : gpus.known) {
+    device.capability = &capability;
+    device.rate = &rate;
+  }
+  const LinkCapability link{{"0:0", "0:1"}, 7e9, 6e9};
+  const Predictor calibrated(gpus.workload, Mode::resident, gpus.known, 2, &link, nullptr);
+  const double ops = gpus.workload.cost(Mode::resident).ops;
+  CHECK(calibrated.estimate_from_calibration().devices[1].items_per_s == doctest::Approx(2e6 / ops));
+  CHECK(calibrated.estimate_from_calibration().link_up == 7e9);
+  for (Device& facts : gpus.facts) facts.type = DeviceType::cpu;
+  CHECK_FALSE(calibrated.estimate_from_calibration().link_up.limited());
+
+  SetEstimates given;
+  given.devices.resize(2);
+  given.devices[1].items_per_s = 123;
+  given.link_down = 5e9;
+  const Predictor overridden(gpus.workload, Mode::resident, gpus.known, 2, &link, &given);
+  CHECK(overridden.estimate(kBoth).devices[1].items_per_s == 123);
+  CHECK(overridden.estimate(kBoth).link_down == 5e9);
+  CHECK_FALSE(overridden.estimate(kBoth).link_up.limited());
+}
+
+TEST_CASE("a link carries what was seen, no more than calibrated, and grows with its devices as calibrated") {
+  const LinkRate calibrated({100e9, 100e9, 130e9, 150e9});
+  const LinkRate slower = link_of(120e9, {55e9, 55e9, 55e9, 55e9}, calibrated);
+  CHECK(slower.of(4) == doctest::Approx(120e9));
+  CHECK(slower.of(3) == doctest::Approx(104e9));
+  CHECK(slower.of(2) == doctest::Approx(80e9));
+  CHECK(link_of(220e9, {55e9, 55e9, 55e9, 55e9}, calibrated) == calibrated);
+  CHECK(link_of(220e9, {55e9, 55e9, 55e9}, calibrated) == LinkRate({100e9, 100e9, 130e9}));
+  CHECK(link_of(110e9, {55e9, 55e9}, calibrated) == 100e9);
+}
+
+TEST_CASE("where it is not known how a link grows, what each device gets shrinks in a straight line") {
+  const LinkRate link = link_of(120e9, {50e9, 60e9, 50e9, 40e9}, {});  // 200 alone
+  CHECK(link.of(4) == doctest::Approx(120e9));
+  CHECK(link.of(3) == doctest::Approx(160e9 * (1 - 0.4 * 2 / 3)));
+  CHECK(link.of(2) == doctest::Approx(110e9 * (1 - 0.4 / 3)));
+  CHECK(link.of(1) == doctest::Approx(60e9));
+  CHECK(link_of(200e9, {50e9, 60e9, 50e9, 40e9}, {}) == 200e9);  // they do not get in each other's way
+  CHECK(link_of(200e9, {50e9, 60e9, 50e9, 40e9}, 150e9).of(4) == doctest::Approx(150e9));
+  CHECK_FALSE(link_of(0, {0, 0, 0}, {}).limited());  // CPUs
+}
+
+TEST_CASE("what all of a set carry says nothing of one, nor of fewer where that was not measured") {
+  const LinkCapability all_only{{"0:0", "0:1", "0:2"}, 7e9, 7e9}, by_count{{"0:0", "0:1", "0:2"}, LinkRate({8e9, 8e9, 9e9}), 7e9};
+  CHECK(all_only.knows(3));
+  CHECK_FALSE(all_only.knows(2));
+  CHECK_FALSE(all_only.knows(1));
+  CHECK(by_count.knows(2));
+  CHECK_FALSE(by_count.knows(1));
+  CHECK(LinkCapability{{"0:0"}, 7e9, 7e9}.knows(1));
+}

@@ -1,0 +1,120 @@
+// Rates at the reference size: of the fake backend's devices, and the line through two of them.
+#include "lib/predict/suite_rates.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/predict/predictor.hpp"
+#include "lib/predict/probe.hpp"
+#include "tests/support/sum_suite.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+using std::chrono::microseconds;
+
+namespace {
+
+SuiteRate whole(double ops, Nanos kernels, Nanos rest) {
+  SuiteRate rate;
+  rate.ops = ops;
+  rate.whole = kernels;
+  rate.ops_per_s = ops / seconds(kernels);
+  rate.fixed = rest;
+  return rate;
+}
+
+}  // namespace
+
+TEST_CASE("two problems tell a slice from its operations, and how the rest grows") {
+  const SuiteRate line =
+      line_through(whole(1000, microseconds(150), microseconds(10)), whole(4000, microseconds(450), microseconds(20)));
+  CHECK(line.ops_per_s == doctest::Approx(1e7));
+  CHECK(line.slice == microseconds(50));
+  CHECK(line.fixed == microseconds(20));
+  CHECK(line.fixed_grows == doctest::Approx(0.5));
+  CHECK(line.fewer_ops == 1000);
+  CHECK(line.fewer == microseconds(150));
+}
+
+TEST_CASE("where noise hides that, the larger problem stands") {
+  const SuiteRate larger = whole(4000, microseconds(400), microseconds(20));
+  // The smaller took longer.
+  CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).ops_per_s == doctest::Approx(1e7));
+  CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).slice == Nanos{});
+  // It was faster for each operation: nothing is left for a slice.
+  const SuiteRate flat = line_through(whole(1000, microseconds(50), microseconds(30)), larger);
+  CHECK(flat.ops_per_s == doctest::Approx(1e7));
+  CHECK(flat.slice == Nanos{});
+  CHECK(flat.fixed_grows == 0);
+  // Nearly all of it would be the slice: the rate is not believed beyond a third more than the average.
+  CHECK(line_through(whole(1000, microseconds(390), microseconds(5)), larger).ops_per_s == doctest::Approx(1.3e7));
+}
+
+TEST_CASE("CPUs have a size of their own; their rate is the average of the whole") {
+  const SuiteInfo with = sum_suite(true), without = sum_suite(false);
+  CHECK(problem_of_reference_size({&with, {}}, true).params.size == 1 << 10);
+  CHECK(problem_of_reference_size({&without, {}}, true).params.size == 1 << 12);
+  CHECK(problem_of_reference_size({&with, {}}, false).params.size == 1 << 12);
+  SuiteInfo large = with;
+  large.host_bytes = [](const SuiteParams& params) { return params.size * 8; };
+  large.full_bytes = 100'000;
+  CHECK(problem_of_reference_size({&large, {}}, false).params.size == 1 << 14);
+  CHECK(problem_of_reference_size({&large, {}}, false, 70'000).params.size == 1 << 13);
+  CHECK(problem_of_reference_size({&large, {}}, false, 100).params.size ==
+        1 << 12);  // enlarged no further, and no smaller than full
+  CHECK(problem_of_reference_size({&large, {}}, true).params.size == 1 << 10);
+  FakeBackend backend({sum_device("0:0", DeviceType::cpu), sum_device("0:1", DeviceType::gpu)}, sum_kernels());
+  Executor executor(backend, 1);
+  for (const Device& facts : backend.enumerate().devices) {
+    const auto open = backend.open(facts);
+    const bool cpu = facts.is_cpu();
+    const auto rate = measure_rate_at_reference_size(backend, executor, work_of_reference_size({&with, {}}, cpu), *open);
+    REQUIRE(rate);
+    CHECK(rate->unit == "items/s");
+    if (cpu) {
+      CHECK(rate->ops == 1 << 10);
+      CHECK(seconds(rate->whole) == doctest::Approx(1024e-6 + 24e-6).epsilon(1e-3));
+      CHECK(rate->ops_per_s == doctest::Approx(1024 / (1024e-6 + 24e-6)).epsilon(1e-3));
+    } else {
+      CHECK(rate->ops_per_s == doctest::Approx(1e6).epsilon(1e-3));
+    }
+  }
+}
+
+TEST_CASE("where parts cost less a GPU has a line through two problems, which knows costs of a share, slowed down or not") {
+  SuiteInfo suite = sum_suite(false);
+  suite.default_size = suite.full_size = 1 << 14;
+  suite.make = [](const SuiteParams& params) { return std::make_unique<SumWorkload>(params.size, SumFaults{}, true); };
+  FakeBackend backend({sum_device("0:0", DeviceType::gpu)}, sum_kernels());
+  Executor executor(backend, 1);
+  Device facts = backend.enumerate().devices.front();
+  const auto gpu = backend.open(facts);
+  const ReferenceSizeWork work = work_of_reference_size({&suite, {}}, false);
+  REQUIRE(work.size() == 2);
+  const auto rate = measure_rate_at_reference_size(backend, executor, work, *gpu);
+  REQUIRE(rate);
+  CHECK(rate->ops_per_s == doctest::Approx(1e6).epsilon(1e-3));
+  CHECK(rate->slice == microseconds(24));
+  CHECK(rate->fewer_ops == 1 << 12);
+  CHECK(rate->fewer == microseconds(4096 + 24));
+
+  const SumWorkload workload(1 << 13, {}, true);
+  KnownDevice known{.facts = &facts, .rate = &*rate};
+  KnownCosts costs = known_costs(known, workload, Mode::resident, 2, 2);
+  CHECK(costs.share == 1 << 12);
+  REQUIRE(costs.line);
+  CHECK(costs.line->items == 1 << 12);
+  CHECK(costs.line->whole == microseconds(4096 + 24));
+  CHECK(costs.line->beyond.fixed == microseconds(24));
+  CHECK(costs.line->beyond.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
+  known.slow = 2.5;
+  costs = known_costs(known, workload, Mode::resident, 2, 2);
+  CHECK(costs.line->whole == microseconds(10300));
+  CHECK(costs.line->beyond.fixed == microseconds(60));
+  CHECK(costs.line->beyond.per_item_s == doctest::Approx(2.5e-6).epsilon(1e-3));
+  // A CPU's slice is slowed down with all the rest.
+  facts.type = DeviceType::cpu;
+  CHECK(known_costs(known, workload, Mode::resident, 2, 2).least_slice == microseconds(60));
+  facts.type = DeviceType::gpu;
+  // Where they do not, a probe's slice tells what an item costs.
+  CHECK_FALSE(known_costs(known, SumWorkload(1 << 13), Mode::resident, 2, 2).line);
+}
