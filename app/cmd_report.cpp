@@ -3,6 +3,7 @@
 #include "app/exports.hpp"
 #include "app/terminal.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/size_sweep.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -20,6 +21,7 @@ ExitCode cmd_report(const Context& context) {
   std::vector<ExitCode> codes;
   if (!write_exports(report, exports, missed)) codes.push_back(ExitCode::internal);
   print(run_tables(report, style));
+  if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
   print("\n" + wrapped_prose(closing_words(report), style, 2));
   if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
   return worst(codes);

@@ -11,8 +11,10 @@
 #include "app/run_observer.hpp"
 #include "app/run_request.hpp"
 #include "app/signals.hpp"
+#include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/report/record_json.hpp"
 #include "lib/session/configuration.hpp"
 #include "lib/session/session.hpp"
 
@@ -47,6 +49,12 @@ std::string left_by(const Earlier& earlier) {
   std::size_t samples = 0;
   for (const auto& [number, group] : earlier.journal.groups) samples += group.samples.size();
   return fmt::format("{} cases are finished, {} samples of others are kept", earlier.journal.header.rows, samples);
+}
+
+// A run that goes on has the sizes it began with; else those of --sizes-of.
+KnownSizes known_sizes(const RunRequest& request, const std::optional<Earlier>& earlier, std::span<const SuiteInfo> suites) {
+  if (earlier) return sizes_of(earlier->journal.header.configuration, suites);
+  return request.sizes_of ? sizes_of(read_report(*request.sizes_of), suites) : KnownSizes();
 }
 
 ExitCode too_few(std::size_t found, std::uint64_t required) {
@@ -112,6 +120,8 @@ ExitCode cmd_run(const Context& context) {
   }
   if (set.devices.size() < request.require_devices) return too_few(set.devices.size(), request.require_devices);
   request.session.device_counts = device_counts(request, set.devices.size(), set.warnings);
+  choose_sizes(context, *backend, set.devices, known_sizes(request, earlier, context.suites), !request.memory_pool, request,
+               set.warnings);
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, !request.memory_pool);
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
   limit_memory(request.memory_pool, request.session.handicaps);

@@ -11,6 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/size_sweep.hpp"
 #include "lib/report/text_table.hpp"
 #include "lib/report/trace_writer.hpp"
 
@@ -36,6 +37,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
     print_json(to_json_text(report));
   } else {
     print(run_tables(report, style));
+    if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
     print("\n" + wrapped_prose(closing_words(report), style, 2));
   }
   if (written && !request.quiet) {

@@ -18,6 +18,16 @@ constexpr const char* kMeasurement = "Measurement";
 constexpr const char* kFiles = "Files and output";
 constexpr const char* kSuites = "Options of suites";
 
+// Sizes that are given are in the result as such; that they were chosen is said here. app/run_request.cpp reads them.
+OptionField records_sizes() {
+  OptionField field{.words = {"auto", "sweep"}};
+  field.record = [](const RunRequest& request) -> std::optional<ParamValue> {
+    if (request.sizes == Sizes::given) return std::nullopt;
+    return request.sizes == Sizes::sweep ? "sweep" : "auto";
+  };
+  return field;
+}
+
 std::vector<OptionSpec> own_run_options() {
   return {
       {"devices", 'd', Kind::list, "SEL",
@@ -52,7 +62,12 @@ std::vector<OptionSpec> own_run_options() {
        in_simulate | not_confirmed},
       {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, 0, OptionField(), "strategy"},
       {"suites", 0, Kind::list, "NAME,..", "Suites to run, where none is an argument (default: all)", kWork, not_confirmed},
-      {"size", 0, Kind::list, "N,..", "Problem sizes; 2^20, 1M and 64Ki are understood (default: the suite's)", kWork,
+      {"size", 0, Kind::list, "N,..",
+       "Problem sizes (2^20, 1M and 64Ki are understood); auto: what the fastest device takes about 100 ms for; sweep: from small "
+       "to "
+       "that, with -s capability unless others are named (default: auto; with --quick small ones)",
+       kWork, in_plan | not_confirmed | recorded, records_sizes()},
+      {"sizes-of", 0, Kind::value, "FILE", "The problem sizes of this result, so that both can be compared", kWork,
        in_plan | not_confirmed},
       {"mode", 0, Kind::value, "MODE",
        "resident, end-to-end, both of these, a mode of the suite's own (see `list suites`) or all (default: both)", kWork,

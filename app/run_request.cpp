@@ -122,35 +122,55 @@ void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::
                           suite.size_name, suite.name, format_bytes(static_cast<double>(memory)), most));
 }
 
-std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, std::uint64_t seed,
+// --sizes-of, where --size is not given as near: a flag wins over the environment, that over the configuration.
+const Given* sizes_of_given(const Settings& settings) {
+  const Given* size = settings.find("size");
+  const Given* like = settings.find("sizes-of");
+  if (size == nullptr || like == nullptr) return like;
+  if (size->layer == like->layer)
+    throw Error(ErrorKind::usage, fmt::format("{}: {} names sizes, too; give one of them", like->from, size->from));
+  return like->layer < size->layer ? like : nullptr;
+}
+
+// Without --size by rates, or with --quick those of the suites; a file says how large its problem is.
+Sizes sizes_asked_for(const Settings& settings) {
+  const Given* size = settings.find("size");
+  if (settings.has("input")) return Sizes::given;
+  if (sizes_of_given(settings) != nullptr) return Sizes::automatic;
+  if (size == nullptr) return settings.is_on("quick") ? Sizes::given : Sizes::automatic;
+  return size->value == "auto" ? Sizes::automatic : size->value == "sweep" ? Sizes::sweep : Sizes::given;
+}
+
+std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, const RunRequest& request,
                               Bytes memory) {
   const std::vector<std::filesystem::path> input = input_files(settings, chosen);
-  const bool quick = settings.is_on("quick");
-  const std::vector<std::uint64_t> sizes = input.empty() ? counts(settings, "size", 0) : std::vector<std::uint64_t>{};
+  const Given* size_given = settings.find("size");
+  const bool given = request.sizes == Sizes::given && input.empty() && size_given != nullptr;
+  const std::vector<std::uint64_t> sizes = given ? counts(settings, "size", 0) : std::vector<std::uint64_t>{};
   std::vector<Problem> all;
   for (const SuiteInfo* suite : chosen) {
-    SuiteParams params;
-    params.seed = seed;
+    Problem problem{suite, {}};
+    SuiteParams& params = problem.params;
+    params.seed = request.session.seed;
     params.options = options_of(*suite, settings);
+    params.host_threads = std::max(1u, std::thread::hardware_concurrency());
+    if (request.sizes != Sizes::given) {
+      all.push_back(problem);
+      continue;
+    }
+    std::vector<std::uint64_t> own = sizes;
+    std::string from = given ? size_given->from : "--size";
     if (!input.empty()) {
       params.input = input.front();
       params.more_inputs.assign(input.begin() + 1, input.end());
-    }
-    params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::uint64_t> own = sizes;
-    std::string from = sizes.empty() ? "--size" : settings.find("size")->from;
-    if (params.input) {
       own = {suite->size_of_input(params)};
       from = settings.find("input")->from;
-    } else if (sizes.empty()) {
-      own = {quick ? suite->quick_size : suite->default_size};
+    } else if (!given) {
+      own = {suite->quick_size};
     }
     for (const std::uint64_t size : own) {
-      params.size = size;
-      check_memory(*suite, params, from, memory);
-      if (suite->check != nullptr) suite->check(params);
-      all.push_back({suite, params});
-      if (suite->resolve != nullptr) suite->resolve(all.back().params);
+      all.push_back(problem);
+      complete_problem(all.back(), size, from, memory);
     }
   }
   return all;
@@ -200,6 +220,14 @@ std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* con
 }
 
 }  // namespace
+
+void complete_problem(Problem& problem, std::uint64_t size, const std::string& from, Bytes memory) {
+  const SuiteInfo& suite = *problem.suite;
+  problem.params.size = size;
+  check_memory(suite, problem.params, from, memory);
+  if (suite.check != nullptr) suite.check(problem.params);
+  if (suite.resolve != nullptr) suite.resolve(problem.params);
+}
 
 std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites) {
   std::vector<Mode> all = {Mode::resident, Mode::end_to_end};
@@ -265,7 +293,9 @@ RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo*
   }
   request.device_counts = counts(settings, "device-counts", 1);
   const Given* strategy = settings.find("strategy");
-  request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
+  const Given* size = settings.find("size");
+  const bool sweeps = size != nullptr && size->value == "sweep";  // one strategy at many sizes
+  request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : sweeps ? "capability" : "all");
   request.requirements = read_requirements(settings);
   return request;
 }
@@ -321,6 +351,10 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   }
   request.exports = read_exports(settings);
   for (const ExportFile& one : request.exports) take(*settings.find("export"), one.file);
+  if (request.session.result_file && request.sizes == Sizes::sweep) {
+    throw Error(ErrorKind::usage, fmt::format("{}: {} makes several problems, and it holds the result of one; name one size",
+                                              settings.find("output")->from, settings.find("size")->from));
+  }
   if (request.session.result_file && request.session.problems.size() > 1) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: there are {} problems, and it holds the result of one; name one suite and one size",
@@ -344,13 +378,21 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   request.handicaps = read_handicaps(settings);
   request.memory_pool = memory_pool(settings);
   if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
-  request.session.problems = problems(settings, chosen, request.session.seed, memory);
+  request.sizes = sizes_asked_for(settings);
+  if (const Given* like = sizes_of_given(settings); like != nullptr && request.sizes != Sizes::given)
+    request.sizes_of = like->value;
+  request.session.problems = problems(settings, chosen, request, memory);
   read_output_files(settings, request);
   return request;
 }
 
 std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t available, std::vector<std::string>& warnings) {
-  if (request.device_counts.empty()) return {available};
+  if (request.device_counts.empty()) {
+    std::vector<std::size_t> all;
+    for (std::size_t count = 2; request.sizes == Sizes::sweep && count < available; count *= 2) all.push_back(count);
+    all.push_back(available);
+    return all;
+  }
   std::vector<std::size_t> counts;
   for (const std::uint64_t count : request.device_counts) {
     if (count <= available) {

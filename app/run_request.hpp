@@ -16,9 +16,14 @@
 
 namespace mgpu {
 
+// How the sizes of problems are found: as the request has them, chosen by rates of the devices, or from small ones to that.
+enum class Sizes { given, automatic, sweep };
+
 struct RunRequest {
-  SessionOptions session;                    // devices, their handicaps and device_counts are left empty: see device_counts()
-  std::vector<std::uint64_t> device_counts;  // as asked; empty: all devices
+  SessionOptions session;                         // devices, their handicaps and device_counts are left empty: see device_counts()
+  Sizes sizes = Sizes::given;                     // else problems are not complete: one a suite, without a size; see app/sizes.hpp
+  std::optional<std::filesystem::path> sizes_of;  // the result that has them, where they are not given
+  std::vector<std::uint64_t> device_counts;       // as asked; empty: all devices, of a sweep also the first 2, 4, 8, ...
   std::uint64_t require_devices = 0;
   std::vector<HandicapTerm> handicaps;
   std::optional<Bytes> memory_pool;  // at most that much of each device's memory
@@ -56,6 +61,10 @@ void read_output_files(const Settings& settings, RunRequest& request);
 // what is accepted; Error(input) for a bad --input; Error(output) for a file that will not be writable. `memory`: of the host;
 // larger problems are refused.
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites, Bytes memory);
+
+// Gives the problem its size. Throws Error(usage), with `from`, what named the size, for one that the suite does not do, or that
+// does not fit in `memory` of the host.
+void complete_problem(Problem& problem, std::uint64_t size, const std::string& from, Bytes memory);
 
 // The counts to measure on a set of `available` devices. Those above it are dropped with a warning, under --strict refused (usage),
 // as it is when none is left.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -157,6 +158,11 @@ std::string format_bytes(double bytes) {
 std::string format_si(double value) {
   static constexpr Step steps[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
   return format_scaled(value, steps);
+}
+
+std::string format_count(std::uint64_t count) {
+  if (count < 1024 || !std::has_single_bit(count)) return std::to_string(count);
+  return fmt::format("2^{}", std::bit_width(count) - 1);
 }
 
 }  // namespace mgpu

@@ -19,5 +19,7 @@ Nanos parse_duration(std::string_view option, std::string_view text);  // 500ns,
 std::string format_duration(Nanos t);
 std::string format_bytes(double bytes);
 std::string format_si(double value);
+std::string format_count(
+    std::uint64_t count);  // what one types: 2^26 for 67108864; below 1024 and between powers of two the digits
 
 }  // namespace mgpu

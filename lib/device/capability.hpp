@@ -30,6 +30,8 @@ struct SuiteRate {
   // Of work whose parts cost less: a smaller problem, through which the line of `slice` and `ops_per_s` goes too.
   double fewer_ops = 0;  // 0: none was measured
   Nanos fewer{};         // its kernels
+  // Of the same work, operations/s that this host prepares and verifies, one after the other; 0: not measured.
+  double host_ops_per_s = 0;
   // Not cached: of CPUs, which are measured in every run.
   double ops = 0;          // of the problem that was measured
   Nanos whole{};           // its kernels

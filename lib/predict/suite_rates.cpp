@@ -145,25 +145,58 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
   return larger;
 }
 
-ReferenceSizeWork work_of_reference_size(const Problem& like, bool cpu, Bytes most) {
-  const Problem reference = problem_of_reference_size(like, cpu, most);
+ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, bool cpu, Bytes most) {
   ReferenceSizeWork work;
-  work.push_back(reference.suite->make(reference.params));
-  if (!work.front()->shape().parts_cost_less) return work;
+  const auto add = [&](const Problem& problem) {
+    const Nanos begin = backend.now();
+    work.workloads.push_back(problem.suite->make(problem.params));
+    work.preparing = backend.now() - begin;
+  };
+  const Problem reference = problem_of_reference_size(like, cpu, most);
+  add(reference);
+  if (!work.workloads.front()->shape().parts_cost_less) return work;
   Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, reference.params.size / kSmaller));
   smaller.params.cpus = cpu;
-  work.push_back(smaller.suite->make(smaller.params));
+  add(smaller);
   return work;
 }
 
-std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, const ReferenceSizeWork& work,
-                                                        OpenDevice& device) {
-  std::optional<SuiteRate> rate = measure_suite_rate(backend, executor, *work.front(), device);
+namespace {
+
+// What the program computed last, against the suite's reference, which is computed for it.
+void verify(Backend& backend, OpenDevice& device, Workload& workload, DeviceProgram& program) {
+  program.publish(device.stream());
+  finish_batch(backend, device, device.submit());
+  program.published();
+  workload.merge();  // a probe's sample ends before
+  const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+  if (verdict.status != Verdict::Status::passed) throw Error(ErrorKind::device, "computed a wrong result: " + verdict.message);
+}
+
+}  // namespace
+
+std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, ReferenceSizeWork& work,
+                                                        OpenDevice& device, bool with_host) {
+  Workload& last = *work.workloads.back();
+  const auto measure_host = [&](DeviceProgram& program) {
+    const Nanos begin = backend.now();
+    verify(backend, device, last, program);
+    const double spent = seconds(work.preparing + backend.now() - begin);
+    if (spent > 0) work.host_ops_per_s = last.cost(Mode::resident).ops * static_cast<double>(last.shape().items) / spent;
+  };
+  // The reference is computed once: whoever comes later would find it there.
+  std::function<void(DeviceProgram&)> look;
+  if (with_host && work.host_ops_per_s == 0) look = measure_host;
+  const bool only = work.workloads.size() == 1;
+  const Shape& shape = work.workloads.front()->shape();
+  std::optional<SuiteRate> rate =
+      measure_suite_rate(backend, executor, *work.workloads.front(), device, only ? look : std::function<void(DeviceProgram&)>());
   if (!rate) return rate;
-  const Shape& shape = work.front()->shape();
   rate->unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
-  if (work.size() == 1) return rate;
-  if (const auto smaller = measure_suite_rate(backend, executor, *work.back(), device)) rate = line_through(*smaller, *rate);
+  if (!only) {
+    if (const auto smaller = measure_suite_rate(backend, executor, last, device, look)) rate = line_through(*smaller, *rate);
+  }
+  rate->host_ops_per_s = work.host_ops_per_s;
   return rate;
 }
 

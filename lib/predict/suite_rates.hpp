@@ -41,14 +41,19 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 // rest of a sample grows. `larger` as it is, or nearly, where noise hides that.
 SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger);
 
-// The problem of reference size, and a smaller one where parts of a problem cost less than their share. As it is, for all devices
-// of a kind.
-using ReferenceSizeWork = std::vector<std::unique_ptr<Workload>>;
-ReferenceSizeWork work_of_reference_size(const Problem& like, bool cpu, Bytes most = ~Bytes{0});
+// The problem of reference size, and behind it a smaller one where parts of a problem cost less than their share.
+struct ReferenceSizeWork {
+  std::vector<std::unique_ptr<Workload>> workloads;  // empty: not made yet
+  Nanos preparing{};                                 // what making the last of them took
+  double host_ops_per_s = 0;                         // of the last: see SuiteRate; 0: not measured
+};
+// As it is, for all devices of a kind.
+ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, bool cpu, Bytes most = ~Bytes{0});
 
-// Of that work, with its unit. Likewise.
-std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, const ReferenceSizeWork& work,
-                                                        OpenDevice& device);
+// Of that work, with its unit; `with_host`: and with what preparing and verifying it cost the host. Likewise; a wrong result is
+// Error(device).
+std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, ReferenceSizeWork& work,
+                                                        OpenDevice& device, bool with_host);
 
 // A CPU with its rate.
 struct CpuAtWork {

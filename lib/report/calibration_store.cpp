@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCalibrationSchema = "mgpu-bench/calibration";
-constexpr int kCalibrationVersion = 3;  // 2: what fewer devices than all carry together; 3: a suite's smaller problem
+// 2: what fewer devices than all carry together; 3: a suite's smaller problem; 4: what the host takes for it.
+constexpr int kCalibrationVersion = 4;
 
 // ".1" of the sub-device 0:0.1, else nothing.
 std::string part_of(const Device& device) {
@@ -175,7 +176,9 @@ std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, cons
       rate.fewer_ops = read_rate(json.at("fewer_ops"));
       rate.fewer = json.at("fewer_ns").nanos();
     }
-    const bool possible = rate.ops_per_s > 0 && rate.slice >= Nanos{} && rate.fixed >= Nanos{} && rate.fewer >= Nanos{};
+    rate.host_ops_per_s = json.at("host_ops_per_s").number();
+    const bool possible =
+        rate.host_ops_per_s >= 0 && rate.ops_per_s > 0 && rate.slice >= Nanos{} && rate.fixed >= Nanos{} && rate.fewer >= Nanos{};
     if (!possible) json.fail("impossible figures");
     return rate;
   } catch (const Error& error) {
@@ -217,8 +220,9 @@ void CalibrationStore::save_suite(const Device& device, const std::string& work,
   if (folder_.empty()) return;
   const Json of = {{"device", identity(device)}, {"work", work}};
   Json json = document(of, {{"driver", driver(device)}, {"tool", tool_}});
-  json["rate"] = {{"ops_per_s", rate.ops_per_s}, {"slice_ns", rate.slice.count()}, {"fixed_ns", rate.fixed.count()},
-                  {"unit", rate.unit},           {"fewer_ops", rate.fewer_ops},    {"fewer_ns", rate.fewer.count()}};
+  json["rate"] = {
+      {"ops_per_s", rate.ops_per_s}, {"slice_ns", rate.slice.count()}, {"fixed_ns", rate.fixed.count()},       {"unit", rate.unit},
+      {"fewer_ops", rate.fewer_ops}, {"fewer_ns", rate.fewer.count()}, {"host_ops_per_s", rate.host_ops_per_s}};
   write(file_of(folder_, "suite", of), json, warnings);
 }
 

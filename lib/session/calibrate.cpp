@@ -151,11 +151,11 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
     if (rows[i].rate || devices[i].is_cpu() != cpus) continue;
     std::unique_ptr<OpenDevice> open;
     try {
-      if (work.empty()) work = work_of_reference_size(problem, cpus, room);
+      if (work.workloads.empty()) work = work_of_reference_size(backend, problem, cpus, room);
       open = backend.open(devices[i]);
       const auto variants = cached_variants(problem, devices.subspan(i, 1), store, warnings);
-      for (const auto& workload : work) take_variants(*workload, variants, open->resources().traits(), warnings);
-      rows[i].rate = measure_rate_at_reference_size(backend, executor, work, *open);
+      for (const auto& workload : work.workloads) take_variants(*workload, variants, open->resources().traits(), warnings);
+      rows[i].rate = measure_rate_at_reference_size(backend, executor, work, *open, true);
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
@@ -163,7 +163,7 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " + error.what());
       if (!open || try_drain(backend, *open)) continue;
       leak(std::move(open));
-      leak(std::exchange(work, {}));
+      leak(std::exchange(work, {}).workloads);
     }
   }
 }
@@ -190,6 +190,21 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
   }
   drop_repeats(warnings);
   return all;
+}
+
+void calibrate_problem(Backend& backend, std::span<const Device> devices, const Problem& problem, const CalibrationStore& store,
+                       bool afresh, SuiteRates& rates, std::vector<std::string>& warnings) {
+  Executor executor(backend, 1);
+  std::vector<SuiteCalibration> rows(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    rows[i] = {work_of(problem_of_reference_size(problem, devices[i].is_cpu())), devices[i].id, std::nullopt};
+    if (const auto known = rates.find({rows[i].work, devices[i].id}); known != rates.end()) rows[i].rate = known->second;
+    if (!rows[i].rate && !afresh) rows[i].rate = store.load_suite(devices[i], rows[i].work, warnings);
+  }
+  for (const bool cpus : {false, true}) measure_suite(backend, executor, devices, rows, problem, cpus, store, warnings);
+  for (const SuiteCalibration& row : rows)
+    if (row.rate) rates[{row.work, row.device}] = *row.rate;
+  drop_repeats(warnings);
 }
 
 std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,

@@ -57,10 +57,10 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     if (missing(device)) room = std::min(room, room_on(device.facts));
   }
   const auto measure = [&](SessionDevice& device) {
-    if (reference.empty()) reference = work_of_reference_size(problem, cpus, room);
+    if (reference.workloads.empty()) reference = work_of_reference_size(backend, problem, cpus, room);
     std::vector<std::string> ignored;  // the session has warned already
-    for (const auto& workload : reference) take_variants(*workload, variants, device.open->resources().traits(), ignored);
-    auto rate = measure_rate_at_reference_size(backend, executor, reference, *device.open);
+    for (const auto& workload : reference.workloads) take_variants(*workload, variants, device.open->resources().traits(), ignored);
+    auto rate = measure_rate_at_reference_size(backend, executor, reference, *device.open, false);
     if (!rate) return;
     if (device.handicap.slows_always()) {  // rates are those of devices as they are
       const double slow = device.handicap.slow;
@@ -80,7 +80,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
       any |= !kept;
       if (error.kind() != ErrorKind::interrupted && (!kept || its_own)) failed(device, error);
     }
-    if (any) leak(std::exchange(reference, {}));
+    if (any) leak(std::exchange(reference, {}).workloads);
     if (error.kind() == ErrorKind::interrupted) throw error;
   };
   for (SessionDevice& device : devices) {
@@ -91,10 +91,10 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
       after(error, {&device, 1});
     }
   }
-  if (!cpus || reference.empty()) return;
+  if (!cpus || reference.workloads.empty()) return;
   SessionDevice* at = nullptr;
   try {
-    measure_contention_of(backend, executor, *reference.front(), work, devices, rates, at);
+    measure_contention_of(backend, executor, *reference.workloads.front(), work, devices, rates, at);
   } catch (const Error& error) {
     after(error, at != nullptr ? std::span(at, 1) : devices);
   }

@@ -161,6 +161,7 @@ struct SuiteInfo {
   std::string name, summary;
   std::string size_name;  // what --size counts: "leaves"
   std::uint64_t default_size = 0, quick_size = 0;
+  unsigned sizes_per_doubling = 1;  // of the grid of sizes chosen for it: 1, 2, 4, ...; 2: 2, 3, 4, 6, ...
   std::uint64_t full_size = 0;      // fills any GPU, so that its rate there is the device's; 0: default_size
   Bytes full_bytes = 0;             // and that takes this much at least: rates beyond a GPU's caches. Needs `host_bytes`
   std::uint64_t full_size_cpu = 0;  // likewise, of CPUs; 0: quick_size
@@ -178,6 +179,9 @@ struct SuiteInfo {
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`, where there is one: puts what the options left open into them, for the record.
   void (*resolve)(SuiteParams&) = nullptr;
+  // The shape of a workload of seeded data, before anything is allocated; null: no size is chosen for this suite. Throws what
+  // `check` throws.
+  Shape (*shape)(const SuiteParams&) = nullptr;
   // Throws Error(input) for a file it cannot read, and what `check` throws.
   std::function<std::unique_ptr<Workload>(const SuiteParams&)> make;
 };

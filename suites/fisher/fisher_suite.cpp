@@ -36,6 +36,11 @@ void resolve(SuiteParams& params) {
 
 std::uint64_t points_of_input(SuiteParams& params) { return read_npy_shape(*params.input).rows; }
 
+Shape shape(const SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  return problem.regime == Regime::empirical ? GramWorkload::shape_of(problem) : PointsWorkload::shape_of(problem);
+}
+
 std::unique_ptr<Workload> make(const SuiteParams& params) {
   if (problem_of(params).regime == Regime::empirical) return std::make_unique<GramWorkload>(params);
   return std::make_unique<PointsWorkload>(params);
@@ -93,6 +98,7 @@ SuiteInfo fisher_suite() {
   info.size_of_input = points_of_input;
   info.check = check;
   info.resolve = resolve;
+  info.shape = shape;
   info.make = make;
   return info;
 }

@@ -42,7 +42,10 @@ double computed(std::uint64_t dim) {
   return static_cast<double>(tiles_of(dim, edge) * edge * edge);
 }
 
-Shape shape_of(const Problem& problem, const Blocks& blocks) {
+}  // namespace
+
+Shape GramWorkload::shape_of(const Problem& problem) {
+  const Blocks blocks = Blocks::of(problem);
   Shape shape;
   shape.large_result = problem.dim > 256;
   shape.items = blocks.items;
@@ -58,15 +61,13 @@ Shape shape_of(const Problem& problem, const Blocks& blocks) {
   return shape;
 }
 
-}  // namespace
-
 GramWorkload::GramWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       blocks_(Blocks::of(problem_)),
       host_threads_(params.host_threads),
       data_(problem_, params, landing_bytes(problem_)),
       scale_(params.input ? scale_columns(problem_, data_, params.host_threads) : ColumnScale{}),
-      shape_(shape_of(problem_, blocks_)),
+      shape_(shape_of(problem_)),
       reference_(problem_, data_, params.host_threads),
       partials_(blocks_.items),
       merged_(problem_.triangle()),

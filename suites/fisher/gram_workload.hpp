@@ -32,6 +32,7 @@ class GramWorkload : public Workload {
   void write_result(const std::filesystem::path& file) const override;  // F, float64
 
   static Bytes host_bytes(const Problem& problem);
+  static Shape shape_of(const Problem& problem);
 
   // For the programs, which may call from several threads at once.
   const Problem& problem() const { return problem_; }

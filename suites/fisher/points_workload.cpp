@@ -21,7 +21,9 @@ namespace {
 
 Bytes output_bytes(const Problem& problem) { return problem.points * problem.triangle() * problem.element(); }
 
-Shape shape_of(const Problem& problem) {
+}  // namespace
+
+Shape PointsWorkload::shape_of(const Problem& problem) {
   Shape shape;
   shape.large_result = true;
   shape.items = items_of(problem);
@@ -36,8 +38,6 @@ Shape shape_of(const Problem& problem) {
   shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
   return shape;
 }
-
-}  // namespace
 
 PointsWorkload::PointsWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),

@@ -26,6 +26,7 @@ class PointsWorkload : public Workload {
   void write_result(const std::filesystem::path& file) const override;  // a row for each point: its dim x dim matrix, float64
 
   static Bytes host_bytes(const Problem& problem);
+  static Shape shape_of(const Problem& problem);
 
   // For the programs, which may call from several threads at once.
   const Problem& problem() const { return problem_; }

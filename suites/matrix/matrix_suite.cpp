@@ -34,6 +34,8 @@ void resolve(SuiteParams& params) {
 
 std::uint64_t rows_of_input(SuiteParams& params) { return read_npy_shape(*params.input).rows; }
 
+Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
+
 std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<MatrixWorkload>(params); }
 
 }  // namespace
@@ -46,6 +48,7 @@ SuiteInfo matrix_suite() {
   info.size_name = "rows";
   info.default_size = 2048;
   info.quick_size = 1024;
+  info.sizes_per_doubling = 2;
   info.full_size = 8192;
   info.options = {
       {"precision",
@@ -72,6 +75,7 @@ SuiteInfo matrix_suite() {
   info.size_of_input = rows_of_input;
   info.check = check;
   info.resolve = resolve;
+  info.shape = shape;
   info.make = make;
   return info;
 }

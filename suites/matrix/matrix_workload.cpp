@@ -13,9 +13,9 @@
 #include "suites/matrix/matrix_program.hpp"
 
 namespace mgpu::matrix {
-namespace {
 
-Shape shape_of(const Problem& problem, const Geometry& geometry) {
+Shape shape_of(const Problem& problem) {
+  const Geometry geometry = Geometry::of(problem.rows, problem.columns, problem.axis);
   Shape shape;
   shape.large_result = true;
   const auto per_item = [&](Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(geometry.items()); };
@@ -35,14 +35,12 @@ Shape shape_of(const Problem& problem, const Geometry& geometry) {
   return shape;
 }
 
-}  // namespace
-
 MatrixWorkload::MatrixWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       geometry_(Geometry::of(problem_.rows, problem_.columns, problem_.axis)),
       operands_(problem_, params),
       host_threads_(params.host_threads),
-      shape_(shape_of(problem_, geometry_)),
+      shape_(shape_of(problem_)),
       reference_(problem_, operands_, params.host_threads),
       arrived_(geometry_.items(), false) {}
 

@@ -12,6 +12,8 @@
 
 namespace mgpu::matrix {
 
+Shape shape_of(const Problem& problem);
+
 class MatrixWorkload : public Workload {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).

@@ -31,6 +31,8 @@ Remainder remainder_of(const SuiteParams& params) {
 
 std::uint64_t leaves_of_input(SuiteParams& params) { return count_in_file(*params.input, remainder_of(params)); }
 
+Shape shape(const SuiteParams& params) { return shape_of(Geometry::of(params.size)); }
+
 std::unique_ptr<Workload> make(const SuiteParams& params) {
   check(params);
   const TreeKind kind = tree_kind(params.options.at("tree"));
@@ -63,6 +65,7 @@ SuiteInfo merkle_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = leaves_of_input;
   info.check = check;
+  info.shape = shape;
   info.make = make;
   return info;
 }

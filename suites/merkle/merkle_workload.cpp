@@ -12,7 +12,6 @@
 #include "suites/merkle/sha256.hpp"
 
 namespace mgpu::merkle {
-namespace {
 
 Shape shape_of(const Geometry& geometry) {
   Shape shape;
@@ -26,8 +25,6 @@ Shape shape_of(const Geometry& geometry) {
   shape.bytes_out = digest_bytes;
   return shape;
 }
-
-}  // namespace
 
 MerkleWorkload::MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads)
     : kind_(kind),

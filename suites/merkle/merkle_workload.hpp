@@ -11,6 +11,8 @@
 
 namespace mgpu::merkle {
 
+Shape shape_of(const Geometry& geometry);
+
 class MerkleWorkload : public Workload {
  public:
   MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads);

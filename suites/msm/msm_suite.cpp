@@ -66,8 +66,7 @@ void resolve(SuiteParams& params) {
   if (params.input) params.options.erase("scalars");
 }
 
-std::unique_ptr<Workload> make(const SuiteParams& params) {
-  check(params);
+MsmOptions options_of(const SuiteParams& params) {
   MsmOptions options;
   options.axis = params.options.at("axis") == "windows" ? Axis::windows : Axis::points;
   const std::string& window = params.options.at("window");
@@ -75,7 +74,14 @@ std::unique_ptr<Workload> make(const SuiteParams& params) {
   options.devices = params.devices;
   options.limit = params.cpus ? Limit::throughput : Limit::latency;
   options.host_threads = params.host_threads;
-  return std::make_unique<MsmWorkload>(terms_of(params), options);
+  return options;
+}
+
+Shape shape(const SuiteParams& params) { return shape_of_seeded(curve_of(params), params.size, options_of(params)); }
+
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  check(params);
+  return std::make_unique<MsmWorkload>(terms_of(params), options_of(params));
 }
 
 std::vector<std::string> window_values() {
@@ -112,6 +118,7 @@ SuiteInfo msm_suite() {
   info.size_of_input = terms_of_input;
   info.check = check;
   info.resolve = resolve;
+  info.shape = shape;
   info.make = make;
   return info;
 }

@@ -11,16 +11,20 @@
 namespace mgpu::msm {
 namespace {
 
-Problem problem_of(const Terms& terms, const MsmOptions& options, bool fold) {
-  Problem problem{terms.curve(), options.axis, terms.count(), {}, terms.logs().has_value()};
+// r times a point of BLS12-381 outside the subgroup is not infinity: scalars are folded only where all points are known multiples
+// of the generator, or where there is no outside.
+bool folds(Curve curve, bool known_logs) { return curve == Curve::bn254 || known_logs; }
+
+Problem problem_of(Curve curve, std::uint64_t points, bool known_logs, const MsmOptions& options) {
+  const bool fold = folds(curve, known_logs);
+  Problem problem{curve, options.axis, points, {}, known_logs};
   if (options.window_bits != 0) {
-    problem.windows = {windows_of(terms.curve(), fold, options.window_bits)};
+    problem.windows = {windows_of(curve, fold, options.window_bits)};
   } else if (options.axis == Axis::windows) {
-    problem.windows = {best_split_windows(terms.curve(), fold, options.limit, terms.count(), options.devices)};
+    problem.windows = {best_split_windows(curve, fold, options.limit, points, options.devices)};
   } else {
-    for (std::size_t devices = 1; devices <= options.devices; ++devices) {
-      problem.windows.push_back(best_windows(terms.curve(), fold, options.limit, terms.count() / devices));
-    }
+    for (std::size_t devices = 1; devices <= options.devices; ++devices)
+      problem.windows.push_back(best_windows(curve, fold, options.limit, points / devices));
   }
   return problem;
 }
@@ -52,15 +56,17 @@ Shape shape_of(const Problem& problem) {
 
 }  // namespace
 
-// r times a point of BLS12-381 outside the subgroup is not infinity: scalars are folded only where all points are known multiples
-// of the generator, or where there is no outside.
+Shape shape_of_seeded(Curve curve, std::uint64_t points, const MsmOptions& options) {
+  return shape_of(problem_of(curve, points, true, options));
+}
+
 MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options)
     : terms_(std::move(terms)),
       options_(options),
       points_(host_points(terms_->curve())),
       infinity_(points_.affine(points_.infinity())),
-      fold_(terms_->curve() == Curve::bn254 || terms_->logs()),
-      problem_(problem_of(*terms_, options, fold_)),
+      fold_(folds(terms_->curve(), terms_->logs().has_value())),
+      problem_(problem_of(terms_->curve(), terms_->count(), terms_->logs().has_value(), options)),
       shape_(shape_of(problem_)),
       windows_(problem_.windows.front()),
       partial_(points_.infinity()) {

@@ -20,6 +20,9 @@ struct MsmOptions {
   std::uint64_t cached_entries = std::uint64_t{1} << 23;
 };
 
+// Of a problem whose points are seeded.
+Shape shape_of_seeded(Curve curve, std::uint64_t points, const MsmOptions& options);
+
 class MsmWorkload : public Workload {
  public:
   MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options);

@@ -67,7 +67,8 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   for (const Device& facts : backend.enumerate().devices) {
     const auto open = backend.open(facts);
     const bool cpu = facts.is_cpu();
-    const auto rate = measure_rate_at_reference_size(backend, executor, work_of_reference_size({&with, {}}, cpu), *open);
+    ReferenceSizeWork work = work_of_reference_size(backend, {&with, {}}, cpu);
+    const auto rate = measure_rate_at_reference_size(backend, executor, work, *open, false);
     REQUIRE(rate);
     CHECK(rate->unit == "items/s");
     if (cpu) {
@@ -88,9 +89,9 @@ TEST_CASE("where parts cost less a GPU has a line through two problems, which kn
   Executor executor(backend, 1);
   Device facts = backend.enumerate().devices.front();
   const auto gpu = backend.open(facts);
-  const ReferenceSizeWork work = work_of_reference_size({&suite, {}}, false);
-  REQUIRE(work.size() == 2);
-  const auto rate = measure_rate_at_reference_size(backend, executor, work, *gpu);
+  ReferenceSizeWork work = work_of_reference_size(backend, {&suite, {}}, false);
+  REQUIRE(work.workloads.size() == 2);
+  const auto rate = measure_rate_at_reference_size(backend, executor, work, *gpu, false);
   REQUIRE(rate);
   CHECK(rate->ops_per_s == doctest::Approx(1e6).epsilon(1e-3));
   CHECK(rate->slice == microseconds(24));

@@ -51,9 +51,58 @@ TEST_CASE("every suite says what the command line needs to know of it") {
         }
       }
     }
+    CHECK((info.shape != nullptr));
     CHECK((info.host_bytes != nullptr));
     CHECK((info.size_of_input != nullptr));
     CHECK((info.check != nullptr));
     CHECK((info.make != nullptr));
+  }
+}
+
+namespace {
+
+// All values of each option in turn, the others as they come; counts are left alone.
+std::vector<SuiteParams> variations_of(const SuiteInfo& info) {
+  SuiteParams standard;
+  standard.size = 96;
+  standard.seed = 1;
+  for (const SuiteOption& option : info.options) {
+    if (option.kind != SuiteOption::Kind::flag) standard.options[option.name] = option.values.front();
+  }
+  std::vector<SuiteParams> all{standard};
+  for (const SuiteOption& option : info.options) {
+    if (option.kind != SuiteOption::Kind::name) continue;
+    for (const std::string& value : option.values) {
+      all.push_back(standard);
+      all.back().options[option.name] = value;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("the shape of a problem is known before it is made") {
+  for (const SuiteInfo& info : all_suites()) {
+    std::size_t tried = 0;
+    for (SuiteParams& params : variations_of(info)) {
+      try {
+        if (info.check != nullptr) info.check(params);
+      } catch (const Error&) {
+        continue;  // not with the other options as they come
+      }
+      if (info.resolve != nullptr) info.resolve(params);
+      for (const auto& [name, value] : params.options) CAPTURE(name + "=" + value);
+      const Shape before = info.shape(params);
+      const auto workload = info.make(params);
+      const Shape& made = workload->shape();
+      CHECK(before.items == made.items);
+      CHECK(before.bytes_in == made.bytes_in);
+      CHECK(before.bytes_out == made.bytes_out);
+      CHECK(before.cost.ops == made.cost.ops);
+      CHECK(before.ops == made.ops);
+      ++tried;
+    }
+    CHECK(tried > 1);
   }
 }

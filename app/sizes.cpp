@@ -1,0 +1,159 @@
+#include "app/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "app/calibrations.hpp"
+#include "app/environment.hpp"
+#include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/predict/size_choice.hpp"
+
+namespace mgpu {
+namespace {
+
+// One device of each kind: others of it are as fast.
+std::vector<Device> kinds_of(std::span<const Device> devices) {
+  std::set<std::tuple<std::string, std::string, unsigned, Bytes>> seen;
+  std::vector<Device> kinds;
+  for (const Device& device : devices) {
+    if (seen.emplace(device.name, device.platform, device.compute_units, device.global_memory).second) kinds.push_back(device);
+  }
+  return kinds;
+}
+
+class Chooser {
+ public:
+  Chooser(const Context& context, Backend& backend, std::span<const Device> devices, bool measures, RunRequest& request,
+          std::vector<std::string>& warnings)
+      : store_(calibration_store(context)),
+        backend_(backend),
+        kinds_(kinds_of(devices)),
+        measures_(measures),
+        afresh_(context.invocation.settings.is_on("recalibrate")),
+        request_(request),
+        warnings_(warnings) {
+    memory_ = host_memory();
+    for (const Device& device : devices) room_ = std::min(room_, room_on(device));
+  }
+
+  // What is to be measured of a problem; ascending.
+  std::vector<std::uint64_t> sizes_of(const Problem& problem) {
+    const SuiteInfo& suite = *problem.suite;
+    const std::vector<SizedDevice> devices = suite.shape != nullptr ? sized_devices(problem) : std::vector<SizedDevice>();
+    if (devices.empty()) {
+      say(fmt::format("{}: {} {}, the default, as no rate is known here (mgpu-bench calibrate measures them)", suite.name,
+                      format_count(suite.default_size), suite.size_name));
+      return {suite.default_size};
+    }
+    SizeLimits limits;
+    limits.host_memory = memory_ / 2;
+    const ChosenSize chosen = choose_size(problem, devices, limits);
+    say(fmt::format("{}: {} {}, about {} on {} alone{}", suite.name, format_count(chosen.size), suite.size_name,
+                    format_duration(chosen.expected), kinds_of_known_[chosen.fastest].name, because(chosen, limits)));
+    if (request_.sizes != Sizes::sweep) return {chosen.size};
+    return sweep_sizes(problem, devices, chosen.size);
+  }
+
+ private:
+  std::vector<SizedDevice> sized_devices(const Problem& problem) {
+    if (measures_) calibrate_problem(backend_, kinds_, problem, store_, afresh_, request_.session.suite_rates, warnings_);
+    std::vector<SizedDevice> known;
+    kinds_of_known_.clear();
+    for (const Device& device : kinds_) {
+      const std::string work = work_of(problem_of_reference_size(problem, device.is_cpu()));
+      SuiteRates& rates = request_.session.suite_rates;
+      if (!rates.contains({work, device.id})) {
+        if (const auto cached = store_.load_suite(device, work, warnings_)) rates[{work, device.id}] = *cached;
+      }
+      const auto rate = rates.find({work, device.id});
+      if (rate == rates.end()) continue;
+      known.push_back({rate->second, room_});
+      kinds_of_known_.push_back(device);
+    }
+    return known;
+  }
+
+  static std::string because(const ChosenSize& chosen, const SizeLimits& limits) {
+    switch (chosen.limit) {
+      case SizeLimit::input:
+        return fmt::format("; more would be an input above {}", format_bytes(static_cast<double>(limits.input)));
+      case SizeLimit::host_time:
+        return fmt::format("; more would take the host above {} to prepare and verify", format_duration(limits.host));
+      case SizeLimit::host_memory:
+        return "; more would take over half of this machine's memory";
+      case SizeLimit::device_memory:
+        return "; more would not fit on a device alone";
+      case SizeLimit::none:
+        break;
+    }
+    return "";
+  }
+
+  void say(const std::string& text) const {
+    if (!request_.quiet) print_error(text);
+  }
+
+  CalibrationStore store_;
+  Backend& backend_;
+  std::vector<Device> kinds_, kinds_of_known_;
+  bool measures_, afresh_;
+  RunRequest& request_;
+  std::vector<std::string>& warnings_;
+  Bytes memory_ = 0, room_ = ~Bytes{0};
+};
+
+void add(KnownSizes& known, const std::string& suite, std::uint64_t size) {
+  std::vector<std::uint64_t>& sizes = known[suite];
+  const auto at = std::lower_bound(sizes.begin(), sizes.end(), size);
+  if (at == sizes.end() || *at != size) sizes.insert(at, size);
+}
+
+}  // namespace
+
+KnownSizes sizes_of(const Report& report, std::span<const SuiteInfo> suites) {
+  KnownSizes known;
+  for (const RunRecord& run : report.runs) {
+    const auto suite = std::find_if(suites.begin(), suites.end(), [&](const SuiteInfo& info) { return info.name == run.suite; });
+    if (suite == suites.end() || run.params.contains("input")) continue;
+    const auto size = run.params.find(suite->size_name);
+    if (size == run.params.end()) continue;
+    if (const auto* count = std::get_if<std::int64_t>(&size->second); count != nullptr && *count >= 0)
+      add(known, run.suite, static_cast<std::uint64_t>(*count));
+  }
+  return known;
+}
+
+KnownSizes sizes_of(const Configuration& configuration, std::span<const SuiteInfo> suites) {
+  KnownSizes known;
+  for (const auto& [name, value] : configuration) {  // "problem 2": "merkle", then "problem 2, leaves": "1024"
+    const auto suite =
+        std::find_if(suites.begin(), suites.end(), [&, text = value](const SuiteInfo& info) { return info.name == text; });
+    if (suite == suites.end() || !name.starts_with("problem")) continue;
+    const auto size = std::find_if(configuration.begin(), configuration.end(),
+                                   [&, who = name](const auto& entry) { return entry.first == who + ", " + suite->size_name; });
+    if (size != configuration.end()) add(known, suite->name, parse_count("--resume", size->second));
+  }
+  return known;
+}
+
+void choose_sizes(const Context& context, Backend& backend, std::span<const Device> devices, const KnownSizes& known, bool measures,
+                  RunRequest& request, std::vector<std::string>& warnings) {
+  if (request.sizes == Sizes::given) return;
+  Chooser chooser(context, backend, devices, measures, request, warnings);
+  std::vector<Problem> all;
+  for (const Problem& problem : request.session.problems) {
+    const auto found = known.find(problem.suite->name);
+    for (const std::uint64_t size : found != known.end() ? found->second : chooser.sizes_of(problem)) {
+      all.push_back(problem);
+      complete_problem(all.back(), size, "--size", host_memory());
+    }
+  }
+  request.session.problems = std::move(all);
+}
+
+}  // namespace mgpu

@@ -1,0 +1,123 @@
+#include "lib/predict/size_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Nanos kShortest = std::chrono::microseconds(50);  // of a sweep: shorter samples show launches only
+constexpr double kFarBeyond = 8;                            // times the aim
+constexpr double kSweepStep = 3.5;                          // times the work; a grid rarely has 4 exactly
+
+// A problem of this size, before anything is allocated.
+class Sized {
+ public:
+  Sized(const Problem& like, std::uint64_t size) : problem_(like) {
+    problem_.params.size = size;
+    if (problem_.suite->check != nullptr) problem_.suite->check(problem_.params);
+    if (problem_.suite->resolve != nullptr) problem_.suite->resolve(problem_.params);
+    shape_ = problem_.suite->shape(problem_.params);
+  }
+
+  double ops() const { return shape_.cost.ops * static_cast<double>(shape_.items); }
+
+  double seconds_on(const SuiteRate& rate) const { return seconds(rate.fixed + rate.slice) + ops() / rate.ops_per_s; }
+
+  // The device that is fastest, and how long it takes.
+  std::pair<std::size_t, double> fastest(std::span<const SizedDevice> devices) const {
+    std::pair<std::size_t, double> best{0, std::numeric_limits<double>::infinity()};
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const double time = seconds_on(devices[i].rate);
+      if (time < best.second) best = {i, time};
+    }
+    return best;
+  }
+
+  SizeLimit beyond(std::span<const SizedDevice> devices, const SizeLimits& limits) const {
+    if (shape_.bytes_in > limits.input) return SizeLimit::input;
+    const auto bytes = problem_.suite->host_bytes;
+    if (bytes != nullptr && bytes(problem_.params) > limits.host_memory) return SizeLimit::host_memory;
+    for (const SizedDevice& device : devices) {
+      if (std::max(shape_.bytes_in, shape_.bytes_out) > device.room) return SizeLimit::device_memory;
+      const double host = device.rate.host_ops_per_s;
+      if (host > 0 && ops() / host > seconds(limits.host)) return SizeLimit::host_time;
+    }
+    return SizeLimit::none;
+  }
+
+ private:
+  Problem problem_;
+  Shape shape_;
+};
+
+// None where the suite does not do this size.
+std::optional<Sized> sized(const Problem& like, std::uint64_t size) {
+  try {
+    return Sized(like, size);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    return std::nullopt;
+  }
+}
+
+// 1, 2, 4, ...; with two sizes per doubling 2, 3, 4, 6, ...
+std::vector<std::uint64_t> grid(const SuiteInfo& suite) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = 1; size < std::uint64_t{1} << 48; size *= 2) {
+    sizes.push_back(size);
+    if (suite.sizes_per_doubling == 2 && size > 1) sizes.push_back(size + size / 2);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices, const SizeLimits& limits) {
+  std::optional<ChosenSize> best;
+  double best_off = 0;
+  for (const std::uint64_t size : grid(*like.suite)) {
+    const auto problem = sized(like, size);
+    if (!problem) {
+      if (best) break;  // beyond what the suite does
+      continue;
+    }
+    const SizeLimit limit = problem->beyond(devices, limits);
+    if (limit != SizeLimit::none && best) {
+      if (best->expected < limits.aim) best->limit = limit;
+      break;
+    }
+    const auto [fastest, time] = problem->fastest(devices);
+    const double off = std::abs(std::log(time / seconds(limits.aim)));
+    if (!best || off < best_off) {
+      best = ChosenSize{size, from_seconds(time), fastest, limit};
+      best_off = off;
+    }
+    // Not at the first that is further off: windows of msm make twice the terms cost less now and then.
+    if (limit != SizeLimit::none || time > kFarBeyond * seconds(limits.aim)) break;
+  }
+  if (!best) Sized(like, like.suite->default_size);  // says why
+  return best.value_or(ChosenSize{like.suite->default_size, {}, 0, SizeLimit::none});
+}
+
+std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices, std::uint64_t largest) {
+  std::vector<std::uint64_t> sizes{largest};
+  double next = Sized(like, largest).ops();
+  const std::vector<std::uint64_t> all = grid(*like.suite);
+  for (auto size = all.rbegin(); size != all.rend(); ++size) {
+    const auto problem = *size < largest ? sized(like, *size) : std::nullopt;
+    if (!problem || problem->ops() * kSweepStep > next) continue;
+    if (problem->fastest(devices).second < seconds(kShortest)) break;
+    sizes.push_back(*size);
+    next = problem->ops();
+  }
+  std::reverse(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,47 @@
+// The size of a problem that nobody gave a size: large enough that its device is busy for a while, small enough for the host. From
+// rates at the reference size; nothing is measured here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/device/capability.hpp"
+#include "lib/workload/problem.hpp"
+
+namespace mgpu {
+
+// What a problem may ask for.
+struct SizeLimits {
+  Nanos aim = std::chrono::milliseconds(100);  // of a resident sample on the device that is fastest alone
+  Bytes input = Bytes{4} << 30;
+  Nanos host = std::chrono::seconds(10);  // to prepare and to verify it
+  Bytes host_memory = ~Bytes{0};
+};
+
+// A device that could solve it alone.
+struct SizedDevice {
+  SuiteRate rate;
+  Bytes room = ~Bytes{0};  // for inputs, and likewise for results
+};
+
+// What keeps a problem from taking `aim`.
+enum class SizeLimit { none, input, host_time, host_memory, device_memory };
+
+struct ChosenSize {
+  std::uint64_t size = 0;
+  Nanos expected{};       // on that device
+  std::size_t fastest{};  // which of the devices that is
+  SizeLimit limit = SizeLimit::none;
+};
+
+// Of the suite's grid (SuiteInfo::sizes_per_doubling) the size whose time comes nearest to the aim within the limits, so that a
+// rate that comes out a little differently gives the same size. Of `like` everything counts but its size. The smallest that the
+// suite does where even that is beyond a limit. Needs SuiteInfo::shape and a device. Throws what `check` throws of every size.
+ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices, const SizeLimits& limits);
+
+// Sizes of the grid up to `largest`, each about four times the work of the one before: from one that takes the fastest device 50
+// us, or the smallest that it does. Ascending.
+std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices, std::uint64_t largest);
+
+}  // namespace mgpu

@@ -1,0 +1,254 @@
+#include "lib/report/size_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/base/stats.hpp"
+#include "lib/plan/simulator.hpp"
+#include "lib/plan/strategy.hpp"
+#include "lib/report/case_name.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr std::size_t kFewestSizes = 3;
+constexpr std::size_t kPredicted[] = {2, 4, 8};  // devices
+constexpr double kSure = 0.03;                   // of a prediction: what is predicted closer than that is not told apart
+
+bool is_gpu(const Report& report, const std::string& id) {
+  const auto found = std::find_if(report.devices.begin(), report.devices.end(),
+                                  [&](const DeviceRecord& record) { return record.device.id == id; });
+  return found != report.devices.end() && !found->device.is_cpu();
+}
+
+// What goes with the size: numbers that the runs differ in.
+std::vector<std::string> varying_params(const std::vector<const RunRecord*>& runs) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : runs.front()->params) {
+    const bool varies = std::any_of(runs.begin(), runs.end(), [&, name = name, value = value](const RunRecord* run) {
+      const auto found = run->params.find(name);
+      return found == run->params.end() || found->second != value;
+    });
+    if (varies) names.push_back(name);
+  }
+  return names;
+}
+
+std::string shown(const ParamValue& value) {
+  const auto* count = std::get_if<std::int64_t>(&value);
+  return count != nullptr && *count >= 0 ? format_count(static_cast<std::uint64_t>(*count)) : param_text(value);
+}
+
+// The sides of a cube are one size, others are shown one beside the other.
+std::string size_of(const RunRecord& run, const std::vector<std::string>& names) {
+  std::set<std::string> values;
+  for (const std::string& name : names) values.insert(shown(run.params.at(name)));
+  return fmt::format("{}", fmt::join(values, " x "));
+}
+
+void take_faster(std::optional<SweepCell>& cell, const Summary& time) {
+  if (!cell || time.median < cell->time.median) cell = SweepCell{time, true};
+}
+
+// The device of the run that is fastest alone.
+void take_alone(const RunRecord& run, std::optional<SweepCell>& cell) {
+  for (const PerDevice& device : run.per_device)
+    if (!device.alone_samples.empty()) take_faster(cell, summarise(device.alone_samples));
+}
+
+// On `count` devices like those of the run, which are repeated in turn. None where the strategy or a rate is not known.
+std::optional<Nanos> predicted_on(std::size_t count, const RunRecord& run) {
+  const std::vector<DeviceEstimate>& known = run.plan.estimates;
+  if (known.empty() || !run.plan.request || run.status != Status::ok) return std::nullopt;
+  std::vector<DeviceEstimate> devices;
+  for (std::size_t i = 0; i < count; ++i) {
+    DeviceEstimate device = known[i % known.size()];
+    device.fixed += device.per_peer_contention * (static_cast<std::int64_t>(count) - static_cast<std::int64_t>(known.size()));
+    devices.push_back(device);
+  }
+  const PlanRequestRecord& record = *run.plan.request;
+  const ItemCost cost{record.in_bytes, record.out_bytes, 0, record.replicated};
+  const PlanRequest request{record.items, record.granularity, run.mode, cost, devices, {}, {}, record.merge};
+  try {
+    const StrategyChoice strategy = parse_strategies(strategy_label(run)).at(0);
+    return simulate(request, *strategy.info->make(strategy.params)->begin(request, {})).makespan;
+  } catch (const Error&) {
+    return std::nullopt;  // a strategy this build does not have, or one that cannot place the work
+  }
+}
+
+void predict_missing(const std::vector<const RunRecord*>& runs, const std::vector<std::string>& names, SizeSweep& sweep) {
+  for (SweepRow& row : sweep.rows) {
+    const RunRecord* best = nullptr;  // on the most devices
+    for (const RunRecord* run : runs) {
+      const bool of_row = run->status == Status::ok && size_of(*run, names) == row.size && !run->plan.estimates.empty();
+      if (!of_row) continue;
+      if (best == nullptr || run->devices.size() > best->devices.size() ||
+          (run->devices.size() == best->devices.size() && run->time.median < best->time.median))
+        best = run;
+    }
+    for (std::size_t k = 0; best != nullptr && k < sweep.counts.size(); ++k) {
+      if (row.cells[k] || sweep.counts[k] <= best->devices.size()) continue;
+      if (const auto time = predicted_on(sweep.counts[k], *best)) {
+        Summary one;
+        one.n = 1;
+        one.min = one.median = one.mean = one.ci95_low = one.ci95_high = *time;
+        row.cells[k] = SweepCell{one, false};
+      }
+    }
+  }
+}
+
+SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& runs) {
+  SizeSweep sweep;
+  const RunRecord& first = *runs.front();
+  const std::vector<std::string> names = varying_params(runs);
+  sweep.title = first.suite + ", " + words_of(first.mode);
+  sweep.size_name = fmt::format("{}", fmt::join(names, "="));
+  sweep.rate_unit = first.rate_unit;
+  std::set<std::size_t> counts{1};
+  std::set<std::string> ids;
+  for (const RunRecord* run : runs) {
+    counts.insert(run->devices.size());
+    ids.insert(run->devices.begin(), run->devices.end());
+  }
+  const bool gpus = std::all_of(ids.begin(), ids.end(), [&](const std::string& id) { return is_gpu(report, id); });
+  const bool predicts = gpus && !first.mode.transfers();
+  if (predicts) counts.insert(std::begin(kPredicted), std::end(kPredicted));
+  if (gpus && !predicts) sweep.bound = "how more devices would share the host link is not known";
+  sweep.counts.assign(counts.begin(), counts.end());
+  for (const RunRecord* run : runs) {
+    const std::string size = size_of(*run, names);
+    auto row = std::find_if(sweep.rows.begin(), sweep.rows.end(), [&](const SweepRow& known) { return known.size == size; });
+    if (row == sweep.rows.end())
+      row = sweep.rows.insert(row, {size, run->work.ops, std::vector<std::optional<SweepCell>>(counts.size())});
+    if (run->status != Status::ok) continue;
+    take_alone(*run, row->cells.front());
+    const auto at = std::find(sweep.counts.begin(), sweep.counts.end(), run->devices.size()) - sweep.counts.begin();
+    take_faster(row->cells[static_cast<std::size_t>(at)], run->time);
+  }
+  std::stable_sort(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.ops < b.ops; });
+  if (predicts) predict_missing(runs, names, sweep);
+  return sweep;
+}
+
+// Which of the smaller counts is fastest; none: nothing is known of any.
+const SweepCell* best_below(const SweepRow& row, std::size_t k) {
+  const SweepCell* best = nullptr;
+  for (std::size_t i = 0; i < k; ++i) {
+    if (row.cells[i] && (best == nullptr || row.cells[i]->time.median < best->time.median)) best = &*row.cells[i];
+  }
+  return best;
+}
+
+bool is_faster(const SweepCell& cell, const SweepCell& other) {
+  if (cell.measured && other.measured) return cell.time.ci95_high < other.time.ci95_low;
+  return seconds(cell.time.median) < (1 - kSure) * seconds(other.time.median);
+}
+
+}  // namespace
+
+std::vector<SizeSweep> size_sweeps(const Report& report) {
+  std::map<std::string, std::vector<const RunRecord*>> by_kind;
+  std::vector<std::string> order;
+  for (const RunRecord& run : report.runs) {
+    std::string kind = run.suite + ", " + words_of(run.mode);
+    for (const auto& [name, value] : run.params)
+      if (const auto* word = std::get_if<std::string>(&value)) kind += ", " + name + "=" + *word;
+    if (!by_kind.contains(kind)) order.push_back(kind);
+    by_kind[kind].push_back(&run);
+  }
+  std::vector<SizeSweep> sweeps;
+  for (const std::string& kind : order) {
+    SizeSweep sweep = sweep_of(report, by_kind.at(kind));
+    if (sweep.rows.size() >= kFewestSizes) sweeps.push_back(std::move(sweep));
+  }
+  return sweeps;
+}
+
+std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
+  std::vector<std::string> sentences;
+  for (std::size_t k = 1; k < sweep.counts.size(); ++k) {
+    std::optional<std::size_t> from;  // the first row of those at the end that all pay
+    const SweepRow* not_yet = nullptr;
+    bool measured = true, known = false;
+    for (std::size_t n = sweep.rows.size(); n-- > 0;) {
+      const SweepRow& row = sweep.rows[n];
+      const SweepCell* other = best_below(row, k);
+      if (!row.cells[k] || other == nullptr) continue;
+      known = true;
+      measured &= row.cells[k]->measured;
+      if (!is_faster(*row.cells[k], *other)) {
+        not_yet = &row;
+        break;
+      }
+      from = n;
+    }
+    if (!known) continue;
+    const auto longer = [&](const SweepRow& row) {
+      return seconds(row.cells[k]->time.median) / seconds(best_below(row, k)->time.median);
+    };
+    const std::string who = fmt::format("{} devices", sweep.counts[k]);
+    const char* pay = measured ? "pay" : "would pay, as predicted,";
+    const std::string name = sweep.size_name;
+    if (!from) {
+      sentences.push_back(fmt::format("{} {} at no size up to {} {}: there they take {:.2f} times as long as fewer.", who, pay,
+                                      sweep.rows.back().size, name, longer(sweep.rows.back())));
+    } else if (not_yet == nullptr) {
+      sentences.push_back(fmt::format("{} {} at every size, from {} {} on.", who, pay, sweep.rows[*from].size, name));
+    } else {
+      sentences.push_back(fmt::format("{} {} from {} {} on; at {} they take {:.2f} times as long as fewer.", who, pay,
+                                      sweep.rows[*from].size, name, not_yet->size, longer(*not_yet)));
+    }
+  }
+  if (!sweep.bound.empty()) {
+    std::string more = sweep.bound;
+    more.front() = 'H';
+    sentences.push_back(more + ".");
+  }
+  return sentences;
+}
+
+std::string sweep_tables(const Report& report, const TableStyle& style) {
+  std::string out;
+  for (const SizeSweep& sweep : size_sweeps(report)) {
+    std::vector<TextColumn> columns{{sweep.size_name, "", true, 0, true}};
+    for (const std::size_t count : sweep.counts) {
+      columns.push_back({count == 1 ? "1 device" : fmt::format("{} devices", count), "", true, 0, false});
+      columns.push_back({count == 1 ? "rate" : "speedup", count == 1 ? sweep.rate_unit : "x", true, count == 1 ? 20 : 10, false});
+    }
+    std::vector<TextRow> rows;
+    bool predicted = false;
+    for (const SweepRow& row : sweep.rows) {
+      TextRow& text = rows.emplace_back();
+      text.cells.push_back(row.size);
+      for (std::size_t k = 0; k < row.cells.size(); ++k) {
+        const auto& cell = row.cells[k];
+        if (!cell) {
+          text.cells.insert(text.cells.end(), 2, "-");
+          continue;
+        }
+        predicted |= !cell->measured;
+        text.cells.push_back((cell->measured ? "" : "~") + format_duration(cell->time.median));
+        const auto& alone = row.cells.front();
+        const double time = seconds(cell->time.median);
+        text.cells.push_back(k == 0  ? format_si(row.ops / time)
+                             : alone ? fmt::format("{:.2f}", seconds(alone->time.median) / time)
+                                     : "-");
+      }
+    }
+    std::string words;
+    for (const std::string& sentence : sweep_sentences(sweep)) words += sentence + "\n";
+    if (predicted) words += "~ is predicted, for more devices of the kind that was measured.\n";
+    out += (out.empty() ? "" : "\n") + sweep.title + "\n" +
+           draw_table(std::move(columns), std::move(rows), style.width, style.color) + wrapped_prose(words, style, 2);
+  }
+  return out;
+}
+
+}  // namespace mgpu
