@@ -24,27 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder for the files of one child, gone with it.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "mgpu-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw Error(ErrorKind::output, "cannot make a folder in " + fs::temp_directory_path().string() + ": " + std::strerror(errno));
-    path_ = pattern;
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path file(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> all;
   for (std::string& word : words) all.push_back(word.data());
@@ -97,6 +76,18 @@ bool is_variable(const std::string& word) {
 
 }  // namespace
 
+ScratchFolder::ScratchFolder() {
+  std::string pattern = (fs::temp_directory_path() / "mgpu-bench-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr)
+    throw Error(ErrorKind::output, "cannot make a folder in " + fs::temp_directory_path().string() + ": " + std::strerror(errno));
+  path_ = pattern;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
 std::vector<std::string> split_words(const std::string& from, const std::string& text) {
   std::vector<std::string> words;
   bool in_word = false;
@@ -144,12 +135,28 @@ ChildProgram parse_child(const std::string& from, const std::string& text) {
   return child;
 }
 
-Report run_child(const ChildProgram& child, const std::vector<std::string>& words) {
-  const Scratch scratch;
-  const fs::path result = scratch.file("result.json"), log = scratch.file("log");
+namespace {
+
+std::vector<std::string> words_of_run(const ChildProgram& child, const std::vector<std::string>& words) {
   std::vector<std::string> all{fs::canonical(child.program).string(), "run"};
   all.insert(all.end(), words.begin(), words.end());
   all.insert(all.end(), child.options.begin(), child.options.end());
+  return all;
+}
+
+}  // namespace
+
+bool accepts(const ChildProgram& child, const std::vector<std::string>& words) {
+  const ScratchFolder scratch;
+  std::vector<std::string> all = words_of_run(child, words);
+  all.emplace_back("--dump-config");
+  return spawn_and_wait(all, child.variables, scratch.file("log")) == 0;
+}
+
+Report run_child(const ChildProgram& child, const std::vector<std::string>& words) {
+  const ScratchFolder scratch;
+  const fs::path result = scratch.file("result.json"), log = scratch.file("log");
+  std::vector<std::string> all = words_of_run(child, words);
   for (const std::string& word : {std::string("--quiet"), std::string("-o"), result.string()}) all.push_back(word);
   const int code = spawn_and_wait(all, child.variables, log);
   constexpr int kCaseFailed = 5, kUnverified = 6;  // there is a result, and it says so itself

@@ -2,6 +2,7 @@
 // measure anew.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,22 @@ struct ChildProgram {
 
 // "[NAME=VALUE ...] [PROGRAM] [OPTION ...]": without a program, this one. Throws Error(usage) when the program cannot be run.
 ChildProgram parse_child(const std::string& from, const std::string& text);
+
+// A folder for the files of children, gone with it. Throws Error(output).
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder();
+  std::filesystem::path file(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Does its `run` know all of these options, and its own? It is asked to print its configuration, and measures nothing.
+bool accepts(const ChildProgram& child, const std::vector<std::string>& words);
 
 // PROGRAM run WORDS... OPTIONS... into a file of its own, and what it measured. Failed cases are in it. Throws Error(device), with
 // the last line the child wrote, when it made no result.

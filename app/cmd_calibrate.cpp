@@ -7,6 +7,7 @@
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
+#include "app/environment.hpp"
 #include "app/run_request.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/quantity.hpp"
@@ -155,7 +156,12 @@ ExitCode cmd_calibrate(const Context& context) {
   const bool tuned = std::any_of(tunings.begin(), tunings.end(), [](const Tuning& tuning) { return tuning.measured; });
   const auto suites = calibrate_suites(*backend, set.devices, chosen, store, afresh || tuned, result.warnings);
   std::vector<NoiseCalibration> noise;
-  if (!settings.is_on("no-noise")) noise = calibrate_noise(*backend, set.devices, chosen, store, afresh || tuned, result.warnings);
+  if (!settings.is_on("no-noise")) {
+    SuiteRates rates;
+    for (const SuiteCalibration& row : suites)
+      if (row.rate) rates[{row.work, row.device}] = *row.rate;
+    noise = calibrate_noise(*backend, set.devices, chosen, rates, host_memory(), store, afresh || tuned, result.warnings);
+  }
   result.warnings.insert(result.warnings.begin(), set.warnings.begin(), set.warnings.end());
   for (const std::string& warning : result.warnings) print_error("warning: " + warning);
   if (json) {

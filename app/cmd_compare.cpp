@@ -34,9 +34,29 @@ void refuse_to_go_on_when_stopped() {
 
 // Every second round the other way round, so that what grows in time hits both alike. More rounds than asked for where so few could
 // not fail: a gate that cannot is none.
+bool names_sizes(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return word.starts_with("--size") || word.starts_with("--input"); });
+}
+
+// From now on both have the problem sizes of this result, unless they are named; older builds cannot be told.
+void keep_sizes(const Report& base, const std::vector<std::string>& words, const std::filesystem::path& file,
+                std::initializer_list<ChildProgram*> children) {
+  if (names_sizes(words)) return;
+  write_file_atomically(file, to_json_text(base));
+  for (ChildProgram* child : children) {
+    if (names_sizes(child->options)) continue;
+    child->options.insert(child->options.end(), {"--sizes-of", file.string()});
+    if (!accepts(*child, words)) child->options.resize(child->options.size() - 2);
+  }
+}
+
+// The sizes that BASE chose in its first round hold for all that follows: else a rate that comes out differently, or another way of
+// choosing, would leave nothing to compare.
 Sides measure_interleaved(const CompareRequest& request) {
-  const ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
+  ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
   const std::vector<std::string> words = split_words("--with", request.with);
+  const ScratchFolder scratch;
   install_stop_signals();
   Sides sides;
   std::size_t rounds = request.rounds;
@@ -45,6 +65,7 @@ Sides measure_interleaved(const CompareRequest& request) {
       const bool is_base = first == (round % 2 == 0);
       (is_base ? sides.base : sides.fresh).push_back(run_child(is_base ? base : fresh, words));
       refuse_to_go_on_when_stopped();
+      if (round == 0 && is_base) keep_sizes(sides.base.front(), words, scratch.file("sizes.json"), {&base, &fresh});
     }
     const std::size_t needed =
         round == 0 && request.fail_on != FailOn::nothing ? rounds_needed(sides.base[0], sides.fresh[0], request.options) : 0;

@@ -38,7 +38,8 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   } else {
     print(run_tables(report, style));
     if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
-    print("\n" + wrapped_prose(closing_words(report), style, 2));
+    // Of a sweep its own sentences say it: those of every size would be too many.
+    if (request.sizes != Sizes::sweep) print("\n" + wrapped_prose(closing_words(report), style, 2));
   }
   if (written && !request.quiet) {
     if (request.result_file) print_error(fmt::format("measurements: {0} (mgpu-bench report {0})", request.result_file->string()));

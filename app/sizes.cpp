@@ -36,46 +36,36 @@ class Chooser {
         measures_(measures),
         afresh_(context.invocation.settings.is_on("recalibrate")),
         request_(request),
-        warnings_(warnings) {
-    memory_ = host_memory();
-    for (const Device& device : devices) room_ = std::min(room_, room_on(device));
-  }
+        warnings_(warnings) {}
 
   // What is to be measured of a problem; ascending.
   std::vector<std::uint64_t> sizes_of(const Problem& problem) {
     const SuiteInfo& suite = *problem.suite;
-    const std::vector<SizedDevice> devices = suite.shape != nullptr ? sized_devices(problem) : std::vector<SizedDevice>();
+    add_rates(problem);
+    const std::vector<SizedDevice> devices = sized_devices(problem, kinds_, request_.session.suite_rates);
     if (devices.empty()) {
       say(fmt::format("{}: {} {}, the default, as no rate is known here (mgpu-bench calibrate measures them)", suite.name,
                       format_count(suite.default_size), suite.size_name));
       return {suite.default_size};
     }
     SizeLimits limits;
-    limits.host_memory = memory_ / 2;
+    limits.host_memory = host_memory() / 2;
     const ChosenSize chosen = choose_size(problem, devices, limits);
     say(fmt::format("{}: {} {}, about {} on {} alone{}", suite.name, format_count(chosen.size), suite.size_name,
-                    format_duration(chosen.expected), kinds_of_known_[chosen.fastest].name, because(chosen, limits)));
+                    format_duration(chosen.expected), devices[chosen.fastest].name, because(chosen, limits)));
     if (request_.sizes != Sizes::sweep) return {chosen.size};
     return sweep_sizes(problem, devices, chosen.size);
   }
 
  private:
-  std::vector<SizedDevice> sized_devices(const Problem& problem) {
-    if (measures_) calibrate_problem(backend_, kinds_, problem, store_, afresh_, request_.session.suite_rates, warnings_);
-    std::vector<SizedDevice> known;
-    kinds_of_known_.clear();
+  void add_rates(const Problem& problem) {
+    SuiteRates& rates = request_.session.suite_rates;
+    if (problem.suite->shape == nullptr) return;
+    if (measures_) return calibrate_problem(backend_, kinds_, problem, store_, afresh_, rates, warnings_);
     for (const Device& device : kinds_) {
       const std::string work = work_of(problem_of_reference_size(problem, device.is_cpu()));
-      SuiteRates& rates = request_.session.suite_rates;
-      if (!rates.contains({work, device.id})) {
-        if (const auto cached = store_.load_suite(device, work, warnings_)) rates[{work, device.id}] = *cached;
-      }
-      const auto rate = rates.find({work, device.id});
-      if (rate == rates.end()) continue;
-      known.push_back({rate->second, room_});
-      kinds_of_known_.push_back(device);
+      if (const auto cached = store_.load_suite(device, work, warnings_)) rates[{work, device.id}] = *cached;
     }
-    return known;
   }
 
   static std::string because(const ChosenSize& chosen, const SizeLimits& limits) {
@@ -100,11 +90,10 @@ class Chooser {
 
   CalibrationStore store_;
   Backend& backend_;
-  std::vector<Device> kinds_, kinds_of_known_;
+  std::vector<Device> kinds_;
   bool measures_, afresh_;
   RunRequest& request_;
   std::vector<std::string>& warnings_;
-  Bytes memory_ = 0, room_ = ~Bytes{0};
 };
 
 void add(KnownSizes& known, const std::string& suite, std::uint64_t size) {

@@ -39,6 +39,13 @@ class Sized {
     return best;
   }
 
+  // Of its operations alone, without what every sample costs.
+  double fastest_work(std::span<const SizedDevice> devices) const {
+    double rate = 0;
+    for (const SizedDevice& device : devices) rate = std::max(rate, device.rate.ops_per_s);
+    return ops() / rate;
+  }
+
   SizeLimit beyond(std::span<const SizedDevice> devices, const SizeLimits& limits) const {
     if (shape_.bytes_in > limits.input) return SizeLimit::input;
     const auto bytes = problem_.suite->host_bytes;
@@ -78,6 +85,16 @@ std::vector<std::uint64_t> grid(const SuiteInfo& suite) {
 
 }  // namespace
 
+std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const Device> devices, const SuiteRates& rates) {
+  std::vector<SizedDevice> known;
+  if (problem.suite->shape == nullptr) return known;
+  for (const Device& device : devices) {
+    const auto rate = rates.find({work_of(problem_of_reference_size(problem, device.is_cpu())), device.id});
+    if (rate != rates.end()) known.push_back({rate->second, room_on(device), device.name});
+  }
+  return known;
+}
+
 ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices, const SizeLimits& limits) {
   std::optional<ChosenSize> best;
   double best_off = 0;
@@ -112,7 +129,7 @@ std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const Size
   for (auto size = all.rbegin(); size != all.rend(); ++size) {
     const auto problem = *size < largest ? sized(like, *size) : std::nullopt;
     if (!problem || problem->ops() * kSweepStep > next) continue;
-    if (problem->fastest(devices).second < seconds(kShortest)) break;
+    if (problem->fastest_work(devices) < seconds(kShortest)) break;
     sizes.push_back(*size);
     next = problem->ops();
   }

@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "lib/device/capability.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "lib/workload/problem.hpp"
 
 namespace mgpu {
@@ -23,7 +24,11 @@ struct SizeLimits {
 struct SizedDevice {
   SuiteRate rate;
   Bytes room = ~Bytes{0};  // for inputs, and likewise for results
+  std::string name = {};   // for people
 };
+
+// Those of the devices that have a rate of the problem's suite with its options; none where the suite has no SuiteInfo::shape.
+std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const Device> devices, const SuiteRates& rates);
 
 // What keeps a problem from taking `aim`.
 enum class SizeLimit { none, input, host_time, host_memory, device_memory };
@@ -40,8 +45,8 @@ struct ChosenSize {
 // suite does where even that is beyond a limit. Needs SuiteInfo::shape and a device. Throws what `check` throws of every size.
 ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices, const SizeLimits& limits);
 
-// Sizes of the grid up to `largest`, each about four times the work of the one before: from one that takes the fastest device 50
-// us, or the smallest that it does. Ascending.
+// Sizes of the grid up to `largest`, each about four times the work of the one before: from one whose operations take the fastest
+// device 50 us, or the smallest that the suite does. Ascending.
 std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices, std::uint64_t largest);
 
 }  // namespace mgpu

@@ -85,16 +85,21 @@ Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
 Bytes room_on(const Device& device) { return std::min(device.max_allocation, device.global_memory / 4); }
 
 Problem problem_of_size(const Problem& like, std::uint64_t size) {
-  const SuiteInfo& suite = *like.suite;
-  Problem problem{&suite, {}};
+  Problem problem = default_problem(*like.suite);
   problem.params.size = size;
-  problem.params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-  for (const SuiteOption& option : suite.options) {
+  for (const SuiteOption& option : like.suite->options) {
     const auto given = like.params.options.find(option.name);
-    const bool taken_over = option.kind == SuiteOption::Kind::name && given != like.params.options.end();
-    problem.params.options[option.name] = taken_over ? given->second : option.values.front();
+    if (option.kind == SuiteOption::Kind::name && given != like.params.options.end())
+      problem.params.options[option.name] = given->second;
   }
-  if (suite.resolve != nullptr) suite.resolve(problem.params);
+  if (like.suite->resolve != nullptr) like.suite->resolve(problem.params);
+  return problem;
+}
+
+Problem default_problem(const SuiteInfo& suite) {
+  Problem problem{&suite, {}};
+  problem.params.host_threads = std::max(1u, std::thread::hardware_concurrency());
+  for (const SuiteOption& option : suite.options) problem.params.options[option.name] = option.values.front();
   return problem;
 }
 

@@ -31,6 +31,8 @@ Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most = ~B
 // Bytes that a problem may be enlarged to on a GPU: a quarter of its memory, in one piece.
 Bytes room_on(const Device& device);
 Problem problem_of_size(const Problem& like, std::uint64_t size);
+// Every option as it comes; without a size, and what options leave open is left open.
+Problem default_problem(const SuiteInfo& suite);
 
 // None where the device cannot do it. `look`, if given, is shown the program when it has computed everything. Throws Error(device),
 // Error(timeout), Error(interrupted). Blocks, for a second at most; a device counts as hung by the limits of the backend.

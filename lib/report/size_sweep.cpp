@@ -191,19 +191,20 @@ std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
     }
     if (!known) continue;
     const auto longer = [&](const SweepRow& row) {
-      return seconds(row.cells[k]->time.median) / seconds(best_below(row, k)->time.median);
+      const double ratio = seconds(row.cells[k]->time.median) / seconds(best_below(row, k)->time.median);
+      return ratio > 1 ? fmt::format("they take {:.2f} times as long as fewer", ratio) : "the noise does not tell";
     };
     const std::string who = fmt::format("{} devices", sweep.counts[k]);
     const char* pay = measured ? "pay" : "would pay, as predicted,";
     const std::string name = sweep.size_name;
     if (!from) {
-      sentences.push_back(fmt::format("{} {} at no size up to {} {}: there they take {:.2f} times as long as fewer.", who, pay,
-                                      sweep.rows.back().size, name, longer(sweep.rows.back())));
+      sentences.push_back(fmt::format("{} {} at no size up to {} {}: there {}.", who, pay, sweep.rows.back().size, name,
+                                      longer(sweep.rows.back())));
     } else if (not_yet == nullptr) {
       sentences.push_back(fmt::format("{} {} at every size, from {} {} on.", who, pay, sweep.rows[*from].size, name));
     } else {
-      sentences.push_back(fmt::format("{} {} from {} {} on; at {} they take {:.2f} times as long as fewer.", who, pay,
-                                      sweep.rows[*from].size, name, not_yet->size, longer(*not_yet)));
+      sentences.push_back(
+          fmt::format("{} {} from {} {} on; at {} {}.", who, pay, sweep.rows[*from].size, name, not_yet->size, longer(*not_yet)));
     }
   }
   if (!sweep.bound.empty()) {

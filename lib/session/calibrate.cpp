@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/exec/calibration.hpp"
 #include "lib/exec/leak.hpp"
+#include "lib/predict/size_choice.hpp"
 #include "lib/predict/suite_rates.hpp"
 #include "lib/session/kernel_variants.hpp"
 #include "lib/session/noise.hpp"
@@ -208,12 +209,15 @@ void calibrate_problem(Backend& backend, std::span<const Device> devices, const 
 }
 
 std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
-                                              const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings) {
+                                              const SuiteRates& rates, Bytes host_memory, const CalibrationStore& store,
+                                              bool afresh, std::vector<std::string>& warnings) {
   std::vector<NoiseCalibration> all;
-  const bool any_cpu = std::any_of(devices.begin(), devices.end(), [](const Device& device) { return device.is_cpu(); });
   for (const SuiteInfo& suite : suites) {
-    // The size that is run when none is named: the noise of one that fills a GPU would be less.
-    const Problem problem = problem_of_size({&suite, {}}, any_cpu ? suite.quick_size : suite.default_size);
+    const Problem like = default_problem(suite);
+    const std::vector<SizedDevice> known = sized_devices(like, devices, rates);
+    SizeLimits limits;
+    limits.host_memory = host_memory / 2;
+    const Problem problem = problem_of_size(like, known.empty() ? suite.default_size : choose_size(like, known, limits).size);
     NoiseCalibration& row = all.emplace_back();
     row.work = work_of(problem);
     if (!afresh) row.share = store.load_noise(devices, row.work, warnings);

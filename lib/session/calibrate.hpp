@@ -55,8 +55,10 @@ struct NoiseCalibration {
   std::optional<double> share;  // none: the devices cannot do it, or one failed
   CalibrationOrigin origin = CalibrationOrigin::none;
 };
+// In the size that `run` takes where none is named, by `rates`, at most `host_memory`.
 std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
-                                              const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
+                                              const SuiteRates& rates, Bytes host_memory, const CalibrationStore& store,
+                                              bool afresh, std::vector<std::string>& warnings);
 
 // What is cached of a problem's suite, its noise on this set too; measures nothing.
 void add_cached_noise(const Problem& problem, std::span<const Device> devices, const CalibrationStore& store,

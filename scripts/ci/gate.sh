@@ -34,7 +34,10 @@ case ${1-} in
     fi
     new=${2%.json}.new.json
     echo "gate: measurements are kept in $new" >&2
-    "$bench" run "${arguments[@]}" --strict -o "$new"
+    # In the sizes of FILE: what this machine would choose now might leave nothing to compare.
+    sizes=(--sizes-of "$2")
+    [[ " $run " != *" --size"* && " $run " != *" --input"* ]] || sizes=()
+    "$bench" run "${arguments[@]}" "${sizes[@]}" --strict -o "$new"
     # What looks slower is measured twice more before it counts.
     "$bench" compare "$2" "$new" --confirm 2 "${summary[@]}" "${more[@]}"
     ;;

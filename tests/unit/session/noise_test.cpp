@@ -66,7 +66,7 @@ TEST_CASE("devices that always take as long have no noise; a device that fails i
   FakeBackend failing({device("0:0"), broken}, sum_kernels());
   CHECK_THROWS_AS(measure_noise(failing, problem, facts), Error);
   std::vector<std::string> warnings;
-  const auto rows = calibrate_noise(failing, facts, {&sum_suite(), 1}, CalibrationStore({}, {}), false, warnings);
+  const auto rows = calibrate_noise(failing, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, CalibrationStore({}, {}), false, warnings);
   REQUIRE(rows.size() == 1);
   CHECK_FALSE(rows[0].share);
   REQUIRE(warnings.size() == 1);
@@ -80,11 +80,11 @@ TEST_CASE("noise is cached for the set it was measured on, in whatever order, an
   std::vector<Device> facts = backend.enumerate().devices;
   std::vector<std::string> warnings;
   const Problem problem = problem_of_reference_size({&sum_suite(), {}}, false);
-  const auto measured = calibrate_noise(backend, facts, {&sum_suite(), 1}, store, false, warnings);
+  const auto measured = calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, false, warnings);
   CHECK(measured.at(0).origin == CalibrationOrigin::measured);
   std::swap(facts[0], facts[1]);
-  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, store, false, warnings).at(0).origin == CalibrationOrigin::cached);
-  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, store, true, warnings).at(0).origin == CalibrationOrigin::measured);
+  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, false, warnings).at(0).origin == CalibrationOrigin::cached);
+  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, true, warnings).at(0).origin == CalibrationOrigin::measured);
 
   std::map<std::string, double> known;
   add_cached_noise(problem, facts, store, known, warnings);
