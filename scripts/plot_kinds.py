@@ -363,6 +363,8 @@ def roofline(found, look):
         style = {"color": CEILINGS.get(ceiling.limit, RED), "linestyle": DASHES[counts.index(ceiling.n) % len(DASHES)][0], "linewidth": 1.3, "zorder": 1,
                  "label": ceiling.words(found.unit)}
         if ceiling.per_byte:
+            if ceiling.rate * low > 2 * top:
+                continue  # far above everything that is drawn
             most = max((f.rate for f in flat if f.n == ceiling.n), default=2 * top)
             ends = (low, min(high, most / ceiling.rate))
             axes.plot(ends, [x * ceiling.rate for x in ends], **style)
@@ -384,7 +386,8 @@ def roofline(found, look):
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(0.4 * min(p.rate for p in points), 2 * top),
              xlabel=f"arithmetic intensity: {found.unit.removesuffix('/s')} per byte of input and result", ylabel=found.unit)
     axes.set_title("rate attained, and the roofline of the devices")
-    for axis in (axes.xaxis, axes.yaxis):
+    for axis, span in ((axes.xaxis, high / low), (axes.yaxis, 5 * top / min(p.rate for p in points))):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if span < 200 else (1,)))
         axis.set_major_formatter(FuncFormatter(short_number))
         axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
     legend_below(figure, axes, 2)

@@ -193,12 +193,12 @@ def rooflines(groups):
 
 
 def slowed_words(document_devices):
-    """["0:1 3 times slower"] of the devices that were made worse on purpose."""
+    """["0:1, 3 times"] of the devices that were made worse on purpose."""
     found = []
     for device in document_devices:
         done = handicap(device)
         if not done:
             continue
-        told = [f"{power(v)} times slower" if k == "slow" else f"{plain(k)} {power(v)}" for k, v in done.items()]
-        found.append(f"{plain(get(device, 'id'))}: {', '.join(told)}")
+        told = [f"{power(v)} times" if k == "slow" else f"{plain(k)} {power(v)}" for k, v in done.items()]
+        found.append(f"{plain(get(device, 'id'))}, {', '.join(told)}")
     return found
