@@ -19,7 +19,8 @@ from result_series import BLACK, BLUE, COLOURS, DASHES, GREEN, MARKS, ORANGE, PI
 
 GREY, BAR = "#555555", "#D5DEE6"
 CEILINGS = {"memory": "#555555", "host link": "#B07800"}  # others as what computes
-GAPS = {"launch": ("in flight, nothing runs", "#CFE6F5", ""), "sync": ("waiting for others, merge", "#BBBBBB", "..."), "idle": ("no slice", "#EEEEEE", "")}
+GAPS = {"launch": ("in flight, nothing runs", "#CFE6F5", ""), "sync": ("waiting for others, merge", "#BBBBBB", "..."), "idle": ("no slice", "#EEEEEE", ""),
+        "rest": ("not explained", "#FFFFFF", "///")}
 ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind text that lines may cross
 KINDS = {"upload": (ORANGE, "///"), "compute": (BLUE, ""), "download": (PINK, "\\\\\\")}
 PROBLEMS, POINTS_NAMED = 10, 8
@@ -46,15 +47,19 @@ def close(figure):
     plt.close(figure)
 
 
-def legend_below(figure, axes, columns):
-    """In room of its own, which makes the picture higher: inside it would cover what is drawn."""
+def legend_below(figure, axes, columns, cases=()):
+    """The legend, and what the marks behind the names of these cases mean, in room of their own, which makes the picture higher: inside
+    they would cover what is drawn."""
     handles, labels = axes.get_legend_handles_labels()
-    if not handles:
-        return
-    room = 0.12 + 0.24 * -(-len(handles) // columns)
+    notes = marks_told(cases)
+    below = 0.06 + 0.2 * len(notes)
+    room = below + (0.06 + 0.24 * -(-len(handles) // columns) if handles else 0)
     whole = figure.get_figheight() + room
     figure.set_figheight(whole)
-    figure.legend(handles, labels, loc="lower center", ncol=min(columns, len(handles)), frameon=False)
+    if handles:
+        figure.legend(handles, labels, loc="lower center", ncol=min(columns, len(handles)), frameon=False, bbox_to_anchor=(0.5, below / whole))
+    for k, note in enumerate(reversed(notes)):
+        figure.text(0.012, (0.06 + 0.2 * k) / whole, note, fontsize=9, color=GREY)
     figure.get_layout_engine().set(rect=(0, room / whole, 1, 1 - room / whole))
 
 
@@ -77,16 +82,15 @@ def several(n):
     return f"{n} device{'' if n == 1 else 's'}"
 
 
-def explain_marks(figure, cases):
-    """What the marks behind names mean, of those that occur, below everything."""
+def marks_told(cases):
+    """What the marks behind names mean, of those that occur."""
     marks = "".join(case.marks for case in cases)
     told = [f"{DISTURBED} disturbed or doubtful, see its warnings"] if DISTURBED in marks else []
     if SLOWED in marks:
         slowed = {d: handicap(case.device_records.get(d)) for case in cases for d in case.slowed}
         words = ", ".join(d + (f" {power(done['slow'])} times" if "slow" in done else "") for d, done in sorted(slowed.items()))
         told.append(f"{SLOWED} has a device made slower on purpose ({words})")
-    if told:
-        figure.supxlabel("      ".join(told), fontsize=9, color=GREY, x=0.01, ha="left")
+    return told
 
 
 def scaling(group, look):
@@ -125,8 +129,7 @@ def scaling(group, look):
     axes.set(title=group.title, xlabel="devices", ylabel="speed-up over the device fastest alone", xticks=counts, ylim=(0, 1.06 * highest),
              xlim=(1 - 0.06 * most, most + 0.06 * most))
     rates_on_the_right(axes, group)
-    explain_marks(figure, [case for name in shown for case in lines[name]])
-    legend_below(figure, axes, 3)
+    legend_below(figure, axes, 3, [case for name in shown for case in lines[name]])
     if hidden:
         axes.text(0.99, 0.02, f"not drawn, no faster: {', '.join(hidden)}", transform=axes.transAxes, ha="right", fontsize=8.5, color=GREY)
     return figure
@@ -176,7 +179,7 @@ def strategies(group, look):
         efficiency = case.metric("efficiency")
         text = duration(case.median) + (f", efficiency {efficiency:.2f}" if efficiency is not None else "")
         text += f", {len(case.faults)} fault{'' if len(case.faults) == 1 else 's'}" if case.faults else ""
-        axes.annotate((("best: " if len(leaders) == 1 else "among the best: ") if best else "") + text, (max(case.median, interval[1]), y), xytext=(9, 0), textcoords="offset points", va="center",
+        axes.annotate((("best: " if len(leaders) == 1 else "\u2605 ") if best else "") + text, (max(case.median, interval[1]), y), xytext=(9, 0), textcoords="offset points", va="center",
                       fontsize=9.5, weight="bold" if best else "normal", bbox=ON_WHITE, zorder=6)
     alone = good[0].alone()
     if alone and alone[1] <= 1.3 * longest and good[0].n > 1:
@@ -184,13 +187,12 @@ def strategies(group, look):
         ideal_speedup = good[0].metric("ideal_speedup")
         if ideal_speedup:
             axes.axvline(alone[1] / ideal_speedup, color=GREEN, linewidth=1.4, linestyle=":", label=f"perfect split: {duration(alone[1] / ideal_speedup)}")
-        legend_below(figure, axes, 2)
     unit = duration_axis(axes.xaxis, longest)
     axes.set(yticks=range(len(cases)), yticklabels=[case.label + case.marks for case in cases], xlim=(0, 1.4 * longest), ylim=(len(cases) - 0.4, -0.6),
-             xlabel=f"time, {unit}: median, its 95 % interval, and the samples as ticks")
+             xlabel=f"time, {unit}: median, 95 % interval, samples as ticks" + ("; \u2605: among the fastest" if len(leaders) > 1 else ""))
     axes.set_title(f"{group.title}: {several(good[0].n)}")
     axes.grid(axis="y", visible=False)
-    explain_marks(figure, cases)
+    legend_below(figure, axes, 2, cases)
     return figure
 
 
@@ -208,7 +210,8 @@ def sizes(sweep, look):
         if not sweep.by_count:
             axes.plot(xs, ys, label=name + max((case.marks for _, case in line), key=len), linewidth=1.4, markersize=7, **drawn_as(look[name]))
             continue
-        axes.plot(xs, ys, color=shades[name], linestyle=DASHES[k % len(DASHES)][0], linewidth=1.4, zorder=1, label=name)
+        axes.plot(xs, ys, color=shades[name], linestyle=DASHES[k % len(DASHES)][0], linewidth=1.4, zorder=1,
+                  label=name + max((case.marks for _, case in line), key=len))
         for x, y, (_, case) in zip(xs, ys, line):
             marked.setdefault(case.label, []).append((x, y))
     for label, points in marked.items():
@@ -222,8 +225,7 @@ def sizes(sweep, look):
     axes.minorticks_off()
     unit = get(lines[0][1][0][1].run, "rate", "unit") or ""
     axes.set(title=sweep.title, xlabel=sweep.axis, ylabel=with_prefix(prefix, unit), ylim=(0, 1.06 * highest / scale))
-    explain_marks(figure, [case for _, line in lines for _, case in line])
-    legend_below(figure, axes, 4)
+    legend_below(figure, axes, 4, [case for _, line in lines for _, case in line])
     return figure
 
 
@@ -262,8 +264,7 @@ def timeline(group, _):
              xlabel=f"time since the sample began, {unit}; it took {duration(whole)}")
     axes.set_title(f"{group.title}: {case.label}{case.marks} on {several(case.n)}")
     axes.grid(axis="y", visible=False)
-    explain_marks(figure, [case])
-    legend_below(figure, axes, 4)
+    legend_below(figure, axes, 4, [case])
     return figure
 
 
@@ -297,8 +298,7 @@ def imbalance(group, _):
              ylim=(len(cases) - 0.4, -1.1), xlabel=f"time a device was busy, {unit} (fastest strategy first)")
     axes.set_title(f"{group.title}: {several(cases[0].n)}")
     axes.grid(axis="y", visible=False)
-    explain_marks(figure, cases)
-    legend_below(figure, axes, 5)
+    legend_below(figure, axes, 5, cases)
     return figure
 
 

@@ -58,7 +58,7 @@ def chart_data(groups):
                           "parts": [[number(d, f"{part}_ns") for part in PARTS] for d in case.per_device], "timeline": timeline(case)})
         best = group.best()
         out.append({"title": group.title, "kind": f"{group.suite}, {group.mode.replace('_', ' ')}", "cases": cases,
-                    "unit": plain(get(best.run, "rate", "unit") or "") if best else "",
+                    "unit": plain(get(best.run, "rate", "unit") or "") if best else "", "work": group.most_work,
                     "best": next((k for k, c in enumerate(cases) if c["label"] == best.label and c["n"] == best.n), 0) if best else None})
     looks = {label: [look.colour, result_series.MARKS[look.mark][1], result_series.DASHES[look.dash][1]]
              for label, look in result_series.looks_of(groups).items()}
@@ -144,7 +144,8 @@ def strategy_cell(case, inner, group, index, leaders):
 def key_of_marks(document, groups):
     """What the marks behind names mean, of those that occur."""
     cases = [case for group in groups for case in group.cases]
-    told = [f"{DISTURBED} disturbed or doubtful: see the notes above"] if any(c.warnings or c.faults for c in cases) else []
+    told = ["★ fastest, or among the fastest where the samples do not tell them apart"] if any(group.best() for group in groups) else []
+    told += [f"{DISTURBED} disturbed or doubtful: see the notes above"] if any(c.warnings or c.faults for c in cases) else []
     if any(case.slowed for case in cases):
         told.append(f"{SLOWED} has a device made slower on purpose ({'; '.join(result_series.slowed_words(document['devices']))})")
     return ". ".join(told) + "." if told else ""
@@ -212,17 +213,22 @@ def environment(document):
 
 
 def named_cases(groups, holds):
-    """"merkle leaves=2^20, resident: equal, dynamic (2 devices); ..." of those for which it holds; "every case" of all of them."""
-    found, every = [], True
+    """"merkle leaves=2^20, resident: equal, dynamic on 2; ..." of those for which it holds; problems for which it holds of the same are
+    named together."""
+    by_words = {}
     for group in groups:
-        several = len(group.counts()) > 1
         held = [case for case in group.cases if holds(case)]
-        every = every and len(held) == len(group.ok())
-        names = "every strategy" if len(held) > 1 and len(held) == len(group.ok()) else ", ".join(
-            f"{c.label}" + (f" on {c.n}" if several else "") for c in held)
-        if held:
-            found.append(f"{group.title}: {names}")
-    return "every case" if every and (len(found) > 1 or len(groups[0].cases) > 1) else "; ".join(found)
+        if not held:
+            continue
+        counts = sorted({case.n for case in held})
+        if all(holds(case) for case in group.ok()):
+            words = "every strategy"
+        elif all(holds(case) for n in counts for case in group.ok(n)):
+            words = f"every strategy on {' and '.join(map(str, counts))} device{'' if counts == [1] else 's'}"
+        else:
+            words = ", ".join(c.label + (f" on {c.n}" if len(group.counts()) > 1 else "") for c in held)
+        by_words.setdefault(words, []).append(group.title)
+    return "; ".join(f"{'every problem' if len(titles) == len(groups) > 1 else '; '.join(titles)}: {words}" for words, titles in by_words.items())
 
 
 def notices(document, groups):

@@ -345,9 +345,9 @@ def words(group):
         first = group.cases[0]
         return f"No run was ok; the first is {first.status}: {first.reason}."
     only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
-    rivals = group.leaders()[1:]
+    rivals = sorted(group.leaders()[1:], key=lambda c: c.strategy != "equal")
     verb = "is among the fastest with" if rivals else "is fastest with" if len(group.ok()) > 1 else "takes"
-    text = f"{best.label} on {best.n} device{'' if best.n == 1 else 's'} {verb}"
+    text = best.label + ("" if best.asked > best.n else f" on {best.n} device{'' if best.n == 1 else 's'}") + f" {verb}"
     text += f" {duration(best.median)}"
     if only:
         text += f": no split here beats device {only} alone"
@@ -356,7 +356,7 @@ def words(group):
     elif best.n > 1 and alone and speedup:
         text += f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
     equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
-    if equal and best.strategy != "equal" and best.n > 1 and not only:
+    if equal and equal not in rivals and best.strategy != "equal" and best.n > 1 and not only:
         gain = (equal.median / best.median - 1) * 100
         text += f"{',' if speedup and speedup <= 1 else ' and'} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares" if told_apart(best, equal) else \
             "; equal shares are as fast, within the noise"

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass, field
 
-from result_file import SIZES, get, handicap, is_default, number, plain, power, problem, rate, rows
+from result_file import SIZES, get, handicap, is_default, makespan, number, plain, power, problem, rate, rows
 
 # Okabe and Ito's colours ("Color Universal Design", 2008), which people with any colour blindness tell apart.
 BLUE, ORANGE, GREEN, RED, SKY, PINK, BLACK = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000")
@@ -13,8 +13,8 @@ COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 # Marks as matplotlib and as Plotly name them: those of strategies in the order of STRATEGIES, then those of variants and of other names.
 MARKS = (("o", "circle"), ("s", "square"), ("^", "triangle-up"), ("D", "diamond"), ("v", "triangle-down"), ("P", "cross"), ("X", "x"),
          ("p", "pentagon"), ("*", "star"), ("<", "triangle-left"), ("h", "hexagon"), (">", "triangle-right"),
-         ("8", "octagon"), ("d", "diamond-tall"), ((6, 1, 0), "hexagram"), ((4, 1, 0), "star-diamond"), ((3, 1, 0), "star-triangle-up"),
-         ((3, 1, 180), "star-triangle-down"), ((4, 1, 45), "star-square"), ((3, 0, 45), "triangle-nw"), ((3, 0, 315), "triangle-ne"), ("H", "hexagon2"))
+         ("d", "diamond-tall"), ((6, 1, 0), "hexagram"), ((4, 1, 0), "star-diamond"), ((3, 1, 0), "star-triangle-up"),
+         ((3, 1, 180), "star-triangle-down"), ((4, 1, 45), "star-square"), ((3, 0, 45), "triangle-nw"), ((3, 0, 315), "triangle-ne"), ("H", "hexagon2"), ("8", "octagon"))
 DASHES = (("-", "solid"), ("--", "dash"), ("-.", "dashdot"), (":", "dot"), ((0, (5, 1)), "longdash"), ((0, (3, 1, 1, 1, 1, 1)), "longdashdot"))
 STRATEGIES = {"single": BLACK, "equal": RED, "proportional": ORANGE, "dynamic": GREEN, "adaptive": SKY, "capability": BLUE, "guided": PINK,
               "latency": GREEN, "memory": RED, "sequential": SKY, "stealing": ORANGE, "auto": BLUE}
@@ -52,7 +52,9 @@ def looks_of(groups):
 
 def gaps(case):
     """[(device, state, begin, length)] where it ran no command: "sync", it waited for others or the merge; "idle", it had no slice;
-    "launch", commands were in flight but none ran."""
+    "launch", commands were in flight but none ran; "rest", nothing of this is known. The last two are not known of a case whose commands
+    were not kept."""
+    whole = makespan(case)
     ran = {}
     for command in rows(case, "commands"):
         ran.setdefault(command["device"], []).append((command["started_ns"], command["ended_ns"]))
@@ -64,6 +66,8 @@ def gaps(case):
         if span["state"] != "in_flight":
             found.append((span["device"], span["state"], begin, end - begin))
             continue
+        if not ran:
+            continue
         for started, ended in ran.get(span["device"], ()):
             if started >= end:
                 break
@@ -72,6 +76,13 @@ def gaps(case):
             begin = max(begin, ended)
         if end > begin:
             found.append((span["device"], "launch", begin, end - begin))
+    for device, stretches in ran.items():
+        known = sorted([*stretches, *((begin, begin + length) for d, _, begin, length in found if d == device), (whole, whole)])
+        at = 0
+        for begin, end in known:
+            if begin > at:
+                found.append((device, "rest", at, min(begin, whole) - at))
+            at = max(at, end)
     return [gap for gap in found if gap[-1] > 0]
 
 
@@ -132,6 +143,9 @@ class Point:
         return f"{100 * self.rate / self.roof:.0f} % of {self.limit}" + ("; the roof is wrong" if self.rate > self.roof else "")
 
 
+LIMITS = ("fp32", "fp64", "int32", "memory", "host link")
+
+
 @dataclass
 class Roofline:
     """Of all problems whose operations are counted alike (Williams, Waterman and Patterson, CACM 52(4), 2009)."""
@@ -153,7 +167,9 @@ class Roofline:
                 if flops:
                     found.setdefault((precision, n), Ceiling(precision, n, flops, False))
         for limit, n in sorted({(p.limit, p.case.n) for p in self.points} - found.keys()):
-            per_byte = limit not in ("fp32", "fp64", "int32")
+            if limit not in LIMITS:
+                continue
+            per_byte = limit in ("memory", "host link")
             roofs = [p.roof / (p.intensity if per_byte else 1) for p in self.points if (p.limit, p.case.n) == (limit, n)]
             if max(roofs) <= 1.05 * min(roofs):
                 found[(limit, n)] = Ceiling(limit, n, sum(roofs) / len(roofs), per_byte)

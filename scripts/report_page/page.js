@@ -18,9 +18,9 @@
     return { color: color === "#000000" ? ink("black") : color, symbol, dash };
   };
   const kinds = () => ({ compute: ["#0072B2", ""], upload: ["#E69F00", "/"], download: ["#CC79A7", "\\"] });
-  const waits = () => ({ launch: ["in flight, nothing runs", ink("launch"), "x"], sync: ["waiting for others, merge", ink("sync"), "."], idle: ["no slice", ink("idle"), ""] });
-  const parts = () => [["compute", ...kinds().compute], ["upload", ...kinds().upload], ["download", ...kinds().download], waits().launch, waits().sync, waits().idle,
-    ["rest", ink("rest"), ""]];
+  const waits = () => ({ launch: ["in flight, nothing runs", ink("launch"), "x"], sync: ["waiting for others, merge", ink("sync"), "."], idle: ["no slice", ink("idle"), ""],
+    rest: ["not explained", ink("paper"), "/"] });
+  const parts = () => [["compute", ...kinds().compute], ["upload", ...kinds().upload], ["download", ...kinds().download], ...Object.values(waits())];
   const filled = (color, shape, more) => ({ color, pattern: { shape, bgcolor: color, fgcolor: ink("black"), fgopacity: 0.45, size: 6 }, ...more });
   const narrow = () => innerWidth < 760;
   const axis = (more) => ({ gridcolor: ink("grid"), zerolinecolor: ink("grid"), linecolor: ink("bar-line"), ...more });
@@ -31,11 +31,11 @@
     modebar: { color: ink("faint"), activecolor: ink("ink"), bgcolor: "rgba(0,0,0,0)" }, ...more, xaxis: axis(more.xaxis), yaxis: axis(more.yaxis) });
   const room = (entries, columns = 2) => 22 * (narrow() ? entries : Math.ceil(entries / columns));  // of a legend below the axes
   // Of a chart whose legend lies below: the axes keep their height, whatever the legend takes.
-  const with_legend = (height, entries, more) => layout(height + room(entries), {
-    ...more, margin: { l: 55, r: 10, t: 32, b: 50 + room(entries) }, legend: { orientation: "h", y: -55 / (height - 82), yanchor: "top", entrywidth: 0 } });
+  const with_legend = (height, entries, more, columns = 2) => layout(height + room(entries, columns), {
+    ...more, margin: { l: 55, r: 10, t: 32, b: 50 + room(entries, columns) }, legend: { orientation: "h", y: -55 / (height - 82), yanchor: "top" } });
   const titled = (text) => ({ title: { text, standoff: 8 } });
   const lanes = (labels) => ({ type: "category", categoryorder: "array", categoryarray: [...labels].reverse(), automargin: true, fixedrange: true });
-  const shown = (c) => plain(c.label) + c.marks;
+  const shown = (c) => (narrow() ? plain(c.label).replace(" (", "<br>(") : plain(c.label)) + c.marks;
   const prefixed = (v) => {
     const [scale, prefix] = v >= 1e12 ? [1e12, " T"] : v >= 1e9 ? [1e9, " G"] : v >= 1e6 ? [1e6, " M"] : v >= 1e3 ? [1e3, " k"] : [1, ""];
     return `${Number((v / scale).toPrecision(3))}${prefix}`;
@@ -77,16 +77,14 @@
     at("strategies-of").textContent = `Time by strategy on ${plural(n)}: median, 95 % interval, samples`;
     const [scale, unit] = unit_of(Math.max(...cases.map((c) => c.median)));
     const y = cases.map(shown);
-    const reach = cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0) / scale);
+    const reach = cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0, ...c.samples.filter((t) => t < 1.2 * c.median)) / scale);
     const most = Math.max(...reach) * (narrow() ? 1.7 : 1.4);  // room for the words
-    const leaders = group.cases.filter((c) => c.leads).length;
     const bars = { type: "bar", orientation: "h", y, x: cases.map((c) => c.median / scale), showlegend: false, hoverinfo: "skip",
       marker: { color: ink("bar"), line: { color: cases.map((c) => ink(c.leads ? "ink" : "bar-line")), width: cases.map((c) => c.leads ? 2 : 0.5) },
         pattern: { shape: cases.map((c) => c.marks.includes("!") ? "/" : ""), fgcolor: ink("faint"), bgcolor: ink("bar"), fgopacity: 0.7, size: 8 } } };
     const went_wrong = (c) => c.faults ? `, ${c.faults} fault${c.faults === 1 ? "" : "s"}` : "";
-    const best = leaders > 1 ? "among the best" : "best";
     const words = { type: "scatter", mode: "text", y, x: reach,
-      text: cases.map((c) => (c.leads ? `\u00a0\u00a0\u00a0<b>${best}: ${time(c.median)}</b>` : `\u00a0\u00a0\u00a0${time(c.median)}`) + went_wrong(c)),
+      text: cases.map((c) => (c.leads ? `\u00a0\u00a0\u00a0<b>★ ${time(c.median)}</b>` : `\u00a0\u00a0\u00a0${time(c.median)}`) + went_wrong(c)),
       textposition: "middle right", showlegend: false, hoverinfo: "skip" };
     const ticks = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => shown(c))), showlegend: false,
       x: cases.flatMap((c) => c.samples.map((t) => t / scale)), marker: { symbol: "line-ns-open", color: ink("ink"), size: 8, opacity: 0.4 }, hoverinfo: "skip" };
@@ -95,7 +93,7 @@
       error_x: { type: "data", symmetric: false, color: ink("ink"), thickness: 1.5, array: [c.interval ? (c.interval[1] - c.median) / scale : 0],
         arrayminus: [c.interval ? (c.median - c.interval[0]) / scale : 0] } }));
     Plotly.react("strategies", [bars, ticks, ...medians, words], layout(Math.max(240, 90 + 30 * cases.length),
-      { xaxis: { ticksuffix: ` ${unit}`, range: [0, most] }, yaxis: lanes(y) }), config);
+      { xaxis: { nticks: narrow() ? 4 : 8, ticksuffix: ` ${unit}`, range: [0, most] }, yaxis: lanes(y) }), config);
   }
 
   function draw_sizes(chosen_group) {
@@ -106,7 +104,7 @@
     const hover = { hovertemplate: "%{text}<extra></extra>" };
     const greys = ["solid", "dash", "dashdot", "dot", "longdash", "longdashdot"];
     const traces = sweep.lines.map(([name, line], k) => ({
-      x: line.map((p) => p[0]), y: line.map((p) => p[1]), name: plain(name), mode: sweep.by_count ? "lines" : "lines+markers",
+      x: line.map((p) => p[0]), y: line.map((p) => p[1]), name: plain(name) + line.map((p) => p[3]).sort((a, b) => b.length - a.length)[0], mode: sweep.by_count ? "lines" : "lines+markers",
       text: line.map((p) => plain(p[2]) + p[3]), ...hover,
       ...(sweep.by_count ? { line: { color: ink(k % 2 ? "faint" : "ink"), dash: greys[k % greys.length], width: 1.5 }, hoverinfo: "skip", hovertemplate: null }
         : { line: { color: look(name).color, dash: look(name).dash }, marker: { symbol: look(name).symbol, size: 9 } }) }));
@@ -172,7 +170,10 @@
     const t = c.timeline;
     const [scale, unit] = unit_of(t.whole);
     at("timeline-of").textContent = `Timeline: ${group.title}, ${c.label}${c.marks} on ${plural(c.n)}, ${time(t.whole)}`;
-    at("timeline-note").textContent = t.count > t.commands.length ? `The ${t.commands.length} longest of ${t.count} commands.` : "";
+    at("timeline-note").textContent = t.count > t.commands.length ? `The ${t.commands.length} longest of ${t.count} commands.`
+      : t.count ? "" : "The file holds no commands of this case.";
+    at("timeline").hidden = at("zoom").hidden = !t.count;
+    if (!t.count) return;
     const used = new Set(t.commands.map((k) => `${k[0]} ${k[1]}`));
     const name = (device, kind) => plain(`${c.devices[device]} ${kind}`);
     const labels = c.devices.flatMap((_, d) => ["upload", "compute", "download"].filter((k) => k === "compute" || used.has(`${d} ${k}`)).map((k) => name(d, k)));
@@ -192,9 +193,8 @@
     const shapes = t.merge[1] > t.merge[0] ? [{ type: "rect", yref: "paper", x0: t.merge[0] / scale, x1: t.merge[1] / scale, y0: 0, y1: 1, fillcolor: "#009E73",
       opacity: 0.3, line: { width: 0 } }] : [];
     if (shapes.length) traces.push({ type: "bar", name: `merge, ${time(t.merge[1] - t.merge[0])}`, x: [null], y: [labels[0]], orientation: "h", marker: { color: "#009E73", opacity: 0.4 } });
-    Plotly.react("timeline", traces, layout(Math.max(280, 150 + 26 * labels.length), { barmode: "overlay", dragmode: "zoom", bargap: 0.15, shapes,
-      xaxis: { ticksuffix: ` ${unit}`, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels),
-      legend: { orientation: "h", y: 1, yanchor: "bottom" }, margin: { l: 50, r: 10, t: 60, b: 45 } }), config);
+    Plotly.react("timeline", traces, with_legend(Math.max(230, 100 + 26 * labels.length), traces.length, { barmode: "overlay", dragmode: "zoom", bargap: 0.15, shapes,
+      xaxis: { nticks: narrow() ? 5 : 12, ticksuffix: ` ${unit}`, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels) }, narrow() ? 1 : 5), config);
   }
 
   function zoom(how) {
@@ -284,7 +284,8 @@
       choose(Number(pick.dataset.group), Number(pick.dataset.case));
       at("timeline-of").scrollIntoView();
     });
-    choose(drawable[0][1], drawable[0][0].best);
+    const first = drawable.reduce((most, one) => one[0].work > most[0].work ? one : most);
+    choose(first[1], first[0].best);
     draw_prediction();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       draw();
