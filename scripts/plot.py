@@ -7,7 +7,8 @@ Without --kind at most a dozen files: the most telling pictures of each kind, of
 kind of every problem, --kind NAME,... these kinds of every problem.
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
-Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py. Needs
+Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
+plot_overviews.py. Needs
 matplotlib (package python3-matplotlib).
 """
 
@@ -21,6 +22,11 @@ import result_series
 
 KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance")  # the most telling first
 FORMATS = ("png", "svg")
+NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
+         "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
+         "sizes": "no problem was measured at several sizes",
+         "prediction": "no case was predicted (the file is of an older run)",
+         "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
 FILES_AT_MOST = 12  # unless kinds are asked for
 
 
@@ -106,22 +112,21 @@ def wanted(kinds, groups):
 
 def pictures(kinds, groups, draw, at_most):
     """(name, figure) of what there are figures for."""
-    look, asked, made, left = result_series.looks_of(groups), wanted(kinds, groups), set(), 0
-    drawn = 0
+    look, asked, made, left, drawn = result_series.looks_of(groups), wanted(kinds, groups), set(), [], 0
     for (kind, _, subject), name in zip(asked, numbered(name for _, name, _ in asked)):
         if drawn == at_most:
-            left += 1
+            left.append(kind)
             continue
-        figure = getattr(draw, kind)(subject, look)
+        figure = draw(kind)(subject, look)
         if figure is not None:
             made.add(kind)
             drawn += 1
             yield name, figure
     for kind in kinds or KINDS:
-        if kind not in made and not left:
-            print(f"plot.py: no {kind}: {draw.NEEDS[kind]}", file=sys.stderr)
+        if kind not in made and kind not in left:
+            print(f"plot.py: no {kind}: {NEEDS[kind]}", file=sys.stderr)
     if left:
-        print(f"plot.py: drew {drawn} of up to {drawn + left} pictures; --kind all draws every one, --kind {','.join(KINDS[:2])} those kinds", file=sys.stderr)
+        print(f"plot.py: {len(left)} pictures are left out; --kind all draws every one, --kind {','.join(KINDS[:2])} all of these kinds", file=sys.stderr)
 
 
 def main():
@@ -129,19 +134,24 @@ def main():
     documents = [(name, result_file.read(name)) for name in given.files]
     groups = chosen(json_input.guarded(given.files, lambda: result_file.groups(documents)), given)
     try:
-        import plot_kinds as draw
+        import plot_kinds
+        import plot_overviews
+        import plot_style
     except ImportError as error:
         result_file.refuse(f"matplotlib is missing ({error}); Debian: apt-get install python3-matplotlib")
     folder, made = Path(given.output), []
+
+    def draw(kind):
+        return getattr(plot_kinds, kind, None) or getattr(plot_overviews, kind)
 
     def drawn():
         at_most = None if given.kind else FILES_AT_MOST // len(given.format)
         for name, figure in pictures(given.kind, groups, draw, at_most):
             for kind in given.format:
                 made.append(folder / f"{name}.{kind}")
-                draw.save(figure, made[-1])
+                plot_style.save(figure, made[-1])
                 print(made[-1])
-            draw.close(figure)
+            plot_style.close(figure)
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,96 +1,17 @@
-"""What each picture of plot.py looks like. Every function takes a group of cases (or all groups, or a sweep, or a roofline) and how
-series look, and returns a figure, or None where the figures it needs are not there; NEEDS says which. Nothing is read or chosen here.
-
-A strategy has the colour and the filled mark that result_series.py gives it, in every picture and on the page; devices have open marks.
-Dashes and hatches say the same once more. Type is 11 points on a picture 8 inches wide, so that 4 inches can still be read.
+"""The pictures of one problem in one mode. Every function takes a group of cases and how series look, and returns a figure, or None
+where the figures it needs are not there. Nothing is read or chosen here.
 """
 
-import math
-import statistics
+import matplotlib.pyplot as plt
 
-import matplotlib
+from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, legend_below, rows_high, several, si, with_prefix
+from result_file import SLOWED, duration, get, makespan, number, rows
+from result_series import BLACK, BLUE, COLOURS, GREEN, MARKS, ORANGE, PINK, gaps
 
-matplotlib.use("Agg")  # no display
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator  # noqa: E402
-
-from result_file import DISTURBED, SLOWED, duration, get, handicap, makespan, number, power, rate, rows  # noqa: E402
-from result_series import BLACK, BLUE, COLOURS, DASHES, GREEN, MARKS, ORANGE, PINK, RED, SKY, gaps, looks_of, rooflines  # noqa: E402
-
-GREY, BAR = "#555555", "#D5DEE6"
-CEILINGS = {"memory": "#555555", "host link": "#B07800"}  # others as what computes
+BAR = "#D5DEE6"
+KINDS = {"upload": (ORANGE, "///"), "compute": (BLUE, ""), "download": (PINK, "\\\\\\")}
 GAPS = {"launch": ("in flight, nothing runs", "#CFE6F5", ""), "sync": ("waiting for others, merge", "#BBBBBB", "..."), "idle": ("no slice", "#EEEEEE", ""),
         "rest": ("not explained", "#FFFFFF", "///")}
-ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind text that lines may cross
-KINDS = {"upload": (ORANGE, "///"), "compute": (BLUE, ""), "download": (PINK, "\\\\\\")}
-PROBLEMS, POINTS_NAMED = 10, 8
-AT_MOST = 7  # lines in one picture: more cannot be told apart
-
-NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
-         "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
-         "sizes": "no problem was measured at several sizes",
-         "prediction": "no case was predicted (the file is of an older run)",
-         "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
-
-plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.fontsize": 10,
-                     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E5E5E5", "axes.axisbelow": True,
-                     "hatch.linewidth": 0.6, "text.parse_math": False, "savefig.dpi": 110, "svg.hashsalt": "mgpu-bench",
-                     "figure.constrained_layout.use": True, "figure.constrained_layout.w_pad": 0.08})
-
-
-def save(figure, file):
-    # Without the date and with a fixed salt the same result gives the same file.
-    figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
-
-
-def close(figure):
-    plt.close(figure)
-
-
-def legend_below(figure, axes, columns, cases=()):
-    """The legend, and what the marks behind the names of these cases mean, in room of their own, which makes the picture higher: inside
-    they would cover what is drawn."""
-    handles, labels = axes.get_legend_handles_labels()
-    notes = marks_told(cases)
-    below = 0.06 + 0.2 * len(notes)
-    room = below + (0.06 + 0.24 * -(-len(handles) // columns) if handles else 0)
-    whole = figure.get_figheight() + room
-    figure.set_figheight(whole)
-    if handles:
-        figure.legend(handles, labels, loc="lower center", ncol=min(columns, len(handles)), frameon=False, bbox_to_anchor=(0.5, below / whole))
-    for k, note in enumerate(reversed(notes)):
-        figure.text(0.012, (0.06 + 0.2 * k) / whole, note, fontsize=9, color=GREY)
-    figure.get_layout_engine().set(rect=(0, room / whole, 1, 1 - room / whole))
-
-
-def rows_high(n):
-    return max(2.6, 1.5 + 0.36 * n)
-
-
-def duration_axis(axis, longest):
-    """One unit for the whole axis."""
-    scale, unit = next(((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "us")) if longest >= s), (1, "ns"))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:g}"))
-    return unit
-
-
-def drawn_as(look):
-    return {"color": look.colour, "marker": MARKS[look.mark][0], "linestyle": DASHES[look.dash][0]}
-
-
-def several(n):
-    return f"{n} device{'' if n == 1 else 's'}"
-
-
-def marks_told(cases):
-    """What the marks behind names mean, of those that occur."""
-    marks = "".join(case.marks for case in cases)
-    told = [f"{DISTURBED} disturbed or doubtful, see its warnings"] if DISTURBED in marks else []
-    if SLOWED in marks:
-        slowed = {d: handicap(case.device_records.get(d)) for case in cases for d in case.slowed}
-        words = ", ".join(d + (f" {power(done['slow'])} times" if "slow" in done else "") for d, done in sorted(slowed.items()))
-        told.append(f"{SLOWED} has a device made slower on purpose ({words})")
-    return told
 
 
 def scaling(group, look):
@@ -133,15 +54,6 @@ def scaling(group, look):
     if hidden:
         axes.text(0.99, 0.02, f"not drawn, no faster: {', '.join(hidden)}", transform=axes.transAxes, ha="right", fontsize=8.5, color=GREY)
     return figure
-
-
-def si(value):
-    """(scale, prefix) for a rate of that size."""
-    return next(((s, p) for s, p in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= s), (1, ""))
-
-
-def with_prefix(prefix, unit):
-    return f"{prefix}{'' if unit.startswith('FLOP') else ' '}{unit}".strip()
 
 
 def rates_on_the_right(axes, group):
@@ -193,39 +105,6 @@ def strategies(group, look):
     axes.set_title(f"{group.title}: {several(good[0].n)}")
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 2, cases)
-    return figure
-
-
-def sizes(sweep, look):
-    lines = sweep.lines()
-    if not lines:
-        return None
-    figure, axes = plt.subplots(figsize=(8, 4.8))
-    shades = {name: shade for (name, _), shade in zip(lines, ("#000000", "#777777", "#AA4400", "#3355AA", "#AAAAAA") * len(lines))}
-    marked = {}
-    highest = max(number(case.run, "rate", "value") for _, line in lines for _, case in line)
-    scale, prefix = si(highest)
-    for k, (name, line) in enumerate(lines[:AT_MOST] if not sweep.by_count else lines):
-        xs, ys = [size for size, _ in line], [number(case.run, "rate", "value") / scale for _, case in line]
-        if not sweep.by_count:
-            axes.plot(xs, ys, label=name + max((case.marks for _, case in line), key=len), linewidth=1.4, markersize=7, **drawn_as(look[name]))
-            continue
-        axes.plot(xs, ys, color=shades[name], linestyle=DASHES[k % len(DASHES)][0], linewidth=1.4, zorder=1,
-                  label=name + max((case.marks for _, case in line), key=len))
-        for x, y, (_, case) in zip(xs, ys, line):
-            marked.setdefault(case.label, []).append((x, y))
-    for label, points in marked.items():
-        axes.plot(*zip(*points), color=look[label].colour, marker=MARKS[look[label].mark][0], markersize=8, linestyle="none", zorder=3,
-                  label=f"fastest: {label}")
-    every = sorted(sweep.by_size)
-    axes.set_xscale("log")
-    axes.set_xticks(every if len(every) <= 12 else every[::2], [power(size) for size in (every if len(every) <= 12 else every[::2])],
-                    fontsize=9 if len(every) > 6 else 11)
-    axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
-    axes.minorticks_off()
-    unit = get(lines[0][1][0][1].run, "rate", "unit") or ""
-    axes.set(title=sweep.title, xlabel=sweep.axis, ylabel=with_prefix(prefix, unit), ylim=(0, 1.06 * highest / scale))
-    legend_below(figure, axes, 4, [case for _, line in lines for _, case in line])
     return figure
 
 
@@ -300,116 +179,3 @@ def imbalance(group, _):
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 5, cases)
     return figure
-
-
-def prediction(groups, look):
-    predicted = [(group, case) for group in groups for case in group.ok() if case.predicted]
-    if not predicted:
-        return None
-    series = {}
-    for group, case in predicted:
-        series.setdefault(case.label, []).append((group, case))
-    # The rows on the right: the problems; of many, suite and mode; of one, the strategies.
-    titles = list(dict.fromkeys(group.title for group, _ in predicted))
-
-    def row_of(group, case):
-        kind = f"{group.suite}, {group.mode.replace('_', ' ')}"
-        return case.label if len(titles) == 1 else group.title if len(titles) <= PROBLEMS else kind
-
-    names = list(dict.fromkeys(row_of(*one) for one in predicted))
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.6 + 0.1 * max(0, len(names) - 8)))
-    every = [t for _, case in predicted for t in (case.predicted, case.median)]
-    low, high = 0.8 * min(every), 1.25 * max(every)
-    left.fill_between([low, high], [0.9 * low, 0.9 * high], [1.1 * low, 1.1 * high], color="#E4E4E4", label="within 10 %")
-    left.plot([low, high], [low, high], color="#888888", linewidth=1)
-    for label, found in series.items():
-        style = {**drawn_as(look[label]), "linestyle": "none", "markersize": 6, "label": label}
-        left.plot([case.median for _, case in found], [case.predicted for _, case in found], **style)
-        right.plot([100 * (case.predicted / case.median - 1) for _, case in found], [names.index(row_of(*one)) for one in found], **style)
-    unit = duration_axis(left.xaxis, high)
-    left.set(xlim=(low, high), ylim=(low, high))
-    if high > 20 * low:
-        left.set(xscale="log", yscale="log")
-        for axis in (left.xaxis, left.yaxis):
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
-            axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
-    for axis in (left.xaxis, left.yaxis):
-        duration_axis(axis, high)
-    left.set(xlabel=f"measured, {unit}", ylabel=f"predicted, {unit}")
-    left.set_title("predicted before the first sample")
-    errors = [abs(case.predicted / case.median - 1) for _, case in predicted]
-    right.axvline(0, color="#888888", linewidth=1)
-    right.axvspan(-10, 10, color="#E4E4E4", zorder=0)
-    right.set(yticks=range(len(names)), ylim=(len(names) - 0.5, -0.5), xlabel="predicted too long by, %")
-    right.set_yticklabels([name.replace(", ", ",\n") for name in names], fontsize=9)
-    right.set_title(f"median error {100 * statistics.median(errors):.1f} %, {len(errors)} cases")
-    if len(titles) == 1:
-        figure.suptitle(titles[0], x=0.01, ha="left", fontsize=12, weight="bold")
-    legend_below(figure, left, 5)
-    return figure
-
-
-def roofline(found, look):
-    """Operations per second against operations per byte of input and result, both logarithmic, below what was measured of the devices."""
-    figure, axes = plt.subplots(figsize=(8, 5.2))
-    points = found.points
-    ceilings = found.ceilings()
-    flat, slopes = [c for c in ceilings if not c.per_byte], [c for c in ceilings if c.per_byte]
-    xs = [p.intensity for p in points] + [f.rate / m.rate for f in flat for m in slopes if m.n == f.n and m.limit == "memory"]
-    low, high = 0.3 * min(xs), 3.3 * max(xs)
-    top = max([p.roof for p in points] + [p.rate for p in points] + [c.rate for c in flat])
-    counts = sorted({p.case.n for p in points})
-    for ceiling in ceilings:
-        style = {"color": CEILINGS.get(ceiling.limit, RED), "linestyle": DASHES[counts.index(ceiling.n) % len(DASHES)][0], "linewidth": 1.3, "zorder": 1,
-                 "label": ceiling.words(found.unit)}
-        if ceiling.per_byte:
-            if ceiling.rate * low > 2 * top:
-                continue  # far above everything that is drawn
-            most = max((f.rate for f in flat if f.n == ceiling.n), default=2 * top)
-            ends = (low, min(high, most / ceiling.rate))
-            axes.plot(ends, [x * ceiling.rate for x in ends], **style)
-        else:
-            memory = next((m.rate for m in slopes if m.n == ceiling.n and m.limit == "memory"), None)
-            axes.plot((max(low, ceiling.rate / memory) if memory else low, high), (ceiling.rate, ceiling.rate), **style)
-    drawn, named = {(c.limit, c.n) for c in ceilings}, set()
-    for point in points:
-        mine = look[point.case.label]
-        if (point.limit, point.case.n) not in drawn:
-            axes.plot([point.intensity] * 2, [point.rate, point.roof], color=mine.colour, linewidth=0.8, zorder=2)
-            axes.plot([point.intensity], [point.roof], marker="_", markersize=14, markeredgewidth=1.6, color=RED, linestyle="none", zorder=2,
-                      label=None if "roof" in named else "the roof of a problem: what limits it most")
-            named.add("roof")
-        axes.plot([point.intensity], [point.rate], color=mine.colour, marker=MARKS[mine.mark][0], markersize=8, linestyle="none", zorder=4,
-                  label=None if point.case.label in named else f"fastest: {point.case.label}")
-        named.add(point.case.label)
-    name_points(axes, points)
-    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(0.4 * min(p.rate for p in points), 2 * top),
-             xlabel=f"arithmetic intensity: {found.unit.removesuffix('/s')} per byte of input and result", ylabel=found.unit)
-    axes.set_title("rate attained, and the roofline of the devices")
-    for axis, span in ((axes.xaxis, high / low), (axes.yaxis, 5 * top / min(p.rate for p in points))):
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if span < 200 else (1,)))
-        axis.set_major_formatter(FuncFormatter(short_number))
-        axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
-    legend_below(figure, axes, 2)
-    return figure
-
-
-def short_number(value, _):
-    scale, prefix = si(value)
-    return f"{value / scale:g} {prefix}".strip()
-
-
-def name_points(axes, points):
-    """Beside each, where there are few: in columns of the same intensity the names keep a distance."""
-    if len(points) > POINTS_NAMED:
-        return
-    columns = {}
-    for point in sorted(points, key=lambda p: p.rate):
-        columns.setdefault(round(4 * math.log10(point.intensity)), []).append(point)
-    for column in columns.values():
-        last = 0
-        for point in column:
-            y = max(point.rate, 1.25 * last)
-            last = y
-            axes.annotate(f"{point.title}, {several(point.case.n)}: {point.words}", (point.intensity, y), xytext=(8, 0), textcoords="offset points",
-                          fontsize=8, va="center", bbox=ON_WHITE, zorder=5)
