@@ -8,11 +8,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import binary
 from binary import Case, environment, mgpu
 
 SOURCE = binary.HERE.parent.parent
+sys.path.insert(0, str(SOURCE / "scripts"))
+import result_file  # noqa: E402
 
 
 def options_of(help_text):
@@ -81,6 +84,18 @@ class Manual(Case):
         self.assertGreater(len(heads), 10)
         for head in heads:
             self.assertRegex(self.section("TABLES"), rf"(?m)^\.BR? (.* )?{head}\b")
+
+    def test_the_titles_of_pictures_leave_out_what_is_so_by_default(self):
+        for suite in json.loads(self.good("list", "suites", "--json").out)["suites"]:
+            self.assertIn(suite["size_counts"], result_file.SIZES)
+            known = result_file.DEFAULTS[suite["name"]]
+            options = {option["name"]: option["default"] for option in suite["options"]}
+            self.assertLessEqual(set(known), set(options), suite["name"])
+            for name, default in options.items():
+                if name not in known:  # what "auto" becomes depends on other options; "same" is the size
+                    self.assertTrue(default in ("auto", "same"), f"{suite['name']}: result_file.py does not know the default of --{name}")
+                else:
+                    self.assertTrue(result_file.is_default(suite["name"], name, default, {}), f"{suite['name']} {name}={default}")
 
     def test_no_line_is_a_request_that_roff_does_not_know(self):
         requests = set(re.findall(r"^[.'](\S*)", self.page, re.M))
