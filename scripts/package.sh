@@ -32,7 +32,7 @@ lintian "${user[@]}" --fail-on error build/release/packages/*.deb
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 for package in build/release/packages/*.deb; do dpkg-deb -x "$package" "$room/root"; done
-result=$PWD/tests/golden/report.json
+result=$PWD/results/h200/merkle-2-slow3.json.gz
 scripts=$room/root/usr/share/mgpu-bench/scripts
 (cd / && "$scripts/recompute.py" "$result" >/dev/null)
 for module in matplotlib:plot.py:plots plotly:report_html.py:page.html; do
