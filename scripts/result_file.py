@@ -11,6 +11,7 @@ from pathlib import Path
 import json_input
 from json_input import plain, refuse  # noqa: F401 - refuse is for those who import this
 
+RIVALS_NAMED = 4
 WHAT_IF = {"perfect_balance": "imbalance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
            "free_launches": "launch gaps; without them it would take", "free_merge": "the merge; if it were free it would take"}
 
@@ -56,8 +57,17 @@ def three_digits(value):
 def rate(value, unit):
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= scale:
-            return f"{three_digits(value / scale)} {prefix}{unit if unit.isupper() or unit.startswith('FLOP') else ' ' + unit}"
+            return f"{three_digits(value / scale)} {prefix}{unit if unit.isupper() or unit.startswith(('FLOP', 'B/s')) else ' ' + unit}"
     return f"{three_digits(value)} {unit}"
+
+
+DISTURBED, SLOWED = "!", "\u2193"  # "↓"
+FEW_SAMPLES = 5  # below, no test tells two cases apart
+
+
+def handicap(device):
+    """What was done to it on purpose: {"slow": 3.0}; nothing for most."""
+    return {key: value for key, value in (get(device, "handicap") or {}).items() if value and (key, value) != ("slow", 1)}
 
 
 @dataclass
@@ -66,6 +76,7 @@ class Case:
     run: dict
     source: str  # the file's stem
     label: str = ""
+    device_records: dict = field(default_factory=dict)  # of the file, by id
 
     def __post_init__(self):
         self.suite = plain(get(self.run, "suite") or "?")
@@ -82,6 +93,7 @@ class Case:
         self.verified = plain(get(self.run, "verify", "status") or "?")
         self.asked = max(number(self.run, "devices_asked") or 0, len(self.devices))
         self.faults = [f for f in get(self.run, "faults") or [] if isinstance(f, dict)]
+        self.slowed = [d for d in self.devices if handicap(self.device_records.get(d))]
 
     @property
     def ok(self):
@@ -99,6 +111,21 @@ class Case:
     def on(self):
         """"7 of 8" where devices were lost before it was measured, else how many there are."""
         return f"{self.n} of {self.asked}" if self.asked > self.n else str(self.n)
+
+    @property
+    def warnings(self):
+        """Why its figures may not be what they seem."""
+        found = [plain(w) for w in get(self.run, "warnings") or []]
+        found += [f"where the time of device {plain(get(d, 'device'))} went is not known: {plain(get(d, 'parts_reason'))}"
+                  for d in self.per_device if get(d, "parts_reason")]
+        if self.ok and 0 < len(self.samples) < FEW_SAMPLES:
+            found.append(f"{len(self.samples)} sample{'' if len(self.samples) == 1 else 's'} only")
+        return list(dict.fromkeys(found))
+
+    @property
+    def marks(self):
+        """" !" where there are warnings or faults, " ↓" where a device was slowed on purpose: what follows its label in pictures."""
+        return (f" {DISTURBED}" if self.warnings or self.faults else "") + (f" {SLOWED}" if self.slowed else "")
 
     def metric(self, name):
         return number(self.run, "metrics", name)
@@ -119,6 +146,7 @@ class Group:
     suite: str
     problem: str
     mode: str
+    params: dict = field(default_factory=dict)
     cases: list = field(default_factory=list)
 
     @property
@@ -145,14 +173,46 @@ class Group:
     def best(self):
         return min(self.ok(), key=lambda c: c.median, default=None)
 
+    def leaders(self):
+        """The fastest, and those that the samples do not tell apart from it."""
+        best = self.best()
+        return sorted((c for c in self.ok() if c is best or not told_apart(best, c)), key=lambda c: c.median)
 
-def problem(params, varying):
-    """Sizes, and whatever differs between cases; the sides of a cube as cols=inner=rows=2^13."""
-    shown = {}
+    @property
+    def most_work(self):
+        return max((number(c.run, "work", "ops") or 0 for c in self.cases), default=0)
+
+
+# The parameter that --size sets, and those that are the same unless they are given.
+SIZES = {"leaves": (), "points": (), "rows": ("cols", "inner"), "terms": ()}
+# What `mgpu-bench list suites` says the options are by default, and what "auto" then becomes. Titles leave these out.
+DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "fp32", "classes": ("auto", 4), "scores": ("auto", 256), "params": "none",
+                       "kernel": "auto", "data": "uniform"},
+            "matrix": {"precision": "fp32", "axis": "rows", "alpha": "1", "beta": "0", "data": "uniform", "kernel": "auto"},
+            "merkle": {"tree": "plain", "pad": "no"},
+            "msm": {"curve": "bn254", "axis": "points", "scalars": "uniform", "window": "auto", "trust-input": "no"}}
+OF_REGIME = {"empirical": {"model": "scores", "dim": 256}, "models": {"model": "softmax", "dim": 32}, "closed": {"dim": 16}}
+
+
+def is_default(suite, key, value, params):
+    if suite == "fisher" and key in ("model", "dim"):
+        return value in ("auto", OF_REGIME.get(params.get("regime"), {}).get(key))
+    known = DEFAULTS.get(suite, {}).get(key)
+    if known is None:  # of a suite that is not known here
+        return key == "seed" or not isinstance(value, (int, float))
+    return value in known if isinstance(known, tuple) else str(value) == known
+
+
+def problem(suite, params, varying):
+    """The size, whatever differs between cases, and what is not as it is by default."""
+    size = next((key for key in SIZES if key in params), None)
+    shown = []
     for key, value in params.items():
-        if key in varying or isinstance(value, (int, float)) and key != "seed":
-            shown.setdefault(power(value), []).append(plain(key))
-    return " ".join("=".join([*keys, value]) for value, keys in shown.items())
+        if size and key in SIZES[size] and value == params[size]:
+            continue
+        if key == size or key in varying or not is_default(suite, key, value, params):
+            shown.append((key != size, f"{plain(key)}={power(value)}"))
+    return " ".join(text for _, text in sorted(shown, key=lambda s: s[0]))
 
 
 def name_cases(cases):
@@ -169,7 +229,10 @@ def name_cases(cases):
 
 def groups(documents):
     """Of [(name, document)], in the order of the files. Parameters that no case varies and that are no size are left out of the titles."""
-    cases = [Case(run, Path(name).stem) for name, document in documents for run in document["runs"]]
+    cases = []
+    for name, document in documents:
+        devices = {plain(get(device, "id")): device for device in document["devices"]}
+        cases += [Case(run, Path(name).name.removesuffix(".gz").removesuffix(".json"), device_records=devices) for run in document["runs"]]
     name_cases(cases)
     values = {}
     for case in cases:
@@ -180,7 +243,7 @@ def groups(documents):
         params = get(case.run, "params") or {}
         varying = {k for k in params if len(values[(case.suite, k)]) > 1}
         key = (case.suite, json.dumps(params, sort_keys=True), case.mode)
-        group = found.setdefault(key, Group(case.suite, problem(params, varying), case.mode))
+        group = found.setdefault(key, Group(case.suite, problem(case.suite, params, varying), case.mode, params))
         if any(c.label == case.label and c.devices == case.devices and c.source != case.source for c in group.cases):
             case.label += f" ({case.source})"
         group.cases.append(case)
@@ -282,7 +345,9 @@ def words(group):
         first = group.cases[0]
         return f"No run was ok; the first is {first.status}: {first.reason}."
     only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
-    text = f"{best.label} on {best.n} device{'' if best.n == 1 else 's'} " + ("is fastest with" if len(group.ok()) > 1 else "takes")
+    rivals = sorted(group.leaders()[1:], key=lambda c: c.strategy != "equal")
+    verb = "is among the fastest with" if rivals else "is fastest with" if len(group.ok()) > 1 else "takes"
+    text = best.label + ("" if best.asked > best.n else f" on {best.n} device{'' if best.n == 1 else 's'}") + f" {verb}"
     text += f" {duration(best.median)}"
     if only:
         text += f": no split here beats device {only} alone"
@@ -291,12 +356,18 @@ def words(group):
     elif best.n > 1 and alone and speedup:
         text += f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
     equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
-    if equal and best.strategy != "equal" and best.n > 1 and not only:
+    if equal and equal not in rivals and best.strategy != "equal" and best.n > 1 and not only:
         gain = (equal.median / best.median - 1) * 100
         text += f"{',' if speedup and speedup <= 1 else ' and'} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares" if told_apart(best, equal) else \
             "; equal shares are as fast, within the noise"
     wrong = [c for c in group.cases if not c.ok]
-    text += f".{held_back(best)}"
+    text += "."
+    if rivals:
+        several = len({c.n for c in group.ok()}) > 1
+        named = [c.label + (f" on {c.n}" if several else "") for c in rivals[:RIVALS_NAMED]]
+        more = f" and {len(rivals) - len(named)} more" if len(rivals) > len(named) else ""
+        text += f" As fast, within the noise: {', '.join(named)}{more}."
+    text += held_back(best)
     if wrong:
         named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
         text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
