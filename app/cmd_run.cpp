@@ -98,7 +98,7 @@ void keep_result(const Context& context, RunRequest& request, std::vector<std::s
     if (std::find(suites.begin(), suites.end(), problem.suite->name) == suites.end()) suites.push_back(problem.suite->name);
   }
   try {
-    NewResult result = new_saved_result(folder, wall_clock_now(), suites_word(suites, context.suites.size()));
+    NewResult result = new_saved_result(folder, utc_now(), suites_word(suites, context.suites.size()));
     request.result_file = result.file;
     request.result_is_dated = true;
     request.locks.push_back(std::move(result.lock));

@@ -24,14 +24,6 @@ constexpr std::string_view kLast = "last";
 
 using Age = std::pair<std::string, std::size_t>;  // when it began, and which of that second
 
-std::string stamp(std::chrono::sys_seconds time) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(time - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}{:02}{:02}Z", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count());
-}
-
 fs::path name_of(const Age& age, const std::string& what) {
   const std::string number = age.second > 1 ? fmt::format(".{}", age.second) : "";
   return fmt::format("{}{}-{}{}", age.first, number, what, kEnd);
@@ -132,8 +124,9 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
 
 }  // namespace
 
-NewResult new_saved_result(const fs::path& folder, std::chrono::sys_seconds began, const std::string& what, std::size_t most) {
-  Age age{stamp(began), 1};
+NewResult new_saved_result(const fs::path& folder, const std::string& began, const std::string& what, std::size_t most) {
+  Age age{began, 1};
+  std::erase(age.first, ':');                             // which some file systems do not take
   for (const auto& [other, saved] : all_saved(folder)) {  // so that order by age is that of beginning, whatever the suites
     if (other.first.first == age.first) age.second = std::max(age.second, other.first.second + 1);
   }

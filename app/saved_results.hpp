@@ -1,7 +1,6 @@
 // Results of runs without -o: where they are kept, under what names and how many; and what `last`, `last~1` are.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -21,11 +20,11 @@ struct NewResult {
   FileLock lock;
 };
 
-// In `folder`, which is made where it is missing: 2026-11-23T163543Z-merkle.json.gz for what began then and measures `what`;
-// 2026-11-23T163543Z.2-merkle.json.gz for the second of that second, and so on. Nothing is written yet. Removes the oldest results
-// of such names, with their journals, until the new one makes `most`; never a file of another name, nor one that a run is writing.
-// Throws Error(output).
-NewResult new_saved_result(const std::filesystem::path& folder, std::chrono::sys_seconds began, const std::string& what,
+// In `folder`, which is made where it is missing: 2026-11-23T163543Z-merkle.json.gz for what began at 2026-11-23T16:35:43Z and
+// measures `what`; 2026-11-23T163543Z.2-merkle.json.gz for the second of that second, and so on. Nothing is written yet. Removes
+// the oldest results of such names, with their journals, until the new one makes `most`; never a file of another name, nor one that
+// a run is writing. Throws Error(output).
+NewResult new_saved_result(const std::filesystem::path& folder, const std::string& began, const std::string& what,
                            std::size_t most = kMostSaved);
 
 // The results in `folder`, the one that began last first. `unfinished`: also those of which there is only a journal so far.

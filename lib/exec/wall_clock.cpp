@@ -1,7 +1,13 @@
 #include "lib/exec/wall_clock.hpp"
 
+#include <fmt/chrono.h>
+
+#include <chrono>
+
 namespace mgpu {
 
-std::chrono::sys_seconds wall_clock_now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+std::string utc_now() {
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
 
 }  // namespace mgpu

@@ -1,11 +1,11 @@
-// The calendar's time, for names and records; durations are measured by Backend::now().
+// The time of day, for records. It may jump: durations are measured by steady clocks.
 #pragma once
 
-#include <chrono>
+#include <string>
 
 namespace mgpu {
 
-// Now, in UTC and whole seconds.
-std::chrono::sys_seconds wall_clock_now();
+// RFC 3339, in UTC, to the second: "2026-11-23T16:35:23Z".
+std::string utc_now();
 
 }  // namespace mgpu

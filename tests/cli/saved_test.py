@@ -86,9 +86,9 @@ class Saved(Case):
 
     def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failure(self):
         (self.folder / "file").touch()
-        for state in (str(self.folder / "file"), ""):
-            with self.subTest(state=state):
-                done = self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-q", *defaults([]), env={"XDG_STATE_HOME": state, "HOME": state})
+        for env in ({"XDG_STATE_HOME": str(self.folder / "file")}, {"XDG_STATE_HOME": "", "HOME": ""}):
+            with self.subTest(env=env):
+                done = self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-q", *defaults([]), env=env)
                 (line,) = done.err.splitlines()
                 self.assertIn("warning", line)
                 self.assertIn("-o FILE", line)

@@ -15,8 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::sys_seconds kMoment = std::chrono::sys_days(std::chrono::year(2026) / 3 / 7) + std::chrono::hours(4) +
-                                             std::chrono::minutes(5) + std::chrono::seconds(6);
+const std::string kMoment = "2026-03-07T04:05:06Z";
 
 class Folder {
  public:
