@@ -85,6 +85,19 @@ class Compilers(Case):
                 self.assertNotIn("generated", done.err)
 
 
+class Building(unittest.TestCase):
+    def test_how_far_the_build_is_takes_ten_lines_and_everything_else_is_shown(self):
+        script = binary.HERE.parent.parent / "scripts" / "bench.sh"
+        lines = [f"[{k}/87] Building CXX object {k}.o" for k in range(1, 88)]
+        lines[40:40] = ["FAILED: 41.o", "error: no"]
+        done = subprocess.run(["bash", "-c", f"eval \"$(sed -n '/^progress()/,/^}}/p' {shlex.quote(str(script))})\"; progress"],
+                              input="\n".join(lines) + "\n", capture_output=True, text=True)
+        shown = done.stdout.splitlines()
+        self.assertEqual(len(shown), 12, done)
+        self.assertEqual([line for line in shown if "building" not in line], ["FAILED: 41.o", "error: no"])
+        self.assertEqual((shown[0], shown[-1]), ("building: 9 of 87", "building: 87 of 87"))
+
+
 class OneDevice(Case):
     def test_with_one_device_only_what_does_not_split_is_measured_and_it_says_how_to_get_several(self):
         file, one = self.folder / "r.json", ["run", "merkle", "-d", "cpu:1", "--size", "2^10", "--mode", "resident", "-n", 1]

@@ -10,6 +10,7 @@ import time
 import binary
 from binary import Case, defaults, environment, mgpu
 
+SCRIPTS = binary.HERE.parent.parent / "scripts"
 NAME = r"\d{4}-\d\d-\d\dT\d{6}Z(\.\d+)?-[a-z+]+\.json\.gz"
 
 
@@ -55,6 +56,9 @@ class Saved(Case):
             for name, file in (("last", newer), ("last~0", newer), ("last~1", older)):
                 with self.subTest(words=words, name=name):
                     self.assertEqual(self.good(*words, name, env=self.env).out, self.good(*words, file, env=self.env).out)
+        for name, file in (("last", newer), ("last~1", older)):
+            told = [subprocess.run([SCRIPTS / "recompute.py", given], env=environment(self.env), capture_output=True, text=True) for given in (name, file)]
+            self.assertEqual((told[0].returncode, told[0].stdout.replace(name, "")), (0, told[1].stdout.replace(str(file), "")), told)
         self.run_one("--size", "2^10")
         compared = self.good("compare", "last~1", "last", "--fail-on", "nothing", "--json", "-", env=self.env)
         self.assertEqual(len(compared.err.splitlines()), 2)
