@@ -1,5 +1,5 @@
 # One static library per layer of lib/, and the tables that make strategies and suites known.
-# All presets compile files of a target several at a time (unity builds: 4 in release, 12 under the sanitizers), which is a third less to
+# All presets compile files of a target several at a time (unity builds, of 12), which is half as much to
 # compile: names in anonymous namespaces differ within a layer. -DCMAKE_UNITY_BUILD=OFF compiles, and recompiles, one by one.
 # Tables are generated: an object that registers itself would vanish from a static library without a word.
 

@@ -49,7 +49,7 @@ class Outlook(Case):
 
 class Tables(Case):
     def start(self, file):
-        words = ["run", "merkle", *binary.DEVICES, "--size", "2^8,2^9,2^10", "--mode", "both", "-s", "single", "-o", str(file)]
+        words = ["run", "merkle", *binary.DEVICES, "--size", "2^8,2^9,2^10", "--mode", "both", "-s", "single", "-n", "300", "-o", str(file)]
         return subprocess.Popen([binary.BINARY, *words], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def setUp(self):
