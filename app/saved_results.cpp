@@ -99,7 +99,7 @@ void remove_oldest(const fs::path& folder, std::size_t most) {
   }
 }
 
-bool is_there(const fs::path& file) {
+bool has_name(const fs::path& file) {
   std::error_code error;
   return fs::exists(fs::symlink_status(file, error));
 }
@@ -132,7 +132,7 @@ NewResult new_saved_result(const fs::path& folder, const std::string& began, con
   }
   for (;; ++age.second) {
     const fs::path file = folder / name_of(age, what);
-    const auto taken = [&] { return is_there(file) || is_there(journal_of(file)); };
+    const auto taken = [&] { return has_name(file) || has_name(journal_of(file)); };
     if (taken()) continue;
     try {
       FileLock lock(file);
