@@ -34,8 +34,8 @@ std::vector<std::filesystem::path> saved_results(const std::filesystem::path& fo
 std::optional<std::size_t> saved_index(const std::string& from, const std::string& text);
 
 // Puts the file in the place of every `last` that a command is given to read: report, trace, both of compare, simulate --from, run
-// --resume. Says which file each one is, on standard error unless the command is to be quiet. Throws Error(usage) for a bad number,
-// Error(input) when there are not so many.
+// --resume, --sizes-of. Says which file each one is, on standard error unless the command is to be quiet. Throws Error(usage) for a
+// bad number, Error(input) when there are not so many.
 void resolve_saved_results(Invocation& invocation, const Environment& environment);
 
 // What of the suites: "merkle", "matrix+msm", "all".
