@@ -37,6 +37,8 @@ constexpr const char* kRunFooter =
     "  mgpu-bench run -d gpu --device-counts 1,2,4,8 --require-devices 8 --strict --time-limit 10m\n"
     "  mgpu-bench run --quick --json - | jq '.runs[].metrics.speedup'\n";
 
+constexpr const char* kOrLast = ", or one that it kept by itself: last, last~1 and so on";
+
 constexpr const char* kScenario = "Scenario";
 constexpr const char* kSimulateFooter =
     "Examples:\n"
@@ -47,6 +49,7 @@ constexpr const char* kSimulateFooter =
 
 constexpr const char* kCompareFooter =
     "Examples:\n"
+    "  mgpu-bench compare last~1 last                         the last two that run kept\n"
     "  mgpu-bench compare base.json new.json                  exit code 3 when something became slower\n"
     "  mgpu-bench compare base.json new.json --confirm 2 --markdown \"$GITHUB_STEP_SUMMARY\"\n"
     "  mgpu-bench compare ./old/mgpu-bench ./new/mgpu-bench --interleave 12 --with 'merkle -d cpu -s equal -n 5'\n"
@@ -179,7 +182,8 @@ class Tree {
   void add_simulate() {
     CLI::App* sub = command("simulate", "Run strategies on devices that a file describes, on a virtual clock", kSimulateFooter);
     add_arguments(sub, "FILE", "A scenario: devices, link and work (mgpu-bench schema scenario)", false);
-    add(sub, {"from", 0, OptionSpec::Kind::value, "RESULT", "Take them from a file saved by run -o", kScenario});
+    add(sub,
+        {"from", 0, OptionSpec::Kind::value, "RESULT", "Take them from a file saved by run, or from last, last~1, ...", kScenario});
     add(sub, {"case", 0, OptionSpec::Kind::value, "N",
               "With --from: the number of the case, from 0 (default: the first with the most devices at work)", kScenario});
     add(sub, {"as-predicted", 0, OptionSpec::Kind::flag, "",
@@ -197,15 +201,16 @@ class Tree {
 
   void add_report() {
     CLI::App* sub = command("report", "Print the tables of a saved result, and make files of it for other tools",
-                            "Examples:\n  mgpu-bench report r.json\n"
+                            "Examples:\n  mgpu-bench report last\n"
                             "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
-    add_arguments(sub, "FILE", "A file saved by run -o, or one that gzip made of it", true);
+    add_arguments(sub, "FILE", wrapped(std::string("A file saved by run, or one that gzip made of it") + kOrLast), true);
     for (const OptionSpec& spec : report_specs_) add(sub, spec);
   }
 
   void add_compare() {
     CLI::App* sub = command("compare", "Say what changed between two results, and whether it is a regression", kCompareFooter);
-    add_arguments(sub, "RESULT", "BASE and NEW: files saved by run -o; with --interleave what to run", false);
+    add_arguments(sub, "RESULT",
+                  wrapped(std::string("BASE and NEW: files saved by run") + kOrLast + "; with --interleave what to run"), false);
     for (const OptionSpec& spec : compare_specs_) add(sub, spec);
   }
 
@@ -213,7 +218,7 @@ class Tree {
     CLI::App* sub = command("trace", "Make a Chrome trace of a saved result, or check one",
                             "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in https://ui.perfetto.dev\n"
                             "  mgpu-bench trace --check r.trace.json\n");
-    add_arguments(sub, "FILE", "A file saved by run -o; with --check, a trace", true);
+    add_arguments(sub, "FILE", wrapped(std::string("A file saved by run") + kOrLast + "; with --check, a trace"), true);
     add(sub, {"output", 'o', OptionSpec::Kind::value, "FILE", "Write here instead of to standard output", ""});
     add(sub, {"check", 0, OptionSpec::Kind::flag, "", "Check that FILE obeys the rules of trace viewers", ""});
   }

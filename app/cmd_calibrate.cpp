@@ -149,7 +149,7 @@ ExitCode cmd_calibrate(const Context& context) {
   std::vector<SuiteInfo> chosen;
   for (const SuiteInfo* suite : choose_suites("calibrate", context.invocation.arguments, context.suites)) chosen.push_back(*suite);
   const std::unique_ptr<Backend> backend = context.make_backend();
-  const DeviceSet set = choose_devices(*backend, settings, context.environment);
+  const DeviceSet set = choose_devices(*backend, context);
   CalibrationResult result = calibrate(*backend, set.devices, store, afresh);
   std::vector<Tuning> tunings;
   if (settings.is_on("tune")) tunings = tune_suites(*backend, set.devices, chosen, store, afresh, result.warnings);

@@ -54,8 +54,7 @@ ExitCode cmd_devices(const Context& context) {
   const TableStyle style = table_style(settings, context.environment);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const bool chosen = settings.has("devices") || settings.has("sub-devices");
-  const DeviceSet set =
-      chosen ? choose_devices(*backend, settings, context.environment) : every_device(*backend, context.environment);
+  const DeviceSet set = chosen ? choose_devices(*backend, context) : every_device(*backend, context.environment);
   const CalibrationResult cached = cached_calibration(set.devices, calibration_store(context));
   std::vector<std::string> warnings = set.warnings;
   warnings.insert(warnings.end(), cached.warnings.begin(), cached.warnings.end());

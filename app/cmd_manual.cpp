@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "app/commands.hpp"
+#include "app/saved_results.hpp"
 #include "app/terminal.hpp"
 #include "app/texts.hpp"
 #include "lib/profile/metrics.hpp"
@@ -124,6 +126,7 @@ ExitCode cmd_manual(const Context& context) {
                                              {"STRATEGIES", strategy_entries()},
                                              {"METRICS", metric_entries()},
                                              {"VARIABLES", variables},
+                                             {"MOST_SAVED", std::to_string(kMostSaved)},
                                              {"DEVICE_VARIABLES", device_names}}));
   return ExitCode::ok;
 }

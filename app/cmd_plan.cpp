@@ -75,13 +75,12 @@ std::string as_json(const SessionOptions& session, std::span<const PlannedCase> 
 }  // namespace
 
 ExitCode cmd_plan(const Context& context) {
-  const Settings& settings = context.invocation.settings;
   if (context.invocation.arguments.size() != 1) {
     throw Error(ErrorKind::usage, "plan: accepted: the name of one suite; see mgpu-bench plan --help");
   }
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   const std::unique_ptr<Backend> backend = context.make_backend();
-  DeviceSet set = choose_devices(*backend, settings, context.environment);
+  DeviceSet set = choose_devices(*backend, context);
   const KnownSizes known = request.sizes_of ? sizes_of(read_report(*request.sizes_of), context.suites) : KnownSizes();
   choose_sizes(context, *backend, set.devices, known, false, request, set.warnings);
   if (request.session.problems.size() != 1) throw Error(ErrorKind::usage, "--size: plan takes one size");

@@ -7,13 +7,16 @@
 #include "app/commands.hpp"
 #include "app/conclude.hpp"
 #include "app/device_set.hpp"
+#include "app/outlook.hpp"
 #include "app/resume.hpp"
 #include "app/run_observer.hpp"
 #include "app/run_request.hpp"
+#include "app/saved_results.hpp"
 #include "app/signals.hpp"
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/exec/wall_clock.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/session/configuration.hpp"
 #include "lib/session/session.hpp"
@@ -82,9 +85,52 @@ void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handi
   for (Handicap& handicap : handicaps) handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
 }
 
+// Every result is kept: without -o in the state folder of the user. Where that cannot be, it is no reason not to measure.
+void keep_result(const Context& context, RunRequest& request, std::vector<std::string>& warnings) {
+  if (request.result_file) return;
+  const std::filesystem::path folder = state_directory(context.environment);
+  if (folder.empty()) {
+    warnings.emplace_back("neither XDG_STATE_HOME nor HOME is set: this result will not be kept (-o FILE keeps it)");
+    return;
+  }
+  std::vector<std::string> suites;
+  for (const Problem& problem : request.session.problems) {
+    if (std::find(suites.begin(), suites.end(), problem.suite->name) == suites.end()) suites.push_back(problem.suite->name);
+  }
+  try {
+    NewResult result = new_saved_result(folder, utc_now(), suites_word(suites, context.suites.size()));
+    request.result_file = result.file;
+    request.result_is_dated = true;
+    request.locks.push_back(std::move(result.lock));
+  } catch (const Error& error) {
+    warnings.push_back(fmt::format("{}: this result will not be kept (-o FILE keeps it)", error.what()));
+  }
+}
+
+// With one device all strategies do the same. Unless they were named, only the one of a single device is measured.
+void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequest& request) {
+  if (set.devices.size() > 1 || request.session.strategies.size() < 2) return;
+  const Device& device = set.devices.front();
+  const StrategyChoice single = strategy_with(&StrategyTraits::single_device);
+  const bool named = settings.has("strategy");
+  if (!named) request.session.strategies = {single};
+  if (request.quiet) return;
+  std::string several;
+  if (device.is_cpu() && device.compute_units > 1) {
+    several = fmt::format("; --sub-devices {} makes that many of this CPU", std::min(device.compute_units, kMostDefaultParts));
+  } else if (set.reserve) {
+    several = "; -d all takes the CPU too";
+  }
+  print_error(fmt::format("there is one device, {} ({}), so there is nothing to split: {}{}", device.id, device.name,
+                          named ? "every strategy gives it all of the work"
+                                : fmt::format("only the strategy {} is measured (-s all: every one)", single.label()),
+                          several));
+}
+
 }  // namespace
 
 ExitCode cmd_run(const Context& context) {
+  outlive_readers();
   install_stop_signals();  // first: the session then sees even a signal that came while drivers were loading
   const Settings& settings = context.invocation.settings;
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
@@ -104,16 +150,13 @@ ExitCode cmd_run(const Context& context) {
     }
   }
   const TableStyle style = table_style(settings, context.environment);
-  RunObserver observer(
-      {request.result_file, request.quiet, request.verbose, progress_in_place(context.environment), error_width()});
-
   const std::unique_ptr<Backend> backend = context.make_backend();
   const SessionOptions& session = request.session;
   backend->limit_waits(
       {session.case_timeout.value_or(WaitLimits{}.answer), session.build_timeout, [] { return stop_signal() != 0; }});
   DeviceSet set;
   try {
-    set = choose_devices(*backend, settings, context.environment);
+    set = choose_devices(*backend, context);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::no_device || request.require_devices == 0) throw;
     return too_few(0, request.require_devices);
@@ -125,8 +168,11 @@ ExitCode cmd_run(const Context& context) {
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, !request.memory_pool);
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
   limit_memory(request.memory_pool, request.session.handicaps);
+  leave_out_splitting(settings, set, request);
   request.session.devices = std::move(set.devices);
   request.session.reserve = std::move(set.reserve);
+  keep_result(context, request, set.warnings);
+  RunObserver observer(RunObserver::options_of(request, style, context.environment));
   for (const std::string& warning : set.warnings) observer.warning(warning);
 
   Report begun;
@@ -138,6 +184,7 @@ ExitCode cmd_run(const Context& context) {
   if (request.resumes && !request.quiet)
     print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(), request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
+  if (!request.quiet) print_error(outlook(request.session));
   const Report report = run_session(*backend, request.session, std::move(begun), observer);
   if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   return conclude(report, request, observer, style);

@@ -61,6 +61,7 @@ SetEstimates given_estimates(const Scenario& scenario) {
 }  // namespace
 
 ExitCode cmd_simulate(const Context& context) {
+  outlive_readers();
   install_stop_signals();
   const Settings& settings = context.invocation.settings;
   const NamedScenario named = read_named_scenario(context.invocation);
@@ -78,8 +79,7 @@ ExitCode cmd_simulate(const Context& context) {
   session.case_timeout = kNoLimit;  // nothing hangs there
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);
-  RunObserver observer(
-      {request.result_file, request.quiet, request.verbose, progress_in_place(context.environment), error_width()});
+  RunObserver observer(RunObserver::options_of(request, style, context.environment));
   std::vector<std::string> warnings;
   session.device_counts = device_counts(request, session.devices.size(), warnings);
   for (const std::string& warning : warnings) observer.warning(warning);

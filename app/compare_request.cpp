@@ -81,7 +81,7 @@ void read_rounds(const Settings& settings, CompareRequest& request) {
 CompareRequest read_compare_request(const Settings& settings, const std::vector<std::string>& arguments) {
   if (arguments.size() != 2) {
     throw Error(ErrorKind::usage,
-                fmt::format("compare: {} given; accepted: two results, BASE and NEW, saved by run -o; with --interleave "
+                fmt::format("compare: {} given; accepted: two results, BASE and NEW, saved by run; with --interleave "
                             "two programs or settings",
                             arguments.size()));
   }

@@ -36,13 +36,17 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   if (request.json) {
     print_json(to_json_text(report));
   } else {
-    print(run_tables(report, style));
+    observer.print_tables(report);
+    print(below_run_tables(report, style));
     if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
     // Of a sweep its own sentences say it: those of every size would be too many.
     if (request.sizes != Sizes::sweep) print("\n" + wrapped_prose(closing_words(report), style, 2));
   }
   if (written && !request.quiet) {
-    if (request.result_file) print_error(fmt::format("measurements: {0} (mgpu-bench report {0})", request.result_file->string()));
+    if (observer.result_is_kept()) {
+      const std::string file = request.result_file->string();
+      print_error(fmt::format("measurements: {} (mgpu-bench report {})", file, request.result_is_dated ? "last" : file));
+    }
     if (request.trace_file)
       print_error(fmt::format("timeline: {} (open it in https://ui.perfetto.dev)", request.trace_file->string()));
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <string_view>
 
@@ -13,8 +14,6 @@
 
 namespace mgpu {
 namespace {
-
-constexpr std::uint32_t kMostDefaultParts = 8;
 
 // Enough for a person on a new machine to find out why: a bare -1001 from the loader has cost many an afternoon.
 [[noreturn]] void refuse_no_device(const std::string& what, const Environment& environment) {
@@ -93,6 +92,54 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
   return names_parts ? devices : with_cpus_split(backend, devices, parts, parts_from);
 }
 
+// "gpu", "gpu:2,gpu": GPUs, whichever there are.
+bool asks_for_gpus_only(std::string_view selector) {
+  const std::vector<std::string> terms = split_commas(selector);
+  return std::all_of(terms.begin(), terms.end(), [](const std::string& term) { return term == "gpu" || term.starts_with("gpu:"); });
+}
+
+// As a shell takes it for one word.
+std::string shell_word(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("-_./=:,^+%@~").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && word.front() != '~' && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The command that was given, with `devices` for what it says of devices, or at its end where its environment or a file said it.
+std::string with_other_devices(const std::vector<std::string>& argv, const std::string& devices) {
+  std::string line = "mgpu-bench";
+  bool put = false;
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    const bool apart = word == "-d" || word == "--devices" || word == "--device-filter";
+    const bool joined =
+        word.starts_with("--devices=") || word.starts_with("--device-filter=") || (word.starts_with("-d") && word.size() > 2);
+    if (!apart && !joined) {
+      line += " " + shell_word(word);
+      continue;
+    }
+    if (!put) line += " " + devices;
+    put = true;
+    if (apart) ++i;
+  }
+  return put ? line : line + " " + devices;
+}
+
+// Whoever follows a page written for GPUs on a machine without wants to go on, not to learn how OpenCL looks for drivers.
+[[noreturn]] void refuse_no_gpu(const Given& selector, const Device& cpu, const Context& context) {
+  const bool splits =
+      context.invocation.command != "devices" && cpu.compute_units > 1 && !context.invocation.settings.has("sub-devices");
+  const std::string devices =
+      splits ? fmt::format("-d cpu --sub-devices {}", std::min(cpu.compute_units, kMostDefaultParts)) : "-d cpu";
+  throw Error(ErrorKind::no_device,
+              fmt::format("{} {}: there is no GPU here, only the CPU {} ({}); what works here: {}", selector.from,
+                          in_quotes(selector.value), cpu.id, cpu.name, with_other_devices(context.tool.argv, devices)));
+}
+
 }  // namespace
 
 std::uint64_t count_setting(const Settings& settings, std::string_view name, std::uint64_t least, std::uint64_t standard) {
@@ -100,7 +147,9 @@ std::uint64_t count_setting(const Settings& settings, std::string_view name, std
   return given == nullptr ? standard : read_count(*given, least);
 }
 
-DeviceSet choose_devices(Backend& backend, const Settings& settings, const Environment& environment) {
+DeviceSet choose_devices(Backend& backend, const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  const Environment& environment = context.environment;
   const Given* selector = settings.find("devices");
   const Given* parts_given = settings.find("sub-devices");
   const std::uint64_t parts = count_setting(settings, "sub-devices", 1, 0);
@@ -114,6 +163,12 @@ DeviceSet choose_devices(Backend& backend, const Settings& settings, const Envir
   DeviceSet set;
   const Backend::Enumeration found = enumerate(backend, selector != nullptr ? selector->value : "", environment);
   set.warnings = found.warnings;
+  const auto is_cpu = [](const Device& device) { return device.is_cpu(); };
+  const auto cpu = std::find_if(found.devices.begin(), found.devices.end(), is_cpu);
+  const bool no_gpu =
+      std::none_of(found.devices.begin(), found.devices.end(), [](const Device& device) { return device.type == DeviceType::gpu; });
+  if (selector != nullptr && no_gpu && cpu != found.devices.end() && asks_for_gpus_only(selector->value))
+    refuse_no_gpu(*selector, *cpu, context);
   if (selector != nullptr) {
     set.devices = selected_devices(backend, found, *selector, parts, parts_from, settings.is_on("strict"), set);
   } else {
@@ -122,12 +177,10 @@ DeviceSet choose_devices(Backend& backend, const Settings& settings, const Envir
   if (set.devices.empty()) {
     refuse_no_device(no_device_message(selector != nullptr ? selector->value : "", found.devices, found.platforms), environment);
   }
-  if (parts > 1 && std::none_of(set.devices.begin(), set.devices.end(), [](const Device& d) { return d.is_cpu(); })) {
+  if (parts > 1 && std::none_of(set.devices.begin(), set.devices.end(), is_cpu)) {
     set.warnings.push_back(fmt::format("{}: there is no CPU among the devices to split", parts_from));
   }
   if (set.devices.size() > most) set.devices.resize(most);
-  const auto is_cpu = [](const Device& device) { return device.is_cpu(); };
-  const auto cpu = std::find_if(found.devices.begin(), found.devices.end(), is_cpu);
   if (cpu != found.devices.end() && std::none_of(set.devices.begin(), set.devices.end(), is_cpu)) set.reserve = *cpu;
   return set;
 }

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "app/environment.hpp"
-#include "app/settings.hpp"
-#include "lib/exec/backend.hpp"
+#include "app/commands.hpp"
 
 namespace mgpu {
+
+// That a CPU is split into where nobody says how many.
+constexpr std::uint32_t kMostDefaultParts = 8;
 
 struct DeviceSet {
   std::vector<Device> devices;    // in the order of the selection; never empty
@@ -21,8 +22,8 @@ struct DeviceSet {
 // several cores becomes one sub-device per core, at most 8 (several CPUs, as POCL_DEVICES="pthread pthread" makes them, are left
 // whole: each already uses all cores). A selector that names a sub-device (0:0.1) selects among the parts that --sub-devices makes.
 // Throws Error(usage) for a malformed value, under --strict also for a term that matches nothing; Error(no_device), with what was
-// looked at, when nothing is left.
-DeviceSet choose_devices(Backend& backend, const Settings& settings, const Environment& environment);
+// looked at, when nothing is left; where only GPUs were asked for and there is none, with the command line that works instead.
+DeviceSet choose_devices(Backend& backend, const Context& context);
 
 // All devices as they are, for a list. Throws Error(no_device) when there is none.
 DeviceSet every_device(Backend& backend, const Environment& environment);

@@ -130,4 +130,14 @@ std::filesystem::path cache_directory(const Environment& environment) {
   return {};
 }
 
+std::filesystem::path state_directory(const Environment& environment) {
+  const auto absolute = [&](const char* name) {
+    const std::filesystem::path path = environment.get(name).value_or("");
+    return path.is_absolute() ? path : std::filesystem::path();
+  };
+  if (const auto state = absolute("XDG_STATE_HOME"); !state.empty()) return state / "mgpu-bench";
+  if (const auto home = absolute("HOME"); !home.empty()) return home / ".local" / "state" / "mgpu-bench";
+  return {};
+}
+
 }  // namespace mgpu

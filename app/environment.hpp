@@ -47,4 +47,8 @@ std::vector<std::string> device_variables(const Environment& environment);
 // $XDG_CACHE_HOME/mgpu-bench, else $HOME/.cache/mgpu-bench; empty when neither is set: then nothing is cached.
 std::filesystem::path cache_directory(const Environment& environment);
 
+// $XDG_STATE_HOME/mgpu-bench, else $HOME/.local/state/mgpu-bench; empty when neither is set. A relative path counts as not set, as
+// the XDG rules have it.
+std::filesystem::path state_directory(const Environment& environment);
+
 }  // namespace mgpu

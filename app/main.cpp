@@ -7,6 +7,7 @@
 
 #include "app/cli.hpp"
 #include "app/commands.hpp"
+#include "app/saved_results.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/embedded.hpp"
 #include "lib/exec/cl_backend.hpp"
@@ -40,12 +41,13 @@ ExitCode run_main(const std::vector<std::string>& argv) {
   const std::string git = mgpu_git_version();
   const std::string version =
       fmt::format("mgpu-bench {} (git {})\nresult schema {}\n", MGPU_VERSION, git.empty() ? "unknown" : git, kResultSchemaVersion);
-  const Invocation invocation = parse_command_line(argv, all_suites(), environment, version);
+  Invocation invocation = parse_command_line(argv, all_suites(), environment, version);
   if (invocation.command.empty()) {
     print_data(invocation.text);
     return ExitCode::ok;
   }
   for (const std::string& warning : invocation.warnings) print_error("warning: " + warning);
+  resolve_saved_results(invocation, environment);
   const auto make_backend = [&] { return make_cl_backend({embedded_kernels(), cache_directory(environment)}); };
   return dispatch({invocation, environment, all_suites(), {MGPU_VERSION, git, argv}, make_backend});
 }

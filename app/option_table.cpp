@@ -103,11 +103,12 @@ std::vector<OptionSpec> own_run_options() {
        sets_time(&SessionOptions::time_limit)},
       {"no-telemetry", 0, Kind::flag, "", "Do not sample clocks, power, temperature and load during the run", kMeasurement},
       {"result", 'o', Kind::value, "FILE",
-       "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz", kFiles,
-       in_simulate | not_confirmed},
+       "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz (default: a dated file in "
+       "$XDG_STATE_HOME/mgpu-bench, which report and others take as last)",
+       kFiles, in_simulate | not_confirmed},
       {"resume", 0, Kind::value, "FILE",
-       "Continue the interrupted or killed run that was writing FILE, with the same options; its samples are kept", kFiles,
-       not_confirmed},
+       "Continue the interrupted or killed run that was writing FILE (or last), with the same options; its samples are kept",
+       kFiles, not_confirmed},
       {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles,
        in_plan | in_simulate | not_confirmed, OptionField{.words = {"-"}}},
       {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
@@ -203,6 +204,8 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
 std::vector<OptionSpec> simulate_options() {
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_simulate);
   named(options, "mode").help = "resident, end-to-end, both or all, which is the same here (default: both)";
+  named(options, "result").help =
+      "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz";
   named(options, "samples").help =
       "Exactly N samples of every case (default: 3; they differ only where a strategy learns from them)";
   return options;

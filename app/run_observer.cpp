@@ -1,10 +1,11 @@
-// One line per finished group, and on a terminal one that is rewritten in between. Tables are printed at the end, by cmd_run.
+// One line per finished group and its table, and on a terminal a line that is rewritten in between.
 #include "app/run_observer.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdio>
 
+#include "app/outlook.hpp"
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
@@ -16,15 +17,6 @@
 namespace mgpu {
 namespace {
 
-// "about 12 s", "about 4 min": more would promise too much.
-std::string in_words(Nanos left) {
-  const double s = seconds(left);
-  if (s < 1) return "under 1 s";
-  return s < 90     ? fmt::format("about {:.0f} s", s)
-         : s < 5400 ? fmt::format("about {:.0f} min", s / 60)
-                    : fmt::format("about {:.1f} h", s / 3600);
-}
-
 // "merkle resident equal on 2: 26.1 ms, 12 samples"
 std::string case_line(const RunRecord& run) {
   const std::string who = fmt::format("{} {} {} on {}: ", run.suite, words_of(run.mode), run.strategy, devices_text(run));
@@ -34,6 +26,16 @@ std::string case_line(const RunRecord& run) {
 }
 
 }  // namespace
+
+RunObserver::Options RunObserver::options_of(const RunRequest& request, const TableStyle& tables, const Environment& environment) {
+  return {.result_file = request.result_file,
+          .result_is_dated = request.result_is_dated,
+          .tables = request.json ? std::nullopt : std::optional(tables),
+          .quiet = request.quiet,
+          .verbose = request.verbose,
+          .in_place = progress_in_place(environment),
+          .width = error_width()};
+}
 
 void RunObserver::clear_line() {
   if (line_.empty()) return;
@@ -56,7 +58,7 @@ void RunObserver::progress(const Progress& progress) {
   std::string line = progress.what;
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
   line += fmt::format(": {} of {} cases", progress.done, progress.total);
-  if (progress.left) line += fmt::format(", {} left", in_words(*progress.left));
+  if (progress.left) line += fmt::format(", {} left", about(*progress.left));
   line = shortened(printable(line), options_.width - 1);  // a line that wraps could not be rewritten
   if (line == line_) return;
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
@@ -67,7 +69,21 @@ void RunObserver::progress(const Progress& progress) {
 void RunObserver::recorded(const Report& so_far) {
   clear_line();
   save(so_far);
-  if (options_.quiet || so_far.runs.size() <= rows_seen_) return;
+  if (!options_.quiet) tell_rows(so_far);
+  try {
+    print_tables(so_far);
+  } catch (const Error&) {  // whoever read them may have gone: measured is measured, and it is said at the end
+  }
+}
+
+void RunObserver::print_tables(const Report& report) {
+  if (!options_.tables) return;
+  const std::vector<std::string> tables = separate_run_tables(report, *options_.tables);
+  for (; tables_printed_ < tables.size(); ++tables_printed_) print((tables_printed_ > 0 ? "\n" : "") + tables[tables_printed_]);
+}
+
+void RunObserver::tell_rows(const Report& so_far) {
+  if (so_far.runs.size() <= rows_seen_) return;
   std::size_t ok = 0;
   for (std::size_t i = rows_seen_; i < so_far.runs.size(); ++i) {
     ok += so_far.runs[i].status == Status::ok;
@@ -127,8 +143,8 @@ void RunObserver::save(const Report& report) {
     could_not_write_ = false;
     if (journal_) saved(report);
   } catch (const Error& error) {
+    if (!could_not_write_ || !options_.result_is_dated) warning(error.what());
     could_not_write_ = true;
-    warning(error.what());
   }
 }
 

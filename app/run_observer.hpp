@@ -1,5 +1,5 @@
-// Watches a session for the person at the terminal: progress and warnings on stderr, the result file after every group, its journal
-// after every sample.
+// Watches a session for the person at the terminal: progress and warnings on stderr; after every group its table on stdout and the
+// result file, whose journal grows with every sample.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "app/run_request.hpp"
+#include "lib/report/table_writer.hpp"
 #include "lib/session/observer.hpp"
 
 namespace mgpu {
@@ -15,11 +17,15 @@ class RunObserver : public SessionObserver {
  public:
   struct Options {
     std::optional<std::filesystem::path> result_file;
+    bool result_is_dated = false;           // nobody named that file: it is no failure when it cannot be written
+    std::optional<TableStyle> tables = {};  // how they are printed; none: they are not
     bool quiet = false;
     bool verbose = false;   // a line per case, wherever it goes
     bool in_place = false;  // stderr is a terminal whose line may be rewritten
     unsigned width = 80;    // of that line
   };
+  // Of a request: on the streams of this process.
+  static Options options_of(const RunRequest& request, const TableStyle& tables, const Environment& environment);
   explicit RunObserver(Options options) : options_(std::move(options)) {}
 
   void warning(std::string_view text) override;
@@ -35,16 +41,20 @@ class RunObserver : public SessionObserver {
   // Saves the report and ends the progress line. A failure is printed, not thrown: what was measured must still reach the screen.
   void save(const Report& report);
   void clear_line();
-  bool could_not_write() const { return could_not_write_ || could_not_write_output_; }
+  // Prints the tables of the report that were not printed yet. Throws Error(output).
+  void print_tables(const Report& report);
+  bool result_is_kept() const { return options_.result_file && !could_not_write_; }
+  bool could_not_write() const { return (could_not_write_ && !options_.result_is_dated) || could_not_write_output_; }
 
  private:
   void saved(const Report& report);
+  void tell_rows(const Report& so_far);
 
   Options options_;
   std::string line_;           // what the progress line shows
   std::size_t rows_seen_ = 0;  // of the report, at the last call
   std::unique_ptr<JournalWriter> journal_;
-  std::size_t groups_finished_ = 0;
+  std::size_t groups_finished_ = 0, tables_printed_ = 0;
   bool journal_failed_ = false;  // since it was last begun anew
   bool stopping_ = false, could_not_write_ = false, could_not_write_output_ = false;
 };

@@ -30,8 +30,9 @@ struct RunRequest {
   bool strict = false, quick = false, quiet = false, verbose = false;
   bool json = false;  // the result, and nothing else, goes to stdout
   std::optional<std::filesystem::path> result_file, trace_file;
-  bool resumes = false;         // an earlier run's result_file
-  std::vector<FileLock> locks;  // on every file to write, while the run lasts
+  bool result_is_dated = false;  // result_file was not asked for: it is the next one of app/saved_results.hpp
+  bool resumes = false;          // an earlier run's result_file
+  std::vector<FileLock> locks;   // on every file to write, while the run lasts
   std::vector<ExportFile> exports;
   std::vector<Requirement> requirements;
 };

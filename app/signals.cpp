@@ -28,6 +28,8 @@ void install_stop_signals() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+void outlive_readers() { ::signal(SIGPIPE, SIG_IGN); }
+
 int stop_signal() { return received.load(); }
 
 }  // namespace mgpu

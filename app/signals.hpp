@@ -6,6 +6,10 @@ namespace mgpu {
 
 void install_stop_signals();
 
+// A reader of standard output that has ended is an error where something is printed, and not the end of the process: tables are
+// printed while measurements go on, which are worth more than `| head`.
+void outlive_readers();
+
 // SIGINT or SIGTERM once one has come, else 0.
 int stop_signal();
 

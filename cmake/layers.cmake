@@ -1,6 +1,6 @@
 # One static library per layer of lib/, and the tables that make strategies and suites known.
-# All presets compile files of a target several at a time (unity builds: 4 in release, 12 under the sanitizers), which is a third less to
-# compile: names in anonymous namespaces differ within a layer. -DCMAKE_UNITY_BUILD=OFF compiles, and recompiles, one by one.
+# All presets compile twelve files of a target at once (unity builds), which is half of the work of four at once: names in anonymous
+# namespaces differ within a layer. -DCMAKE_UNITY_BUILD=OFF compiles, and recompiles, one by one.
 # Tables are generated: an object that registers itself would vanish from a static library without a word.
 
 # mgpu_precompile(target): the standard headers that nearly every file includes are parsed once, for mgpu_base, and used by all. Files

@@ -1,9 +1,28 @@
 #!/usr/bin/env bash
-# From a bare machine to the main result: sets up, builds, and measures every suite under every strategy in both modes on the default
-# devices (all GPUs; without one, the cores of the CPU with --quick). Prints tables, and says where the measurements and the timeline are.
-# Arguments go to `mgpu-bench run` and win: scripts/bench.sh merkle -d gpu:2 --size 2^24
+# From a bare machine to the main result: sets up, builds, and measures every suite under every strategy on the default devices: all GPUs
+# in both modes; without one, the cores of the CPU with --quick and resident inputs. Prints each table as soon as it is measured, and says
+# where the measurements and the timeline are. Arguments go to `mgpu-bench run` and win: scripts/bench.sh merkle -d gpu:2 --size 2^24
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+
+# What ninja says, made short: how far it is, in place on a terminal and every 10 % elsewhere; and all that is wrong.
+progress() {
+  local line count all said=0
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+      count=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+      if [[ -t 1 ]]; then
+        printf '\r\033[Kbuilding: %d of %d' "$count" "$all"
+        ((count < all)) || echo
+      elif ((10 * count / all > said)); then
+        echo "building: $count of $all"
+        said=$((10 * count / all))
+      fi
+    elif [[ $line != "ninja: no work to do." ]]; then
+      echo "$line"
+    fi
+  done
+}
 
 "$root/scripts/setup.sh"
 (
@@ -12,20 +31,16 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
   # Once scripts/test.sh has configured this folder with the tests, it stays so: the target below leaves them alone anyway.
   [[ -f build/release/CMakeCache.txt ]] || options=(-DMGPU_TESTS=OFF)
   cmake --preset release "${options[@]}" >/dev/null
-  cmake --build --preset release --target mgpu-bench
+  NINJA_STATUS='[%f/%t] ' cmake --build --preset release --target mgpu-bench | progress
 )
 bench=$root/build/release/mgpu-bench
 
 # Through the environment: a flag among the arguments wins over each of these.
-export MGPU_BENCH_STRATEGY=${MGPU_BENCH_STRATEGY:-all}
-export MGPU_BENCH_MODE=${MGPU_BENCH_MODE:-both}
 export MGPU_BENCH_RESULT=${MGPU_BENCH_RESULT:-$root/mgpu-bench-result.json}
 export MGPU_BENCH_TRACE=${MGPU_BENCH_TRACE:-$root/mgpu-bench-trace.json}
-if [[ -z ${MGPU_BENCH_QUICK:-} ]]; then
-  devices=$("$bench" devices --json)
-  MGPU_BENCH_QUICK=$(python3 -c 'import json, sys
-print("false" if any(d["type"] == "gpu" for d in json.load(sys.stdin)["devices"]) else "true")' <<<"$devices")
-  export MGPU_BENCH_QUICK
+if [[ $("$bench" devices --json) != *'"type": "gpu"'* ]]; then
+  # There every core has the inputs in its own memory, so that both modes say much the same.
+  export MGPU_BENCH_QUICK=${MGPU_BENCH_QUICK:-true} MGPU_BENCH_MODE=${MGPU_BENCH_MODE:-resident}
 fi
 
 "$bench" devices

@@ -5,6 +5,7 @@ The form is the published JSON Schema (lib/report/*.schema.json), as much of it 
 
 import gzip
 import json
+import os
 import re
 import sys
 import traceback
@@ -34,14 +35,30 @@ def refuse(message):
     sys.exit(2)
 
 
+def saved(name):
+    """The file that `last`, `last~1` and so on are to mgpu-bench too: of the results that it kept by itself, in order of when they began.
+    Every other name as it is."""
+    asked = re.fullmatch(r"last(?:~(\d+))?", str(name))
+    if not asked:
+        return name
+    state = os.environ.get("XDG_STATE_HOME", "")
+    folder = (Path(state) if os.path.isabs(state) else Path.home() / ".local" / "state") / "mgpu-bench"
+    form = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)(?:\.(\d+))?-[a-z0-9_+]+\.json\.gz")
+    known = sorted((match[1], int(match[2] or 1), match[0]) for match in map(form.fullmatch, os.listdir(folder) if folder.is_dir() else []) if match)
+    index = int(asked[1] or 0)
+    if index >= len(known):
+        refuse(f"{name}: there are {len(known)} results in {folder}")
+    return folder / known[-1 - index][2]
+
+
 def load(name):
-    """What the file holds, or what it decompresses to where it begins as gzip files do; refused when it cannot be read or is not JSON. NaN and Infinity
-    are none."""
+    """What the file holds (`last` too), or what it decompresses to where it begins as gzip files do; refused when it cannot be read or is not JSON.
+    NaN and Infinity are none."""
     def none(word):
         raise ValueError(f"{word} is not a number")
 
     try:
-        content = Path(name).read_bytes()
+        content = Path(saved(name)).read_bytes()
         text = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
         return json.loads(text.decode("utf-8"), parse_constant=none)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:

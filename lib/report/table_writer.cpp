@@ -157,14 +157,25 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
 
 }  // namespace
 
-std::string run_tables(const Report& report, const TableStyle& style) {
-  std::string out;
+std::vector<std::string> separate_run_tables(const Report& report, const TableStyle& style) {
+  std::vector<std::string> tables;
   const bool simulated = report.environment.contains("simulated");
-  for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style);
-  if (const std::string faults = fault_table(report, style); !faults.empty()) out += (out.empty() ? "" : "\n") + faults;
+  for (const RunGroup& group : group_runs(report)) tables.push_back(run_table(group, simulated, style));
+  return tables;
+}
+
+std::string below_run_tables(const Report& report, const TableStyle& style) {
+  std::string out;
+  if (const std::string faults = fault_table(report, style); !faults.empty()) out += (report.runs.empty() ? "" : "\n") + faults;
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;
+}
+
+std::string run_tables(const Report& report, const TableStyle& style) {
+  std::string out;
+  for (const std::string& table : separate_run_tables(report, style)) out += (out.empty() ? "" : "\n") + table;
+  return out + below_run_tables(report, style);
 }
 
 }  // namespace mgpu

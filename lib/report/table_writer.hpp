@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/device/capability.hpp"
 #include "lib/report/record.hpp"
@@ -33,6 +34,9 @@ std::string calibration_table(std::span<const CalibrationRow> calibrated, const 
 // balance, bottleneck, verification. The best row is marked with '*', one that something is wrong with '!'. Below them what became
 // of devices that failed, and devices that were measured under a handicap.
 std::string run_tables(const Report& report, const TableStyle& style);
+// The same in pieces, for who prints a table as soon as its rows are there: each table, and what comes below the last one.
+std::vector<std::string> separate_run_tables(const Report& report, const TableStyle& style);
+std::string below_run_tables(const Report& report, const TableStyle& style);
 // Lines longer than the width broken between words, what follows `indent` columns in. Unchanged unless the style wraps.
 std::string wrapped_prose(const std::string& text, const TableStyle& style, std::size_t indent);
 // One closing paragraph per table: what won, by how much, what holds it back, what was lost and what that cost.

@@ -31,6 +31,7 @@ class Result:
 def environment(extra=None):
     env = {k: v for k, v in os.environ.items() if not k.startswith("MGPU_BENCH_") and k not in FOREIGN}
     env["XDG_CACHE_HOME"] = str(Path(SCRATCH) / "cache")
+    env["XDG_STATE_HOME"] = str(Path(SCRATCH) / "state")
     env.update(extra or {})
     return env
 

@@ -171,7 +171,7 @@ class Bench:
         for old in (log, file):
             old.unlink(missing_ok=True)
         env = {k: v for k, v in os.environ.items() if not k.startswith("MGPU_")}
-        env |= {"XDG_CACHE_HOME": str(self.work / "cache"), "POCL_CACHE_DIR": self.pocl_cache, **variables,
+        env |= {"XDG_CACHE_HOME": str(self.work / "cache"), "XDG_STATE_HOME": str(self.work / "state"), "POCL_CACHE_DIR": self.pocl_cache, **variables,
                 "OPENCL_LAYERS": self.layer, "MGPU_FAULT_SCRIPT": script, "MGPU_FAULT_LOG": str(log)}
         command = [self.binary, "run", *arguments, "-o", str(file), "--timeout", timeout or self.timeout, "--build-timeout", "25s"]
         command += ["--strict"] if strict else []

@@ -15,10 +15,19 @@ RUN = ["run", "merkle", "--mode", "resident", "--warmup", "0"]
 
 
 class Sizes(Case):
+    measured = None  # a cache with the rates of this machine, made a hundredth: sizes are then small, and runs short
+
     def setUp(self):
         super().setUp()
         self.cache = Path(binary.SCRATCH) / "cache" / "mgpu-bench" / "calibration"
         shutil.rmtree(self.cache, ignore_errors=True)
+        if Sizes.measured:
+            shutil.copytree(Sizes.measured, self.cache)
+            return
+        self.run_it("measured.json", "-s", "equal")
+        self.forge_rates(1 / 100)
+        Sizes.measured = Path(binary.SCRATCH) / "slow-rates"
+        shutil.copytree(self.cache, Sizes.measured)
 
     def run_it(self, name, *arguments):
         """Sizes, what was said on stderr, and the result of a run."""
@@ -46,12 +55,6 @@ class Sizes(Case):
         self.forge_rates(1 / 16)
         (smaller,), _, _ = self.run_it("slower.json", "-s", "equal")
         self.assertLess(smaller, size)
-        plan = json.loads(self.good("plan", "merkle", *binary.DEVICES, "--mode", "resident", "--json").out) if self.calibrated() else None
-        if plan:
-            self.assertEqual(plan["plans"][0]["leaves"], smaller)
-
-    def calibrated(self):
-        return mgpu("calibrate", "merkle", *binary.DEVICES, "--no-noise", "--json").code == 0
 
     def test_the_sizes_of_a_result_hold_whatever_the_rates_are_now(self):
         (size,), _, _ = self.run_it("base.json", "-s", "equal")
@@ -77,14 +80,12 @@ class Sizes(Case):
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         self.assertEqual(process.wait(), -signal.SIGKILL)
-        size = next(json.loads(line[17:]) for line in journal.read_bytes().split(b"\n"))
-        size = int(dict(size["configuration"])["problem, leaves"]) if isinstance(size["configuration"], list) else None
+        header = json.loads(journal.read_bytes().split(b"\n")[0][17:])
+        size = int(header["configuration"]["problem, leaves"])
         self.forge_rates(1 / 16)
         self.good(*options, "--resume", file)
         sizes = {run["params"]["leaves"] for run in json.loads(file.read_text())["runs"]}
-        self.assertEqual(len(sizes), 1)
-        if size is not None:
-            self.assertEqual(sizes, {size})
+        self.assertEqual(sizes, {size})
 
     def test_builds_that_are_compared_interleaved_have_the_sizes_of_the_first(self):
         # The second would choose another size: it has a cache of its own, with other rates.
@@ -93,7 +94,7 @@ class Sizes(Case):
         shutil.copytree(self.cache, other / "mgpu-bench" / "calibration")
         self.forge_rates(1 / 16)
         out = self.folder / "compared.json"
-        self.good("compare", f"XDG_CACHE_HOME={other}", "", "--interleave", 2, "--fail-on", "nothing", "-o", out, "--with",
+        self.good("compare", f"XDG_CACHE_HOME={other}", "", "--interleave", 5, "--fail-on", "nothing", "-o", out, "--with",
                   " ".join(map(str, ["merkle", "--mode", "resident", "--warmup", "0", "-n", 2, "-s", "equal", *binary.DEVICES])))
         compared = json.loads(out.read_text())
         self.assertTrue(compared["rows"])
@@ -102,7 +103,7 @@ class Sizes(Case):
 
     def test_a_sweep_says_from_which_size_on_more_devices_pay(self):
         self.run_it("once.json", "-s", "equal")
-        self.forge_rates(1 / 8)  # a small one is enough
+        self.forge_rates(4)
         sizes, result, report = self.run_it("sweep.json", "--size", "sweep")
         self.assertEqual(report["options"]["size"], "sweep")
         self.assertGreaterEqual(len(sizes), 3)

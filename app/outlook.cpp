@@ -1,0 +1,102 @@
+#include "app/outlook.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mgpu {
+namespace {
+
+constexpr double kAroundCase = 0.5;   // s: warm-up, probes, checking the result
+constexpr double kAroundProblem = 5;  // s: inputs, their reference, building kernels
+constexpr double kSampleOfGpu = 0.1;  // s: GPUs are timed steadily, so that the least number of samples mostly is enough
+constexpr std::size_t kNamedDevices = 3;
+
+bool has_mode(const Problem& problem, Mode mode) {
+  return std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) != problem.suite->modes.end();
+}
+
+// Rows of one table.
+std::size_t rows(const SessionOptions& session) { return session.strategies.size() * session.device_counts.size(); }
+
+// "merkle (3 sizes)" each once, in their order.
+std::string suites_in_words(const SessionOptions& session) {
+  std::vector<std::pair<std::string, std::size_t>> suites;
+  for (const Problem& problem : session.problems) {
+    if (suites.empty() || suites.back().first != problem.suite->name) suites.emplace_back(problem.suite->name, 0);
+    ++suites.back().second;
+  }
+  std::string text;
+  for (const auto& [name, sizes] : suites)
+    text += (text.empty() ? "" : ", ") + name + (sizes > 1 ? fmt::format(" ({} sizes)", sizes) : "");
+  return text;
+}
+
+std::string modes_in_words(const SessionOptions& session) {
+  std::vector<std::string> words;
+  for (const Mode& mode : session.modes) words.push_back(words_of(mode));
+  const std::string last = words.back();
+  words.pop_back();
+  return words.empty() ? last : fmt::format("{} and {}", fmt::join(words, ", "), last);
+}
+
+// "2 devices: 0:0.0, 0:0.1 (AMD EPYC 7B13)", "3 devices: 0:0, 0:1 (NVIDIA H200), 1:0 (AMD EPYC 7B13)"
+std::string devices_in_words(const SessionOptions& session) {
+  const auto& devices = session.devices;
+  std::string text = fmt::format("{} device{}: ", devices.size(), devices.size() == 1 ? "" : "s");
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (i == kNamedDevices && devices.size() > kNamedDevices + 1) return text + fmt::format(" and {} more", devices.size() - i);
+    text += (i > 0 ? ", " : "") + devices[i].id;
+    if (i + 1 == devices.size() || i + 1 == kNamedDevices || devices[i + 1].name != devices[i].name)
+      text += " (" + devices[i].name + ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string about(Nanos time) {
+  const double s = seconds(time);
+  if (s < 1) return "under 1 s";
+  return s < 90     ? fmt::format("about {:.0f} s", s)
+         : s < 5400 ? fmt::format("about {:.0f} min", s / 60)
+                    : fmt::format("about {:.1f} h", s / 3600);
+}
+
+std::size_t groups_to_measure(const SessionOptions& session) {
+  std::size_t groups = 0;
+  for (const Problem& problem : session.problems) {
+    groups += static_cast<std::size_t>(
+        std::count_if(session.modes.begin(), session.modes.end(), [&](Mode mode) { return has_mode(problem, mode); }));
+  }
+  return groups - std::min(groups, session.continued ? session.continued->groups : 0);
+}
+
+std::optional<Nanos> expected_time(const SessionOptions& session) {
+  const StopRule& stop = session.stop;
+  if (stop.exactly > 0) return std::nullopt;
+  const bool cpus = std::any_of(session.devices.begin(), session.devices.end(), [](const Device& d) { return d.is_cpu(); });
+  // Times on a CPU rarely settle before the rule's limit, as the rest of the system takes its cores now and then.
+  const double sampling =
+      cpus ? seconds(stop.most_time)
+           : std::clamp(static_cast<double>(stop.least) * kSampleOfGpu, seconds(stop.least_time), seconds(stop.most_time));
+  // The strategy of a single device is the fastest of the devices that are measured alone anyway.
+  const auto singles = std::count_if(session.strategies.begin(), session.strategies.end(),
+                                     [](const StrategyChoice& choice) { return choice.info->traits.single_device; });
+  const std::size_t cases =
+      rows(session) - static_cast<std::size_t>(singles) * session.device_counts.size() + session.devices.size();
+  const auto groups = static_cast<double>(groups_to_measure(session));
+  const double problems = groups / static_cast<double>(session.modes.size());
+  const double time = groups * static_cast<double>(cases) * (sampling + kAroundCase) + problems * kAroundProblem;
+  return session.time_limit ? std::min(*session.time_limit, from_seconds(time)) : from_seconds(time);
+}
+
+std::string outlook(const SessionOptions& session) {
+  const std::size_t strategies = session.strategies.size(), cases = groups_to_measure(session) * rows(session);
+  const auto time = expected_time(session);
+  return fmt::format("measuring {}, {}, under {}: {} case{}{}\non {}", suites_in_words(session), modes_in_words(session),
+                     strategies == 1 ? session.strategies.front().label() : fmt::format("{} strategies", strategies), cases,
+                     cases == 1 ? "" : "s", time ? ", " + about(*time) : "", devices_in_words(session));
+}
+
+}  // namespace mgpu

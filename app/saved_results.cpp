@@ -1,0 +1,203 @@
+#include "app/saved_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string_view>
+
+#include "app/environment.hpp"
+#include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/report/journal.hpp"
+
+namespace mgpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kForm = "dddd-dd-ddTddddddZ";  // d: a digit
+constexpr std::string_view kEnd = ".json.gz";
+constexpr std::string_view kLast = "last";
+
+using Age = std::pair<std::string, std::size_t>;  // when it began, and which of that second
+
+fs::path name_of(const Age& age, const std::string& what) {
+  const std::string number = age.second > 1 ? fmt::format(".{}", age.second) : "";
+  return fmt::format("{}{}-{}{}", age.first, number, what, kEnd);
+}
+
+std::optional<std::size_t> to_index(std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Of a name that name_of() makes; every other name is somebody else's.
+std::optional<Age> age_of(std::string_view name) {
+  if (name.size() < kForm.size() + kEnd.size() || !name.ends_with(kEnd)) return std::nullopt;
+  const bool fits =
+      std::equal(kForm.begin(), kForm.end(), name.begin(), [](char form, char c) { return form == 'd' ? is_digit(c) : form == c; });
+  if (!fits) return std::nullopt;
+  Age age{std::string(name.substr(0, kForm.size())), 1};
+  std::string_view rest = name.substr(kForm.size(), name.size() - kForm.size() - kEnd.size());
+  const std::size_t dash = rest.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  if (dash > 0) {
+    const auto number = rest.front() == '.' ? to_index(rest.substr(1, dash - 1)) : std::nullopt;
+    if (!number) return std::nullopt;
+    age.second = *number;
+  }
+  const std::string_view what = rest.substr(dash + 1);
+  const auto of_suites = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || c == '_' || c == '+'; };
+  if (what.empty() || !std::all_of(what.begin(), what.end(), of_suites)) return std::nullopt;
+  if (name_of(age, std::string(what)) != name) return std::nullopt;  // ".1", ".02"
+  return age;
+}
+
+struct Saved {
+  fs::path file;
+  bool finished = false;  // there is more of it than a journal
+};
+
+// By age, the oldest first.
+std::map<std::pair<Age, std::string>, Saved> all_saved(const fs::path& folder) {
+  std::map<std::pair<Age, std::string>, Saved> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    const std::string journal = journal_of("").string();
+    const bool is_journal = name.ends_with(journal);
+    if (is_journal) name.resize(name.size() - journal.size());
+    const auto age = age_of(name);
+    if (!age) continue;
+    Saved& saved = found[{*age, name}];
+    saved.file = folder / name;
+    saved.finished |= !is_journal;
+  }
+  return found;
+}
+
+void remove_oldest(const fs::path& folder, std::size_t most) {
+  const auto all = all_saved(folder);
+  std::size_t left = all.size();
+  for (const auto& [age, saved] : all) {
+    if (left <= most) return;
+    try {
+      const FileLock nobody_writes_it(saved.file);
+      std::error_code ignored;
+      fs::remove(saved.file, ignored);
+      fs::remove(journal_of(saved.file), ignored);
+      --left;
+    } catch (const Error&) {  // it is being written: the next oldest goes in its place
+    }
+  }
+}
+
+bool has_name(const fs::path& file) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(file, error));
+}
+
+fs::path resolved(const std::string& from, const std::string& text, std::size_t index, const fs::path& folder, bool unfinished) {
+  if (folder.empty()) {
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: {}: no results are kept, as neither XDG_STATE_HOME nor HOME is set; accepted: a file", from, text));
+  }
+  const std::vector<fs::path> all = saved_results(folder, unfinished);
+  if (index < all.size()) return all[index];
+  throw Error(ErrorKind::input,
+              all.empty()
+                  ? fmt::format("{}: {}: {} has no result yet; run keeps one there unless it has -o; accepted: a file (./{} is "
+                                "one too)",
+                                from, text, folder.string(), text)
+                  : fmt::format("{}: {}: there {} in {}; accepted: last{}, or a file", from, text,
+                                all.size() == 1 ? "is 1 result" : fmt::format("are {} results", all.size()), folder.string(),
+                                all.size() == 1 ? "" : fmt::format(" to last~{}", all.size() - 1)));
+}
+
+}  // namespace
+
+NewResult new_saved_result(const fs::path& folder, const std::string& began, const std::string& what, std::size_t most) {
+  Age age{began, 1};
+  std::erase(age.first, ':');                             // which some file systems do not take
+  for (const auto& [other, saved] : all_saved(folder)) {  // so that order by age is that of beginning, whatever the suites
+    if (other.first.first == age.first) age.second = std::max(age.second, other.first.second + 1);
+  }
+  for (;; ++age.second) {
+    const fs::path file = folder / name_of(age, what);
+    const auto taken = [&] { return has_name(file) || has_name(journal_of(file)); };
+    if (taken()) continue;
+    try {
+      FileLock lock(file);
+      if (taken()) continue;  // by a run that ended between the two calls
+      check_writable(file);
+      remove_oldest(folder, most - 1);
+      return {file, std::move(lock)};
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage) throw;  // else another run, of the same second, has it
+    }
+  }
+}
+
+std::vector<fs::path> saved_results(const fs::path& folder, bool unfinished) {
+  std::vector<fs::path> newest_first;
+  for (const auto& [age, saved] : all_saved(folder)) {
+    if (saved.finished || unfinished) newest_first.insert(newest_first.begin(), saved.file);
+  }
+  return newest_first;
+}
+
+std::optional<std::size_t> saved_index(const std::string& from, const std::string& text) {
+  if (text == kLast) return 0;
+  if (!text.starts_with(kLast) || text[kLast.size()] != '~') return std::nullopt;
+  const auto index = to_index(std::string_view(text).substr(kLast.size() + 1));
+  if (!index) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is not understood; accepted: a file, last, or last~N with N from 1 (a file of "
+                            "such a name is ./{})",
+                            from, in_quotes(text), text));
+  }
+  return *index;
+}
+
+void resolve_saved_results(Invocation& invocation, const Environment& environment) {
+  Settings& settings = invocation.settings;
+  const fs::path folder = state_directory(environment);
+  const bool quiet = settings.has("quiet") && settings.is_on("quiet");
+  const auto put = [&](const std::string& from, std::string& text, bool unfinished) {
+    const auto index = saved_index(from, text);
+    if (!index) return;
+    const fs::path file = resolved(from, text, *index, folder, unfinished);
+    if (!quiet) print_error(fmt::format("{} is {}", text, file.string()));
+    text = file.string();
+  };
+  const auto put_option = [&](const char* name, bool unfinished) {
+    const Given* given = settings.find(name);
+    if (given == nullptr) return;
+    std::string text = given->value;
+    put(given->from, text, unfinished);
+    if (text != given->value) settings.replace(name, text);
+  };
+  const std::string& command = invocation.command;
+  const bool results = command == "report" || (command == "trace" && !settings.is_on("check")) ||
+                       (command == "compare" && !settings.has("interleave"));
+  if (results) {
+    for (std::string& argument : invocation.arguments) put(command, argument, false);
+  }
+  if (command == "simulate") put_option("from", false);
+  if (command == "run") put_option("resume", true);
+  put_option("sizes-of", false);
+}
+
+std::string suites_word(std::span<const std::string> chosen, std::size_t all) {
+  return chosen.size() == all && all > 1 ? "all" : fmt::format("{}", fmt::join(chosen, "+"));
+}
+
+}  // namespace mgpu
