@@ -61,11 +61,17 @@ class Chooser {
   void add_rates(const Problem& problem) {
     SuiteRates& rates = request_.session.suite_rates;
     if (problem.suite->shape == nullptr) return;
-    if (measures_) return calibrate_problem(backend_, kinds_, problem, store_, afresh_, rates, warnings_);
+    bool missing = afresh_;
     for (const Device& device : kinds_) {
       const std::string work = work_of(problem_of_reference_size(problem, device.is_cpu()));
-      if (const auto cached = store_.load_suite(device, work, warnings_)) rates[{work, device.id}] = *cached;
+      if (rates.contains({work, device.id}) || afresh_) continue;
+      const auto cached = store_.load_suite(device, work, warnings_);
+      if (cached) rates[{work, device.id}] = *cached;
+      missing |= !cached;
     }
+    if (!missing || !measures_) return;
+    say(fmt::format("{}: measuring how fast it runs here, to choose its size; that is kept", problem.suite->name));
+    calibrate_problem(backend_, kinds_, problem, store_, rates, warnings_);
   }
 
   static std::string because(const ChosenSize& chosen, const SizeLimits& limits) {

@@ -194,13 +194,12 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
 }
 
 void calibrate_problem(Backend& backend, std::span<const Device> devices, const Problem& problem, const CalibrationStore& store,
-                       bool afresh, SuiteRates& rates, std::vector<std::string>& warnings) {
+                       SuiteRates& rates, std::vector<std::string>& warnings) {
   Executor executor(backend, 1);
   std::vector<SuiteCalibration> rows(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
     rows[i] = {work_of(problem_of_reference_size(problem, devices[i].is_cpu())), devices[i].id, std::nullopt};
     if (const auto known = rates.find({rows[i].work, devices[i].id}); known != rates.end()) rows[i].rate = known->second;
-    if (!rows[i].rate && !afresh) rows[i].rate = store.load_suite(devices[i], rows[i].work, warnings);
   }
   for (const bool cpus : {false, true}) measure_suite(backend, executor, devices, rows, problem, cpus, store, warnings);
   for (const SuiteCalibration& row : rows)

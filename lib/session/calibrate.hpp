@@ -44,10 +44,10 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
                                                const CalibrationStore& store, bool afresh, std::vector<std::string>& warnings);
 
 // Adds to `rates` what the problem's suite with its options (work_of) reaches at its reference size, and its host, for devices of
-// which nothing is there: from the store (unless `afresh`), or measured and cached. What fails adds to `warnings`, and no rate.
+// which nothing is there: measured, and cached. What fails adds to `warnings`, and no rate.
 // Blocks: seconds for each device that is measured.
 void calibrate_problem(Backend& backend, std::span<const Device> devices, const Problem& problem, const CalibrationStore& store,
-                       bool afresh, SuiteRates& rates, std::vector<std::string>& warnings);
+                       SuiteRates& rates, std::vector<std::string>& warnings);
 
 // How far medians of a suite as it comes lie apart on all of the devices and on each: lib/session/noise.hpp.
 struct NoiseCalibration {
