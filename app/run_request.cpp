@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "app/device_set.hpp"
+#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -272,7 +273,8 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<
         std::vector<std::string> known;
         for (const SuiteInfo& suite : suites) known.push_back(suite.name);
         throw Error(ErrorKind::usage,
-                    fmt::format("{}: there is no suite {}; accepted: {}", command, in_quotes(name), joined(known)));
+                    fmt::format("{}: there is no suite {}; accepted: {}{}", command, in_quotes(name), joined(known),
+                                did_you_mean(name, known)));
       }
       if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
     }

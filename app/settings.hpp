@@ -108,9 +108,6 @@ std::vector<std::string> unknown_variables(std::span<const OptionSpec> options, 
 // be read or is not TOML, Error(usage) for a key that is not an option's name or is set twice.
 void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file);
 
-// '; did you mean "size"?' for a name that is nearly one of `known`, else nothing.
-std::string did_you_mean(std::string_view name, std::span<const std::string> known);
-
 // What was given, as a file that --config reads back to the same settings; `options`: all there are.
 std::string as_config(const Settings& settings, std::span<const OptionSpec> options);
 

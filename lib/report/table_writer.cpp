@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/report/case_values.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
@@ -60,6 +61,8 @@ std::string short_bottleneck(const std::string& name) {
   return name.starts_with("free_") ? name.substr(5) : name;
 }
 
+constexpr std::size_t kAlways = 3;  // the mark, strategy, dev
+
 std::vector<TextColumn> run_columns(const GroupScales& scales) {
   return {{"", "", false, 0, false},
           {"strategy", "", false, 0, true},
@@ -89,7 +92,27 @@ std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
   return warnings;
 }
 
-// `mark`: "*" for the best, "!" for one with warnings.
+// The median over the samples, as compare has it: the record's own is that of one sample.
+std::optional<double> imbalance_percent(const RunRecord& run) {
+  const auto ratio = case_figure(run, Compared::imbalance);
+  return ratio ? std::optional((*ratio - 1) * 100) : std::nullopt;
+}
+
+const char* mark_of(Rank rank) {
+  switch (rank) {
+    case Rank::none:
+      return " ";
+    case Rank::alone:
+      return "*";
+    case Rank::shared:
+      return "=";
+    case Rank::unknown:
+      return "?";
+  }
+  return "";
+}
+
+// `mark`: that of the rank, "!" for one with warnings.
 TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark, const GroupScales& scales,
                 std::size_t spread_width) {
   const std::string devices = devices_text(run);
@@ -102,12 +125,19 @@ TextRow run_row(const RunRecord& run, const std::string& label, const std::strin
                                        scales.time.format(half), spread_width);
   const Metrics& m = run.metrics;
   return {{mark, label, devices, time, run.rate > 0 ? scales.rate.format(run.rate) : "-", figure(m.speedup, 2),
-           figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(m.imbalance_percent, 1), figure(m.overlap, 1, 100),
+           figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(imbalance_percent(run), 1), figure(m.overlap, 1, 100),
            figure(m.comm_share, 1, 100),
            run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run),
            short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
-          mark.starts_with('*') ? kBest : ""};
+          mark.starts_with('*') || mark.starts_with('=') ? kBest : ""};
 }
+
+constexpr const char* kTooFew = "too few samples to be ranked";
+constexpr const char* kTooVaried = "times vary too much to be ranked (half the 95 % interval is over 25 % of the median)";
+
+const char* why_unranked(const RunRecord& run) { return run.time.n < kFewestRanked ? kTooFew : kTooVaried; }
+
+bool is_unranked(const std::string& warning) { return warning == kTooFew || warning == kTooVaried; }
 
 // "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
 std::string warning_lines(const RunGroup& group, bool simulated, std::size_t width) {
@@ -117,7 +147,9 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
   std::vector<std::pair<std::string, std::vector<std::string>>> found;  // warning, rows
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
-    for (const std::string& warning : warnings_of(run, simulated)) {
+    std::vector<std::string> warnings = warnings_of(run, simulated);
+    if (group.ranks[k] == Rank::unknown) warnings.insert(warnings.begin(), why_unranked(run));
+    for (const std::string& warning : warnings) {
       auto at = std::find_if(found.begin(), found.end(), [&](const auto& known) { return known.first == warning; });
       if (at == found.end()) at = found.insert(at, {warning, {}});
       at->second.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
@@ -132,12 +164,24 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
     rows.resize(rows.size() - more);
     const std::string names =
         all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
-    out += wrapped_prose(printable("! " + names + ": " + warning) + '\n', {static_cast<unsigned>(width), false, true}, 2);
+    out += wrapped_prose(printable((is_unranked(warning) ? "? " : "! ") + names + ": " + warning) + '\n', {static_cast<unsigned>(width), false, true}, 2);
   }
   return out;
 }
 
-std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style) {
+// The columns that the style asks for, and those of every table.
+void keep_chosen(const std::vector<std::string>& chosen, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+  if (chosen.empty()) return;
+  for (std::size_t k = columns.size(); k-- > kAlways;) {
+    columns[k].importance = 0;
+    if (std::find(chosen.begin(), chosen.end(), columns[k].name) != chosen.end()) continue;
+    for (TextRow& row : rows)
+      if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(k));
+    columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
+std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
   std::size_t spread_width = 0;
   for (const RunRecord* run : group.runs)
@@ -148,19 +192,30 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
   for (std::size_t k = 0; k < group.runs.size(); ++k)
     rows.push_back(
         run_row(*group.runs[k], group.labels[k],
-                std::string(group.runs[k] == group.best ? "*" : " ") + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
+                std::string(mark_of(group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
                 scales, spread_width));
+  std::vector<TextColumn> columns = run_columns(scales);
+  keep_chosen(style.columns, columns, rows);
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
-         draw_table(run_columns(scales), std::move(rows), style.width, style.color) +
+         draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));
 }
 
 }  // namespace
 
+std::vector<std::string> run_column_names() {
+  std::vector<std::string> names;
+  const std::vector<TextColumn> columns = run_columns({});
+  for (std::size_t k = kAlways; k < columns.size(); ++k) names.push_back(columns[k].name);
+  return names;
+}
+
 std::string run_tables(const Report& report, const TableStyle& style) {
   std::string out;
   const bool simulated = report.environment.contains("simulated");
-  for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style);
+  std::vector<std::string> hidden;
+  for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style, hidden);
+  out += hidden_line(hidden, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
   if (const std::string faults = fault_table(report, style); !faults.empty()) out += (out.empty() ? "" : "\n") + faults;
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
