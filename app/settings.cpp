@@ -47,6 +47,7 @@ void Settings::offer(const OptionSpec& option, Given given) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: another name of {}, which is given too; give one of them", given.from, there->from));
   }
+  if (name == "json" && given.value == "-") given.value = "true";  // as it was written until version 0.1
   if (!option.unit.empty()) given.value = std::to_string(parse_count(given.from, given.value)) + option.unit;
   given_.try_emplace(name, std::move(given));
 }
@@ -80,9 +81,8 @@ Nanos read_time(const Given& given) {
 std::size_t read_word(const Given& given, std::span<const std::string> accepted) {
   const auto found = std::find(accepted.begin(), accepted.end(), given.value);
   if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: {} is unknown; accepted: {}{}", given.from, in_quotes(given.value), joined(accepted),
-                          did_you_mean(given.value, accepted)));
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown; accepted: {}{}", given.from, in_quotes(given.value),
+                                            joined(accepted), did_you_mean(given.value, accepted)));
 }
 
 std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted) {

@@ -46,6 +46,7 @@ struct OptionSpec {
     in_simulate = 8,
     in_report = 16,
     not_confirmed = 32,  // `compare --confirm`, which repeats the options of a run, does without it
+    important = 128,     // most people need it: the first help of a command has it
     recorded = 64        // it says how samples are taken: results record its field, --resume goes on under the same value only
   };
   std::string value_name, help, group;

@@ -203,7 +203,8 @@ def devices_in_words(document):
     for device in document["devices"]:
         name = str(get(device, "name") or "unnamed device")
         counts[name] = counts.get(name, 0) + 1
-    return ", ".join(f"{count} × {name}" for name, count in counts.items()) or "no device"
+    words = ", ".join(f"{count} × {name}" for name, count in counts.items()) or "no device"
+    return words + (f", {plain(document['started'])}" if get(document, "started") else "")
 
 
 def packed_plotly():

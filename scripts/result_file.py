@@ -5,14 +5,15 @@ level of it is missing. Needs nothing but Python.
 """
 
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import json_input
 from json_input import plain, refuse  # noqa: F401 - refuse is for those who import this
 
-WHAT_IF = {"perfect_balance": "imbalance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
-           "free_launches": "launch gaps; without them it would take", "free_merge": "the merge; if it were free it would take"}
+WHAT_IF = {"perfect_balance": "balance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
+           "free_launches": "launches; if they were free it would take", "free_merge": "the merge; if it were free it would take"}
 
 
 def read(name):
@@ -66,6 +67,7 @@ class Case:
     run: dict
     source: str  # the file's stem
     label: str = ""
+    exact: bool = False  # on a virtual clock, where equal cases take equal times
 
     def __post_init__(self):
         self.suite = plain(get(self.run, "suite") or "?")
@@ -82,6 +84,17 @@ class Case:
         self.verified = plain(get(self.run, "verify", "status") or "?")
         self.asked = max(number(self.run, "devices_asked") or 0, len(self.devices))
         self.faults = [f for f in get(self.run, "faults") or [] if isinstance(f, dict)]
+
+    @property
+    def told(self):
+        """Its label, with what `auto` chose."""
+        chosen = get(self.run, "plan", "chosen", "strategy")
+        return f"{self.label} ({plain(chosen)})" if chosen else self.label
+
+    @property
+    def can_be_ranked(self):
+        """Three samples, and half the interval within a quarter of the median."""
+        return self.exact or len(self.samples) >= 3 and bool(self.interval) and (self.interval[1] - self.interval[0]) / 2 <= 0.25 * self.median
 
     @property
     def ok(self):
@@ -145,12 +158,24 @@ class Group:
     def best(self):
         return min(self.ok(), key=lambda c: c.median, default=None)
 
+    def first(self):
+        """The cases that share the first place, fastest first: one where it is faster than every other by more than the noise, or by far
+        the only one; and whether cases that cannot be ranked leave that open."""
+        ok = self.ok()
+        ranked = ok if len(ok) == 1 else sorted((c for c in ok if c.can_be_ranked), key=lambda c: c.median)
+        if not ranked:
+            return [], True
+        sharing = [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
+        unknown = [c for c in ok if c not in ranked]
+        return sharing, any(len(c.samples) < 3 or not told_apart(ranked[0], c) for c in unknown)
 
-def problem(params, varying):
-    """Sizes, and whatever differs between cases; the sides of a cube as cols=inner=rows=2^13."""
+
+def problem(params, varying, defaults):
+    """Sizes, what differs between cases, and what is not as by default; the sides of a cube as cols=inner=rows=2^13. Of a file that does
+    not say what is by default, numbers but the seed."""
     shown = {}
     for key, value in params.items():
-        if key in varying or isinstance(value, (int, float)) and key != "seed":
+        if key in varying or (isinstance(value, (int, float)) and key != "seed" if defaults is None else defaults.get(key) != value):
             shown.setdefault(power(value), []).append(plain(key))
     return " ".join("=".join([*keys, value]) for value, keys in shown.items())
 
@@ -169,7 +194,12 @@ def name_cases(cases):
 
 def groups(documents):
     """Of [(name, document)], in the order of the files. Parameters that no case varies and that are no size are left out of the titles."""
-    cases = [Case(run, Path(name).stem) for name, document in documents for run in document["runs"]]
+    cases = [Case(run, Path(name).stem, exact=bool(get(document, "environment", "simulated")))
+             for name, document in documents for run in document["runs"]]
+    defaults = {}
+    for _, document in documents:
+        for suite, params in (get(document, "defaults") or {}).items():
+            defaults.setdefault(suite, params)
     name_cases(cases)
     values = {}
     for case in cases:
@@ -180,7 +210,7 @@ def groups(documents):
         params = get(case.run, "params") or {}
         varying = {k for k in params if len(values[(case.suite, k)]) > 1}
         key = (case.suite, json.dumps(params, sort_keys=True), case.mode)
-        group = found.setdefault(key, Group(case.suite, problem(params, varying), case.mode))
+        group = found.setdefault(key, Group(case.suite, problem(params, varying, get(defaults, case.suite)), case.mode))
         if any(c.label == case.label and c.devices == case.devices and c.source != case.source for c in group.cases):
             case.label += f" ({case.source})"
         group.cases.append(case)
@@ -254,7 +284,9 @@ def makespan(case):
 
 
 def told_apart(a, b):
-    """Medians whose 95 % intervals meet are not told apart."""
+    """Medians whose 95 % intervals meet are not told apart; on a virtual clock those that are equal."""
+    if a.exact and b.exact:
+        return a.median != b.median
     return not a.interval or not b.interval or a.interval[1] < b.interval[0] or b.interval[1] < a.interval[0]
 
 
@@ -275,28 +307,87 @@ def held_back(case):
     return f" What holds it back most: {WHAT_IF[name]} {duration(case.median * time / whole)} ({100 * (1 - time / whole):.0f} % less)."
 
 
+def names(group, cases):
+    """"equal, dynamic and 2 more"; with their numbers of devices where the group has several."""
+    several = len(group.counts()) > 1
+    told = [f"{c.told} ({c.on} dev)" if several else c.told for c in cases]
+    if len(told) > 4:
+        return f"{', '.join(told[:3])} and {len(told) - 3} more"
+    return " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else told[0]
+
+
+def alone_interval(case):
+    """That of the device that is fastest alone, by its least and largest sample where there are few; None where the file has none."""
+    device = min((d for d in case.per_device if number(d, "alone_ns")), key=lambda d: number(d, "alone_ns"), default=None)
+    times = sorted(t for t in get(device, "alone_samples_ns") or [] if isinstance(t, (int, float)))
+    if not times:
+        return None
+    # Order statistics: the largest k with P(B <= k) <= 2.5 %, B ~ binomial(n, 1/2).
+    n, k, below = len(times), 0, 0.0
+    for at in range(n // 2 + 1):
+        below += math.comb(n, at) / 2**n
+        if below > 0.025:
+            break
+        k = at
+    return times[k], times[n - 1 - k]
+
+
+def against_single(first, best):
+    """How the best case stands to the device that is fastest alone."""
+    only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
+    lone = next((c for c in first if c.only_worker()), None)
+    if best.n < 2:
+        return ""
+    if lone and len(first) > 1:
+        return f": no split is known to beat device {lone.only_worker()} alone"
+    if only:
+        return f": no split over {best.on} devices beats device {only} alone"
+    if not alone or not speedup:
+        return ""
+    interval = None if best.exact else alone_interval(best)
+    if interval and best.interval and interval[0] <= best.interval[1] and best.interval[0] <= interval[1]:
+        return f", no faster than device {alone[0]} alone ({duration(alone[1])}) beyond the noise"
+    if speedup <= 1:
+        return f", no faster than device {alone[0]} alone ({duration(alone[1])})"
+    return f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
+
+
+def against_equal(group, first, best):
+    equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
+    if not equal or best.strategy == "equal" or best.n < 2 or best.only_worker() or (equal in first):
+        return ""
+    if not told_apart(best, equal):
+        return "; equal shares are as fast, within the noise"
+    gain, speedup = (equal.median / best.median - 1) * 100, best.metric("speedup")
+    return f"{',' if speedup and speedup <= 1 else ' and'} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares"
+
+
+def who_is_first(group, first, doubted):
+    best = first[0]
+    if len(first) > 1:
+        to = "" if duration(first[-1].median) == duration(best.median) else f" to {duration(first[-1].median)}"
+        return f"{names(group, first)} are fastest and not told apart by their noise, with {duration(best.median)}{to}"
+    on = f"device {best.only_worker()}" if best.only_worker() and best.n > 1 else f"{best.on} device{'' if best.asked == 1 else 's'}"
+    verb = "takes" if len(group.ok()) == 1 else "is fastest of the rows that can be ranked, with" if doubted else "is fastest with"
+    return f"{best.told} on {on} {verb} {duration(best.median)}"
+
+
 def words(group):
     """What won, by how much, and what holds it back: the closing words of the tool's tables."""
-    best = group.best()
-    if best is None:
-        first = group.cases[0]
-        return f"No run was ok; the first is {first.status}: {first.reason}."
-    only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
-    text = f"{best.label} on {best.n} device{'' if best.n == 1 else 's'} " + ("is fastest with" if len(group.ok()) > 1 else "takes")
-    text += f" {duration(best.median)}"
-    if only:
-        text += f": no split here beats device {only} alone"
-    elif best.n > 1 and alone and speedup and speedup <= 1:
-        text += f", no faster than device {alone[0]} alone ({duration(alone[1])})"
-    elif best.n > 1 and alone and speedup:
-        text += f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
-    equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
-    if equal and best.strategy != "equal" and best.n > 1 and not only:
-        gain = (equal.median / best.median - 1) * 100
-        text += f"{',' if speedup and speedup <= 1 else ' and'} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares" if told_apart(best, equal) else \
-            "; equal shares are as fast, within the noise"
+    if group.best() is None:
+        case = group.cases[0]
+        return f"No run was ok; the first is {case.status}: {case.reason}."
+    first, doubted = group.first()
+    ok = group.ok()
+    if not first:
+        few = all(len(c.samples) < 3 for c in ok)
+        return f"No row can be ranked: {'fewer than 3 samples of each' if few else 'the times of each vary too much'}."
+    best = first[0]
+    unknown = 0 if len(ok) == 1 else sum(not c.can_be_ranked for c in ok)
+    text = f"{who_is_first(group, first, doubted)}{against_single(first, best)}{against_equal(group, first, best)}."
+    text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
+    text += held_back(best)
     wrong = [c for c in group.cases if not c.ok]
-    text += f".{held_back(best)}"
     if wrong:
         named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
         text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."

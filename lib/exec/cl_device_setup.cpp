@@ -194,13 +194,15 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
 
 // PoCL (3.1 to 5.0 at least) counts the users of a loaded kernel by its program and work-group size, but loads it anew for a wider
 // grid: two devices that run one program at once with different grids take each other's counts, and an assertion ends the process
-// (pocl_release_dlhandle_cache). A definition of its own makes each device's program another one.
+// (pocl_release_dlhandle_cache). A definition of its own makes each device's program another one. And with warnings PoCL writes
+// their number to standard error ("364 warnings generated."), which is the user's: -w leaves none. Errors are in the log all the
+// same.
 std::string ClDevice::own_options(const std::string& options) const {
   if (!is_pocl(facts_)) return options;
   std::string own = facts_.id;
   std::replace_if(
       own.begin(), own.end(), [](char c) { return c == ':' || c == '.'; }, '_');
-  return options + " -DMGPU_DEVICE_" + own;
+  return options + " -w -DMGPU_DEVICE_" + own;
 }
 
 const cl::Program& ClDevice::program(std::string_view file, const std::string& given) {

@@ -55,12 +55,6 @@ std::string largest_residue(const RunRecord& run) {
   return fmt::format("{:.1f}", worst / makespan * 100);
 }
 
-std::string short_bottleneck(const std::string& name) {
-  if (name == "perfect_balance") return "balance";
-  if (name == "unknown") return "?";
-  return name.starts_with("free_") ? name.substr(5) : name;
-}
-
 constexpr std::size_t kAlways = 3;  // the mark, strategy, dev
 
 std::vector<TextColumn> run_columns(const GroupScales& scales) {
@@ -128,7 +122,7 @@ TextRow run_row(const RunRecord& run, const std::string& label, const std::strin
            figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(imbalance_percent(run), 1), figure(m.overlap, 1, 100),
            figure(m.comm_share, 1, 100),
            run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run),
-           short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
+           what_if_word(run.bottleneck.name), to_string(run.verify.status)},
           mark.starts_with('*') || mark.starts_with('=') ? kBest : ""};
 }
 
@@ -164,9 +158,18 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
     rows.resize(rows.size() - more);
     const std::string names =
         all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
-    out += wrapped_prose(printable((is_unranked(warning) ? "? " : "! ") + names + ": " + warning) + '\n', {static_cast<unsigned>(width), false, true}, 2);
+    out += wrapped_prose(printable((is_unranked(warning) ? "? " : "! ") + names + ": " + warning) + '\n',
+                         {static_cast<unsigned>(width), false, true}, 2);
   }
   return out;
+}
+
+void drop_column(const std::string& name, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+  const auto at = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& c) { return c.name == name; });
+  if (at == columns.end()) return;
+  for (TextRow& row : rows)
+    if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + (at - columns.begin()));
+  columns.erase(at);
 }
 
 // The columns that the style asks for, and those of every table.
@@ -174,10 +177,7 @@ void keep_chosen(const std::vector<std::string>& chosen, std::vector<TextColumn>
   if (chosen.empty()) return;
   for (std::size_t k = columns.size(); k-- > kAlways;) {
     columns[k].importance = 0;
-    if (std::find(chosen.begin(), chosen.end(), columns[k].name) != chosen.end()) continue;
-    for (TextRow& row : rows)
-      if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(k));
-    columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(k));
+    if (std::find(chosen.begin(), chosen.end(), columns[k].name) == chosen.end()) drop_column(columns[k].name, columns, rows);
   }
 }
 
@@ -190,18 +190,32 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
           spread_width, scales.time.format(static_cast<double>((run->time.ci95_high - run->time.ci95_low).count()) / 2).size());
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
-    rows.push_back(
-        run_row(*group.runs[k], group.labels[k],
-                std::string(mark_of(group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
-                scales, spread_width));
+    rows.push_back(run_row(*group.runs[k], group.labels[k],
+                           std::string(mark_of(group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
+                           scales, spread_width));
   std::vector<TextColumn> columns = run_columns(scales);
   keep_chosen(style.columns, columns, rows);
+  if (simulated) drop_column("verified", columns, rows);  // there is no result that could be
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
          draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));
 }
 
 }  // namespace
+
+std::string what_if_word(const std::string& name) {
+  if (name == "perfect_balance") return "balance";
+  if (name == "unknown") return "?";
+  return name.starts_with("free_") ? name.substr(5) : name;
+}
+
+std::string measured_words(const Report& report) {
+  if (report.started.empty()) return "";
+  const auto host = report.environment.find("host");
+  const bool simulated = report.environment.contains("simulated");
+  return fmt::format("{} {}{} with mgpu-bench {}", simulated ? "simulated" : "measured", report.started,
+                     host == report.environment.end() || simulated ? "" : " on " + host->second, report.tool.version);
+}
 
 std::vector<std::string> run_column_names() {
   std::vector<std::string> names;
@@ -217,6 +231,11 @@ std::string run_tables(const Report& report, const TableStyle& style) {
   for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style, hidden);
   out += hidden_line(hidden, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
   if (const std::string faults = fault_table(report, style); !faults.empty()) out += (out.empty() ? "" : "\n") + faults;
+  if (simulated)
+    out += wrapped_prose(printable("simulated on a virtual clock (" + report.environment.at("simulated") +
+                                   "): nothing was computed, so nothing was verified") +
+                             '\n',
+                         {std::max(style.width, 20u), false, true}, 2);
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;
