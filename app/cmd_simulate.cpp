@@ -102,6 +102,7 @@ ExitCode cmd_simulate(const Context& context) {
   begun.options = recorded_options(request, simulate_options());
   begun.started = utc_now();
   begun.defaults = default_params(session.problems);
+  begun.defaults[suite.name]["seed"] = static_cast<std::int64_t>(session.problems.front().params.seed);  // nothing is random here
   const Report report = run_session(*backend, session, std::move(begun), observer);
   return conclude(report, request, observer, style);
 }

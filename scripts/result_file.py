@@ -163,7 +163,7 @@ class Group:
         the only one; and whether cases that cannot be ranked leave that open."""
         ok = self.ok()
         ranked = ok if len(ok) == 1 else sorted((c for c in ok if c.can_be_ranked), key=lambda c: c.median)
-        if not ranked:
+        if 2 * (len(ok) - len(ranked)) > len(ok):  # a few left over from many make no order
             return [], True
         sharing = [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
         unknown = [c for c in ok if c not in ranked]
@@ -346,27 +346,28 @@ def against_single(first, best):
         return ""
     interval = None if best.exact else alone_interval(best)
     if interval and best.interval and interval[0] <= best.interval[1] and best.interval[0] <= interval[1]:
-        return f", no faster than device {alone[0]} alone ({duration(alone[1])}) beyond the noise"
+        return f", not told apart from device {alone[0]} alone ({duration(alone[1])})"
     if speedup <= 1:
         return f", no faster than device {alone[0]} alone ({duration(alone[1])})"
     return f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
 
 
-def against_equal(group, first, best):
+def against_equal(group, first, best, gained):
     equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
-    if not equal or best.strategy == "equal" or best.n < 2 or best.only_worker() or (equal in first):
+    if not equal or best.strategy == "equal" or best.n < 2 or best.only_worker() or equal in first or not equal.can_be_ranked:
         return ""
     if not told_apart(best, equal):
         return "; equal shares are as fast, within the noise"
-    gain, speedup = (equal.median / best.median - 1) * 100, best.metric("speedup")
-    return f"{',' if speedup and speedup <= 1 else ' and'} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares"
+    gain = (equal.median / best.median - 1) * 100
+    return f"{' and' if gained else ','} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares"
 
 
 def who_is_first(group, first, doubted):
     best = first[0]
     if len(first) > 1:
         to = "" if duration(first[-1].median) == duration(best.median) else f" to {duration(first[-1].median)}"
-        return f"{names(group, first)} are fastest and not told apart by their noise, with {duration(best.median)}{to}"
+        how = "equally fast" if best.exact else "fastest and not told apart by their noise"
+        return f"{names(group, first)} are {how}, with {duration(best.median)}{to}"
     on = f"device {best.only_worker()}" if best.only_worker() and best.n > 1 else f"{best.on} device{'' if best.asked == 1 else 's'}"
     verb = "takes" if len(group.ok()) == 1 else "is fastest of the rows that can be ranked, with" if doubted else "is fastest with"
     return f"{best.told} on {on} {verb} {duration(best.median)}"
@@ -380,11 +381,13 @@ def words(group):
     first, doubted = group.first()
     ok = group.ok()
     if not first:
-        few = all(len(c.samples) < 3 for c in ok)
-        return f"No row can be ranked: {'fewer than 3 samples of each' if few else 'the times of each vary too much'}."
+        unknown = [c for c in ok if not c.can_be_ranked]
+        few = all(len(c.samples) < 3 for c in unknown)
+        return f"No row can be ranked: {'fewer than 3 samples of each' if few else f'the times of {len(unknown)} of {len(ok)} vary too much'}."
     best = first[0]
     unknown = 0 if len(ok) == 1 else sum(not c.can_be_ranked for c in ok)
-    text = f"{who_is_first(group, first, doubted)}{against_single(first, best)}{against_equal(group, first, best)}."
+    single = against_single(first, best)
+    text = f"{who_is_first(group, first, doubted)}{single}{against_equal(group, first, best, not single or ' times as fast' in single)}."
     text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
     text += held_back(best)
     wrong = [c for c in group.cases if not c.ok]

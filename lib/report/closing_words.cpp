@@ -61,23 +61,24 @@ std::string against_single(const RunGroup& group, const RunRecord& best, bool ex
   const PerDevice* single = best_single(best);
   if (!single || !best.metrics.speedup) return "";
   const std::string whom = fmt::format("device {} alone ({})", single->device, format_duration(*single->alone));
-  if (!exact && !apart_from(best, *single)) return ", no faster than " + whom + " beyond the noise";
+  if (!exact && !apart_from(best, *single)) return ", not told apart from " + whom;
   if (*best.metrics.speedup <= 1) return ", no faster than " + whom;
   return fmt::format(", {:.2f} times as fast as the best device alone ({}, {})", *best.metrics.speedup, single->device,
                      format_duration(*single->alone));
 }
 
-std::string against_equal(const RunGroup& group, const RunRecord& best, bool exact) {
+// `gained`: behind a clause that names a gain already.
+std::string against_equal(const RunGroup& group, const RunRecord& best, bool exact, bool gained) {
   static const std::string equal_shares = strategy_with(&StrategyTraits::equal_shares).info->name;
   if (best.strategy == equal_shares || best.devices.size() < 2 || only_worker(best)) return "";
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& equal = *group.runs[k];
     if (equal.strategy != equal_shares || equal.status != Status::ok || equal.devices != best.devices) continue;
-    if (group.ranks[k] == Rank::shared || best.time.median <= Nanos{}) return "";  // shared: it is named already
+    const bool named = group.ranks[k] == Rank::shared || group.ranks[k] == Rank::unknown;
+    if (named || best.time.median <= Nanos{}) return "";
     if (!exact && !told_apart(best.time, equal.time)) return "; equal shares are as fast, within the noise";
     const double gain = static_cast<double>(equal.time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
-    const bool slower = best.metrics.speedup && *best.metrics.speedup <= 1;
-    return fmt::format("{} {:.{}f} % faster than equal shares", slower ? "," : " and", gain * 100, gain < 0.1 ? 1 : 0);
+    return fmt::format("{} {:.{}f} % faster than equal shares", gained ? " and" : ",", gain * 100, gain < 0.1 ? 1 : 0);
   }
   return "";
 }
@@ -87,11 +88,10 @@ std::string held_back(const RunRecord& run) {
     const char *name, *what;
     std::optional<Nanos> Bottleneck::*time;
   };
-  static constexpr Words words[] = {
-      {"perfect_balance", "balance; perfectly balanced it would take", &Bottleneck::perfect_balance},
-      {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
-      {"free_launches", "launches; if they were free it would take", &Bottleneck::free_launches},
-      {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
+  static constexpr Words words[] = {{"perfect_balance", "balance; perfectly balanced it would take", &Bottleneck::perfect_balance},
+                                    {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
+                                    {"free_launches", "launches; if they were free it would take", &Bottleneck::free_launches},
+                                    {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
   if (run.bottleneck.name == "unknown") return " What holds it back is not known, as time stamps of its commands cannot be right.";
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
@@ -139,17 +139,20 @@ std::string names_of(const RunGroup& group, const std::vector<std::size_t>& rows
 }
 
 // Who is first: "dynamic on 2 devices is fastest with 1.2 ms", or who share that place.
-std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first, std::size_t unknown, std::size_t ok) {
+std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first, std::size_t unknown, std::size_t ok,
+                         bool exact) {
   const RunRecord& best = *group.runs[first.front()];
   const std::string fastest = format_duration(best.time.median);
   if (first.size() > 1) {
     const std::string slowest = format_duration(group.runs[first.back()]->time.median);
-    return fmt::format("{} are fastest and not told apart by their noise, with {}{}", names_of(group, first), fastest,
+    return fmt::format("{} are {}, with {}{}", names_of(group, first),
+                       exact ? "equally fast" : "fastest and not told apart by their noise", fastest,
                        slowest == fastest ? "" : " to " + slowest);
   }
-  const char* verb = ok == 1        ? "takes"
-                     : unknown == 0 || group.ranks[first.front()] == Rank::alone ? "is fastest with"
-                                    : "is fastest of the rows that can be ranked, with";
+  const char* verb = ok == 1 ? "takes"
+                     : unknown == 0 || group.ranks[first.front()] == Rank::alone
+                         ? "is fastest with"
+                         : "is fastest of the rows that can be ranked, with";
   return fmt::format("{} on {} {} {}", group.labels[first.front()], on_devices(best), verb, fastest);
 }
 
@@ -168,17 +171,21 @@ std::string words_for(const RunGroup& group, bool exact) {
   const auto ok = static_cast<std::size_t>(
       std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* r) { return r->status == Status::ok; }));
   const std::vector<std::size_t> unknown = group.ranked(Rank::unknown);
-  if (unknown.size() == ok) {
-    const bool few = std::all_of(unknown.begin(), unknown.end(), [&](std::size_t k) { return group.runs[k]->time.n < kFewestRanked; });
-    return fmt::format("{}: no row can be ranked: {}.{}", group.title,
-                       few ? fmt::format("fewer than {} samples of each", kFewestRanked) : "the times of each vary too much",
-                       faults_of(group));
-  }
   std::vector<std::size_t> first = group.ranked(Rank::alone);
   if (first.empty()) first = group.ranked(Rank::shared);
+  if (first.empty()) {
+    const bool few =
+        std::all_of(unknown.begin(), unknown.end(), [&](std::size_t k) { return group.runs[k]->time.n < kFewestRanked; });
+    return fmt::format("{}: no row can be ranked: {}.{}", group.title,
+                       few ? fmt::format("fewer than {} samples of each", kFewestRanked)
+                           : fmt::format("the times of {} of {} vary too much", unknown.size(), ok),
+                       faults_of(group));
+  }
   const RunRecord& best = *group.runs[first.front()];
-  return fmt::format("{}: {}{}{}.{}{}{}", group.title, who_is_first(group, first, unknown.size(), ok),
-                     against_single(group, best, exact), against_equal(group, best, exact), unranked(unknown.size()),
+  const std::string single = against_single(group, best, exact);
+  const bool gained = single.empty() || single.find(" times as fast") != std::string::npos;
+  return fmt::format("{}: {}{}{}.{}{}{}", group.title, who_is_first(group, first, unknown.size(), ok, exact), single,
+                     against_equal(group, best, exact, gained), unranked(unknown.size()),
                      best.timeline.commands.empty() ? "" : held_back(best), faults_of(group));
 }
 

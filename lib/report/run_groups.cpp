@@ -45,8 +45,9 @@ bool can_be_ranked(const RunRecord& run) {
 void rank(RunGroup& group, bool exact) {
   group.ranks.assign(group.runs.size(), Rank::none);
   const RunRecord* best = nullptr;
-  exact |= group.best != nullptr && std::count_if(group.runs.begin(), group.runs.end(),
-                                                  [](const RunRecord* run) { return run->status == Status::ok; }) == 1;
+  const auto is_ok = [](const RunRecord* run) { return run->status == Status::ok; };
+  const auto ok = std::count_if(group.runs.begin(), group.runs.end(), is_ok);
+  exact |= ok == 1;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
     if (run.status != Status::ok) continue;
@@ -56,7 +57,8 @@ void rank(RunGroup& group, bool exact) {
       best = &run;
     }
   }
-  if (best == nullptr) return;
+  const auto unknown = std::count(group.ranks.begin(), group.ranks.end(), Rank::unknown);
+  if (best == nullptr || 2 * unknown > ok) return;  // a few left over from many make no order
   std::size_t sharing = 0;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];

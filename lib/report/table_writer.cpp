@@ -229,7 +229,9 @@ std::string run_tables(const Report& report, const TableStyle& style) {
   const bool simulated = report.environment.contains("simulated");
   std::vector<std::string> hidden;
   for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style, hidden);
-  out += hidden_line(hidden, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
+  std::vector<std::string> in_order = run_column_names();
+  std::erase_if(in_order, [&](const std::string& name) { return std::find(hidden.begin(), hidden.end(), name) == hidden.end(); });
+  out += hidden_line(in_order, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
   if (const std::string faults = fault_table(report, style); !faults.empty()) out += (out.empty() ? "" : "\n") + faults;
   if (simulated)
     out += wrapped_prose(printable("simulated on a virtual clock (" + report.environment.at("simulated") +

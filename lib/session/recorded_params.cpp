@@ -18,8 +18,8 @@ ParamMap default_params_of(const SuiteInfo& suite) {
   ParamMap params = recorded_params(problem);
   params.erase(suite.size_name);
   for (const auto& [name, value] : problem.params.options) {
-    const auto before = open.find(name);
-    if (before == open.end() || before->second != value) params.erase(name);
+    const bool is_open = open.at(name) != value;
+    if (is_open && std::holds_alternative<std::int64_t>(params.at(name))) params.erase(name);
   }
   return params;
 }
