@@ -211,8 +211,8 @@ class Tree {
   }
 
   void add_schema() {
-    CLI::App* sub = command("schema", "Print the JSON Schema of a file, or of what a command prints as JSON",
-                            "Example:\n  mgpu-bench schema result\n");
+    CLI::App* sub =
+        command("schema", "Print the JSON Schema of a file or of what --json prints", "Example:\n  mgpu-bench schema result\n");
     add_arguments(sub, "NAME", fmt::format("One of {}", fmt::join(schema_names(), ", ")), true);
   }
 

@@ -212,8 +212,8 @@ std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* con
   const std::string asked = given != nullptr ? given->value : words.front();
   if (std::find(words.begin(), words.end(), asked) == words.end()) {
     const std::string who = chosen.size() == 1 ? "suite " + chosen.front()->name + " has" : "these suites have";
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} no mode {}; accepted: {}", given->from, who, in_quotes(asked), fmt::join(words, ", ")));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} no mode {}; accepted: {}{}", given->from, who, in_quotes(asked),
+                                              fmt::join(words, ", "), did_you_mean(asked, words)));
   }
   if (asked == "both") return {Mode::resident, Mode::end_to_end};
   if (asked == "all") return all;

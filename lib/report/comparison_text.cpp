@@ -69,9 +69,9 @@ std::vector<std::string> cells(const ComparisonRow& row) {
 }
 
 std::vector<TextColumn> columns() {
-  return {{"strategy", "", false, 0, true},  {"dev", "", true, 50, false},     {"metric", "", false, 0, false},
-          {"BASE", "", true, 0, false},      {"NEW", "", true, 0, false},      {"change", "", true, 0, false},
-          {"95 % interval", "", true, 60},   {"p (Holm)", "", true, 40, false}, {"verdict", "", false, 0, false}};
+  return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},      {"metric", "", false, 0, false},
+          {"BASE", "", true, 0, false},     {"NEW", "", true, 0, false},       {"change", "", true, 0, false},
+          {"95 % interval", "", true, 60},  {"p (Holm)", "", true, 40, false}, {"verdict", "", false, 0, false}};
 }
 
 // What is to be known of rows, each thing once, with those it is about.
@@ -198,7 +198,8 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
     std::vector<TextRow> rows;
     for (const ComparisonRow& row : comparison.rows)
       if (row.title == title) rows.push_back({cells(row), color_of(row.change)});
-    out += wrapped_prose(printable(title) + '\n', prose, 2) + draw_table(columns(), std::move(rows), style.width, style.color, hidden);
+    out +=
+        wrapped_prose(printable(title) + '\n', prose, 2) + draw_table(columns(), std::move(rows), style.width, style.color, hidden);
     each_note(comparison, title, [&](char mark, const std::string& what, const std::string& whom) {
       out += wrapped_prose(printable(fmt::format("{} {}: {}", mark, whom, what)) + '\n', prose, 2);
     });
@@ -209,7 +210,7 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
   for (const EnvironmentDifference& d : comparison.differences) out += printable("differs: " + to_string(d)) + '\n';
   if (const std::string larger = larger_floors(comparison); !larger.empty())
     out += printable(fmt::format("floor {:.1f} %, by the noise that calibrate found: {}", comparison.floor * 100, larger)) + '\n';
-  return out + printable(comparison_words(comparison)) + '\n';
+  return out + wrapped_prose(printable(comparison_words(comparison)) + '\n', style, 2);
 }
 
 std::string comparison_markdown(const Comparison& comparison, const ComparisonSources& sources) {

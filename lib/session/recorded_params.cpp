@@ -18,8 +18,9 @@ ParamMap default_params_of(const SuiteInfo& suite) {
   ParamMap params = recorded_params(problem);
   params.erase(suite.size_name);
   for (const auto& [name, value] : problem.params.options) {
-    const bool is_open = open.at(name) != value;
-    if (is_open && std::holds_alternative<std::int64_t>(params.at(name))) params.erase(name);
+    const auto before = open.find(name);
+    const bool kept = before != open.end() && before->second == value;
+    if (!kept && std::holds_alternative<std::int64_t>(params.at(name))) params.erase(name);
   }
   return params;
 }
