@@ -356,8 +356,6 @@ def against_equal(group, first, best, gained):
     equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
     if not equal or best.strategy == "equal" or best.n < 2 or best.only_worker() or equal in first or not equal.can_be_ranked:
         return ""
-    if not told_apart(best, equal):
-        return "; equal shares are as fast, within the noise"
     gain = (equal.median / best.median - 1) * 100
     return f"{' and' if gained else ','} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares"
 

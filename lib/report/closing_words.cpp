@@ -68,15 +68,13 @@ std::string against_single(const RunGroup& group, const RunRecord& best, bool ex
 }
 
 // `gained`: behind a clause that names a gain already.
-std::string against_equal(const RunGroup& group, const RunRecord& best, bool exact, bool gained) {
+std::string against_equal(const RunGroup& group, const RunRecord& best, bool gained) {
   static const std::string equal_shares = strategy_with(&StrategyTraits::equal_shares).info->name;
   if (best.strategy == equal_shares || best.devices.size() < 2 || only_worker(best)) return "";
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& equal = *group.runs[k];
     if (equal.strategy != equal_shares || equal.status != Status::ok || equal.devices != best.devices) continue;
-    const bool named = group.ranks[k] == Rank::shared || group.ranks[k] == Rank::unknown;
-    if (named || best.time.median <= Nanos{}) return "";
-    if (!exact && !told_apart(best.time, equal.time)) return "; equal shares are as fast, within the noise";
+    if (group.ranks[k] != Rank::none || best.time.median <= Nanos{}) return "";
     const double gain = static_cast<double>(equal.time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
     return fmt::format("{} {:.{}f} % faster than equal shares", gained ? " and" : ",", gain * 100, gain < 0.1 ? 1 : 0);
   }
@@ -185,7 +183,7 @@ std::string words_for(const RunGroup& group, bool exact) {
   const std::string single = against_single(group, best, exact);
   const bool gained = single.empty() || single.find(" times as fast") != std::string::npos;
   return fmt::format("{}: {}{}{}.{}{}{}", group.title, who_is_first(group, first, unknown.size(), ok, exact), single,
-                     against_equal(group, best, exact, gained), unranked(unknown.size()),
+                     against_equal(group, best, gained), unranked(unknown.size()),
                      best.timeline.commands.empty() ? "" : held_back(best), faults_of(group));
 }
 

@@ -181,6 +181,7 @@ void keep_chosen(const std::vector<std::string>& chosen, std::vector<TextColumn>
   }
 }
 
+// Without the columns of `hidden`, to which those are added that have no room.
 std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
   std::size_t spread_width = 0;
@@ -195,6 +196,7 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
                            scales, spread_width));
   std::vector<TextColumn> columns = run_columns(scales);
   keep_chosen(style.columns, columns, rows);
+  for (const std::string& name : hidden) drop_column(name, columns, rows);
   if (simulated) drop_column("verified", columns, rows);  // there is no result that could be
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
          draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden) +
@@ -228,7 +230,9 @@ std::string run_tables(const Report& report, const TableStyle& style) {
   std::string out;
   const bool simulated = report.environment.contains("simulated");
   std::vector<std::string> hidden;
-  for (const RunGroup& group : group_runs(report)) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style, hidden);
+  const std::vector<RunGroup> groups = group_runs(report);
+  for (const RunGroup& group : groups) run_table(group, simulated, style, hidden);  // what has no room in one is left out of all
+  for (const RunGroup& group : groups) out += (out.empty() ? "" : "\n") + run_table(group, simulated, style, hidden);
   std::vector<std::string> in_order = run_column_names();
   std::erase_if(in_order, [&](const std::string& name) { return std::find(hidden.begin(), hidden.end(), name) == hidden.end(); });
   out += hidden_line(in_order, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
