@@ -43,13 +43,6 @@ Json suites_json(std::span<const SuiteInfo> suites) {
   return list;
 }
 
-// What -s accepts by name: the table, then `auto`, which chooses from it.
-std::vector<StrategyInfo> listed_strategies() {
-  std::vector<StrategyInfo> listed(all_strategies().begin(), all_strategies().end());
-  listed.push_back(auto_strategy());
-  return listed;
-}
-
 Json strategies_json() {
   Json list = Json::array();
   for (const StrategyInfo& strategy : listed_strategies()) {
@@ -100,11 +93,7 @@ std::string strategies_text() {
   std::string text;
   for (const StrategyInfo& strategy : listed_strategies()) {
     text += fmt::format("{:<14}{}\n", strategy.name, strategy.summary);
-    for (const StrategyParam& p : strategy.params) {
-      const std::string range =
-          p.choices.empty() ? fmt::format("{} to {}", p.min, p.max) : fmt::format("{}", fmt::join(p.choices, "|"));
-      text += fmt::format("{:<14}{}:{}={} ({}): {}\n", "", strategy.name, p.name, p.text(p.standard), range, p.help);
-    }
+    for (const StrategyParam& p : strategy.params) text += fmt::format("{:<14}{}\n", "", strategy_param_text(strategy, p));
   }
   return text;
 }
@@ -121,6 +110,18 @@ std::string metrics_text() {
 }
 
 }  // namespace
+
+std::vector<StrategyInfo> listed_strategies() {
+  std::vector<StrategyInfo> listed(all_strategies().begin(), all_strategies().end());
+  listed.push_back(auto_strategy());
+  return listed;
+}
+
+std::string strategy_param_text(const StrategyInfo& strategy, const StrategyParam& p) {
+  const std::string range =
+      p.choices.empty() ? fmt::format("{} to {}", p.min, p.max) : fmt::format("{}", fmt::join(p.choices, "|"));
+  return fmt::format("{}:{}={} ({}): {}", strategy.name, p.name, p.text(p.standard), range, p.help);
+}
 
 ExitCode cmd_list(const Context& context) {
   const std::string what = context.invocation.arguments.at(0);

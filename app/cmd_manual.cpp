@@ -1,5 +1,5 @@
-// `mgpu-bench manual`: the manual page as roff. app/texts/mgpu-bench.1.in has what people wrote; commands, options and variables
-// come from the same tables as --help.
+// `mgpu-bench manual`: the manual page as roff. app/texts/mgpu-bench.1.in has what people wrote; commands, options,
+// variables, strategies and metrics come from the same tables as --help and `mgpu-bench list`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
 #include "app/texts.hpp"
+#include "lib/profile/metrics.hpp"
 
 namespace mgpu {
 namespace {
@@ -84,6 +85,26 @@ std::string command_section(const CommandText& command) {
   return text;
 }
 
+// Each strategy with its parameters, as `mgpu-bench list strategies` has them.
+std::string strategy_entries() {
+  std::string text;
+  for (const StrategyInfo& strategy : listed_strategies()) {
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}.\n", roff(strategy.name), roff(strategy.summary));
+    for (const StrategyParam& p : strategy.params) text += fmt::format(".br\n{}.\n", roff(strategy_param_text(strategy, p)));
+  }
+  return text;
+}
+
+// Each metric with its definition, as `mgpu-bench list metrics` has them.
+std::string metric_entries() {
+  std::string text;
+  for (const MetricInfo& metric : all_metrics()) {
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}. Unit {}; {} is better.\n", roff(metric.name), roff(metric.definition),
+                        roff(metric.unit), metric.higher_is_better ? "higher" : "lower");
+  }
+  return text;
+}
+
 }  // namespace
 
 ExitCode cmd_manual(const Context& context) {
@@ -100,6 +121,8 @@ ExitCode cmd_manual(const Context& context) {
   print_data(filled_text("mgpu-bench.1.in", {{"VERSION", context.tool.version},
                                              {"HELP", roff(line.help) + "\n"},
                                              {"COMMANDS", commands},
+                                             {"STRATEGIES", strategy_entries()},
+                                             {"METRICS", metric_entries()},
                                              {"VARIABLES", variables},
                                              {"DEVICE_VARIABLES", device_names}}));
   return ExitCode::ok;

@@ -5,11 +5,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/cli.hpp"
 #include "app/environment.hpp"
 #include "app/exit_codes.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/plan/strategy.hpp"
 
 namespace mgpu {
 
@@ -33,5 +35,10 @@ ExitCode cmd_trace(const Context& context);
 ExitCode cmd_schema(const Context& context);
 ExitCode cmd_completion(const Context& context);
 ExitCode cmd_manual(const Context& context);
+
+// What -s accepts by name: every strategy, then `auto`, which chooses from them.
+std::vector<StrategyInfo> listed_strategies();
+// "dynamic:chunks=0 (0 to 4096): chunks per device"
+std::string strategy_param_text(const StrategyInfo& strategy, const StrategyParam& param);
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-# What `cmake --install` installs. Component `runtime`: the program, its manual page and completions. Component `development`: the layers of
+# What `cmake --install` installs. Component `runtime`: the program, its manual page and completions, and the scripts that read result
+# files. Component `development`: the layers of
 # lib/, the suites and the kernels as static libraries, their headers, and the CMake package mgpu-bench (mgpu-benchConfig.cmake.in), for
 # programs that plan, simulate, run or report with them: scripts/consumer is one.
 include(GNUInstallDirs)
@@ -29,6 +30,16 @@ install(FILES ${texts}/mgpu-bench.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 
 install(FILES ${texts}/mgpu-bench.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME mgpu-bench COMPONENT runtime)
 install(FILES ${texts}/mgpu-bench.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${zsh_folder} RENAME _mgpu-bench COMPONENT runtime)
 install(FILES ${texts}/mgpu-bench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
+
+# The scripts that read result files, with all that they import; they look for the schema beside them.
+set(scripts_folder ${CMAKE_INSTALL_DATADIR}/mgpu-bench/scripts)
+install(PROGRAMS scripts/plot.py scripts/recompute.py scripts/report_html.py DESTINATION ${scripts_folder} COMPONENT runtime)
+install(FILES scripts/json_input.py scripts/plot_kinds.py scripts/plot_overviews.py scripts/plot_style.py scripts/result_file.py
+              scripts/result_series.py
+        DESTINATION ${scripts_folder} COMPONENT runtime)
+install(FILES scripts/report_page/page.css scripts/report_page/page.html scripts/report_page/page.js
+        DESTINATION ${scripts_folder}/report_page COMPONENT runtime)
+install(FILES lib/report/result.schema.json DESTINATION ${scripts_folder}/schemas COMPONENT runtime)
 
 # Headers keep their paths: `#include "lib/plan/strategy.hpp"` below include/mgpu-bench. Those of the OpenCL backend are its own, but for
 # the one that makes it.

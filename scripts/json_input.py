@@ -11,7 +11,8 @@ import traceback
 import zlib
 from pathlib import Path
 
-SCHEMAS = Path(__file__).resolve().parent.parent / "lib" / "report"
+HERE = Path(__file__).resolve().parent
+SCHEMAS = HERE / "schemas" if (HERE / "schemas").is_dir() else HERE.parent / "lib" / "report"  # as installed, and in the source tree
 MOST = 1e30  # in size, of any number: beyond it a figure is damage
 # What a terminal obeys, and invisible characters that reorder or join the text around them; joiners are left, which scripts and emoji need.
 NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]")

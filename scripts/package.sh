@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes the Debian packages in build/release/packages: mgpu-bench_*.deb (the program, its manual page and completions) and
-# libmgpu-bench-dev_*.deb (libraries, headers, CMake package). With --check also what can be said without installing them: lintian finds no error, and
-# scripts/consumer builds and runs against what they hold. Works from any directory.
+# Makes the Debian packages in build/release/packages: mgpu-bench_*.deb (the program, its manual page and completions, the scripts that
+# read result files) and
+# libmgpu-bench-dev_*.deb (libraries, headers, CMake package). With --check also what can be said without installing them: lintian finds no error,
+# the scripts find all that they need, and scripts/consumer builds and runs against what they hold. Works from any directory.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -31,6 +32,13 @@ lintian "${user[@]}" --fail-on error build/release/packages/*.deb
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 for package in build/release/packages/*.deb; do dpkg-deb -x "$package" "$room/root"; done
+result=$PWD/results/h200/merkle-2-slow3.json.gz
+scripts=$room/root/usr/share/mgpu-bench/scripts
+(cd / && "$scripts/recompute.py" "$result" >/dev/null)
+for module in matplotlib:plot.py:plots plotly:report_html.py:page.html; do
+  IFS=: read -r needs script output <<<"$module"
+  ! /usr/bin/python3 -c "import $needs" 2>/dev/null || (cd / && /usr/bin/python3 "$scripts/$script" "$result" -o "$room/$output" >/dev/null)
+done
 cmake -S scripts/consumer -B "$room/build" -G Ninja -DCMAKE_PREFIX_PATH="$room/root/usr" >/dev/null
 cmake --build "$room/build"
 "$room/build/consumer"

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Pictures of result files: one per kind and problem, as PNG and SVG.
+"""Pictures of result files, as PNG and SVG.
 
-usage: plot.py RESULT... -o DIR [--kind scaling,timeline] [--format png,svg] [--strategy NAME,...] [--mode MODE] [--devices N]
+usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,svg] [--strategy NAME,...] [--mode MODE] [--devices N]
+
+Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
+kind of every problem, --kind NAME,... these kinds of every problem.
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
-Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py. Needs
+Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
+plot_overviews.py. Needs
 matplotlib (package python3-matplotlib).
 """
 
@@ -14,10 +18,16 @@ from pathlib import Path
 
 import json_input
 import result_file
+import result_series
 
-PER_GROUP = ("scaling", "strategies", "timeline", "imbalance")  # one picture for each problem and mode
-OVER_ALL = ("prediction", "roofline")                           # one for all of them
+KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance")  # the most telling first
 FORMATS = ("png", "svg")
+NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
+         "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
+         "sizes": "no problem was measured at several sizes",
+         "prediction": "no case was predicted (the file is of an older run)",
+         "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
+FILES_AT_MOST = 12  # unless kinds are asked for
 
 
 def words(text, accepted, option):
@@ -35,16 +45,16 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+", metavar="RESULT")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="made when it is not there")
-    parser.add_argument("--kind", default="all", help=f"all, or some of {', '.join(PER_GROUP + OVER_ALL)}")
+    parser.add_argument("--kind", help=f"all, or some of {', '.join(KINDS)} (default: of each kind the first, at most {FILES_AT_MOST} files)")
     parser.add_argument("--format", default="png,svg", help="png, svg or both")
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
     parser.add_argument("--mode", help="only this one: resident, end_to_end, ...")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
-    given.kind = words(given.kind, ("all",) + PER_GROUP + OVER_ALL, "--kind")
-    if "all" in given.kind:
-        given.kind = PER_GROUP + OVER_ALL
-    given.format = words(given.format, FORMATS, "--format")
+    given.kind = None if given.kind is None else words(given.kind, ("all", *KINDS), "--kind")
+    if given.kind and "all" in given.kind:
+        given.kind = KINDS
+    given.format = list(dict.fromkeys(words(given.format, FORMATS, "--format")))
     return given
 
 
@@ -67,21 +77,56 @@ def chosen(groups, given):
     return groups
 
 
-def pictures(kinds, groups, draw):
-    """(name, figure) of everything there are figures for."""
-    for kind in kinds:
-        made = 0
-        if kind in OVER_ALL:
-            subjects = [(kind, groups)]
-        else:
-            subjects = [(f"{kind}-{group.slug}", group) for group in groups]
-        for name, subject in subjects:
-            figure = getattr(draw, kind)(subject)
-            if figure is not None:
-                made += 1
-                yield name, figure
-        if not made:
-            print(f"plot.py: no {kind}: {draw.NEEDS[kind]}", file=sys.stderr)
+def subjects(kind, groups):
+    """[(name, what one picture of this kind is of)]."""
+    if kind == "prediction":
+        return [(kind, groups)]
+    if kind == "sizes":
+        return [(f"{kind}-{sweep.slug}", sweep) for sweep in result_series.sweeps(groups)]
+    if kind == "roofline":
+        found = result_series.rooflines(groups)
+        return [(kind if len(found) == 1 else f"{kind}-{''.join(c for c in roof.unit if c.isalnum())}", roof) for roof in found]
+    return [(f"{kind}-{group.slug}", group) for group in groups]
+
+
+def numbered(names):
+    """Names of files: the second of one name gets a 2."""
+    seen = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        yield name if seen[name] == 1 else f"{name}-{seen[name]}"
+
+
+def wanted(kinds, groups):
+    """[(kind, name, subject)] in the order in which they are drawn; without kinds the first of each, then the second, and so on."""
+    if kinds:
+        return [(kind, *subject) for kind in kinds for subject in subjects(kind, groups)]
+    by_work = sorted(groups, key=lambda group: -len({case.n for case in group.ok()}) * group.most_work)
+    first = {}  # of each suite and mode before further problems of the same
+    for group in by_work:
+        first.setdefault((group.suite, group.mode), group)
+    ordered = [*first.values(), *(group for group in by_work if group is not first[(group.suite, group.mode)])]
+    lists = [[(kind, *subject) for subject in subjects(kind, ordered)] for kind in KINDS]
+    return [column[k] for k in range(max(map(len, lists), default=0)) for column in lists if k < len(column)]
+
+
+def pictures(kinds, groups, draw, at_most):
+    """(name, figure) of what there are figures for."""
+    look, asked, made, left, drawn = result_series.looks_of(groups), wanted(kinds, groups), set(), [], 0
+    for (kind, _, subject), name in zip(asked, numbered(name for _, name, _ in asked)):
+        if drawn == at_most:
+            left.append(kind)
+            continue
+        figure = draw(kind)(subject, look)
+        if figure is not None:
+            made.add(kind)
+            drawn += 1
+            yield name, figure
+    for kind in kinds or KINDS:
+        if kind not in made and kind not in left:
+            print(f"plot.py: no {kind}: {NEEDS[kind]}", file=sys.stderr)
+    if left:
+        print(f"plot.py: {len(left)} pictures are left out; --kind all draws every one, --kind {','.join(KINDS[:2])} all of these kinds", file=sys.stderr)
 
 
 def main():
@@ -89,18 +134,24 @@ def main():
     documents = [(name, result_file.read(name)) for name in given.files]
     groups = chosen(json_input.guarded(given.files, lambda: result_file.groups(documents)), given)
     try:
-        import plot_kinds as draw
+        import plot_kinds
+        import plot_overviews
+        import plot_style
     except ImportError as error:
         result_file.refuse(f"matplotlib is missing ({error}); Debian: apt-get install python3-matplotlib")
     folder, made = Path(given.output), []
 
+    def draw(kind):
+        return getattr(plot_kinds, kind, None) or getattr(plot_overviews, kind)
+
     def drawn():
-        for name, figure in pictures(given.kind, groups, draw):
+        at_most = None if given.kind else FILES_AT_MOST // len(given.format)
+        for name, figure in pictures(given.kind, groups, draw, at_most):
             for kind in given.format:
                 made.append(folder / f"{name}.{kind}")
-                draw.save(figure, made[-1])
+                plot_style.save(figure, made[-1])
                 print(made[-1])
-            draw.close(figure)
+            plot_style.close(figure)
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

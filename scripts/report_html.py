@@ -19,8 +19,9 @@ from pathlib import Path
 
 import json_input
 import result_file
+import result_series
 from json_input import plain
-from result_file import duration, get, makespan, number, rate, rows
+from result_file import DISTURBED, SLOWED, duration, get, makespan, number, power, rate, rows
 
 HERE = Path(__file__).resolve().parent / "report_page"
 PARTS = ("compute", "upload", "download", "launch", "sync", "idle", "residue")
@@ -39,7 +40,7 @@ def timeline(case):
     count = len(commands)
     if count > COMMANDS_AT_MOST:
         commands = sorted(commands, key=lambda c: -c[-1])[:COMMANDS_AT_MOST]
-    waits = [[s["device"], s["state"], s["begin_ns"], s["end_ns"] - s["begin_ns"]] for s in rows(case, "spans") if s["state"] != "in_flight"]
+    waits = sorted(result_series.gaps(case), key=lambda gap: -gap[-1])[:COMMANDS_AT_MOST]
     return {"whole": makespan(case), "commands": commands, "count": count, "waits": waits,
             "merge": [number(case.run, "timeline", "merge", "begin_ns"), number(case.run, "timeline", "merge", "end_ns")]}
 
@@ -48,20 +49,42 @@ def chart_data(groups):
     """What page.js draws; times in nanoseconds, figures that are not known null."""
     out = []
     for group in groups:
-        cases = []
-        for case in sorted(group.ok(), key=lambda case: (case.n, case.median)):
-            cases.append({"label": case.label, "strategy": case.strategy, "n": case.n, "devices": case.devices, "median": case.median,
-                          "interval": case.interval, "samples": case.samples[:SAMPLES_AT_MOST], "speedup": case.metric("speedup"),
-                          "ideal_speedup": case.metric("ideal_speedup"), "faults": len(case.faults), "alone": case.alone(), "predicted": case.predicted,
+        cases, leaders = [], group.leaders()
+        for case in in_order(group):
+            cases.append({"label": case.label, "marks": case.marks, "strategy": case.strategy, "n": case.n, "devices": case.devices, "median": case.median,
+                          "slowed": [case.devices.index(d) for d in case.slowed], "interval": case.interval, "samples": case.samples[:SAMPLES_AT_MOST],
+                          "leads": case in leaders, "speedup": case.metric("speedup"), "ideal_speedup": case.metric("ideal_speedup"),
+                          "faults": len(case.faults), "alone": case.alone(), "predicted": case.predicted,
                           "parts": [[number(d, f"{part}_ns") for part in PARTS] for d in case.per_device], "timeline": timeline(case)})
         best = group.best()
         out.append({"title": group.title, "kind": f"{group.suite}, {group.mode.replace('_', ' ')}", "cases": cases,
+                    "unit": plain(get(best.run, "rate", "unit") or "") if best else "", "work": group.most_work,
                     "best": next((k for k, c in enumerate(cases) if c["label"] == best.label and c["n"] == best.n), 0) if best else None})
-    return out
+    looks = {label: [look.colour, result_series.MARKS[look.mark][1], result_series.DASHES[look.dash][1]]
+             for label, look in result_series.looks_of(groups).items()}
+    return {"groups": out, "looks": looks, "sweeps": sweep_data(groups), "rooflines": roofline_data(groups)}
+
+
+def in_order(group):
+    return sorted(group.ok(), key=lambda case: (case.n, case.median))
+
+
+def sweep_data(groups):
+    return [{"title": sweep.title, "axis": sweep.axis, "by_count": sweep.by_count, "groups": [groups.index(g) for g in sweep.by_size.values()],
+             "unit": plain(next((get(c.run, "rate", "unit") for _, line in sweep.lines() for _, c in line), None) or ""),
+             "sizes": [[size, power(size)] for size in sorted(sweep.by_size)],
+             "lines": [[name, [[size, number(c.run, "rate", "value"), c.label, c.marks] for size, c in line]] for name, line in sweep.lines()]}
+            for sweep in result_series.sweeps(groups) if sweep.lines()]
+
+
+def roofline_data(groups):
+    return [{"unit": roof.unit, "ceilings": [[c.limit, c.n, c.rate, c.per_byte, c.words(roof.unit)] for c in roof.ceilings()],
+             "points": [{"title": p.title, "label": p.case.label, "n": p.case.n, "x": p.intensity, "rate": p.rate, "roof": p.roof, "limit": p.limit,
+                         "words": p.words} for p in roof.points]} for roof in result_series.rooflines(groups)]
 
 
 COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("time", "number"), ("± %", "number"), ("rate", "number"),
-           ("speed-up", "number"), ("efficiency", "number"), ("balance", "number"), ("imbalance %", "number"), ("predicted", "number"),
+           ("speed-up", "number"), ("efficiency %", "number"), ("balance %", "number"), ("imbalance %", "number"), ("predicted", "number"),
            ("of roof", "number"), ("bottleneck", "text"), ("verified", "text"))
 
 
@@ -71,10 +94,10 @@ def cells(group, case):
         return ("–", "") if value is None else (shown(value), value)
 
     def of_roof(value):
-        return f"{value:.2f} {get(case.run, 'work', 'roof') or ''}"
+        return f"{100 * value:.0f} % {get(case.run, 'work', 'roof') or ''}"
 
-    def share(name):
-        return figure(case.metric(name), lambda v: f"{v:.2f}")
+    def percent(name):
+        return figure(case.metric(name), lambda v: f"{100 * v:.1f}")
 
     head = [(group.title, group.title), (case.label, case.label), (case.on, case.n)]
     if not case.ok:
@@ -83,7 +106,7 @@ def cells(group, case):
     value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
     bottleneck = str(get(case.run, "bottleneck", "name") or "–").replace("free_", "").replace("perfect_", "")
     return head + [(duration(case.median), case.median), figure(half, lambda v: f"{v:.1f}"), figure(value or None, lambda v: rate(v, unit)),
-                   share("speedup"), share("efficiency"), share("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
+                   figure(case.metric("speedup"), lambda v: f"{v:.2f}"), percent("efficiency"), percent("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
                    figure(case.predicted, duration), figure(case.metric("roofline_fraction"), of_roof), (bottleneck, bottleneck),
                    (case.verified, case.verified)]
 
@@ -92,19 +115,40 @@ def table(groups):
     heads = "".join(f'<th scope="col" aria-sort="none" data-kind="{kind}"><button type="button">{text(name)}</button></th>' for name, kind in COLUMNS)
     lines = []
     for g, group in enumerate(groups):
-        best, shown = group.best(), sorted(group.ok(), key=lambda case: (case.n, case.median))
+        leaders, shown = group.leaders(), in_order(group)
         for case in group.cases:
-            row = cells(group, case)
             tds = []
-            for k, (shown_text, key) in enumerate(row):
+            for k, (shown_text, key) in enumerate(cells(group, case)):
                 inner = text(shown_text)
-                if k == 1 and case.ok:
-                    inner = f'<button type="button" class="pick" data-group="{g}" data-case="{shown.index(case)}">{inner}</button>'
-                if k == 1 and case is best:
-                    inner = f'<b title="fastest of its problem">★</b> {inner}'
+                if k == 1:
+                    inner = strategy_cell(case, inner, f"{g}" if case.ok else None, shown.index(case) if case.ok else None, leaders)
                 tds.append(f'<td class="{COLUMNS[k][1]}" data-key="{text(key)}">{inner}</td>')
             lines.append(f'<tr{"" if case.ok else " class=bad"}>{"".join(tds)}</tr>')
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def strategy_cell(case, inner, group, index, leaders):
+    """The label, that shows its timeline where it has one, between the marks."""
+    if case.ok:
+        inner = f'<button type="button" class="pick" data-group="{group}" data-case="{index}">{inner}</button>'
+    if case in leaders:
+        inner = f'<b title="{"fastest" if len(leaders) == 1 else "among the fastest"} of its problem">★</b> {inner}'
+    why = case.warnings + [f"{len(case.faults)} fault{'' if len(case.faults) == 1 else 's'}"] * bool(case.faults)
+    if why:
+        inner += f' <b class="mark" title="{text("; ".join(why))}">{DISTURBED}</b>'
+    if case.slowed:
+        inner += f' <b class="mark" title="made slower on purpose: {text(", ".join(case.slowed))}">{SLOWED}</b>'
+    return inner
+
+
+def key_of_marks(document, groups):
+    """What the marks behind names mean, of those that occur."""
+    cases = [case for group in groups for case in group.cases]
+    told = ["★ fastest, or among the fastest where the samples do not tell them apart"] if any(group.best() for group in groups) else []
+    told += [f"{DISTURBED} disturbed or doubtful: see the notes above"] if any(c.warnings or c.faults for c in cases) else []
+    if any(case.slowed for case in cases):
+        told.append(f"{SLOWED} has a device made slower on purpose ({'; '.join(result_series.slowed_words(document['devices']))})")
+    return ". ".join(told) + "." if told else ""
 
 
 def pairs(entries):
@@ -124,7 +168,7 @@ def device_lines(device):
     yield "its clock is known to", f"{duration(uncertainty)} ({get(device, 'clock', 'method')})" if uncertainty is not None else None
     handicap = get(device, "handicap")
     if handicap:
-        yield "made worse on purpose", ", ".join(f"{key} {value}" for key, value in handicap.items() if value)
+        yield "made worse on purpose", ", ".join(f"{key} {power(value)}" for key, value in result_file.handicap(device).items())
     for key, value in (get(device, "capability") or {}).items():
         yield f"measured {key}", duration(value) if key.endswith("_ns") and value else f"{value:.4g}" if isinstance(value, (int, float)) else None
 
@@ -168,16 +212,34 @@ def environment(document):
     return "".join(parts)
 
 
+def named_cases(groups, holds):
+    """"merkle leaves=2^20, resident: equal, dynamic on 2; ..." of those for which it holds; problems for which it holds of the same are
+    named together."""
+    by_words = {}
+    for group in groups:
+        held = [case for case in group.cases if holds(case)]
+        if not held:
+            continue
+        counts = sorted({case.n for case in held})
+        if all(holds(case) for case in group.ok()):
+            words = "every strategy"
+        elif all(holds(case) for n in counts for case in group.ok(n)):
+            words = f"every strategy on {' and '.join(map(str, counts))} device{'' if counts == [1] else 's'}"
+        else:
+            words = ", ".join(c.label + (f" on {c.n}" if len(group.counts()) > 1 else "") for c in held)
+        by_words.setdefault(words, []).append(group.title)
+    return "; ".join(f"{'every problem' if len(titles) == len(groups) > 1 else '; '.join(titles)}: {words}" for words, titles in by_words.items())
+
+
 def notices(document, groups):
-    """What a reader must know before any number."""
-    found = [] if get(document, "complete") else ["The run was interrupted; these are the cases it finished."]
-    slowed = [str(get(d, "id")) for d in document["devices"] if get(d, "handicap")]
+    """(what a reader must know before any number, the cases of which it holds or nothing)."""
+    found = [] if get(document, "complete") else [("The run was interrupted; these are the cases it finished.", "")]
+    slowed = result_series.slowed_words(document["devices"])
     if slowed:
-        found.append(f"Made worse on purpose: device {', '.join(slowed)}.")
-    told = {str(w) for group in groups for case in group.cases for w in get(case.run, "warnings") or []}
-    told |= {f"Where the time of device {get(d, 'device')} went in some cases is not known: {get(d, 'parts_reason')}."
-             for group in groups for case in group.cases for d in case.per_device if get(d, "parts_reason")}
-    return found + sorted(told)[:8]
+        found.append((f"{SLOWED} Made slower on purpose: device {'; device '.join(slowed)}.", named_cases(groups, lambda case: case.slowed)))
+    for warning in dict.fromkeys(w for group in groups for case in group.cases for w in case.warnings):
+        found.append((f"{DISTURBED} {warning[:1].upper()}{warning[1:]}.", named_cases(groups, lambda case: warning in case.warnings)))
+    return found
 
 
 def faults(document, groups):
@@ -189,13 +251,20 @@ def page(name, document, plotly):
     groups = result_file.groups([(name, document)])
     data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" out of a label
     summary = "".join(f"<li><b>{text(group.title)}</b>: {text(result_file.words(group))}</li>" for group in groups)
+    told = "".join(f'<p class="notice"><b>{text(what)}</b>{f" In {text(where)}." if where else ""}</p>' for what, where in notices(document, groups))
     fill = {"title": text(f"{Path(name).name}: mgpu-bench"), "name": text(Path(name).name), "style": (HERE / "page.css").read_text(encoding="utf-8"),
             "devices": text(devices_in_words(document)), "summary": summary or "<li>The file holds no case.</li>",
-            "notices": "".join(f'<p class="notice">{text(n)}</p>' for n in notices(document, groups)), "table": table(groups),
+            "measured": measured(document), "notices": told, "table": table(groups), "marks": text(key_of_marks(document, groups)),
             "faults": faults(document, groups),
             "environment": environment(document), "data": data, "plotly": plotly, "script": (HERE / "page.js").read_text(encoding="utf-8")}
     pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@@")  # text, name, text, name, ...: filled text is never searched again
     return "".join(fill[piece] if k % 2 else piece for k, piece in enumerate(pieces))
+
+
+def measured(document):
+    """When, where the file says so (files of older versions do not)."""
+    created = get(document, "created")
+    return f'<p>measured <time datetime="{text(created)}">{text(created)}</time></p>' if isinstance(created, str) and created else ""
 
 
 def devices_in_words(document):

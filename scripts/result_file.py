@@ -57,8 +57,17 @@ def three_digits(value):
 def rate(value, unit):
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= scale:
-            return f"{three_digits(value / scale)} {prefix}{unit if unit.isupper() or unit.startswith('FLOP') else ' ' + unit}"
+            return f"{three_digits(value / scale)} {prefix}{unit if unit.isupper() or unit.startswith(('FLOP', 'B/s')) else ' ' + unit}"
     return f"{three_digits(value)} {unit}"
+
+
+DISTURBED, SLOWED = "!", "\u2193"  # "↓"
+FEW_SAMPLES = 5  # below, no test tells two cases apart
+
+
+def handicap(device):
+    """What was done to it on purpose: {"slow": 3.0}; nothing for most."""
+    return {key: value for key, value in (get(device, "handicap") or {}).items() if value and (key, value) != ("slow", 1)}
 
 
 @dataclass
@@ -67,6 +76,7 @@ class Case:
     run: dict
     source: str  # the file's stem
     label: str = ""
+    device_records: dict = field(default_factory=dict)  # of the file, by id
     exact: bool = False  # on a virtual clock, where equal cases take equal times
 
     def __post_init__(self):
@@ -84,6 +94,7 @@ class Case:
         self.verified = plain(get(self.run, "verify", "status") or "?")
         self.asked = max(number(self.run, "devices_asked") or 0, len(self.devices))
         self.faults = [f for f in get(self.run, "faults") or [] if isinstance(f, dict)]
+        self.slowed = [d for d in self.devices if handicap(self.device_records.get(d))]
 
     @property
     def told(self):
@@ -113,6 +124,21 @@ class Case:
         """"7 of 8" where devices were lost before it was measured, else how many there are."""
         return f"{self.n} of {self.asked}" if self.asked > self.n else str(self.n)
 
+    @property
+    def warnings(self):
+        """Why its figures may not be what they seem."""
+        found = [plain(w) for w in get(self.run, "warnings") or []]
+        found += [f"where the time of device {plain(get(d, 'device'))} went is not known: {plain(get(d, 'parts_reason'))}"
+                  for d in self.per_device if get(d, "parts_reason")]
+        if self.ok and 0 < len(self.samples) < FEW_SAMPLES:
+            found.append(f"{len(self.samples)} sample{'' if len(self.samples) == 1 else 's'} only")
+        return list(dict.fromkeys(found))
+
+    @property
+    def marks(self):
+        """" !" where there are warnings or faults, " ↓" where a device was slowed on purpose: what follows its label in pictures."""
+        return (f" {DISTURBED}" if self.warnings or self.faults else "") + (f" {SLOWED}" if self.slowed else "")
+
     def metric(self, name):
         return number(self.run, "metrics", name)
 
@@ -132,6 +158,7 @@ class Group:
     suite: str
     problem: str
     mode: str
+    params: dict = field(default_factory=dict)
     cases: list = field(default_factory=list)
 
     @property
@@ -169,15 +196,45 @@ class Group:
         unknown = [c for c in ok if c not in ranked]
         return sharing, any(len(c.samples) < 3 or not told_apart(ranked[0], c) for c in unknown)
 
+    def leaders(self):
+        """The fastest, and those that the samples do not tell apart from it; none where the times vary too much to say."""
+        return self.first()[0]
 
-def problem(params, varying, defaults):
-    """Sizes, what differs between cases, and what is not as by default; the sides of a cube as cols=inner=rows=2^13. Of a file that does
-    not say what is by default, numbers but the seed."""
-    shown = {}
+    @property
+    def most_work(self):
+        return max((number(c.run, "work", "ops") or 0 for c in self.cases), default=0)
+
+
+# The parameter that --size sets, and those that are the same unless they are given.
+SIZES = {"leaves": (), "points": (), "rows": ("cols", "inner"), "terms": ()}
+# What `mgpu-bench list suites` says the options are by default, and what "auto" then becomes. Titles leave these out.
+DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "fp32", "classes": ("auto", 4), "scores": ("auto", 256), "params": "none",
+                       "kernel": "auto", "data": "uniform"},
+            "matrix": {"precision": "fp32", "axis": "rows", "alpha": "1", "beta": "0", "data": "uniform", "kernel": "auto"},
+            "merkle": {"tree": "plain", "pad": "no"},
+            "msm": {"curve": "bn254", "axis": "points", "scalars": "uniform", "window": "auto", "trust-input": "no"}}
+OF_REGIME = {"empirical": {"model": "scores", "dim": 256}, "models": {"model": "softmax", "dim": 32}, "closed": {"dim": 16}}
+
+
+def is_default(suite, key, value, params):
+    if suite == "fisher" and key in ("model", "dim"):
+        return value in ("auto", OF_REGIME.get(params.get("regime"), {}).get(key))
+    known = DEFAULTS.get(suite, {}).get(key)
+    if known is None:  # of a suite that is not known here
+        return key == "seed" or not isinstance(value, (int, float))
+    return value in known if isinstance(known, tuple) else str(value) == known
+
+
+def problem(suite, params, varying):
+    """The size, whatever differs between cases, and what is not as it is by default."""
+    size = next((key for key in SIZES if key in params), None)
+    shown = []
     for key, value in params.items():
-        if key in varying or (isinstance(value, (int, float)) and key != "seed" if defaults is None else defaults.get(key) != value):
-            shown.setdefault(power(value), []).append(plain(key))
-    return " ".join("=".join([*keys, value]) for value, keys in shown.items())
+        if size and key in SIZES[size] and value == params[size]:
+            continue
+        if key == size or key in varying or not is_default(suite, key, value, params):
+            shown.append((key != size, f"{plain(key)}={power(value)}"))
+    return " ".join(text for _, text in sorted(shown, key=lambda s: s[0]))
 
 
 def name_cases(cases):
@@ -194,12 +251,11 @@ def name_cases(cases):
 
 def groups(documents):
     """Of [(name, document)], in the order of the files. Parameters that no case varies and that are no size are left out of the titles."""
-    cases = [Case(run, Path(name).stem, exact=bool(get(document, "environment", "simulated")))
-             for name, document in documents for run in document["runs"]]
-    defaults = {}
-    for _, document in documents:
-        for suite, params in (get(document, "defaults") or {}).items():
-            defaults.setdefault(suite, params)
+    cases = []
+    for name, document in documents:
+        devices = {plain(get(device, "id")): device for device in document["devices"]}
+        exact = bool(get(document, "environment", "simulated"))
+        cases += [Case(run, Path(name).name.removesuffix(".gz").removesuffix(".json"), device_records=devices, exact=exact) for run in document["runs"]]
     name_cases(cases)
     values = {}
     for case in cases:
@@ -210,7 +266,7 @@ def groups(documents):
         params = get(case.run, "params") or {}
         varying = {k for k in params if len(values[(case.suite, k)]) > 1}
         key = (case.suite, json.dumps(params, sort_keys=True), case.mode)
-        group = found.setdefault(key, Group(case.suite, problem(params, varying, get(defaults, case.suite)), case.mode))
+        group = found.setdefault(key, Group(case.suite, problem(case.suite, params, varying), case.mode, params))
         if any(c.label == case.label and c.devices == case.devices and c.source != case.source for c in group.cases):
             case.label += f" ({case.source})"
         group.cases.append(case)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Nanos kShortest = std::chrono::microseconds(50);  // of a sweep: shorter samples show launches only
 constexpr double kFarBeyond = 8;                            // times the aim
-constexpr double kSweepStep = 3.5;                          // times the work; a grid rarely has 4 exactly
+constexpr double kSweepStep = 3;                            // times the work, at least: a grid rarely has 4 exactly
 
 // A problem of this size, before anything is allocated.
 class Sized {
@@ -98,6 +98,7 @@ std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const D
 ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices, const SizeLimits& limits) {
   std::optional<ChosenSize> best;
   double best_off = 0;
+  std::uint64_t last = 0;  // within the limits
   for (const std::uint64_t size : grid(*like.suite)) {
     const auto problem = sized(like, size);
     if (!problem) {
@@ -106,9 +107,10 @@ ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices
     }
     const SizeLimit limit = problem->beyond(devices, limits);
     if (limit != SizeLimit::none && best) {
-      if (best->expected < limits.aim) best->limit = limit;
+      if (best->size == last && best->expected < limits.aim) best->limit = limit;
       break;
     }
+    last = size;
     const auto [fastest, time] = problem->fastest(devices);
     const double off = std::abs(std::log(time / seconds(limits.aim)));
     if (!best || off < best_off) {

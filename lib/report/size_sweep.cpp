@@ -61,7 +61,8 @@ void take_alone(const RunRecord& run, std::optional<SweepCell>& cell) {
     if (!device.alone_samples.empty()) take_faster(cell, summarise(device.alone_samples));
 }
 
-// On `count` devices like those of the run, which are repeated in turn. None where the strategy or a rate is not known.
+// On `count` devices like those of the run, which are repeated in turn: by how much longer or shorter than on its own they are
+// predicted to take, times what it took. None where the strategy or a rate is not known.
 std::optional<Nanos> predicted_on(std::size_t count, const RunRecord& run) {
   const std::vector<DeviceEstimate>& known = run.plan.estimates;
   if (known.empty() || !run.plan.request || run.status != Status::ok) return std::nullopt;
@@ -76,7 +77,9 @@ std::optional<Nanos> predicted_on(std::size_t count, const RunRecord& run) {
   const PlanRequest request{record.items, record.granularity, run.mode, cost, devices, {}, {}, record.merge};
   try {
     const StrategyChoice strategy = parse_strategies(strategy_label(run)).at(0);
-    return simulate(request, *strategy.info->make(strategy.params)->begin(request, {})).makespan;
+    const Nanos time = simulate(request, *strategy.info->make(strategy.params)->begin(request, {})).makespan;
+    if (!run.plan.predicted || *run.plan.predicted <= Nanos{}) return time;
+    return from_seconds(seconds(time) * seconds(run.time.median) / seconds(*run.plan.predicted));
   } catch (const Error&) {
     return std::nullopt;  // a strategy this build does not have, or one that cannot place the work
   }

@@ -1,14 +1,9 @@
 // The charts and the sorting of the page that report_html.py writes. Data comes from the element #data; words, table and environment are
-// in the page already. Colours are those of Okabe and Ito, as in plot_kinds.py, with patterns, marks and dashes beside them.
+// in the page already. How a series looks comes with the data (result_series.py), other colours from page.css, for light and dark.
 "use strict";
 (() => {
-  const colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
-  const marks = ["circle", "square", "triangle-up", "diamond", "triangle-down", "pentagon", "x"];
-  const dashes = ["solid", "dash", "dashdot", "dot", "longdash", "longdashdot", "solid"];
-  const kinds = { compute: ["#0072B2", ""], upload: ["#E69F00", "/"], download: ["#CC79A7", "\\"] };
-  const parts = [["compute", "#0072B2", ""], ["upload", "#E69F00", "/"], ["download", "#CC79A7", "\\"], ["launch gaps", "#56B4E9", "x"],
-    ["waiting for others, merge", "#BBBBBB", "."], ["no slice", "#EEEEEE", ""], ["rest", "#000000", ""]];
-  const groups = JSON.parse(document.getElementById("data").textContent);
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const groups = data.groups;
   const at = (id) => document.getElementById(id);
   const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
   const chosen = { group: 0, index: 0 };
@@ -17,14 +12,40 @@
   const time = (ns) => { const [scale, unit] = unit_of(ns); return `${(ns / scale).toPrecision(3)} ${unit}`; };
   const plural = (n) => `${n} device${n === 1 ? "" : "s"}`;
   const plain = (s) => String(s).replace(/&/g, "&amp;").replace(/</g, "&lt;");  // Plotly reads a little HTML in labels
-  const filled = (color, shape, more) => ({ color, pattern: { shape, bgcolor: color, fgcolor: "#000", fgopacity: 0.45, size: 6 }, ...more });
+  const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const look = (label) => {  // black is the colour of ink, which is white on dark paper
+    const [color, symbol, dash] = data.looks[label] || ["#888888", "circle", "solid"];
+    return { color: color === "#000000" ? ink("black") : color, symbol, dash };
+  };
+  const kinds = () => ({ compute: ["#0072B2", ""], upload: ["#E69F00", "/"], download: ["#CC79A7", "\\"] });
+  const waits = () => ({ launch: ["in flight, nothing runs", ink("launch"), "x"], sync: ["waiting for others, merge", ink("sync"), "."], idle: ["no slice", ink("idle"), ""],
+    rest: ["not explained", ink("paper"), "/"] });
+  const parts = () => [["compute", ...kinds().compute], ["upload", ...kinds().upload], ["download", ...kinds().download], ...Object.values(waits())];
+  const filled = (color, shape, more) => ({ color, pattern: { shape, bgcolor: color, fgcolor: ink("black"), fgopacity: 0.45, size: 6 }, ...more });
+  const narrow = () => innerWidth < 760;
+  const axis = (more) => ({ gridcolor: ink("grid"), zerolinecolor: ink("grid"), linecolor: ink("bar-line"), ...more });
   const layout = (height, more) => ({
-    height, margin: { l: 50, r: 10, t: 32, b: 45 }, font: { size: 12 }, hovermode: "closest", legend: { orientation: "h", y: -0.27, yanchor: "top" },
-    plot_bgcolor: "#fff", barmode: "stack", ...more });
-  const look = (k) => ({ color: colours[k % 7], mark: marks[(k + 3 * Math.floor(k / 7)) % 7], dash: dashes[(k + 2 * Math.floor(k / 7)) % 7] });
-  const room = (entries) => 22 * (innerWidth < 760 ? entries : Math.ceil(entries / 2));  // of a legend below the axes
+    height, margin: { l: 50, r: 10, t: 32, b: 45 }, font: { size: 12, color: ink("ink") }, hovermode: "closest",
+    legend: { orientation: "h", y: -0.2, yanchor: "top" }, plot_bgcolor: ink("paper"), paper_bgcolor: ink("paper"), barmode: "stack",
+    hoverlabel: { bgcolor: ink("soft"), bordercolor: ink("line"), font: { color: ink("ink") } },
+    modebar: { color: ink("faint"), activecolor: ink("ink"), bgcolor: "rgba(0,0,0,0)" }, ...more, xaxis: axis(more.xaxis), yaxis: axis(more.yaxis) });
+  const room = (entries, columns = 2) => 22 * (narrow() ? entries : Math.ceil(entries / columns));  // of a legend below the axes
+  // Of a chart whose legend lies below: the axes keep their height, whatever the legend takes.
+  const with_legend = (height, entries, more, columns = 2) => layout(height + room(entries, columns), {
+    ...more, margin: { l: 55, r: 10, t: 32, b: 50 + room(entries, columns) }, legend: { orientation: "h", y: -55 / (height - 82), yanchor: "top" } });
   const titled = (text) => ({ title: { text, standoff: 8 } });
   const lanes = (labels) => ({ type: "category", categoryorder: "array", categoryarray: [...labels].reverse(), automargin: true, fixedrange: true });
+  const shown = (c) => (narrow() ? plain(c.label).replace(" (", "<br>(") : plain(c.label)) + c.marks;
+  const prefixed = (v) => {
+    const [scale, prefix] = v >= 1e12 ? [1e12, " T"] : v >= 1e9 ? [1e9, " G"] : v >= 1e6 ? [1e6, " M"] : v >= 1e3 ? [1e3, " k"] : [1, ""];
+    return `${Number((v / scale).toPrecision(3))}${prefix}`;
+  };
+  const logarithmic = (low, high) => {  // 1, 2, 5, 10 or, over many decades, 1, 10
+    const ticks = [];
+    for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); ++e)
+      for (const m of high > 200 * low ? [1] : [1, 2, 5]) if (m * 10 ** e >= low && m * 10 ** e <= high) ticks.push(m * 10 ** e);
+    return { type: "log", range: [Math.log10(low), Math.log10(high)], tickvals: ticks, ticktext: ticks.map(prefixed) };
+  };
 
   function draw_scaling(group) {
     const cases = group.cases.filter((c) => c.speedup && c.strategy !== "single");
@@ -32,17 +53,22 @@
     for (const c of cases) lines.set(c.label, [...(lines.get(c.label) || []), c]);
     const ideal = new Map([[1, 1]]);
     for (const c of cases) if (c.ideal_speedup) ideal.set(c.n, c.ideal_speedup);
-    const counts = [...new Set([1, ...cases.map((c) => c.n)])].sort((a, b) => a - b);
-    at("scaling-figure").hidden = counts.length < 2;
-    if (counts.length < 2) return;
+    const measured = new Set(cases.map((c) => c.n));
+    const counts = [...new Set([1, ...measured])].sort((a, b) => a - b);
+    at("scaling-figure").hidden = measured.size < 2;
+    if (measured.size < 2) return;
     const xs = [...ideal.keys()].sort((a, b) => a - b);
-    const traces = [{ x: xs, y: xs.map((x) => ideal.get(x)), name: "ideal: the devices alone, added up", mode: "lines", line: { color: "#888", dash: "dash", width: 1.5 } }];
-    [...lines].forEach(([label, line], k) => traces.push({
-      x: line.map((c) => c.n), y: line.map((c) => c.speedup), name: plain(label), mode: "lines+markers", text: line.map((c) => time(c.median)),
-      error_y: { type: "data", symmetric: false, array: line.map((c) => c.interval ? Math.max(0, c.speedup * (c.median / c.interval[0] - 1)) : 0),
-        arrayminus: line.map((c) => c.interval ? Math.max(0, c.speedup * (1 - c.median / c.interval[1])) : 0) },
-      line: { color: look(k).color, dash: look(k).dash }, marker: { symbol: look(k).mark, size: 9 }, hovertemplate: "%{x} devices: %{y:.3f}, %{text}" }));
-    Plotly.react("scaling", traces, layout(330 + room(traces.length), {
+    const traces = [{ x: xs, y: xs.map((x) => ideal.get(x)), name: "ideal: the devices alone, added up", mode: "lines", line: { color: ink("faint"), dash: "dash", width: 1.5 } }];
+    for (const [label, line] of lines) {
+      const { color, symbol, dash } = look(label);
+      const marks = line.map((c) => c.marks).sort((a, b) => b.length - a.length)[0];
+      traces.push({
+        x: line.map((c) => c.n), y: line.map((c) => c.speedup), name: plain(label) + marks, mode: "lines+markers", text: line.map((c) => time(c.median) + c.marks),
+        error_y: { type: "data", symmetric: false, array: line.map((c) => c.interval ? Math.max(0, c.speedup * (c.median / c.interval[0] - 1)) : 0),
+          arrayminus: line.map((c) => c.interval ? Math.max(0, c.speedup * (1 - c.median / c.interval[1])) : 0) },
+        line: { color, dash }, marker: { symbol, size: 9 }, hovertemplate: "%{x} devices: %{y:.3f}, %{text}" });
+    }
+    Plotly.react("scaling", traces, with_legend(330, traces.length, {
       xaxis: { ...titled("devices"), tickvals: counts, range: [0.8, counts[counts.length - 1] + 0.2] }, yaxis: { rangemode: "tozero" } }), config);
   }
 
@@ -50,29 +76,91 @@
     const cases = group.cases.filter((c) => c.n === n);
     at("strategies-of").textContent = `Time by strategy on ${plural(n)}: median, 95 % interval, samples`;
     const [scale, unit] = unit_of(Math.max(...cases.map((c) => c.median)));
-    const y = cases.map((c) => plain(c.label));
-    const reach = cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0) / scale);
-    const most = Math.max(...reach) * (innerWidth < 760 ? 1.6 : 1.35);  // room for the words
-    const bars = { type: "bar", orientation: "h", y, x: cases.map((c) => c.median / scale), showlegend: false,
-      hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: { color: cases.map((c, k) => k ? "#56B4E9" : "#0072B2") },
-      error_x: { type: "data", symmetric: false, color: "#000", array: cases.map((c) => c.interval ? (c.interval[1] - c.median) / scale : 0),
-        arrayminus: cases.map((c) => c.interval ? (c.median - c.interval[0]) / scale : 0) } };
+    const y = cases.map(shown);
+    const reach = cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0, ...c.samples.filter((t) => t < 1.2 * c.median)) / scale);
+    const most = Math.max(...reach) * (narrow() ? 1.7 : 1.4);  // room for the words
+    const bars = { type: "bar", orientation: "h", y, x: cases.map((c) => c.median / scale), showlegend: false, hoverinfo: "skip",
+      marker: { color: ink("bar"), line: { color: cases.map((c) => ink(c.leads ? "ink" : "bar-line")), width: cases.map((c) => c.leads ? 2 : 0.5) },
+        pattern: { shape: cases.map((c) => c.marks.includes("!") ? "/" : ""), fgcolor: ink("faint"), bgcolor: ink("bar"), fgopacity: 0.7, size: 8 } } };
     const went_wrong = (c) => c.faults ? `, ${c.faults} fault${c.faults === 1 ? "" : "s"}` : "";
     const words = { type: "scatter", mode: "text", y, x: reach,
-      text: cases.map((c, k) => (k ? ` ${time(c.median)}` : ` <b>best: ${time(c.median)}</b>`) + went_wrong(c)),
+      text: cases.map((c) => (c.leads ? `\u00a0\u00a0\u00a0<b>★ ${time(c.median)}</b>` : `\u00a0\u00a0\u00a0${time(c.median)}`) + went_wrong(c)),
       textposition: "middle right", showlegend: false, hoverinfo: "skip" };
-    const dots = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => plain(c.label))), showlegend: false,
-      x: cases.flatMap((c) => c.samples.map((t) => t / scale)), marker: { symbol: "line-ns-open", color: "#222", size: 7, opacity: 0.4 }, hoverinfo: "skip" };
-    Plotly.react("strategies", [bars, dots, words], layout(Math.max(240, 90 + 30 * cases.length),
-      { xaxis: { ticksuffix: ` ${unit}`, range: [0, most] }, yaxis: lanes(y) }), config);
+    const ticks = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => shown(c))), showlegend: false,
+      x: cases.flatMap((c) => c.samples.map((t) => t / scale)), marker: { symbol: "line-ns-open", color: ink("ink"), size: 8, opacity: 0.4 }, hoverinfo: "skip" };
+    const medians = cases.map((c) => ({ type: "scatter", mode: "markers", y: [shown(c)], x: [c.median / scale], showlegend: false,
+      hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: { symbol: look(c.label).symbol, color: look(c.label).color, size: 12 },
+      error_x: { type: "data", symmetric: false, color: ink("ink"), thickness: 1.5, array: [c.interval ? (c.interval[1] - c.median) / scale : 0],
+        arrayminus: [c.interval ? (c.median - c.interval[0]) / scale : 0] } }));
+    Plotly.react("strategies", [bars, ticks, ...medians, words], layout(Math.max(240, 90 + 30 * cases.length),
+      { xaxis: { nticks: narrow() ? 4 : 8, ticksuffix: ` ${unit}`, range: [0, most] }, yaxis: lanes(y) }), config);
+  }
+
+  function draw_sizes(chosen_group) {
+    const sweep = data.sweeps.find((s) => s.groups.includes(chosen_group)) || null;
+    at("sizes-figure").hidden = !sweep;
+    if (!sweep) return;
+    at("sizes-of").textContent = `Rate against size: ${sweep.title}`;
+    const hover = { hovertemplate: "%{text}<extra></extra>" };
+    const greys = ["solid", "dash", "dashdot", "dot", "longdash", "longdashdot"];
+    const traces = sweep.lines.map(([name, line], k) => ({
+      x: line.map((p) => p[0]), y: line.map((p) => p[1]), name: plain(name) + line.map((p) => p[3]).sort((a, b) => b.length - a.length)[0], mode: sweep.by_count ? "lines" : "lines+markers",
+      text: line.map((p) => plain(p[2]) + p[3]), ...hover,
+      ...(sweep.by_count ? { line: { color: ink(k % 2 ? "faint" : "ink"), dash: greys[k % greys.length], width: 1.5 }, hoverinfo: "skip", hovertemplate: null }
+        : { line: { color: look(name).color, dash: look(name).dash }, marker: { symbol: look(name).symbol, size: 9 } }) }));
+    if (sweep.by_count) {  // the mark of a point says which strategy was fastest there
+      const by_label = new Map();
+      for (const [name, line] of sweep.lines) for (const p of line) by_label.set(p[2], [...(by_label.get(p[2]) || []), [...p, name]]);
+      for (const [label, points] of by_label) traces.push({ x: points.map((p) => p[0]), y: points.map((p) => p[1]), mode: "markers", name: `fastest: ${plain(label)}`,
+        text: points.map((p) => `${p[4]}: ${plain(label)}${p[3]}`), hovertemplate: "%{text}, %{y:.4s}<extra></extra>", marker: { symbol: look(label).symbol, color: look(label).color, size: 10 } });
+    }
+    const every = sweep.sizes.length <= (narrow() ? 6 : 12) ? sweep.sizes : sweep.sizes.filter((_, k) => k % 2 === 0);
+    Plotly.react("sizes", traces, with_legend(330, traces.length, {
+      xaxis: { ...titled(plain(sweep.axis)), type: "log", tickvals: every.map((s) => s[0]), ticktext: every.map((s) => s[1]) },
+      yaxis: { ...titled(plain(sweep.unit)), rangemode: "tozero", exponentformat: "SI" } }), config);
+  }
+
+  function draw_roofline(unit) {
+    const roof = data.rooflines.find((r) => r.unit === unit) || null;
+    at("roofline-figure").hidden = !roof;
+    if (!roof) return;
+    const flat = roof.ceilings.filter((c) => !c[3]), memory = (n) => roof.ceilings.find((c) => c[0] === "memory" && c[1] === n);
+    const ridges = flat.filter((c) => memory(c[1])).map((c) => c[2] / memory(c[1])[2]);
+    const xs = [...roof.points.map((p) => p.x), ...ridges];
+    const low = 0.3 * Math.min(...xs), high = 3.3 * Math.max(...xs);
+    const top = 2 * Math.max(...roof.points.flatMap((p) => [p.rate, p.roof]), ...flat.map((c) => c[2]));
+    const bottom = 0.4 * Math.min(...roof.points.map((p) => p.rate));
+    const counts = [...new Set(roof.points.map((p) => p.n))].sort((a, b) => a - b);
+    const dashes = ["solid", "dash", "dashdot", "dot", "longdash", "longdashdot"];
+    const color = (limit) => limit === "memory" ? ink("faint") : limit === "host link" ? "#B07800" : "#D55E00";
+    const traces = [];
+    for (const [limit, n, rate, per_byte, words] of roof.ceilings) {
+      if (per_byte && rate * low > top) continue;  // far above everything that is drawn
+      const most = Math.max(0, ...flat.filter((c) => c[1] === n).map((c) => c[2])) || top;
+      const x = per_byte ? [low, Math.min(high, most / rate)] : [memory(n) ? Math.max(low, rate / memory(n)[2]) : low, high];
+      traces.push({ x, y: x.map((v) => per_byte ? v * rate : rate), mode: "lines", name: words, hovertemplate: `${words}<extra></extra>`,
+        line: { color: color(limit), dash: dashes[counts.indexOf(n) % dashes.length], width: 1.5 } });
+    }
+    const drawn = new Set(roof.ceilings.map((c) => `${c[0]} ${c[1]}`));
+    const own = roof.points.filter((p) => !drawn.has(`${p.limit} ${p.n}`));
+    if (own.length) traces.push({ x: own.map((p) => p.x), y: own.map((p) => p.roof), mode: "markers", name: "the roof of a problem: what limits it most",
+      marker: { symbol: "line-ew-open", color: "#D55E00", size: 12, line: { width: 2 } }, text: own.map((p) => `${plain(p.title)}, ${plural(p.n)}: ${p.limit}`), hovertemplate: "%{text}<extra></extra>" });
+    for (const label of new Set(roof.points.map((p) => p.label))) {
+      const mine = roof.points.filter((p) => p.label === label);
+      traces.push({ x: mine.map((p) => p.x), y: mine.map((p) => p.rate), mode: "markers", name: `fastest: ${plain(label)}`, marker: { symbol: look(label).symbol, color: look(label).color, size: 10 },
+        text: mine.map((p) => `${plain(p.title)}<br>${plain(label)}, ${plural(p.n)}: ${p.words}`), hovertemplate: "%{text}<extra></extra>" });
+    }
+    Plotly.react("roofline", traces, with_legend(360, traces.length, {
+      xaxis: { ...titled(plain(`${unit.replace(/\/s$/, "")} per byte of input and result`)), ...logarithmic(low, high) },
+      yaxis: { ...titled(plain(unit)), ...logarithmic(bottom, top) } }), config);
   }
 
   function draw_parts(c) {
     const [scale, unit] = unit_of(c.timeline.whole || c.median);
-    const y = c.parts.map((_, d) => plain(`device ${c.devices[d]}`));
-    at("parts-of").textContent = `Where the time of each device went: ${c.label}, ${plural(c.n)}`;
-    const traces = parts.map(([name, color, shape], k) => ({ type: "bar", orientation: "h", name, y, x: c.parts.map((p) => (p[k] || 0) / scale),
-      marker: filled(color, shape, { line: { color: "#fff", width: 0.5 } }), hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
+    const y = c.parts.map((_, d) => plain(`device ${c.devices[d]}`) + (c.slowed.includes(d) ? " \u2193" : ""));
+    at("parts-of").textContent = `Where the time of each device went: ${c.label}${c.marks}, ${plural(c.n)}`;
+    const traces = parts().map(([name, color, shape], k) => ({ type: "bar", orientation: "h", name, y, x: c.parts.map((p) => (p[k] || 0) / scale),
+      marker: filled(color, shape, { line: { color: ink("paper"), width: 0.5 } }), hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
       .filter((t) => t.x.some((x) => x > 0));
     Plotly.react("parts", traces, layout(130 + 34 * y.length + room(traces.length),
       { xaxis: { ticksuffix: ` ${unit}` }, yaxis: lanes(y), legend: { orientation: "h", y: 1, yanchor: "bottom" } }), { ...config, displayModeBar: false });
@@ -81,29 +169,32 @@
   function draw_timeline(group, c) {
     const t = c.timeline;
     const [scale, unit] = unit_of(t.whole);
-    at("timeline-of").textContent = `Timeline: ${group.title}, ${c.label} on ${plural(c.n)}, ${time(t.whole)}`;
-    at("timeline-note").textContent = t.count > t.commands.length ? `The ${t.commands.length} longest of ${t.count} commands.` : "";
+    at("timeline-of").textContent = `Timeline: ${group.title}, ${c.label}${c.marks} on ${plural(c.n)}, ${time(t.whole)}`;
+    at("timeline-note").textContent = t.count > t.commands.length ? `The ${t.commands.length} longest of ${t.count} commands.`
+      : t.count ? "" : "The file holds no commands of this case.";
+    at("timeline").hidden = at("zoom").hidden = !t.count;
+    if (!t.count) return;
     const used = new Set(t.commands.map((k) => `${k[0]} ${k[1]}`));
     const name = (device, kind) => plain(`${c.devices[device]} ${kind}`);
     const labels = c.devices.flatMap((_, d) => ["upload", "compute", "download"].filter((k) => k === "compute" || used.has(`${d} ${k}`)).map((k) => name(d, k)));
-    const states = { sync: "waiting for others, merge", idle: "no slice" };
-    const traces = Object.entries(kinds).map(([kind, [color, shape]]) => {
+    const traces = Object.entries(kinds()).map(([kind, [color, shape]]) => {
       const mine = t.commands.filter((k) => k[1] === kind);
       return { type: "bar", orientation: "h", name: kind, y: mine.map((k) => name(k[0], kind)), base: mine.map((k) => k[5] / scale), x: mine.map((k) => k[6] / scale),
-        marker: filled(color, shape, { line: { color: "#fff", width: mine.length < 300 ? 0.6 : 0 } }),
+        marker: filled(color, shape, { line: { color: ink("paper"), width: mine.length < 300 ? 0.6 : 0 } }),
         text: mine.map((k) => `${plain(k[3] || kind)}, slice ${k[2]}<br>from ${time(k[5])}, ${time(k[6])} long${k[4] ? `<br>${k[4].toLocaleString("en")} bytes` : ""}`),
         textposition: "none", hovertemplate: "%{text}<extra>%{y}</extra>" };
     }).filter((trace) => trace.x.length);
-    const waits = t.waits.filter((w) => w[3] > 0);
-    if (waits.length) traces.unshift({ type: "bar", orientation: "h", name: "waiting", y: waits.map((w) => name(w[0], "compute")), base: waits.map((w) => w[2] / scale),
-      x: waits.map((w) => w[3] / scale), marker: { color: "#DDDDDD" }, text: waits.map((w) => `${states[w[1]] || w[1]}, ${time(w[3])}`), textposition: "none",
-      hovertemplate: "%{text}<extra>%{y}</extra>" });
+    for (const [state, [words, color, shape]] of Object.entries(waits())) {
+      const mine = t.waits.filter((w) => w[1] === state);
+      if (mine.length) traces.unshift({ type: "bar", orientation: "h", name: words, y: mine.map((w) => name(w[0], "compute")), base: mine.map((w) => w[2] / scale),
+        x: mine.map((w) => w[3] / scale), marker: filled(color, mine.length < 300 ? shape : "", { line: { width: 0 } }), text: mine.map((w) => `${words}, ${time(w[3])}`), textposition: "none",
+        hovertemplate: "%{text}<extra>%{y}</extra>" });
+    }
     const shapes = t.merge[1] > t.merge[0] ? [{ type: "rect", yref: "paper", x0: t.merge[0] / scale, x1: t.merge[1] / scale, y0: 0, y1: 1, fillcolor: "#009E73",
       opacity: 0.3, line: { width: 0 } }] : [];
     if (shapes.length) traces.push({ type: "bar", name: `merge, ${time(t.merge[1] - t.merge[0])}`, x: [null], y: [labels[0]], orientation: "h", marker: { color: "#009E73", opacity: 0.4 } });
-    Plotly.react("timeline", traces, layout(Math.max(280, 150 + 26 * labels.length), { barmode: "overlay", dragmode: "zoom", bargap: 0.15, shapes,
-      xaxis: { ticksuffix: ` ${unit}`, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels),
-      legend: { orientation: "h", y: 1, yanchor: "bottom" }, margin: { l: 50, r: 10, t: 60, b: 45 } }), config);
+    Plotly.react("timeline", traces, with_legend(Math.max(230, 100 + 26 * labels.length), traces.length, { barmode: "overlay", dragmode: "zoom", bargap: 0.15, shapes,
+      xaxis: { nticks: narrow() ? 5 : 12, ticksuffix: ` ${unit}`, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels) }, narrow() ? 1 : 5), config);
   }
 
   function zoom(how) {
@@ -122,24 +213,19 @@
   }
 
   function draw_prediction() {
-    const predicted = groups.filter((g) => g.cases.some((c) => c.predicted));
-    const series = new Map();  // of more problems than there are marks, only suite and mode are told apart
-    for (const g of predicted) {
-      const name = predicted.length <= marks.length ? g.title : g.kind;
-      series.set(name, [...(series.get(name) || []), ...g.cases.filter((c) => c.predicted)]);
-    }
-    const found = [...series];
-    at("prediction-figure").hidden = !found.length;
-    if (!found.length) return;
-    const all = found.flatMap(([, cases]) => cases.flatMap((c) => [c.median, c.predicted]));
+    const series = new Map();
+    for (const g of groups) for (const c of g.cases) if (c.predicted) series.set(c.label, [...(series.get(c.label) || []), [g, c]]);
+    at("prediction-figure").hidden = !series.size;
+    if (!series.size) return;
+    const all = [...series.values()].flatMap((found) => found.flatMap(([, c]) => [c.median, c.predicted]));
     const [scale, unit] = unit_of(Math.max(...all));
     const ends = [0.8 * Math.min(...all) / scale, 1.25 * Math.max(...all) / scale];
-    const traces = [{ x: ends, y: ends, mode: "lines", name: "right", line: { color: "#888", dash: "dash" }, hoverinfo: "skip" }];
-    found.forEach(([title, cases], k) => traces.push({ x: cases.map((c) => c.median / scale), y: cases.map((c) => c.predicted / scale), mode: "markers", name: plain(title),
-      text: cases.map((c) => `${plain(c.label)}, ${plural(c.n)}: ${(100 * (c.predicted / c.median - 1)).toFixed(1)} %`), hovertemplate: "%{text}",
-      marker: { symbol: `${look(k).mark}-open`, color: look(k).color, size: 9, line: { width: 2 } } }));
-    const axis = (title) => ({ ...titled(title), type: ends[1] > 20 * ends[0] ? "log" : "linear", ...(ends[1] > 20 * ends[0] ? { dtick: ends[1] > 1000 * ends[0] ? 1 : "D2" } : {}) });
-    Plotly.react("prediction", traces, layout(360 + room(traces.length), { xaxis: axis(`measured, ${unit}`), yaxis: axis(`predicted, ${unit}`) }), config);
+    const traces = [{ x: ends, y: ends, mode: "lines", name: "predicted = measured", line: { color: ink("faint"), dash: "dash" }, hoverinfo: "skip" }];
+    for (const [label, found] of series) traces.push({ x: found.map(([, c]) => c.median / scale), y: found.map(([, c]) => c.predicted / scale), mode: "markers", name: plain(label),
+      text: found.map(([g, c]) => `${plain(g.title)}<br>${shown(c)}, ${plural(c.n)}: ${(100 * (c.predicted / c.median - 1)).toFixed(1)} %`), hovertemplate: "%{text}<extra></extra>",
+      marker: { symbol: look(label).symbol, color: look(label).color, size: 9 } });
+    const scaled = (title) => ({ ...titled(title), ...(ends[1] > 20 * ends[0] ? logarithmic(...ends) : { range: ends }) });
+    Plotly.react("prediction", traces, with_legend(360, traces.length, { xaxis: scaled(`measured, ${unit}`), yaxis: scaled(`predicted, ${unit}`) }), config);
   }
 
   function draw() {
@@ -147,6 +233,8 @@
     const c = group.cases[chosen.index];
     draw_scaling(group);
     draw_strategies(group, c.n);
+    draw_sizes(chosen.group);
+    draw_roofline(group.unit);
     draw_parts(c);
     draw_timeline(group, c);
   }
@@ -196,8 +284,13 @@
       choose(Number(pick.dataset.group), Number(pick.dataset.case));
       at("timeline-of").scrollIntoView();
     });
-    choose(drawable[0][1], drawable[0][0].best);
+    const first = drawable.reduce((most, one) => one[0].work > most[0].work ? one : most);
+    choose(first[1], first[0].best);
     draw_prediction();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      draw();
+      draw_prediction();
+    });
     document.documentElement.dataset.charts = "drawn";
   });
 })();

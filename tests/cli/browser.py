@@ -82,6 +82,10 @@ class Browser:
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
+    def prefer(self, scheme):
+        """"light" or "dark": what pages are told of the reader's wish."""
+        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
     def open(self, file, width, height=900):
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("Page.navigate", url=file.resolve().as_uri())

@@ -4,6 +4,7 @@ arguments]. What needs matplotlib, plotly or Chromium is skipped, with a message
 person can judge: these tests hold that each is drawn, from the right figures."""
 
 import copy
+import gzip
 import json
 import re
 import subprocess
@@ -17,8 +18,14 @@ import browser
 from compare_test import python_with
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import json_input  # noqa: E402
+import result_file  # noqa: E402
+import result_series  # noqa: E402
+
 GOLDEN = ROOT / "tests/golden/report.json"
 COMMITTED = ROOT / "results/xeon/merkle-two-cores.json.gz"
+ROOFS = ROOT / "results/h200/merkle-2-slow3.json.gz"
 NASTY = "</script><script>throw 1</script>"  # in names that come from a file
 
 
@@ -75,11 +82,12 @@ class Pictures(Scripts):
         stems = {f"{kind}-merkle-leaves100000-resident" for kind in ("scaling", "strategies", "timeline", "imbalance")}
         stems |= {"prediction", "roofline"}
         self.assertEqual(made, {f"{stem}.svg" for stem in stems})
-        shown = {"scaling": ("measured: device 0:0 alone, 1.00 ms", "dynamic:chunks=64 (2 of 3 devices)"),
+        shown = {"scaling": ("measured: device 0:0 alone, 1.00 ms", "dynamic:chunks=64 (2 of 3 devices) !", "! disturbed or doubtful, see its warnings"),
                  "strategies": ("best: 810 us, efficiency 0.93", "830 us, efficiency 0.90, 1 fault",
                  "failed: the root differs from the reference", "perfect split: 750 us"), "timeline": ("merge, 44.0 us", "75.0 %"),
                  "imbalance": ("47.9 %", "device 0:1"), "prediction": ("median error 1.0 %, 4 cases",),
-                 "roofline": ("81 %, 123 M nodes/s", "dynamic:chunks=16, 2 devices")}
+                 "roofline": ("merkle leaves=100,000, resident, 2 devices: 81 % of its roof", "fastest: dynamic:chunks=16",
+                              "arithmetic intensity: nodes per byte of input and result")}
         for stem in stems:
             picture = (self.folder / "new" / "p" / f"{stem}.svg").read_text()
             xml.etree.ElementTree.fromstring(picture)
@@ -93,9 +101,90 @@ class Pictures(Scripts):
         self.assertEqual((self.folder / made[0]).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertEqual([line.split(":")[1] for line in done.stderr.splitlines()], [" no prediction", " no roofline"])
 
+    def test_without_kinds_at_most_a_dozen_files_are_drawn_and_the_rest_named(self):
+        document = json.loads(GOLDEN.read_text())
+        for k in range(3):
+            document["runs"] += [{**run, "params": {**run["params"], "leaves": 1000 * 2**k}} for run in document["runs"][:4]]
+        file = self.folder / "sizes.json"
+        file.write_text(json.dumps(document))
+        done = self.good("plot.py", file, "-o", self.folder / "few", module="matplotlib")
+        made = {Path(line).name for line in done.stdout.split()}
+        self.assertLessEqual(len(made), 12)
+        self.assertLessEqual({"sizes-merkle-resident.png", "sizes-merkle-resident.svg", "roofline.png"}, made)
+        self.assertRegex(done.stderr, r"plot.py: \d+ pictures are left out; --kind all draws every one")
+        done = self.good("plot.py", file, "-o", self.folder / "all", "--kind", "strategies", "--format", "svg", module="matplotlib")
+        self.assertEqual(len(done.stdout.split()), 5)
+
+    def test_a_device_slowed_on_purpose_is_marked_and_named(self):
+        document = json.loads(GOLDEN.read_text())
+        document["devices"][1]["handicap"] = {"slow": 3.0, "slow_from_fraction": 0.0, "slow_from_ns": None, "delay_ns": 0, "memory_cap_bytes": None}
+        file = self.folder / "slowed.json"
+        file.write_text(json.dumps(document))
+        self.good("plot.py", file, "-o", self.folder, "--kind", "strategies,timeline", "--mode", "resident", "--format", "svg", module="matplotlib")
+        self.holds((self.folder / "strategies-merkle-leaves100000-resident.svg").read_text(), "<!-- equal \u2193 -->")
+        self.holds((self.folder / "timeline-merkle-leaves100000-resident.svg").read_text(), "has a device made slower on purpose (0:1 3 times)")
+        self.good("report_html.py", file, "-o", self.folder / "slowed.html", module="plotly")
+        self.holds((self.folder / "slowed.html").read_text(), "<b>\u2193 Made slower on purpose: device 0:1, 3 times.</b> In every problem: every strategy.")
+
     def test_no_missing_field_is_in_the_way_of_the_others(self):
         done = self.good("plot.py", self.with_holes(), "-o", self.folder, "--format", "svg", module="matplotlib")
         self.assertIn("strategies-merkle-leaves100000-resident.svg", done.stdout)
+
+
+class Series(unittest.TestCase):
+    def test_every_series_has_a_mark_of_its_own_and_a_strategy_the_same_everywhere(self):
+        labels = [(name, name) for name in result_series.STRATEGIES] + [(f"dynamic:chunks={2**k}", "dynamic") for k in range(9)]
+        looks = result_series.looks(labels)
+        self.assertEqual(len({look.mark for look in looks.values()}), len(labels))
+        self.assertEqual({look.colour for label, look in looks.items() if label.startswith("dynamic")}, {result_series.STRATEGIES["dynamic"]})
+        for k in (0, 1):
+            self.assertEqual(len({mark[k] for mark in result_series.MARKS}), len(result_series.MARKS))
+        self.assertEqual(result_series.looks([("stealing", "stealing"), ("single", "single")])["stealing"], looks["stealing"])
+        self.assertEqual(len({look.mark for look in result_series.looks([(f"mine{k}", f"mine{k}") for k in range(10)]).values()}), 10)
+
+    def test_titles_name_only_what_is_not_as_by_default_or_differs(self):
+        def title(suite, varying=(), **params):
+            return result_file.problem(suite, params, varying)
+        self.assertEqual(title("merkle", leaves=2**20, seed=1, tree="plain"), "leaves=2^20")
+        self.assertEqual(title("merkle", leaves=2**20, seed=1, tree="rfc6962"), "leaves=2^20 tree=rfc6962")
+        self.assertEqual(title("merkle", ("seed",), seed=3, leaves=5), "leaves=5 seed=3")
+        cube = {"alpha": "1", "axis": "rows", "beta": "0", "cols": 512, "data": "uniform", "inner": 512, "kernel": "auto", "precision": "fp32", "rows": 512}
+        self.assertEqual(title("matrix", **cube, seed=1), "rows=512")
+        self.assertEqual(title("matrix", **{**cube, "inner": 64, "precision": "fp64"}, seed=1), "rows=512 inner=64 precision=fp64")
+        self.assertEqual(title("fisher", dim=32, model="softmax", points=9, regime="models", scores=256), "points=9 regime=models")
+
+    def test_where_a_device_ran_nothing_is_told_apart(self):
+        names = {"commands": ["device", "kind", "slice", "label", "bytes", "started_ns", "ended_ns"], "spans": ["device", "state", "begin_ns", "end_ns"]}
+        timeline = {"makespan_ns": 100, "columns": names, "commands": [[0, "compute", 0, "", 0, 30, 40], [0, "compute", 1, "", 0, 50, 70]],
+                    "spans": [[0, "idle", 10, 20], [0, "in_flight", 20, 80], [0, "sync", 80, 95]]}
+        case = result_file.Case({"devices": ["0:0"], "timeline": timeline}, "file")
+        self.assertEqual(sorted(result_series.gaps(case), key=lambda gap: gap[2]),
+                         [(0, "rest", 0, 10), (0, "idle", 10, 10), (0, "launch", 20, 10), (0, "launch", 40, 10), (0, "launch", 70, 10), (0, "sync", 80, 15),
+                          (0, "rest", 95, 5)])
+
+    def test_a_roofline_has_what_memory_carries_and_what_the_devices_compute(self):
+        document = json.loads(gzip.decompress(ROOFS.read_bytes()))
+        json_input.bring_up_to_date(document)
+        groups = result_file.groups([(ROOFS.name, document)])
+        roof, = result_series.rooflines(groups)
+        self.assertEqual(roof.unit, "nodes/s")
+        ceilings = {(c.limit, c.n): c for c in roof.ceilings()}
+        self.assertEqual(set(ceilings), {("int32", 2), ("memory", 2)})
+        self.assertAlmostEqual(ceilings[("memory", 2)].rate, sum(d["capability"]["memory_bytes_per_s"] for d in document["devices"]))
+        for point in roof.points:
+            self.assertAlmostEqual(point.intensity, 1 / 32, 6)
+            self.assertLess(point.rate, ceilings[("int32", 2)].rate)
+            self.assertLess(point.roof, point.intensity * ceilings[("memory", 2)].rate)
+
+    def test_what_the_samples_do_not_tell_apart_shares_the_win(self):
+        document = json.loads(GOLDEN.read_text())
+        for run in document["runs"]:
+            run["devices_asked"] = 2
+        best, second = document["runs"][2], document["runs"][3]
+        self.assertIn(" is fastest with 810 us", result_file.words(result_file.groups([("a", document)])[0]))
+        second["time_ns"]["ci95"] = [best["time_ns"]["median"], second["time_ns"]["median"] + 1]
+        words = result_file.words(result_file.groups([("a", document)])[0])
+        self.assertIn("dynamic:chunks=16 and dynamic:chunks=64 are fastest and not told apart by their noise, with 810 us", words)
 
 
 class Refusals(Scripts):
@@ -153,13 +242,32 @@ class Page(Scripts):
         self.holds(page, '"faults":1')
         self.assertEqual(page.count("<tr"), 1 + 7)
         self.assertEqual(re.findall(r'(?:src|href)="(.*?)"', page), ["data:,"])
+        self.holds(page, "! 0:0: clocks were held down: power cap.</b> In merkle leaves=100,000, resident: dynamic:chunks=16.</p>")
+        self.holds(page, '<b class="mark" title="0:0: clocks were held down: power cap">!</b>')
+        self.assertFalse("measured <time" in page)
+
+    def test_the_page_says_when_it_was_measured_where_the_file_does(self):
+        document = {**json.loads(GOLDEN.read_text()), "created": "2031-04-05T06:07:08Z"}
+        (self.folder / "dated.json").write_text(json.dumps(document))
+        self.holds(self.page(self.folder / "dated.json").read_text(), '<time datetime="2031-04-05T06:07:08Z">2031-04-05T06:07:08Z</time>')
+
+    def test_the_style_has_every_colour_for_light_and_for_dark_and_no_box_to_scroll_but_the_table(self):
+        style = (ROOT / "scripts/report_page/page.css").read_text()
+        light, dark = style.split("@media (prefers-color-scheme: dark)")[:2]
+        names = re.findall(r"(--[\w-]+):", light)
+        self.assertEqual(names, re.findall(r"(--[\w-]+):", dark.split("\n}")[0]))
+        self.assertEqual(re.findall(r"#[0-9a-f]{3,6}\b", dark.split("\n}")[1]), [], "a colour that dark mode cannot change")
+        script = (ROOT / "scripts/report_page/page.js").read_text()
+        self.assertLessEqual({f"--{name}" for name in re.findall(r'ink\("([\w-]+)"\)', script)}, set(names))
+        self.assertEqual(re.findall(r"(\S+) \{[^}]*overflow(?:-[xy])?:", style), [".wide"])
 
     def test_it_works_in_a_browser_at_two_widths_without_a_complaint_or_a_connection(self):
         if browser.CHROMIUM is None:
             self.skipTest("no Chromium here (package chromium)")
         golden, holes = self.page(GOLDEN), self.page(self.with_holes())
         with browser.Browser() as chromium:
-            for page, width in ((golden, 1280), (holes, 400)):
+            for page, width, scheme in ((golden, 1280, "light"), (holes, 400, "light"), (golden, 420, "dark")):
+                chromium.prefer(scheme)
                 chromium.open(page, width)
                 chromium.wait_for("document.documentElement?.dataset.charts === 'drawn'")
                 self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
@@ -169,6 +277,12 @@ class Page(Scripts):
                 numbers = [float(key) for key in keys if key]
                 self.assertEqual(numbers, sorted(numbers))
                 self.assertEqual(keys, [key for key in keys if key] + [""] * keys.count(""))
+                paper = chromium.evaluate("getComputedStyle(document.body).backgroundColor")
+                self.assertEqual(paper, "rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 28)")
+                for chart in ("strategies", "timeline", "parts", "prediction"):
+                    self.assertEqual(chromium.evaluate(f"document.querySelector('#{chart} .main-svg').style.background"), paper, chart)
+                legend = "[...document.querySelectorAll('#timeline .legendtext')].map((e) => e.textContent)"
+                self.assertIn("waiting for others, merge", chromium.evaluate(legend))
                 if page is golden:
                     self.assertEqual((numbers[0], numbers[-1], keys.count("")), (810000, 1460000, 2))
                 chromium.evaluate("document.querySelectorAll('.pick')[1].click()")

@@ -3,15 +3,19 @@
 example of a gate for CI.
 Usage: shell_test.py BINARY [unittest arguments]."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 
 import binary
 from binary import Case, environment, mgpu
 
 SOURCE = binary.HERE.parent.parent
+sys.path.insert(0, str(SOURCE / "scripts"))
+import result_file  # noqa: E402
 
 
 def options_of(help_text):
@@ -57,6 +61,41 @@ class Manual(Case):
         for option in options_of(self.good("run", "--help-all").out) - {"--help", "--help-all"}:
             if option.startswith("--"):
                 self.assertIn("MGPU_BENCH_" + option[2:].upper().replace("-", "_"), variables)
+
+    def section(self, name):
+        return self.plain.split(f"\n.SH {name}\n")[1].split("\n.SH")[0]
+
+    def test_it_explains_every_strategy_and_its_parameters_and_every_metric(self):
+        def text(words):
+            return words.replace("\\(aq", "'").replace("\\(ha", "^").replace("\\(ti", "~")
+        strategies, metrics = text(self.section("STRATEGIES")), text(self.section("METRICS"))
+        listed = json.loads(self.good("list", "strategies", "--json").out)["strategies"]
+        self.assertIn("auto", [strategy["name"] for strategy in listed])
+        for strategy in listed:
+            self.assertIn(f".TP\n{strategy['name']}\n{strategy['summary']}.", strategies)
+            for param in strategy["params"]:
+                self.assertRegex(strategies, rf"(?m)^{strategy['name']}:{param['name']}=.*{re.escape(param['help'])}")
+        for metric in json.loads(self.good("list", "metrics", "--json").out)["metrics"]:
+            self.assertIn(f".TP\n{metric['name']}\n{metric['definition']}. Unit {metric['unit']}; ", metrics)
+
+    def test_it_explains_every_column_of_a_table(self):
+        table = self.good("report", SOURCE / "tests/golden/report.json", env={"COLUMNS": "250"}).out
+        heads = next(line for line in table.splitlines() if line.split()[:1] == ["strategy"]).split()
+        self.assertGreater(len(heads), 10)
+        for head in heads:
+            self.assertRegex(self.section("TABLES"), rf"(?m)^\.BR? (.* )?{head}\b")
+
+    def test_the_titles_of_pictures_leave_out_what_is_so_by_default(self):
+        for suite in json.loads(self.good("list", "suites", "--json").out)["suites"]:
+            self.assertIn(suite["size_counts"], result_file.SIZES)
+            known = result_file.DEFAULTS[suite["name"]]
+            options = {option["name"]: option["default"] for option in suite["options"]}
+            self.assertLessEqual(set(known), set(options), suite["name"])
+            for name, default in options.items():
+                if name not in known:  # what "auto" becomes depends on other options; "same" is the size
+                    self.assertTrue(default in ("auto", "same"), f"{suite['name']}: result_file.py does not know the default of --{name}")
+                else:
+                    self.assertTrue(result_file.is_default(suite["name"], name, default, {}), f"{suite['name']} {name}={default}")
 
     def test_no_line_is_a_request_that_roff_does_not_know(self):
         requests = set(re.findall(r"^[.'](\S*)", self.page, re.M))

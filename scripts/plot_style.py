@@ -1,0 +1,87 @@
+"""What all pictures of plot.py have in common: type, colours, axes, legends.
+
+A strategy has the colour and the filled mark that result_series.py gives it, in every picture and on the page; devices have open marks.
+Dashes and hatches say the same once more. Type is 11 points on a picture 8 inches wide, so that 4 inches can still be read.
+"""
+
+import matplotlib
+
+matplotlib.use("Agg")  # no display
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import FuncFormatter  # noqa: E402
+
+from result_file import DISTURBED, SLOWED, handicap, power  # noqa: E402
+from result_series import DASHES, MARKS  # noqa: E402
+
+GREY = "#555555"
+ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind text that lines may cross
+AT_MOST = 7  # lines in one picture: more cannot be told apart
+
+plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.fontsize": 10,
+                     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E5E5E5", "axes.axisbelow": True,
+                     "hatch.linewidth": 0.6, "text.parse_math": False, "savefig.dpi": 110, "svg.hashsalt": "mgpu-bench",
+                     "figure.constrained_layout.use": True, "figure.constrained_layout.w_pad": 0.08})
+
+
+def save(figure, file):
+    # Without the date and with a fixed salt the same result gives the same file.
+    figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+
+
+def close(figure):
+    plt.close(figure)
+
+
+def legend_below(figure, axes, columns, cases=()):
+    """The legend, and what the marks behind the names of these cases mean, in room of their own, which makes the picture higher: inside
+    they would cover what is drawn."""
+    handles, labels = axes.get_legend_handles_labels()
+    notes = marks_told(cases)
+    below = 0.06 + 0.2 * len(notes)
+    room = below + (0.06 + 0.24 * -(-len(handles) // columns) if handles else 0)
+    whole = figure.get_figheight() + room
+    figure.set_figheight(whole)
+    if handles:
+        figure.legend(handles, labels, loc="lower center", ncol=min(columns, len(handles)), frameon=False, bbox_to_anchor=(0.5, below / whole))
+    for k, note in enumerate(reversed(notes)):
+        figure.text(0.012, (0.06 + 0.2 * k) / whole, note, fontsize=9, color=GREY)
+    figure.get_layout_engine().set(rect=(0, room / whole, 1, 1 - room / whole))
+
+
+def marks_told(cases):
+    """What the marks behind names mean, of those that occur."""
+    marks = "".join(case.marks for case in cases)
+    told = [f"{DISTURBED} disturbed or doubtful, see its warnings"] if DISTURBED in marks else []
+    if SLOWED in marks:
+        slowed = {d: handicap(case.device_records.get(d)) for case in cases for d in case.slowed}
+        words = ", ".join(d + (f" {power(done['slow'])} times" if "slow" in done else "") for d, done in sorted(slowed.items()))
+        told.append(f"{SLOWED} has a device made slower on purpose ({words})")
+    return told
+
+
+def rows_high(n):
+    return max(2.6, 1.5 + 0.36 * n)
+
+
+def duration_axis(axis, longest):
+    """One unit for the whole axis."""
+    scale, unit = next(((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "us")) if longest >= s), (1, "ns"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:g}"))
+    return unit
+
+
+def drawn_as(look):
+    return {"color": look.colour, "marker": MARKS[look.mark][0], "linestyle": DASHES[look.dash][0]}
+
+
+def several(n):
+    return f"{n} device{'' if n == 1 else 's'}"
+
+
+def si(value):
+    """(scale, prefix) for a rate of that size."""
+    return next(((s, p) for s, p in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= s), (1, ""))
+
+
+def with_prefix(prefix, unit):
+    return f"{prefix}{'' if unit.startswith('FLOP') else ' '}{unit}".strip()

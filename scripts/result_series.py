@@ -1,0 +1,220 @@
+"""What pictures and pages draw of result files: how each series looks, where a device did nothing, rates against sizes, rooflines.
+
+`plot.py` and `report_html.py` share it, so that a strategy has one colour and one mark wherever it is drawn. Needs nothing but Python.
+"""
+
+from dataclasses import dataclass, field
+
+from result_file import SIZES, get, handicap, is_default, makespan, number, plain, power, problem, rate, rows
+
+# Okabe and Ito's colours ("Color Universal Design", 2008), which people with any colour blindness tell apart.
+BLUE, ORANGE, GREEN, RED, SKY, PINK, BLACK = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000")
+COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
+# Marks as matplotlib and as Plotly name them: those of strategies in the order of STRATEGIES, then those of variants and of other names.
+MARKS = (("o", "circle"), ("s", "square"), ("^", "triangle-up"), ("D", "diamond"), ("v", "triangle-down"), ("P", "cross"), ("X", "x"),
+         ("p", "pentagon"), ("*", "star"), ("<", "triangle-left"), ("h", "hexagon"), (">", "triangle-right"),
+         ("d", "diamond-tall"), ((6, 1, 0), "hexagram"), ((4, 1, 0), "star-diamond"), ((3, 1, 0), "star-triangle-up"),
+         ((3, 1, 180), "star-triangle-down"), ((4, 1, 45), "star-square"), ((3, 0, 45), "triangle-nw"), ((3, 0, 315), "triangle-ne"), ("H", "hexagon2"), ("8", "octagon"))
+DASHES = (("-", "solid"), ("--", "dash"), ("-.", "dashdot"), (":", "dot"), ((0, (5, 1)), "longdash"), ((0, (3, 1, 1, 1, 1, 1)), "longdashdot"))
+STRATEGIES = {"single": BLACK, "equal": RED, "proportional": ORANGE, "dynamic": GREEN, "adaptive": SKY, "capability": BLUE, "guided": PINK,
+              "latency": GREEN, "memory": RED, "sequential": SKY, "stealing": ORANGE, "auto": BLUE}
+
+
+@dataclass(frozen=True)
+class Look:
+    colour: str
+    mark: int  # of MARKS
+    dash: int  # of DASHES
+
+
+def looks(labels):
+    """{label: Look} of [(label, strategy)]. A strategy looks the same in every picture of every file; the second and further labels of
+    one keep its colour and take marks of their own."""
+    known, found, spare = list(STRATEGIES), {}, len(STRATEGIES)
+    taken = set()
+    for label, strategy in labels:
+        if label in found:
+            continue
+        place = known.index(strategy) if strategy in STRATEGIES else None
+        if place is not None and strategy not in taken:
+            mark = place
+        else:
+            mark, spare = spare, spare + 1 if spare + 1 < len(MARKS) else len(STRATEGIES)
+        taken.add(strategy)
+        colour = STRATEGIES.get(strategy, COLOURS[mark % len(COLOURS)])
+        found[label] = Look(colour, mark, mark % len(DASHES))
+    return found
+
+
+def looks_of(groups):
+    return looks([(case.label, case.strategy) for group in groups for case in group.cases])
+
+
+def gaps(case):
+    """[(device, state, begin, length)] where it ran no command: "sync", it waited for others or the merge; "idle", it had no slice;
+    "launch", commands were in flight but none ran; "rest", nothing of this is known. The last two are not known of a case whose commands
+    were not kept."""
+    whole = makespan(case)
+    ran = {}
+    for command in rows(case, "commands"):
+        ran.setdefault(command["device"], []).append((command["started_ns"], command["ended_ns"]))
+    for stretches in ran.values():
+        stretches.sort()
+    found = []
+    for span in rows(case, "spans"):
+        begin, end = span["begin_ns"], span["end_ns"]
+        if span["state"] != "in_flight":
+            found.append((span["device"], span["state"], begin, end - begin))
+            continue
+        if not ran:
+            continue
+        for started, ended in ran.get(span["device"], ()):
+            if started >= end:
+                break
+            if started > begin:
+                found.append((span["device"], "launch", begin, started - begin))
+            begin = max(begin, ended)
+        if end > begin:
+            found.append((span["device"], "launch", begin, end - begin))
+    for device, stretches in ran.items():
+        known = sorted([*stretches, *((begin, begin + length) for d, _, begin, length in found if d == device), (whole, whole)])
+        at = 0
+        for begin, end in known:
+            if begin > at:
+                found.append((device, "rest", at, min(begin, whole) - at))
+            at = max(at, end)
+    return [gap for gap in found if gap[-1] > 0]
+
+
+@dataclass
+class Sweep:
+    """One problem at several sizes."""
+    title: str
+    slug: str
+    axis: str  # what the size counts
+    by_size: dict = field(default_factory=dict)  # groups
+
+    def lines(self):
+        """[(name, [(size, case)])]: the fastest case of each number of devices, or each strategy where there is one number of devices."""
+        sizes = sorted(self.by_size)
+        counts = sorted({case.n for group in self.by_size.values() for case in group.ok()})
+        if len(counts) > 1:
+            def fastest(size, n):
+                return min(self.by_size[size].ok(n), key=lambda case: case.median, default=None)
+            found = [(f"{n} device{'' if n == 1 else 's'}", [(size, fastest(size, n)) for size in sizes]) for n in counts]
+        else:
+            labels = dict.fromkeys(case.label for size in sizes for case in self.by_size[size].ok())
+            found = [(label, [(size, next((c for c in self.by_size[size].ok() if c.label == label), None)) for size in sizes]) for label in labels]
+        return [(name, line) for name, line in ((n, [(s, c) for s, c in points if c and number(c.run, "rate", "value")]) for n, points in found) if line]
+
+    @property
+    def by_count(self):
+        return len({case.n for group in self.by_size.values() for case in group.ok()}) > 1
+
+
+def sweeps(groups):
+    found = {}
+    for group in groups:
+        size = next((key for key in SIZES if number(group.params, key)), None)
+        if size is None or not group.ok():
+            continue
+        rest = {k: "same" if k in SIZES[size] and v == group.params[size] else v for k, v in group.params.items() if k != size}
+        key = (group.suite, group.mode, repr(sorted(rest.items(), key=str)))
+        varying = {k for k in rest if rest[k] != "same" and not is_default(group.suite, k, rest[k], group.params) and k != "seed"}
+        words = problem(group.suite, {k: v for k, v in rest.items() if v != "same"}, varying)
+        title = f"{group.suite} {words}, {group.mode.replace('_', ' ')}".replace(" ,", ",")
+        sweep = found.setdefault(key, Sweep(title, "-".join("".join(c if c.isalnum() else " " for c in title).split()), plain(size)))
+        sweep.by_size[group.params[size]] = group
+    return [sweep for sweep in found.values() if len(sweep.by_size) > 1]
+
+
+@dataclass
+class Point:
+    """The fastest case of a problem on so many devices."""
+    title: str
+    case: object
+    intensity: float  # operations of the problem / bytes that it reads and writes once
+    rate: float       # operations / s
+    roof: float       # the rate that what limits it was measured to allow
+    limit: str        # fp32, fp64, int32, memory, host link
+
+    @property
+    def words(self):
+        return f"{100 * self.rate / self.roof:.0f} % of {self.limit}" + ("; the roof is wrong" if self.rate > self.roof else "")
+
+
+LIMITS = ("fp32", "fp64", "int32", "memory", "host link")
+
+
+@dataclass
+class Roofline:
+    """Of all problems whose operations are counted alike (Williams, Waterman and Patterson, CACM 52(4), 2009)."""
+    unit: str  # "FLOP/s"
+    points: list = field(default_factory=list)
+
+    def ceilings(self):
+        """[Ceiling] that the file holds: what memory carries and what the devices compute, both added up over them; and where all problems
+        on so many devices have one roof, that."""
+        found = {}
+        for point in self.points:
+            n = point.case.n
+            memory = added(point.case, "memory_bytes_per_s")
+            if memory:
+                found.setdefault(("memory", n), Ceiling("memory", n, memory, True))
+            if self.unit == "FLOP/s" and point.limit != "int32":
+                precision = point.limit if point.limit in ("fp32", "fp64") else plain(get(point.case.run, "params", "precision"))
+                flops = added(point.case, f"{precision}_flops")
+                if flops:
+                    found.setdefault((precision, n), Ceiling(precision, n, flops, False))
+        for limit, n in sorted({(p.limit, p.case.n) for p in self.points} - found.keys()):
+            if limit not in LIMITS:
+                continue
+            per_byte = limit in ("memory", "host link")
+            roofs = [p.roof / (p.intensity if per_byte else 1) for p in self.points if (p.limit, p.case.n) == (limit, n)]
+            if max(roofs) <= 1.05 * min(roofs):
+                found[(limit, n)] = Ceiling(limit, n, sum(roofs) / len(roofs), per_byte)
+        return [found[key] for key in sorted(found)]
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    limit: str
+    n: int          # devices
+    rate: float     # bytes/s where it is per byte, else operations/s
+    per_byte: bool  # a slope: this rate times the intensity
+
+    def words(self, unit):
+        return f"{self.limit}, {self.n} device{'' if self.n == 1 else 's'}: {rate(self.rate, 'B/s' if self.per_byte else unit)}"
+
+
+def added(case, name):
+    """Over its devices; None unless it is known of each."""
+    figures = [number(case.device_records.get(device), "capability", name) for device in case.devices]
+    return sum(figures) if figures and all(figures) else None
+
+
+def rooflines(groups):
+    found = {}
+    for group in groups:
+        for n in group.counts():
+            for case in sorted((c for c in group.ok(n) if c.metric("roofline_fraction")), key=lambda c: c.median)[:1]:
+                ops, value = number(case.run, "work", "ops"), number(case.run, "rate", "value")
+                moved = (number(case.run, "work", "bytes_in") or 0) + (number(case.run, "work", "bytes_out") or 0)
+                if not ops or not value or not moved:
+                    continue
+                unit, limit = plain(get(case.run, "rate", "unit") or ""), plain(get(case.run, "work", "roof") or "its roof")
+                found.setdefault(unit, Roofline(unit)).points.append(
+                    Point(group.title, case, ops / moved, value, value / case.metric("roofline_fraction"), limit))
+    return list(found.values())
+
+
+def slowed_words(document_devices):
+    """["0:1, 3 times"] of the devices that were made worse on purpose."""
+    found = []
+    for device in document_devices:
+        done = handicap(device)
+        if not done:
+            continue
+        told = [f"{power(v)} times" if k == "slow" else f"{plain(k)} {power(v)}" for k, v in done.items()]
+        found.append(f"{plain(get(device, 'id'))}, {', '.join(told)}")
+    return found
