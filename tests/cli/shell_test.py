@@ -141,7 +141,7 @@ class Completions(Case):
             "mgpu-bench run --export cs": ["csv="],
             "mgpu-bench run --export csv=res": ["result.json"],
             "mgpu-bench run --slow g": ["gpu="],
-            "mgpu-bench run --size ": [],
+            "mgpu-bench run --size ": ["auto", "sweep"],
             "mgpu-bench report res": ["result.json"],
             "mgpu-bench schema res": ["result"],
             "mgpu-bench plan --curve bn": ["bn254"],
