@@ -135,28 +135,12 @@ ChildProgram parse_child(const std::string& from, const std::string& text) {
   return child;
 }
 
-namespace {
-
-std::vector<std::string> words_of_run(const ChildProgram& child, const std::vector<std::string>& words) {
-  std::vector<std::string> all{fs::canonical(child.program).string(), "run"};
-  all.insert(all.end(), words.begin(), words.end());
-  all.insert(all.end(), child.options.begin(), child.options.end());
-  return all;
-}
-
-}  // namespace
-
-bool accepts(const ChildProgram& child, const std::vector<std::string>& words) {
-  const ScratchFolder scratch;
-  std::vector<std::string> all = words_of_run(child, words);
-  all.emplace_back("--dump-config");
-  return spawn_and_wait(all, child.variables, scratch.file("log")) == 0;
-}
-
 Report run_child(const ChildProgram& child, const std::vector<std::string>& words) {
   const ScratchFolder scratch;
   const fs::path result = scratch.file("result.json"), log = scratch.file("log");
-  std::vector<std::string> all = words_of_run(child, words);
+  std::vector<std::string> all{fs::canonical(child.program).string(), "run"};
+  all.insert(all.end(), words.begin(), words.end());
+  all.insert(all.end(), child.options.begin(), child.options.end());
   for (const std::string& word : {std::string("--quiet"), std::string("-o"), result.string()}) all.push_back(word);
   const int code = spawn_and_wait(all, child.variables, log);
   constexpr int kCaseFailed = 5, kUnverified = 6;  // there is a result, and it says so itself

@@ -37,9 +37,6 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-// Does its `run` know all of these options, and its own? It is asked to print its configuration, and measures nothing.
-bool accepts(const ChildProgram& child, const std::vector<std::string>& words);
-
 // PROGRAM run WORDS... OPTIONS... into a file of its own, and what it measured. Failed cases are in it. Throws Error(device), with
 // the last line the child wrote, when it made no result.
 Report run_child(const ChildProgram& child, const std::vector<std::string>& words);

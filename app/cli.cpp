@@ -10,8 +10,9 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <sstream>
 
+#include "app/help_text.hpp"
+#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/record_json.hpp"
@@ -19,15 +20,17 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kCommands =
-    "devices, calibrate, list, run, plan, simulate, report, compare, trace, schema, completion, manual";
-
 constexpr const char* kFooter =
-    "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the\n"
-    "--config file (time-limit = \"10m\"). A flag wins over the environment, that over the file.\n"
-    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage, bad input or not comparable, 3 regression or a\n"
-    "requirement missed, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices than\n"
-    "required, 130 and 143 interrupted.";
+    "First steps:\n"
+    "  mgpu-bench devices               what there is\n"
+    "  mgpu-bench run merkle --quick    measure\n"
+    "\n"
+    "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the --config file "
+    "(time-limit = \"10m\"). A flag wins over the environment, that over the file.\n"
+    "\n"
+    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage, bad input or not comparable, 3 regression or a "
+    "requirement not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices than required, 130 "
+    "and 143 interrupted.\n";
 
 constexpr const char* kRunFooter =
     "Examples:\n"
@@ -35,7 +38,7 @@ constexpr const char* kRunFooter =
     "  mgpu-bench run merkle -d gpu -s equal,dynamic -o r.json --trace r.trace.json\n"
     "  mgpu-bench run merkle -d cpu --sub-devices 2 --size 2^16,2^18 --mode resident -n 20\n"
     "  mgpu-bench run -d gpu --device-counts 1,2,4,8 --require-devices 8 --strict --time-limit 10m\n"
-    "  mgpu-bench run --quick --json - | jq '.runs[].metrics.speedup'\n";
+    "  mgpu-bench run --quick --json | jq '.runs[].metrics.speedup'\n";
 
 constexpr const char* kOrLast = ", or one that it kept by itself: last, last~1 and so on";
 
@@ -55,21 +58,6 @@ constexpr const char* kCompareFooter =
     "  mgpu-bench compare ./old/mgpu-bench ./new/mgpu-bench --interleave 12 --with 'merkle -d cpu -s equal -n 5'\n"
     "  mgpu-bench compare --interleave 12 --with 'merkle -d cpu --sub-devices 2 --mode resident' -- '' '--slow 0=1.1'\n";
 
-// CLI11 does not wrap: lines of at most 72 columns, beside a column of names.
-std::string wrapped(const std::string& text) {
-  constexpr std::size_t most = 72;
-  std::istringstream words(text);
-  std::string out;
-  std::size_t column = 0;
-  for (std::string word; words >> word;) {
-    const bool breaks = column > 0 && column + 1 + word.size() > most;
-    out += column == 0 ? "" : breaks ? "\n" : " ";
-    column = column == 0 || breaks ? word.size() : column + 1 + word.size();
-    out += word;
-  }
-  return out;
-}
-
 // CLI11 binds options to variables; these live as long as one parse.
 class Tree {
  public:
@@ -83,21 +71,22 @@ class Tree {
         compare_specs_(compare_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
+    app_.set_help_all_flag("--help-all", "Print this help with every option");
     app_.add_flag("--version", version_, "Print the version of the tool and of its result file");
     app_.footer(kFooter);
-    app_.get_formatter()->column_width(32);
     add_devices();
-    add_calibrate();
-    add_list();
     add_run();
-    add_plan();
-    add_simulate();
     add_report();
     add_compare();
+    add_calibrate();
+    add_plan();
+    add_simulate();
     add_trace();
+    add_list();
     add_schema();
     add_completion();
     add_manual();
+    add_help();
   }
 
   CLI::App& app() { return app_; }
@@ -130,10 +119,9 @@ class Tree {
     CLI::Option* option = nullptr;
     if (spec.kind == OptionSpec::Kind::flag) {
       // Given twice it is on all the same; the last one counts, should they differ.
-      option =
-          sub->add_flag(names, flags_.emplace_back(), wrapped(spec.help))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      option = sub->add_flag(names, flags_.emplace_back(), spec.help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     } else {
-      option = sub->add_option(names, values, wrapped(spec.help))->option_text(spec.value_name)->allow_extra_args(false);
+      option = sub->add_option(names, values, spec.help)->option_text(spec.value_name)->allow_extra_args(false);
       if (spec.kind == OptionSpec::Kind::value) option->expected(1);
     }
     if (!spec.group.empty()) option->group(spec.group);
@@ -154,7 +142,7 @@ class Tree {
   }
 
   void add_calibrate() {
-    CLI::App* sub = command("calibrate", "Measure what the devices can do, alone and together, and keep it",
+    CLI::App* sub = command("calibrate", "Measure the speed of each device and of all together, and cache it",
                             "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate merkle -d gpu\n  mgpu-bench "
                             "calibrate -d cpu --sub-devices 2 --recalibrate\n"
                             "  mgpu-bench calibrate matrix -d gpu --tune\n"
@@ -166,7 +154,7 @@ class Tree {
   }
 
   void add_list() {
-    CLI::App* sub = command("list", "List what there is: suites, strategies or metrics",
+    CLI::App* sub = command("list", "List suites, strategies or metrics",
                             "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n");
     add_arguments(sub, "WHAT", "suites, strategies or metrics", true);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema list)", ""});
@@ -180,27 +168,28 @@ class Tree {
   }
 
   void add_simulate() {
-    CLI::App* sub = command("simulate", "Run strategies on devices that a file describes, on a virtual clock", kSimulateFooter);
+    CLI::App* sub = command("simulate", "Run strategies on devices that a file describes; measures nothing", kSimulateFooter);
     add_arguments(sub, "FILE", "A scenario: devices, link and work (mgpu-bench schema scenario)", false);
-    add(sub,
-        {"from", 0, OptionSpec::Kind::value, "RESULT", "Take them from a file saved by run, or from last, last~1, ...", kScenario});
+    add(sub, {"from", 0, OptionSpec::Kind::value, "RESULT", "Take them from a file saved by run, or from last, last~1, ...",
+              kScenario, OptionSpec::important});
     add(sub, {"case", 0, OptionSpec::Kind::value, "N",
-              "With --from: the number of the case, from 0 (default: the first with the most devices at work)", kScenario});
+              "With --from: the number of the case, from 0 (default: the first with the most devices at work)", kScenario,
+              OptionSpec::important});
     add(sub, {"as-predicted", 0, OptionSpec::Kind::flag, "",
               "With --from: devices as the case was predicted with, not as its median sample then found them", kScenario});
     for (const OptionSpec& spec : simulate_specs_) add(sub, spec);
   }
 
   void add_plan() {
-    CLI::App* sub = command("plan", "Say which strategy and devices a problem should have, and why, without running it",
+    CLI::App* sub = command("plan", "Predict the best strategy and devices for a problem; runs nothing",
                             "Examples:\n  mgpu-bench calibrate -d gpu && mgpu-bench plan merkle -d gpu --size 2^26\n"
-                            "  mgpu-bench plan merkle --json - | jq -r '.plans[].strategy'\n");
+                            "  mgpu-bench plan merkle --json | jq -r '.plans[].strategy'\n");
     add_arguments(sub, "SUITE", "The suite to plan", true);
     for (const OptionSpec& spec : plan_specs_) add(sub, spec);
   }
 
   void add_report() {
-    CLI::App* sub = command("report", "Print the tables of a saved result, and make files of it for other tools",
+    CLI::App* sub = command("report", "Print the tables of a saved result, or export it",
                             "Examples:\n  mgpu-bench report last\n"
                             "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
     add_arguments(sub, "FILE", wrapped(std::string("A file saved by run, or one that gzip made of it") + kOrLast), true);
@@ -208,7 +197,7 @@ class Tree {
   }
 
   void add_compare() {
-    CLI::App* sub = command("compare", "Say what changed between two results, and whether it is a regression", kCompareFooter);
+    CLI::App* sub = command("compare", "Say what changed between two results; exit code 3 if it got slower", kCompareFooter);
     add_arguments(sub, "RESULT",
                   wrapped(std::string("BASE and NEW: files saved by run") + kOrLast + "; with --interleave what to run"), false);
     for (const OptionSpec& spec : compare_specs_) add(sub, spec);
@@ -219,18 +208,20 @@ class Tree {
                             "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in https://ui.perfetto.dev\n"
                             "  mgpu-bench trace --check r.trace.json\n");
     add_arguments(sub, "FILE", wrapped(std::string("A file saved by run") + kOrLast + "; with --check, a trace"), true);
-    add(sub, {"output", 'o', OptionSpec::Kind::value, "FILE", "Write here instead of to standard output", ""});
+    add(sub,
+        {"trace", 'o', OptionSpec::Kind::value, "FILE", "Write here instead of to standard output; missing folders are made", ""});
+    add(sub, {"output", 0, OptionSpec::Kind::value, "FILE", "The same as --trace", "", 0, OptionField(), "trace"});
     add(sub, {"check", 0, OptionSpec::Kind::flag, "", "Check that FILE obeys the rules of trace viewers", ""});
   }
 
   void add_schema() {
-    CLI::App* sub = command("schema", "Print the JSON Schema of a file, or of what a command prints as JSON",
-                            "Example:\n  mgpu-bench schema result\n");
-    add_arguments(sub, "NAME", wrapped(fmt::format("One of {}", fmt::join(schema_names(), ", "))), true);
+    CLI::App* sub =
+        command("schema", "Print the JSON Schema of a file or of what --json prints", "Example:\n  mgpu-bench schema result\n");
+    add_arguments(sub, "NAME", fmt::format("One of {}", fmt::join(schema_names(), ", ")), true);
   }
 
   void add_completion() {
-    CLI::App* sub = command("completion", "Print what makes a shell complete commands, options, suites, strategies and devices",
+    CLI::App* sub = command("completion", "Print a script for completion in bash, zsh or fish",
                             "Examples:\n  source <(mgpu-bench completion bash)            # in ~/.bashrc\n"
                             "  mgpu-bench completion zsh >~/.zfunc/_mgpu-bench    # a folder of $fpath\n"
                             "  mgpu-bench completion fish >~/.config/fish/completions/mgpu-bench.fish\n");
@@ -241,10 +232,16 @@ class Tree {
     command("manual", "Print the manual page", "Examples:\n  mgpu-bench manual >mgpu-bench.1 && man ./mgpu-bench.1\n");
   }
 
+  void add_help() {
+    CLI::App* sub = command("help", "Print the help of a command", "Example:\n  mgpu-bench help run --all\n");
+    add_arguments(sub, "COMMAND", "The command; without one, all of them are listed", false);
+    add(sub, {"all", 0, OptionSpec::Kind::flag, "", "With every option, as --help-all does", ""});
+  }
+
   std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, plan_specs_, simulate_specs_, report_specs_, compare_specs_;
   CLI::App app_{
-      "Splits real workloads over several OpenCL devices under many partition strategies, and measures\n"
-      "speed-up, efficiency and imbalance.",
+      "Splits real workloads over several OpenCL devices under many partition strategies, and measures speed-up, efficiency and "
+      "imbalance.",
       "mgpu-bench"};
   bool version_ = false;
   std::deque<std::vector<std::string>> values_;  // a deque: addresses stay
@@ -268,22 +265,39 @@ void take_flags(const Tree& tree, const CLI::App& sub, Invocation& invocation) {
   }
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  return names;
+}
+
+std::string no_command(const std::string& name, const CLI::App& app) {
+  const std::vector<std::string> known = command_names(app);
+  return fmt::format("there is no command {}; accepted: {}{}", in_quotes(name), joined(known), did_you_mean(name, known));
+}
+
+// "--sise" or "--sise=4", of the command given or of the program.
+std::string no_option(const std::string& word, const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  std::vector<std::string> known;
+  for (const CLI::Option* option : (chosen.empty() ? &app : chosen.front())->get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  const std::string name = word.substr(0, word.find('='));
+  return fmt::format("there is no option {}{}", in_quotes(word), name.starts_with("--") ? did_you_mean(name, known) : "");
+}
+
 // CLI11's words for what is wrong, in ours where those are clearer: the option, its value, what is accepted.
 std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv) {
   const std::string what = error.what();
   const std::string name = what.substr(0, what.find(':'));
-  const bool no_command = app.get_subcommands().empty();
-  if (no_command && argv.size() > 1 && !argv[1].starts_with('-')) {
-    return fmt::format("there is no command {}; accepted: {}", in_quotes(argv[1]), kCommands);
-  }
+  const bool none_chosen = app.get_subcommands().empty();
+  if (none_chosen && argv.size() > 1 && !argv[1].starts_with('-')) return no_command(argv[1], app);
   const std::vector<std::string> extra = app.remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    return fmt::format("there is no option {}", in_quotes(extra.empty() ? what : extra.front()));
-  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return no_option(extra.empty() ? what : extra.front(), app);
   // The value of an option that there is not was taken for one argument too many.
-  if (!extra.empty() && extra.front().starts_with('-')) return fmt::format("there is no option {}", in_quotes(extra.front()));
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && no_command) {
-    return fmt::format("a command is required; accepted: {}", kCommands);
+  if (!extra.empty() && extra.front().starts_with('-')) return no_option(extra.front(), app);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && none_chosen) {
+    return "a command is required; accepted: " + joined(command_names(app));
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     return name + (what.find("missing") != std::string::npos ? ": its value is missing" : ": given more than once");
@@ -295,47 +309,74 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span
 [[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv) {
   const auto chosen = app.get_subcommands();
   const std::string help = chosen.empty() ? "mgpu-bench --help" : "mgpu-bench " + chosen.front()->get_name() + " --help";
-  std::string line = fmt::format("{}; see {}", explain(error, app, argv), help);
+  const std::string why = explain(error, app, argv);
+  std::string line = fmt::format("{}{} see {}", why, why.ends_with('?') ? "" : ";", help);
   std::replace(line.begin(), line.end(), '\n', ' ');
   throw Error(ErrorKind::usage, line);
-}
-
-// Help as CLI11 prints it was wrapped for it: one line again.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
 }
 
 CommandText describe(const Tree& tree, const CLI::App& sub) {
   CommandText text;
   text.name = sub.get_name();
-  text.help = one_line(sub.get_description());
+  text.help = sub.get_description();
   text.footer = sub.get_footer();
   for (const CLI::Option* option : sub.get_options()) {
     if (option->get_positional()) {
       text.argument = option->get_name();
-      text.argument_help = one_line(option->get_description());
+      text.argument_help = option->get_description();
       text.argument_required = option->get_required();
       continue;
     }
     const std::vector<std::string>& letters = option->get_snames();
     const OptionSpec* spec = tree.spec_of(option);
     text.options.push_back({letters.empty() ? "" : letters.front(), option->get_lnames().at(0), option->get_option_text(),
-                            one_line(option->get_description()), option->get_group(),
-                            spec != nullptr ? spec->field.words : std::vector<std::string>()});
+                            option->get_description(), option->get_group(),
+                            spec != nullptr ? spec->field.words : std::vector<std::string>(),
+                            spec == nullptr || (spec->uses & OptionSpec::important) != 0});
   }
   return text;
+}
+
+CommandLineText describe_all(const Tree& tree, const CLI::App& app) {
+  CommandLineText text{app.get_description(), app.get_footer(), {}};
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    text.commands.push_back(describe(tree, *sub));
+  return text;
+}
+
+// Of the command, or of the program where it is empty; throws Error(usage) where there is none of that name.
+std::string help_text(Tree& tree, const std::string& name, bool all) {
+  const CommandLineText line = describe_all(tree, tree.app());
+  std::string text = name.empty() ? overview_text(line) : "";
+  if (!name.empty() && std::none_of(line.commands.begin(), line.commands.end(), [&](const auto& c) { return c.name == name; }))
+    throw Error(ErrorKind::usage, no_command(name, tree.app()));
+  for (const CommandText& command : line.commands)
+    if (command.name == name || (name.empty() && all)) text += (text.empty() ? "" : "\n") + command_text(command, all);
+  return text;
+}
+
+// --json took the word "-" until version 0.1.
+std::vector<std::string> without_dash_of_json(std::span<const std::string> words) {
+  std::vector<std::string> kept;
+  for (const std::string& word : words)
+    if (word != "-" || kept.empty() || kept.back() != "--json") kept.push_back(word == "--json=-" ? "--json" : word);
+  return kept;
+}
+
+// "mgpu-bench merkel --help" is no call for help.
+void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words) {
+  if (words.empty() || words.front().starts_with('-')) return;
+  const std::vector<std::string> known = command_names(app);
+  if (std::find(known.begin(), known.end(), words.front()) == known.end())
+    throw Error(ErrorKind::usage, no_command(words.front(), app) + (did_you_mean(words.front(), known).empty() ? ";" : "") +
+                                      " see mgpu-bench --help");
 }
 
 }  // namespace
 
 CommandLineText describe_command_line(std::span<const SuiteInfo> suites) {
   Tree tree(suites);
-  const CLI::App& app = tree.app();
-  CommandLineText text{one_line(app.get_description()), app.get_footer(), {}};
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    text.commands.push_back(describe(tree, *sub));
-  return text;
+  return describe_all(tree, tree.app());
 }
 
 Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites, const Environment& environment,
@@ -343,11 +384,18 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   Tree tree(suites);
   CLI::App& app = tree.app();
   Invocation invocation;
-  std::vector<std::string> reversed(argv.rbegin(), argv.empty() ? argv.rend() : argv.rend() - 1);  // as CLI11 wants them
+  std::vector<std::string> words = without_dash_of_json(argv.empty() ? argv : argv.subspan(1));
+  refuse_unknown_command(app, words);
+  const std::string first = words.empty() ? "" : words.front();
+  const std::string called = first.starts_with('-') ? "" : first;
+  std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
-    app.parse(reversed);
+    app.parse(words);
   } catch (const CLI::CallForHelp&) {
-    invocation.text = app.help();
+    invocation.text = help_text(tree, called, false);
+    return invocation;
+  } catch (const CLI::CallForAllHelp&) {
+    invocation.text = help_text(tree, called, true);
     return invocation;
   } catch (const CLI::ParseError& error) {
     if (!tree.version()) refuse(error, app, argv);
@@ -359,6 +407,10 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   const CLI::App& sub = *app.get_subcommands().front();
   invocation.command = sub.get_name();
   take_flags(tree, sub, invocation);
+  if (invocation.command == "help") {
+    const std::string name = invocation.arguments.empty() ? "" : invocation.arguments.front();
+    return {"", help_text(tree, name, invocation.settings.is_on("all")), {}, {}, {}};
+  }
   const std::span<const OptionSpec> specs = tree.specs(invocation.command);
   offer_environment(invocation.settings, specs, environment);
   if (invocation.command == "run") {

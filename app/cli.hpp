@@ -29,6 +29,7 @@ struct OptionText {
   std::string value;               // what it takes: "FILE"; empty for a switch
   std::string help, group;         // help in one line
   std::vector<std::string> words;  // values to complete it with; empty: none are known
+  bool important = false;          // most people need it: the help of a command with many options has these first
 };
 struct CommandText {
   std::string name, help, footer;

@@ -39,16 +39,25 @@ bool names_sizes(const std::vector<std::string>& words) {
                      [](const std::string& word) { return word.starts_with("--size") || word.starts_with("--input"); });
 }
 
-// From now on both have the problem sizes of this result, unless they are named; older builds cannot be told.
-void keep_sizes(const Report& base, const std::vector<std::string>& words, const std::filesystem::path& file,
-                std::initializer_list<ChildProgram*> children) {
-  if (names_sizes(words)) return;
-  write_file_atomically(file, to_json_text(base));
-  for (ChildProgram* child : children) {
-    if (names_sizes(child->options)) continue;
-    child->options.insert(child->options.end(), {"--sizes-of", file.string()});
-    if (!accepts(*child, words)) child->options.resize(child->options.size() - 2);
+constexpr const char* kSizesOf = "--sizes-of";
+
+// From now on the child has the problem sizes of this result, unless they are named.
+void keep_sizes(ChildProgram& child, const std::vector<std::string>& words, const std::filesystem::path& result) {
+  if (names_sizes(words) || names_sizes(child.options)) return;
+  child.options.insert(child.options.end(), {kSizesOf, result.string()});
+}
+
+// A build that does not know that option chooses no sizes either: it runs without.
+Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words) {
+  const auto sizes = std::find(child.options.begin(), child.options.end(), kSizesOf);
+  if (sizes == child.options.end()) return run_child(child, words);
+  try {
+    return run_child(child, words);
+  } catch (const Error& error) {
+    if (stop_signal() != 0 || std::string_view(error.what()).find(kSizesOf) == std::string_view::npos) throw;
   }
+  child.options.erase(sizes, child.options.end());
+  return run_child(child, words);
 }
 
 // The sizes that BASE chose in its first round hold for all that follows: else a rate that comes out differently, or another way of
@@ -63,9 +72,13 @@ Sides measure_interleaved(const CompareRequest& request) {
   for (std::size_t round = 0; round < rounds; ++round) {
     for (const bool first : {true, false}) {
       const bool is_base = first == (round % 2 == 0);
-      (is_base ? sides.base : sides.fresh).push_back(run_child(is_base ? base : fresh, words));
+      (is_base ? sides.base : sides.fresh).push_back(run_with_sizes(is_base ? base : fresh, words));
       refuse_to_go_on_when_stopped();
-      if (round == 0 && is_base) keep_sizes(sides.base.front(), words, scratch.file("sizes.json"), {&base, &fresh});
+      if (round == 0 && is_base) {
+        const std::filesystem::path file = scratch.file("sizes.json");
+        write_file_atomically(file, to_json_text(sides.base.front()));
+        for (ChildProgram* child : {&base, &fresh}) keep_sizes(*child, words, file);
+      }
     }
     const std::size_t needed =
         round == 0 && request.fail_on != FailOn::nothing ? rounds_needed(sides.base[0], sides.fresh[0], request.options) : 0;

@@ -29,11 +29,16 @@ std::string taken_by(const OptionText& option) {
   return option.words.empty() ? "any" : fmt::format("words {}", fmt::join(option.words, " "));
 }
 
-std::string argument_of(const CommandText& command) {
+std::string argument_of(const CommandText& command, const CommandLineText& line) {
   if (command.argument.empty()) return "switch";
   if (command.argument == "SUITE") return "suites";
   if (command.argument == "WHAT") return "words suites strategies metrics";
   if (command.argument == "SHELL") return "words bash zsh fish";
+  if (command.argument == "COMMAND") {
+    std::vector<std::string> names;
+    for (const CommandText& one : line.commands) names.push_back(one.name);
+    return fmt::format("words {}", fmt::join(names, " "));
+  }
   if (command.argument != "NAME") return "file";
   return fmt::format("words {}", fmt::join(schema_names(), " "));
 }
@@ -68,7 +73,7 @@ std::map<std::string, std::string> bash_tables(const CommandLineText& line) {
       values += fmt::format("{}'{} --{}') takes='{}' ;;\n", option.letter.empty() ? "    " : "", command.name, option.name, taken);
     }
     options += fmt::format("    {}) words='{}' ;;\n", command.name, flags);
-    values += fmt::format("    '{} ') takes='{}' ;;\n", command.name, argument_of(command));
+    values += fmt::format("    '{} ') takes='{}' ;;\n", command.name, argument_of(command, line));
     commands += (commands.empty() ? "" : " ") + command.name;
   }
   return {{"OPTIONS", options}, {"VALUES", values}, {"COMMANDS", commands}, {"EXPORTS", export_words()}};
@@ -100,7 +105,7 @@ std::map<std::string, std::string> zsh_tables(const CommandLineText& line) {
       const std::string both = option.letter.empty() ? name : fmt::format("{{-{}{},{}}}", option.letter, takes ? "+" : "", name);
       options += fmt::format(" \\\n            '*'{}{}", both, quoted("[" + help + "]" + value));
     }
-    const std::string argument = argument_of(command);
+    const std::string argument = argument_of(command, line);
     if (argument != "switch") options += fmt::format(" \\\n            '*:{}:{}'", command.argument, zsh_action(argument));
     options += " ;;\n";
   }
@@ -129,7 +134,7 @@ std::map<std::string, std::string> fish_tables(const CommandLineText& line) {
       options += fmt::format("{}{} -l {}{} -d {}\n", when, option.letter.empty() ? "" : " -s " + option.letter, option.name,
                              fish_action(taken_by(option)), quoted(brief(option.help)));
     }
-    const std::string argument = argument_of(command);
+    const std::string argument = argument_of(command, line);
     if (argument == "file") options += when + " -F\n";
     if (argument != "file" && argument != "switch") {
       const std::string action = fish_action(argument);

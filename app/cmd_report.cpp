@@ -17,6 +17,7 @@ ExitCode cmd_report(const Context& context) {
   const std::string file = context.invocation.arguments.at(0);
   const Report report = read_report(file);
   if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
+  if (const std::string when = measured_words(report); !when.empty()) print_error(file + ": " + when);
   const std::vector<Miss> missed = misses(report, requirements);
   std::vector<ExitCode> codes;
   if (!write_exports(report, exports, missed)) codes.push_back(ExitCode::internal);

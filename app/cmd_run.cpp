@@ -19,6 +19,7 @@
 #include "lib/exec/wall_clock.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/session/configuration.hpp"
+#include "lib/session/recorded_params.hpp"
 #include "lib/session/session.hpp"
 
 namespace mgpu {
@@ -179,6 +180,8 @@ ExitCode cmd_run(const Context& context) {
   begun.tool = context.tool;
   begun.environment = describe_environment(context.environment);
   begun.options = recorded_options(request, run_options(context.suites));
+  begun.started = utc_now();
+  begun.defaults = default_params(request.session.problems);
   const std::string left = earlier ? left_by(*earlier) : "";
   begin_journal(request, std::move(earlier), begun, observer, request.session);
   if (request.resumes && !request.quiet)

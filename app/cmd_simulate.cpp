@@ -1,7 +1,9 @@
 // `mgpu-bench simulate`: a session as run makes it, on devices and work that a file states.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "app/commands.hpp"
 #include "app/conclude.hpp"
@@ -11,8 +13,10 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/exec/scenario_run.hpp"
+#include "lib/exec/wall_clock.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
+#include "lib/session/recorded_params.hpp"
 #include "lib/session/session.hpp"
 
 namespace mgpu {
@@ -22,7 +26,8 @@ constexpr std::size_t kSamples = 3;  // the first, one that has learnt from it, 
 
 struct NamedScenario {
   Scenario scenario;
-  std::string source;  // where it was read, for the result file
+  std::string source;        // where it was read, for the result file
+  std::optional<Mode> mode;  // in which its devices were measured; none: they are stated for any
 };
 
 NamedScenario from_result(const Given& file, const Settings& settings) {
@@ -31,7 +36,9 @@ NamedScenario from_result(const Given& file, const Settings& settings) {
     const std::size_t run = settings.has("case") ? count_setting(settings, "case", 0, 0) : largest_estimated_run(report);
     const bool predicted = settings.is_on("as-predicted");
     return {scenario_of(report, run, predicted ? Figures::predicted : Figures::measured),
-            fmt::format("{}, case {}{}", file.value, run, predicted ? ", as predicted" : "")};
+            fmt::format("{}, case {}: {}, {}{}", file.value, run, report.runs[run].strategy, words_of(report.runs[run].mode),
+                        predicted ? ", as predicted" : ""),
+            report.runs[run].mode};
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::usage) throw;
     throw Error(ErrorKind::input, fmt::format("{}: {}: {}", file.from, file.value, error.what()));
@@ -48,7 +55,7 @@ NamedScenario read_named_scenario(const Invocation& invocation) {
   if (invocation.settings.is_on("as-predicted")) {
     throw Error(ErrorKind::usage, "--as-predicted: only with --from, whose cases were predicted");
   }
-  return {read_scenario(invocation.arguments.front()), invocation.arguments.front()};
+  return {read_scenario(invocation.arguments.front()), invocation.arguments.front(), std::nullopt};
 }
 
 SetEstimates given_estimates(const Scenario& scenario) {
@@ -71,6 +78,10 @@ ExitCode cmd_simulate(const Context& context) {
 
   RunRequest request = read_measurement(settings, std::array{&suite});
   SessionOptions& session = request.session;
+  // What a device takes in one mode says nothing of the other: a case is simulated in its own, unless another is asked for.
+  if (named.mode && !settings.has("mode") &&
+      std::find(session.modes.begin(), session.modes.end(), *named.mode) != session.modes.end())
+    session.modes = {*named.mode};
   if (session.stop.exactly == 0) session.stop.exactly = kSamples;
   session.problems = {{&suite, {}}};
   session.problems.front().params.size = scenario.work.items;
@@ -89,6 +100,9 @@ ExitCode cmd_simulate(const Context& context) {
   begun.environment = describe_environment(context.environment);
   begun.environment["simulated"] = named.source;
   begun.options = recorded_options(request, simulate_options());
+  begun.started = utc_now();
+  begun.defaults = default_params(session.problems);
+  begun.defaults[suite.name]["seed"] = static_cast<std::int64_t>(session.problems.front().params.seed);  // nothing is random here
   const Report report = run_session(*backend, session, std::move(begun), observer);
   return conclude(report, request, observer, style);
 }

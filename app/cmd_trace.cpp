@@ -32,9 +32,9 @@ ExitCode check(const std::string& file) {
 ExitCode cmd_trace(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const std::string file = context.invocation.arguments.at(0);
-  const Given* output = settings.find("output");
+  const Given* output = settings.find("trace");
   if (settings.is_on("check")) {
-    if (output != nullptr) throw Error(ErrorKind::usage, "--output: nothing is written with --check");
+    if (output != nullptr) throw Error(ErrorKind::usage, output->from + ": nothing is written with --check");
     return check(file);
   }
   if (output != nullptr) check_writable(output->value);

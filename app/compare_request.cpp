@@ -103,8 +103,7 @@ CompareRequest read_compare_request(const Settings& settings, const std::vector<
   request.ignore_environment = settings.is_on("ignore-environment");
   request.with_resamples = settings.is_on("with-resamples");
   request.quiet = settings.is_on("quiet");
-  request.json = settings.has("json");
-  choose(settings, "json", {"-"});
+  request.json = settings.is_on("json");
   request.confirm = count_setting(settings, "confirm", 1, 0);
   read_rounds(settings, request);
   request.result_file = output_file(settings, "result", request);

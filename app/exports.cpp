@@ -49,7 +49,7 @@ bool write_exports(const Report& report, const std::vector<ExportFile>& exports,
 }
 
 bool tell_misses(const std::vector<Miss>& missed) {
-  for (const Miss& miss : missed) print_error("required and missed: " + miss.what);
+  for (const Miss& miss : missed) print_error("requirement not met: " + miss.what);
   return missed.empty();
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "app/option_fields.hpp"
+#include "lib/report/table_writer.hpp"
 
 namespace mgpu {
 namespace {
@@ -28,16 +29,22 @@ OptionField records_sizes() {
   return field;
 }
 
+std::vector<std::string> column_words() {
+  std::vector<std::string> words = run_column_names();
+  words.emplace_back("all");
+  return words;
+}
+
 std::vector<OptionSpec> own_run_options() {
   return {
       {"devices", 'd', Kind::list, "SEL",
        "Devices, in order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, name~TEXT, uuid=, pci=, !TERM "
        "(default: all GPUs, else all CPUs)",
-       kDevices, in_devices | in_plan | in_calibrate},
+       kDevices, in_devices | in_plan | in_calibrate | important},
       {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, 0, OptionField(), "devices"},
       {"sub-devices", 0, Kind::value, "N",
        "Split each chosen CPU into N equal devices (default: one per core, at most 8, when no device is named)", kDevices,
-       in_devices | in_plan | in_calibrate},
+       in_devices | in_plan | in_calibrate | important},
       {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices, in_plan | in_calibrate},
       {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices, 0,
        sets_count(&RunRequest::require_devices, 1)},
@@ -48,7 +55,7 @@ std::vector<OptionSpec> own_run_options() {
       {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices,
        in_plan | in_calibrate},
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices,
-       in_simulate | not_confirmed},
+       in_simulate | not_confirmed | important},
       {"slow", 0, Kind::list, "DEV=FACTOR",
        "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the items on), 0=2@20ms; DEV is a rank among the chosen "
        "devices or any term of --devices",
@@ -59,19 +66,19 @@ std::vector<OptionSpec> own_run_options() {
       {"delay", 0, Kind::list, "DEV=TIME", "Let every slice of devices start computing this much later: 0=1ms", kDevices},
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, all (every one but auto), or auto; parameters after a colon, dynamic:chunks=32 (default: all)", kWork,
-       in_simulate | not_confirmed},
+       in_simulate | not_confirmed | important},
       {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, 0, OptionField(), "strategy"},
       {"suites", 0, Kind::list, "NAME,..", "Suites to run, where none is an argument (default: all)", kWork, not_confirmed},
       {"size", 0, Kind::list, "N,..",
        "Problem sizes (2^20, 1M and 64Ki are understood); auto: what the fastest device takes about 100 ms for; sweep: from small "
        "to "
        "that, with -s capability unless others are named (default: auto; with --quick small ones)",
-       kWork, in_plan | not_confirmed | recorded, records_sizes()},
+       kWork, in_plan | not_confirmed | recorded | important, records_sizes()},
       {"sizes-of", 0, Kind::value, "FILE", "The problem sizes of this result, so that both can be compared", kWork,
        in_plan | not_confirmed},
       {"mode", 0, Kind::value, "MODE",
        "resident, end-to-end, both of these, a mode of the suite's own (see `list suites`) or all (default: both)", kWork,
-       in_plan | in_simulate | not_confirmed, OptionField{.words = mode_words(modes_of({}))}},
+       in_plan | in_simulate | not_confirmed | important, OptionField{.words = mode_words(modes_of({}))}},
       {"seed", 0, Kind::value, "N", "Seed of random inputs (default: 1)", kWork, in_plan | recorded,
        sets_count(&SessionOptions::seed, 0)},
       {"integrity", 0, Kind::value, "LEVEL",
@@ -87,10 +94,11 @@ std::vector<OptionSpec> own_run_options() {
       {"input", 0, Kind::value, "FILE",
        "Work on this file instead of random data (one suite; several, where it takes them, with commas between)", kWork, in_plan},
       {"samples", 'n', Kind::value, "N", "Exactly N samples of every case (default: until the median is known to 1 %)",
-       kMeasurement, in_simulate | recorded, sets_count(&StopRule::exactly, 1)},
+       kMeasurement, in_simulate | recorded | important, sets_count(&StopRule::exactly, 1)},
       {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement, in_simulate | recorded,
        sets_count(&StopRule::warmup, 0)},
-      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement, recorded, sets_flag(&RunRequest::quick)},
+      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement, recorded | important,
+       sets_flag(&RunRequest::quick)},
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
        "or more where samples are predicted to be long)",
@@ -103,16 +111,16 @@ std::vector<OptionSpec> own_run_options() {
        sets_time(&SessionOptions::time_limit)},
       {"no-telemetry", 0, Kind::flag, "", "Do not sample clocks, power, temperature and load during the run", kMeasurement},
       {"result", 'o', Kind::value, "FILE",
-       "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz (default: a dated file in "
-       "$XDG_STATE_HOME/mgpu-bench, which report and others take as last)",
-       kFiles, in_simulate | not_confirmed},
+       "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz; missing folders are made "
+       "(default: a dated file in $XDG_STATE_HOME/mgpu-bench, which report and others take as last)",
+       kFiles, in_simulate | not_confirmed | important},
       {"resume", 0, Kind::value, "FILE",
        "Continue the interrupted or killed run that was writing FILE (or last), with the same options; its samples are kept",
        kFiles, not_confirmed},
-      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles,
-       in_plan | in_simulate | not_confirmed, OptionField{.words = {"-"}}},
+      {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles,
+       in_plan | in_simulate | not_confirmed | important},
       {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
-       in_simulate | not_confirmed},
+       in_simulate | not_confirmed | important},
       {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles, not_confirmed},
       {"export", 0, Kind::list, "KIND=FILE",
        "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, markdown or junit", kFiles,
@@ -121,6 +129,10 @@ std::vector<OptionSpec> own_run_options() {
        "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for a strategy, "
        "best:rate>=1e9 for the fastest of each table",
        kMeasurement, in_simulate | in_report | not_confirmed},
+      {"columns", 0, Kind::list, "NAME,..",
+       fmt::format("Columns of the tables, however wide: {}; or all (default: those that fit)",
+                   fmt::join(run_column_names(), ", ")),
+       kFiles, in_simulate | in_report | not_confirmed, OptionField{.words = column_words()}},
       {"dump-config", 0, Kind::flag, "",
        "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles,
        not_confirmed},
@@ -197,7 +209,7 @@ std::vector<OptionSpec> device_options() { return shared(own_run_options(), Opti
 
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
   std::vector<OptionSpec> options = shared(run_options(suites), OptionSpec::in_plan);
-  named(options, "json").help = "Print as JSON (mgpu-bench schema plan), on standard output";
+  named(options, "json").help = "Print as JSON (mgpu-bench schema plan), and nothing else, on standard output";
   return options;
 }
 
@@ -231,30 +243,31 @@ std::vector<OptionSpec> compare_options() {
       {"floor", 0, Kind::value, "SHARE",
        "Ignore changes up to this size: 2%, 0.02 (default: 2%, or 10% for CPUs not measured interleaved; or the noise that "
        "calibrate found, if larger)",
-       gate},
+       gate, important},
       {"alpha", 0, Kind::value, "SHARE", "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
       {"fail-on", 0, Kind::value, "WHAT",
        "regression: exit with 3 on one; inconclusive: also with 4 where no verdict is possible; nothing (default: regression)",
-       gate, 0, OptionField{.words = {"regression", "inconclusive", "nothing"}}},
+       gate, important, OptionField{.words = {"regression", "inconclusive", "nothing"}}},
       {"ignore-environment", 0, Kind::flag, "", "Compare results of different devices, drivers or machines, and say what differs",
-       gate},
+       gate, important},
       {"resamples", 0, Kind::value, "N", "Number of bootstrap resamples (default: 2000)", gate},
       {"seed", 0, Kind::value, "N", "Seed of the bootstrap (default: 1)", gate},
-      {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", measuring},
+      {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", measuring,
+       important},
       {"interleave", 0, Kind::value, "ROUNDS",
        "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run interleaved, this many rounds; more where so "
        "few could not tell anything apart (but with --fail-on nothing)",
-       measuring},
+       measuring, important},
       {"round-value", 0, Kind::value, "VALUE",
        "What stands for a round: median, or minimum, which moves less where other programs take the processor (default: median)",
        measuring, 0, OptionField{.words = {"median", "minimum"}}},
-      {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", measuring},
+      {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'", measuring, important},
       {"result", 'o', Kind::value, "FILE",
-       "Save the comparison as JSON (mgpu-bench schema compare); compressed where the name ends in .gz", kFiles},
-      {"json", 0, Kind::value, "-", "Print that JSON, and nothing else, on standard output", kFiles, 0,
-       OptionField{.words = {"-"}}},
+       "Save the comparison as JSON (mgpu-bench schema compare); compressed where the name ends in .gz; missing folders are made",
+       kFiles, important},
+      {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles, important},
       {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},
-      {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles},
+      {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles, important},
       {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
       color_option(),
   };

@@ -67,6 +67,7 @@ void go_on(Earlier& earlier, const std::filesystem::path& file, const Configurat
     refuse_to_resume(journal_of(file).string() + " counts other cases than there are");
   begun.id = header.id;
   begun.tool.argv = header.argv;
+  if (!earlier.report.started.empty()) begun.started = earlier.report.started;
   begun.runs = std::move(earlier.report.runs);
   begun.faults = std::move(earlier.report.faults);
   begun.devices = std::move(earlier.report.devices);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "app/device_set.hpp"
+#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -211,8 +212,8 @@ std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* con
   const std::string asked = given != nullptr ? given->value : words.front();
   if (std::find(words.begin(), words.end(), asked) == words.end()) {
     const std::string who = chosen.size() == 1 ? "suite " + chosen.front()->name + " has" : "these suites have";
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} no mode {}; accepted: {}", given->from, who, in_quotes(asked), fmt::join(words, ", ")));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} no mode {}; accepted: {}{}", given->from, who, in_quotes(asked),
+                                              fmt::join(words, ", "), did_you_mean(asked, words)));
   }
   if (asked == "both") return {Mode::resident, Mode::end_to_end};
   if (asked == "all") return all;
@@ -271,8 +272,8 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<
       if (found == suites.end()) {
         std::vector<std::string> known;
         for (const SuiteInfo& suite : suites) known.push_back(suite.name);
-        throw Error(ErrorKind::usage,
-                    fmt::format("{}: there is no suite {}; accepted: {}", command, in_quotes(name), joined(known)));
+        throw Error(ErrorKind::usage, fmt::format("{}: there is no suite {}; accepted: {}{}", command, in_quotes(name),
+                                                  joined(known), did_you_mean(name, known)));
       }
       if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
     }
@@ -313,12 +314,7 @@ ParamMap recorded_options(const RunRequest& request, std::span<const OptionSpec>
 }
 
 void read_output_files(const Settings& settings, RunRequest& request) {
-  const Given* json = settings.find("json");
-  if (json != nullptr && json->value != "-") {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is unknown; accepted: - (a file is named with -o)", json->from, in_quotes(json->value)));
-  }
-  request.json = json != nullptr;
+  request.json = settings.is_on("json");
   std::set<std::filesystem::path> taken;
   const auto take = [&](const Given& given, const std::filesystem::path& file) {
     if (taken.insert(std::filesystem::absolute(file).lexically_normal()).second) return;

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <set>
-#include <utility>
 
 #include "app/config_file.hpp"
+#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -17,21 +16,6 @@
 
 namespace mgpu {
 namespace {
-
-// The fewest letters to put in, take out, or change (Levenshtein 1966).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
 
 std::vector<ConfigEntry> config_entries(const std::string& file) {
   try {
@@ -63,6 +47,7 @@ void Settings::offer(const OptionSpec& option, Given given) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: another name of {}, which is given too; give one of them", given.from, there->from));
   }
+  if (name == "json" && given.value == "-") given.value = "true";  // as it was written until version 0.1
   if (!option.unit.empty()) given.value = std::to_string(parse_count(given.from, given.value)) + option.unit;
   given_.try_emplace(name, std::move(given));
 }
@@ -96,8 +81,8 @@ Nanos read_time(const Given& given) {
 std::size_t read_word(const Given& given, std::span<const std::string> accepted) {
   const auto found = std::find(accepted.begin(), accepted.end(), given.value);
   if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: {} is unknown; accepted: {}", given.from, in_quotes(given.value), joined(accepted)));
+  throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown; accepted: {}{}", given.from, in_quotes(given.value),
+                                            joined(accepted), did_you_mean(given.value, accepted)));
 }
 
 std::string choose(const Settings& settings, std::string_view name, const std::vector<std::string>& accepted) {
@@ -144,19 +129,6 @@ void offer_config(Settings& settings, std::span<const OptionSpec> options, const
       throw Error(ErrorKind::usage, fmt::format("--config {}: line {}: {} is set twice", file, entry.line, in_quotes(name)));
     settings.offer(*option, {entry.value, file + ": " + entry.key, Given::Layer::config});
   }
-}
-
-std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
-  const std::string* nearest = nullptr;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;  // more mistakes than that make another word
-  for (const std::string& one : known) {
-    if (name.size() > 2 * one.size() + 2) continue;
-    const std::size_t mistakes = distance(name, one);
-    if (mistakes >= least) continue;
-    least = mistakes;
-    nearest = &one;
-  }
-  return nearest == nullptr ? "" : fmt::format("; did you mean {}?", in_quotes(*nearest));
 }
 
 std::string as_config(const Settings& settings, std::span<const OptionSpec> options) {

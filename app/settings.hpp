@@ -46,6 +46,7 @@ struct OptionSpec {
     in_simulate = 8,
     in_report = 16,
     not_confirmed = 32,  // `compare --confirm`, which repeats the options of a run, does without it
+    important = 128,     // most people need it: the first help of a command has it
     recorded = 64        // it says how samples are taken: results record its field, --resume goes on under the same value only
   };
   std::string value_name, help, group;
@@ -107,9 +108,6 @@ std::vector<std::string> unknown_variables(std::span<const OptionSpec> options, 
 // A TOML file of `key = value` lines, bare or under [run]; keys may be written with underscores. Throws Error(input) when it cannot
 // be read or is not TOML, Error(usage) for a key that is not an option's name or is set twice.
 void offer_config(Settings& settings, std::span<const OptionSpec> options, const std::string& file);
-
-// '; did you mean "size"?' for a name that is nearly one of `known`, else nothing.
-std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 
 // What was given, as a file that --config reads back to the same settings; `options`: all there are.
 std::string as_config(const Settings& settings, std::span<const OptionSpec> options);

@@ -30,6 +30,16 @@ unsigned width(const Environment& environment) {
   return TableStyle{}.width;
 }
 
+std::vector<std::string> chosen_columns(const Settings& settings) {
+  const Given* given = settings.find("columns");
+  if (given == nullptr) return {};
+  std::vector<std::string> accepted = run_column_names(), chosen;
+  const std::vector<std::string> all = accepted;
+  accepted.emplace_back("all");
+  for (const std::string& name : split_commas(given->value)) chosen.push_back(accepted[read_word({name, given->from}, accepted)]);
+  return std::find(chosen.begin(), chosen.end(), "all") == chosen.end() ? chosen : all;
+}
+
 }  // namespace
 
 TableStyle table_style(const Settings& settings, const Environment& environment) {
@@ -39,6 +49,7 @@ TableStyle table_style(const Settings& settings, const Environment& environment)
   style.color = color == "always" || (color == "auto" && isatty(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
                                       environment.get("TERM").value_or("dumb") != "dumb");
   style.wraps = isatty(STDOUT_FILENO);
+  style.columns = chosen_columns(settings);
   return style;
 }
 

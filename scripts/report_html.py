@@ -263,8 +263,8 @@ def page(name, document, plotly):
 
 def measured(document):
     """When, where the file says so (files of older versions do not)."""
-    created = get(document, "created")
-    return f'<p>measured <time datetime="{text(created)}">{text(created)}</time></p>' if isinstance(created, str) and created else ""
+    started = get(document, "started")
+    return f'<p>measured <time datetime="{text(started)}">{text(started)}</time></p>' if isinstance(started, str) and started else ""
 
 
 def devices_in_words(document):
@@ -272,7 +272,8 @@ def devices_in_words(document):
     for device in document["devices"]:
         name = str(get(device, "name") or "unnamed device")
         counts[name] = counts.get(name, 0) + 1
-    return ", ".join(f"{count} × {name}" for name, count in counts.items()) or "no device"
+    words = ", ".join(f"{count} × {name}" for name, count in counts.items()) or "no device"
+    return words
 
 
 def packed_plotly():

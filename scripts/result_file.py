@@ -5,15 +5,15 @@ level of it is missing. Needs nothing but Python.
 """
 
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import json_input
 from json_input import plain, refuse  # noqa: F401 - refuse is for those who import this
 
-RIVALS_NAMED = 4
-WHAT_IF = {"perfect_balance": "imbalance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
-           "free_launches": "launch gaps; without them it would take", "free_merge": "the merge; if it were free it would take"}
+WHAT_IF = {"perfect_balance": "balance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
+           "free_launches": "launches; if they were free it would take", "free_merge": "the merge; if it were free it would take"}
 
 
 def read(name):
@@ -77,6 +77,7 @@ class Case:
     source: str  # the file's stem
     label: str = ""
     device_records: dict = field(default_factory=dict)  # of the file, by id
+    exact: bool = False  # on a virtual clock, where equal cases take equal times
 
     def __post_init__(self):
         self.suite = plain(get(self.run, "suite") or "?")
@@ -94,6 +95,17 @@ class Case:
         self.asked = max(number(self.run, "devices_asked") or 0, len(self.devices))
         self.faults = [f for f in get(self.run, "faults") or [] if isinstance(f, dict)]
         self.slowed = [d for d in self.devices if handicap(self.device_records.get(d))]
+
+    @property
+    def told(self):
+        """Its label, with what `auto` chose."""
+        chosen = get(self.run, "plan", "chosen", "strategy")
+        return f"{self.label} ({plain(chosen)})" if chosen else self.label
+
+    @property
+    def can_be_ranked(self):
+        """Three samples, and half the interval within a quarter of the median."""
+        return self.exact or len(self.samples) >= 3 and bool(self.interval) and (self.interval[1] - self.interval[0]) / 2 <= 0.25 * self.median
 
     @property
     def ok(self):
@@ -173,10 +185,20 @@ class Group:
     def best(self):
         return min(self.ok(), key=lambda c: c.median, default=None)
 
+    def first(self):
+        """The cases that share the first place, fastest first: one where it is faster than every other by more than the noise, or by far
+        the only one; and whether cases that cannot be ranked leave that open."""
+        ok = self.ok()
+        ranked = ok if len(ok) == 1 else sorted((c for c in ok if c.can_be_ranked), key=lambda c: c.median)
+        if 2 * (len(ok) - len(ranked)) > len(ok):  # a few left over from many make no order
+            return [], True
+        sharing = [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
+        unknown = [c for c in ok if c not in ranked]
+        return sharing, any(len(c.samples) < 3 or not told_apart(ranked[0], c) for c in unknown)
+
     def leaders(self):
-        """The fastest, and those that the samples do not tell apart from it."""
-        best = self.best()
-        return sorted((c for c in self.ok() if c is best or not told_apart(best, c)), key=lambda c: c.median)
+        """The fastest, and those that the samples do not tell apart from it; none where the times vary too much to say."""
+        return self.first()[0]
 
     @property
     def most_work(self):
@@ -232,7 +254,8 @@ def groups(documents):
     cases = []
     for name, document in documents:
         devices = {plain(get(device, "id")): device for device in document["devices"]}
-        cases += [Case(run, Path(name).name.removesuffix(".gz").removesuffix(".json"), device_records=devices) for run in document["runs"]]
+        exact = bool(get(document, "environment", "simulated"))
+        cases += [Case(run, Path(name).name.removesuffix(".gz").removesuffix(".json"), device_records=devices, exact=exact) for run in document["runs"]]
     name_cases(cases)
     values = {}
     for case in cases:
@@ -317,7 +340,9 @@ def makespan(case):
 
 
 def told_apart(a, b):
-    """Medians whose 95 % intervals meet are not told apart."""
+    """Medians whose 95 % intervals meet are not told apart; on a virtual clock those that are equal."""
+    if a.exact and b.exact:
+        return a.median != b.median
     return not a.interval or not b.interval or a.interval[1] < b.interval[0] or b.interval[1] < a.interval[0]
 
 
@@ -338,36 +363,88 @@ def held_back(case):
     return f" What holds it back most: {WHAT_IF[name]} {duration(case.median * time / whole)} ({100 * (1 - time / whole):.0f} % less)."
 
 
+def names(group, cases):
+    """"equal, dynamic and 2 more"; with their numbers of devices where the group has several."""
+    several = len(group.counts()) > 1
+    told = [f"{c.told} ({c.on} dev)" if several else c.told for c in cases]
+    if len(told) > 4:
+        return f"{', '.join(told[:3])} and {len(told) - 3} more"
+    return " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else told[0]
+
+
+def alone_interval(case):
+    """That of the device that is fastest alone, by its least and largest sample where there are few; None where the file has none."""
+    device = min((d for d in case.per_device if number(d, "alone_ns")), key=lambda d: number(d, "alone_ns"), default=None)
+    times = sorted(t for t in get(device, "alone_samples_ns") or [] if isinstance(t, (int, float)))
+    if not times:
+        return None
+    # Order statistics: the largest k with P(B <= k) <= 2.5 %, B ~ binomial(n, 1/2).
+    n, k, below = len(times), 0, 0.0
+    for at in range(n // 2 + 1):
+        below += math.comb(n, at) / 2**n
+        if below > 0.025:
+            break
+        k = at
+    return times[k], times[n - 1 - k]
+
+
+def against_single(first, best):
+    """How the best case stands to the device that is fastest alone."""
+    only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
+    lone = next((c for c in first if c.only_worker()), None)
+    if best.n < 2:
+        return ""
+    if lone and len(first) > 1:
+        return f": no split is known to beat device {lone.only_worker()} alone"
+    if only:
+        return f": no split over {best.on} devices beats device {only} alone"
+    if not alone or not speedup:
+        return ""
+    interval = None if best.exact else alone_interval(best)
+    if interval and best.interval and interval[0] <= best.interval[1] and best.interval[0] <= interval[1]:
+        return f", not told apart from device {alone[0]} alone ({duration(alone[1])})"
+    if speedup <= 1:
+        return f", no faster than device {alone[0]} alone ({duration(alone[1])})"
+    return f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
+
+
+def against_equal(group, first, best, gained):
+    equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
+    if not equal or best.strategy == "equal" or best.n < 2 or best.only_worker() or equal in first or not equal.can_be_ranked:
+        return ""
+    gain = (equal.median / best.median - 1) * 100
+    return f"{' and' if gained else ','} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares"
+
+
+def who_is_first(group, first, doubted):
+    best = first[0]
+    if len(first) > 1:
+        to = "" if duration(first[-1].median) == duration(best.median) else f" to {duration(first[-1].median)}"
+        how = "equally fast" if best.exact else "fastest and not told apart by their noise"
+        return f"{names(group, first)} are {how}, with {duration(best.median)}{to}"
+    on = f"device {best.only_worker()}" if best.only_worker() and best.n > 1 else f"{best.on} device{'' if best.asked == 1 else 's'}"
+    verb = "takes" if len(group.ok()) == 1 else "is fastest of the rows that can be ranked, with" if doubted else "is fastest with"
+    return f"{best.told} on {on} {verb} {duration(best.median)}"
+
+
 def words(group):
     """What won, by how much, and what holds it back: the closing words of the tool's tables."""
-    best = group.best()
-    if best is None:
-        first = group.cases[0]
-        return f"No run was ok; the first is {first.status}: {first.reason}."
-    only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
-    rivals = sorted(group.leaders()[1:], key=lambda c: c.strategy != "equal")
-    verb = "is among the fastest with" if rivals else "is fastest with" if len(group.ok()) > 1 else "takes"
-    text = best.label + ("" if best.asked > best.n else f" on {best.n} device{'' if best.n == 1 else 's'}") + f" {verb}"
-    text += f" {duration(best.median)}"
-    if only:
-        text += f": no split here beats device {only} alone"
-    elif best.n > 1 and alone and speedup and speedup <= 1:
-        text += f", no faster than device {alone[0]} alone ({duration(alone[1])})"
-    elif best.n > 1 and alone and speedup:
-        text += f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
-    equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
-    if equal and equal not in rivals and best.strategy != "equal" and best.n > 1 and not only:
-        gain = (equal.median / best.median - 1) * 100
-        text += f"{',' if speedup and speedup <= 1 else ' and'} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares" if told_apart(best, equal) else \
-            "; equal shares are as fast, within the noise"
-    wrong = [c for c in group.cases if not c.ok]
-    text += "."
-    if rivals:
-        several = len({c.n for c in group.ok()}) > 1
-        named = [c.label + (f" on {c.n}" if several else "") for c in rivals[:RIVALS_NAMED]]
-        more = f" and {len(rivals) - len(named)} more" if len(rivals) > len(named) else ""
-        text += f" As fast, within the noise: {', '.join(named)}{more}."
+    if group.best() is None:
+        case = group.cases[0]
+        return f"No run was ok; the first is {case.status}: {case.reason}."
+    first, doubted = group.first()
+    ok = group.ok()
+    if not first:
+        unknown = [c for c in ok if not c.can_be_ranked]
+        few = all(len(c.samples) < 3 for c in unknown)
+        return f"No row can be ranked: {'fewer than 3 samples of each' if few else f'the times of {len(unknown)} of {len(ok)} vary too much'}."
+    best = first[0]
+    unknown = 0 if len(ok) == 1 else sum(not c.can_be_ranked for c in ok)
+    single = against_single(first, best)
+    text = f"{who_is_first(group, first, doubted)}{single}{against_equal(group, first, best, not single or ' times as fast' in single)}."
+    text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
     text += held_back(best)
+    wrong = [c for c in group.cases if not c.ok]
     if wrong:
         named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
         text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."

@@ -214,7 +214,7 @@ std::string no_device_message(std::string_view selector, std::span<const Device>
   for (const Device& device : devices) seen.push_back(fmt::format("{} {} ({})", device.id, device.name, to_string(device.type)));
   if (seen.empty()) return fmt::format("no OpenCL device was found; platforms looked at: {}", fmt::join(platforms, ", "));
   if (selector.empty()) return fmt::format("no GPU and no CPU to use by default; looked at: {}", fmt::join(seen, ", "));
-  return fmt::format("--devices {} leaves no device; looked at: {}", in_quotes(selector), fmt::join(seen, ", "));
+  return fmt::format("--devices {} matches none of the devices here; there are: {}", in_quotes(selector), fmt::join(seen, ", "));
 }
 
 }  // namespace mgpu

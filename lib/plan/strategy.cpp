@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/plan/choose.hpp"
@@ -46,12 +47,12 @@ StrategyChoice with_defaults(const StrategyInfo& info) {
 
 const StrategyInfo& find_strategy(std::string_view name) {
   if (name == "auto") return auto_strategy();
-  std::vector<std::string_view> names;
+  std::vector<std::string> names{"all", "auto"};
   for (const StrategyInfo& info : all_strategies()) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  refuse(fmt::format("unknown strategy {}; accepted: all, auto, {}", in_quotes(name), fmt::join(names, ", ")));
+  refuse(fmt::format("unknown strategy {}; accepted: {}{}", in_quotes(name), fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 // "chunks=32", in `asked` what was set before it in the same term.

@@ -98,7 +98,10 @@ std::string damaged(const fs::path& file, const std::string& why) {
 
 // Without the file's name: the same line for all devices of a kind.
 std::string outdated(const std::string& whose, const std::string& changed) {
-  return "a cached calibration of " + whose + " is not used: it was made with another " + changed;
+  const std::string by = changed == "tool"      ? "by another build of mgpu-bench"
+                         : changed == "kernels" ? "with other kernels"
+                                                : "with another " + changed;
+  return "a cached calibration of " + whose + " is not used: it was made " + by;
 }
 
 LinkRate carried(const JsonReader& json) {

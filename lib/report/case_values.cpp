@@ -9,6 +9,7 @@
 
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/run_groups.hpp"
 
 namespace mgpu {
 
@@ -116,14 +117,32 @@ std::vector<double> case_values(const RunRecord& run, Compared metric) {
   return values;
 }
 
+std::optional<double> case_figure(const RunRecord& run, Compared metric) {
+  std::vector<double> values = case_values(run, metric);
+  if (values.empty()) return std::nullopt;
+  if (values.size() == 1 || (metric != Compared::speedup && metric != Compared::efficiency)) return median(std::move(values));
+  double fastest = 0, speeds = 0;  // problems per nanosecond
+  for (const PerDevice& p : run.per_device) {
+    std::vector<double> times;
+    for (const Nanos t : p.alone_samples) times.push_back(as_double(t));
+    const double speed = 1 / median(std::move(times));
+    fastest = std::max(fastest, speed);
+    speeds += speed;
+  }
+  std::vector<double> times;
+  for (const Nanos t : run.samples) times.push_back(as_double(t));
+  return 1 / (median(std::move(times)) * (metric == Compared::speedup ? fastest : speeds));
+}
+
 std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value) {
   std::vector<CaseValues> cases;
   std::map<std::string, std::size_t> at;
   for (std::size_t round = 0; round < reports.size(); ++round) {
+    const Titles titles(reports[round]);
     for (const RunRecord& run : reports[round].runs) {
       const std::string name = case_name(run);
       const auto [found, fresh] = at.emplace(name, cases.size());
-      if (fresh) cases.push_back({name, &run, {}, {}, {}});
+      if (fresh) cases.push_back({name, titles.of(run), &run, {}, {}, {}});
       CaseValues& mine = cases[found->second];
       if (mine.trouble.empty()) mine.trouble = trouble_of(run);
       if (mine.trouble.empty() && run.devices.size() != mine.run->devices.size())

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,12 +33,17 @@ const ComparedInfo& info(Compared metric);
 // A file without the samples of devices (older than those) gives the one value it has. None where undefined.
 std::vector<double> case_values(const RunRecord& run, Compared metric);
 
+// The figure that run and report show: of the medians where it is made of times, else the median of the values above. None where
+// undefined.
+std::optional<double> case_figure(const RunRecord& run, Compared metric);
+
 // What stands for a round: the median of its values, or what its least times give. Other load only ever adds to a time, so that on
 // a shared machine the least of a round moves far less than its median; but what slows only some samples down it does not show.
 enum class RoundValue { median, minimum };
 
 struct CaseValues {
   std::string name;                // lib/report/case_name.hpp
+  std::string title;               // of its table
   const RunRecord* run = nullptr;  // the first of this name
   std::string trouble;             // why it has no values: "failed: ..."; empty when it has
   std::array<std::vector<double>, kAllCompared.size()> values;

@@ -18,9 +18,6 @@ namespace {
 
 constexpr double kHardlyLess = 0.95;  // efficiency that needs no explanation
 
-// Medians whose 95 % intervals overlap are not distinguished.
-bool distinguishable(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
-
 // The one device that did everything; null when several took part.
 const PerDevice* only_worker(const RunRecord& run) {
   const PerDevice* only = nullptr;
@@ -32,9 +29,9 @@ const PerDevice* only_worker(const RunRecord& run) {
   return only;
 }
 
+// "2 devices", "2 of 3 devices" where one was lost; where one did everything which one it was.
 std::string on_devices(const RunRecord& run) {
-  const std::size_t n = run.devices.size();
-  if (n > 1 && only_worker(run)) return fmt::format("1 of {} devices", n);
+  if (const PerDevice* only = only_worker(run); only != nullptr && run.devices.size() > 1) return "device " + only->device;
   return fmt::format("{} device{}", devices_text(run), asked_for(run) == 1 ? "" : "s");
 }
 
@@ -48,29 +45,40 @@ const PerDevice* best_single(const RunRecord& run) {
   return best;
 }
 
-std::string against_single(const RunRecord& best) {
+// Whether the case and the device alone are told apart; true where the file has no samples of that device.
+bool apart_from(const RunRecord& run, const PerDevice& single) {
+  return single.alone_samples.empty() || told_apart(run.time, summarise(single.alone_samples));
+}
+
+std::string against_single(const RunGroup& group, const RunRecord& best, bool exact) {
   if (best.devices.size() < 2) return "";
-  if (const PerDevice* only = only_worker(best)) return fmt::format(": no split here beats device {} alone", only->device);
+  const auto sharing = group.ranked(Rank::shared);
+  const auto alone = std::find_if(sharing.begin(), sharing.end(), [&](std::size_t k) { return only_worker(*group.runs[k]); });
+  if (alone != sharing.end() && sharing.size() > 1)
+    return fmt::format(": no split is known to beat device {} alone", only_worker(*group.runs[*alone])->device);
+  if (const PerDevice* only = only_worker(best))
+    return fmt::format(": no split over {} devices beats device {} alone", devices_text(best), only->device);
   const PerDevice* single = best_single(best);
   if (!single || !best.metrics.speedup) return "";
-  if (*best.metrics.speedup <= 1)
-    return fmt::format(", no faster than device {} alone ({})", single->device, format_duration(*single->alone));
+  const std::string whom = fmt::format("device {} alone ({})", single->device, format_duration(*single->alone));
+  if (!exact && !apart_from(best, *single)) return ", not told apart from " + whom;
+  if (*best.metrics.speedup <= 1) return ", no faster than " + whom;
   return fmt::format(", {:.2f} times as fast as the best device alone ({}, {})", *best.metrics.speedup, single->device,
                      format_duration(*single->alone));
 }
 
-std::string against_equal(const RunGroup& group) {
+// `gained`: behind a clause that names a gain already.
+std::string against_equal(const RunGroup& group, const RunRecord& best, bool gained) {
   static const std::string equal_shares = strategy_with(&StrategyTraits::equal_shares).info->name;
-  const RunRecord& best = *group.best;
   if (best.strategy == equal_shares || best.devices.size() < 2 || only_worker(best)) return "";
-  const auto equal = std::find_if(group.runs.begin(), group.runs.end(), [&](const RunRecord* r) {
-    return r->strategy == equal_shares && r->status == Status::ok && r->devices == best.devices;
-  });
-  if (equal == group.runs.end() || best.time.median <= Nanos{}) return "";
-  if (!distinguishable(best.time, (*equal)->time)) return "; equal shares are as fast, within the noise";
-  const double gain = static_cast<double>((*equal)->time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
-  const bool slower = best.metrics.speedup && *best.metrics.speedup <= 1;
-  return fmt::format("{} {:.{}f} % faster than equal shares", slower ? "," : " and", gain * 100, gain < 0.1 ? 1 : 0);
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    const RunRecord& equal = *group.runs[k];
+    if (equal.strategy != equal_shares || equal.status != Status::ok || equal.devices != best.devices) continue;
+    if (group.ranks[k] != Rank::none || best.time.median <= Nanos{}) return "";
+    const double gain = static_cast<double>(equal.time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
+    return fmt::format("{} {:.{}f} % faster than equal shares", gained ? " and" : ",", gain * 100, gain < 0.1 ? 1 : 0);
+  }
+  return "";
 }
 
 std::string held_back(const RunRecord& run) {
@@ -78,11 +86,10 @@ std::string held_back(const RunRecord& run) {
     const char *name, *what;
     std::optional<Nanos> Bottleneck::*time;
   };
-  static constexpr Words words[] = {
-      {"perfect_balance", "imbalance; perfectly balanced it would take", &Bottleneck::perfect_balance},
-      {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
-      {"free_launches", "launch gaps; without them it would take", &Bottleneck::free_launches},
-      {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
+  static constexpr Words words[] = {{"perfect_balance", "balance; perfectly balanced it would take", &Bottleneck::perfect_balance},
+                                    {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
+                                    {"free_launches", "launches; if they were free it would take", &Bottleneck::free_launches},
+                                    {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
   if (run.bottleneck.name == "unknown") return " What holds it back is not known, as time stamps of its commands cannot be right.";
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
@@ -113,18 +120,71 @@ std::string faults_of(const RunGroup& group) {
   return words;
 }
 
-std::string words_for(const RunGroup& group) {
+// "equal, dynamic and 2 more"; with their numbers of devices where the table has several.
+std::string names_of(const RunGroup& group, const std::vector<std::size_t>& rows) {
+  constexpr std::size_t kNamed = 3;
+  const bool several_counts = std::any_of(group.runs.begin(), group.runs.end(), [&](const RunRecord* run) {
+    return run->devices.size() != group.runs.front()->devices.size();
+  });
+  std::string names;
+  const std::size_t named = rows.size() > kNamed + 1 ? kNamed : rows.size();
+  for (std::size_t k = 0; k < named; ++k) {
+    const bool last = k + 1 == rows.size();
+    names += (k == 0 ? "" : last ? " and " : ", ") + group.labels[rows[k]];
+    if (several_counts) names += fmt::format(" ({} dev)", devices_text(*group.runs[rows[k]]));
+  }
+  return rows.size() > named ? fmt::format("{} and {} more", names, rows.size() - named) : names;
+}
+
+// Who is first: "dynamic on 2 devices is fastest with 1.2 ms", or who share that place.
+std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first, std::size_t unknown, std::size_t ok,
+                         bool exact) {
+  const RunRecord& best = *group.runs[first.front()];
+  const std::string fastest = format_duration(best.time.median);
+  if (first.size() > 1) {
+    const std::string slowest = format_duration(group.runs[first.back()]->time.median);
+    return fmt::format("{} are {}, with {}{}", names_of(group, first),
+                       exact ? "equally fast" : "fastest and not told apart by their noise", fastest,
+                       slowest == fastest ? "" : " to " + slowest);
+  }
+  const char* verb = ok == 1 ? "takes"
+                     : unknown == 0 || group.ranks[first.front()] == Rank::alone
+                         ? "is fastest with"
+                         : "is fastest of the rows that can be ranked, with";
+  return fmt::format("{} on {} {} {}", group.labels[first.front()], on_devices(best), verb, fastest);
+}
+
+// " 2 rows vary too much ...": what the ranking leaves out.
+std::string unranked(std::size_t rows) {
+  if (rows == 0) return "";
+  return fmt::format(" {} row{} cannot be ranked.", rows, rows == 1 ? "" : "s");
+}
+
+std::string words_for(const RunGroup& group, bool exact) {
   if (!group.best) {
     const RunRecord& first = *group.runs.front();
     return fmt::format("{}: no run was ok; the first is {}{}.{}", group.title, to_string(first.status),
                        first.reason ? ": " + *first.reason : "", faults_of(group));
   }
-  const RunRecord& best = *group.best;
-  const std::size_t at = static_cast<std::size_t>(std::find(group.runs.begin(), group.runs.end(), group.best) - group.runs.begin());
-  const auto ok = std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* r) { return r->status == Status::ok; });
-  return fmt::format("{}: {} on {} {} {}{}{}.{}{}", group.title, group.labels[at], on_devices(best),
-                     ok > 1 ? "is fastest with" : "takes", format_duration(best.time.median), against_single(best),
-                     against_equal(group), best.timeline.commands.empty() ? "" : held_back(best), faults_of(group));
+  const auto ok = static_cast<std::size_t>(
+      std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* r) { return r->status == Status::ok; }));
+  const std::vector<std::size_t> unknown = group.ranked(Rank::unknown);
+  std::vector<std::size_t> first = group.ranked(Rank::alone);
+  if (first.empty()) first = group.ranked(Rank::shared);
+  if (first.empty()) {
+    const bool few =
+        std::all_of(unknown.begin(), unknown.end(), [&](std::size_t k) { return group.runs[k]->time.n < kFewestRanked; });
+    return fmt::format("{}: no row can be ranked: {}.{}", group.title,
+                       few ? fmt::format("fewer than {} samples of each", kFewestRanked)
+                           : fmt::format("the times of {} of {} vary too much", unknown.size(), ok),
+                       faults_of(group));
+  }
+  const RunRecord& best = *group.runs[first.front()];
+  const std::string single = against_single(group, best, exact);
+  const bool gained = single.empty() || single.find(" times as fast") != std::string::npos;
+  return fmt::format("{}: {}{}{}.{}{}{}", group.title, who_is_first(group, first, unknown.size(), ok, exact), single,
+                     against_equal(group, best, gained), unranked(unknown.size()),
+                     best.timeline.commands.empty() ? "" : held_back(best), faults_of(group));
 }
 
 }  // namespace
@@ -150,7 +210,8 @@ std::string wrapped_prose(const std::string& text, const TableStyle& style, std:
 
 std::string closing_words(const Report& report) {
   std::string out;
-  for (const RunGroup& group : group_runs(report)) out += printable(words_for(group)) + '\n';
+  const bool exact = report.environment.contains("simulated");  // on a virtual clock there is no noise
+  for (const RunGroup& group : group_runs(report)) out += printable(words_for(group, exact)) + '\n';
   for (const Fault& fault : report.faults) out += printable(fault_sentence(fault, nullptr)) + '\n';
   return out;
 }

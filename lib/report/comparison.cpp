@@ -9,7 +9,6 @@
 
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
-#include "lib/report/run_groups.hpp"
 
 namespace mgpu {
 
@@ -48,10 +47,16 @@ void keep_whole_pairs(ComparisonRow& row) {
   row.fresh.values = std::move(fresh);
 }
 
+// A speed-up shown is a ratio of medians, its samples are ratios by round: the interval that these give is moved to the ratio of
+// what is shown, so that all figures of a row go together.
+RatioInterval moved_to(double ratio, const RatioInterval& interval) {
+  return {ratio, interval.low / interval.ratio * ratio, interval.high / interval.ratio * ratio};
+}
+
 ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared metric, const Comparison& all) {
   ComparisonRow row;
   row.name = base.name;
-  row.title = group_title(*base.run);
+  row.title = base.title;
   row.label = strategy_label(*base.run);
   row.devices = base.run->devices.size();
   row.metric = metric;
@@ -62,10 +67,15 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   for (const std::string& warning : fresh.warnings) row.warnings.push_back("NEW: " + warning);
   if (all.interleaved) keep_whole_pairs(row);
   if (row.base.values.empty() || row.fresh.values.empty()) return row;
-  row.base.median = median(row.base.values);
-  row.fresh.median = median(row.fresh.values);
+  row.base.figure = row.base.median = median(row.base.values);
+  row.fresh.figure = row.fresh.median = median(row.fresh.values);
   const auto ratio = all.interleaved ? median_of_ratios : ratio_of_medians;
   row.ratio = ratio(row.base.values, row.fresh.values, all.options.bootstrap);
+  if (!all.interleaved) {
+    row.base.figure = case_figure(*base.run, metric).value_or(row.base.median);
+    row.fresh.figure = case_figure(*fresh.run, metric).value_or(row.fresh.median);
+    row.ratio = moved_to(row.fresh.figure / row.base.figure, *row.ratio);
+  }
   if (std::min(row.base.values.size(), row.fresh.values.size()) < kFewest) return row;
   row.test = all.interleaved ? test_pairs(row) : mann_whitney(row.base.values, row.fresh.values);
   return row;
@@ -101,8 +111,6 @@ void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> f
     if (!in_base.contains(c.name)) out.uncompared.push_back({c.name, "only in NEW", false});
 }
 
-std::string percent(double ratio) { return fmt::format("{:+.1f} %", (ratio - 1) * 100); }
-
 void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
   if (!row.ratio) {
     row.reason = row.base.values.empty() ? "BASE does not have it" : "NEW does not have it";
@@ -117,7 +125,9 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
   const double worse_low = metric.higher_is_better ? 1 / row.ratio->high : row.ratio->low;
   const double worse_high = metric.higher_is_better ? 1 / row.ratio->low : row.ratio->high;
   const double most = 1 + row.floor;
-  const bool sure = *row.p_adjusted < all.options.alpha && std::abs(row.fresh.median - row.base.median) > metric.resolution;
+  const double moved = row.fresh.median - row.base.median, shown = row.fresh.figure - row.base.figure;
+  const bool agree = all.interleaved || (moved > 0) == (shown > 0);  // what is tested and what is shown
+  const bool sure = *row.p_adjusted < all.options.alpha && agree && std::abs(moved) > metric.resolution;
   if (sure && worse_low > most) {
     row.change = Change::regression;
   } else if (sure && worse_high < 1 / most) {
@@ -129,7 +139,7 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.reason = fmt::format("too few {}: {} tests at {} take {}", all.interleaved ? "rounds" : "samples", tests, all.options.alpha,
                              values_needed(tests, all.options.alpha, all.interleaved));
   } else {
-    row.reason = fmt::format("from {} to {}, floor {:.1f} %", percent(row.ratio->low), percent(row.ratio->high), row.floor * 100);
+    row.reason = fmt::format("the 95 % interval neither stays within the floor of {:.1f} % nor beyond it", row.floor * 100);
   }
 }
 

@@ -35,7 +35,8 @@ double floor_of(const RunRecord& base, const RunRecord& fresh, double least, boo
 
 struct ComparedSide {
   std::vector<double> values;
-  double median = 0;
+  double median = 0;  // of the values
+  double figure = 0;  // what run and report show of this result; interleaved, the median
 };
 
 struct Confirmation {
@@ -48,7 +49,7 @@ struct ComparisonRow {
   Compared metric = Compared::time;
   double floor = 0;  // changes up to this share count as none
   ComparedSide base, fresh;
-  std::optional<RatioInterval> ratio;  // fresh / base; none when a side has no values
+  std::optional<RatioInterval> ratio;  // of the figures, fresh / base; none when a side has no values
   std::optional<TestResult> test;      // none when there is too little to test
   std::optional<double> p_adjusted;    // by Holm, over all rows that were tested
   Change change = Change::inconclusive;

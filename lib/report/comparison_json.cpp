@@ -11,7 +11,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json side(const ComparedSide& s) {
-  return {{"n", s.values.size()}, {"median", s.values.empty() ? Json(nullptr) : number_json(s.median)}, {"values", s.values}};
+  const bool none = s.values.empty();
+  return {{"n", s.values.size()},
+          {"median", none ? Json(nullptr) : number_json(s.median)},
+          {"figure", none ? Json(nullptr) : number_json(s.figure)},
+          {"values", s.values}};
 }
 
 Json resamples_of(const ComparisonRow& row, const Comparison& all) {

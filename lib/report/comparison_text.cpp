@@ -20,18 +20,28 @@ std::string figure(Compared metric, const ComparedSide& side) {
   if (side.values.empty()) return "-";
   switch (metric) {
     case Compared::time:
-      return format_duration(Nanos{std::llround(side.median)});
+      return format_duration(Nanos{std::llround(side.figure)});
     case Compared::speedup:
-      return fmt::format("{:.2f} x", side.median);
+      return fmt::format("{:.2f} x", side.figure);
     case Compared::efficiency:
-      return fmt::format("{:.1f} %", side.median * 100);
+      return fmt::format("{:.1f} %", side.figure * 100);
     case Compared::imbalance:
-      return fmt::format("{:.1f} %", (side.median - 1) * 100);
+      return fmt::format("{:.1f} %", (side.figure - 1) * 100);
   }
   return "";
 }
 
-std::string change_percent(double ratio) { return fmt::format("{:+.1f}", (ratio - 1) * 100); }
+// What is shown in percent changes by percentage points.
+bool in_points(Compared metric) { return metric == Compared::efficiency || metric == Compared::imbalance; }
+
+// "+3.1 %" of the figure in BASE, "-1.4 pp" of one that is a percentage itself.
+std::string change_number(const ComparisonRow& row, double ratio) {
+  return fmt::format("{:+.1f}", (ratio - 1) * 100 * (in_points(row.metric) ? row.base.figure : 1));
+}
+
+std::string change_text(const ComparisonRow& row, double ratio) {
+  return change_number(row, ratio) + (in_points(row.metric) ? " pp" : " %");
+}
 
 std::string p_text(const ComparisonRow& row) {
   if (!row.p_adjusted) return "-";
@@ -41,8 +51,6 @@ std::string p_text(const ComparisonRow& row) {
 std::string verdict(const ComparisonRow& row) {
   std::string text = to_string(row.change);
   if (row.confirmation && row.change == Change::regression) text += fmt::format(", confirmed by {} runs", row.confirmation->runs);
-  if (!row.reason.empty()) text += " (" + row.reason + ")";
-  if (!row.warnings.empty()) text += fmt::format(" [{}]", fmt::join(row.warnings, "; "));
   return text;
 }
 
@@ -54,16 +62,69 @@ std::vector<std::string> cells(const ComparisonRow& row) {
           info(row.metric).name,
           figure(row.metric, row.base),
           figure(row.metric, row.fresh),
-          known ? change_percent(row.ratio->ratio) : "-",
-          known ? fmt::format("{} .. {}", change_percent(row.ratio->low), change_percent(row.ratio->high)) : "-",
+          known ? change_text(row, row.ratio->ratio) : "-",
+          known ? fmt::format("{} .. {}", change_number(row, row.ratio->low), change_text(row, row.ratio->high)) : "-",
           p_text(row),
           verdict(row)};
 }
 
 std::vector<TextColumn> columns() {
   return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},      {"metric", "", false, 0, false},
-          {"BASE", "", true, 80, false},    {"NEW", "", true, 80, false},      {"change", "%", true, 0, false},
-          {"95 % interval", "%", true, 60}, {"p (Holm)", "", true, 40, false}, {"verdict", "", false, 0, false}};
+          {"BASE", "", true, 0, false},     {"NEW", "", true, 0, false},       {"change", "", true, 0, false},
+          {"95 % interval", "", true, 60},  {"p (Holm)", "", true, 40, false}, {"verdict", "", false, 0, false}};
+}
+
+// What is to be known of rows, each thing once, with those it is about.
+class Notes {
+ public:
+  void add(const std::string& what, const std::string& row) {
+    auto at = std::find_if(notes_.begin(), notes_.end(), [&](const auto& known) { return known.first == what; });
+    if (at == notes_.end()) at = notes_.insert(at, {what, {}});
+    if (std::find(at->second.begin(), at->second.end(), row) == at->second.end()) at->second.push_back(row);
+  }
+  // f(what, "equal, dynamic and 5 more"), "all" where there are several and it is about each of `of`.
+  template <typename F>
+  void each(std::size_t of, F f) const {
+    constexpr std::size_t kNamed = 3;
+    for (const auto& [what, rows] : notes_) {
+      const std::size_t named = rows.size() > kNamed + 1 ? kNamed : rows.size();
+      std::string names;
+      for (std::size_t k = 0; k < named; ++k) names += (k == 0 ? "" : ", ") + rows[k];
+      if (rows.size() > named) names += fmt::format(" and {} more", rows.size() - named);
+      f(what, rows.size() > 1 && rows.size() == of ? std::string("all") : names);
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes_;
+};
+
+// f(mark, what, whom) for what is to be known of the rows of a table: '!' what disturbed them, '?' why there is no verdict.
+template <typename F>
+void each_note(const Comparison& comparison, const std::string& title, F f) {
+  Notes disturbed, undecided;
+  std::vector<std::string> cases, rows;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.title != title) continue;
+    const std::string whom = fmt::format("{} ({} dev)", row.label, row.devices);
+    if (std::find(cases.begin(), cases.end(), whom) == cases.end()) cases.push_back(whom);
+  }
+  const bool several_counts = std::any_of(comparison.rows.begin(), comparison.rows.end(), [&](const ComparisonRow& row) {
+    return row.title == title && row.devices != comparison.rows.front().devices;
+  });
+  std::size_t inconclusive = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.title != title) continue;
+    const std::string whom = row.label + (several_counts ? fmt::format(" ({} dev)", row.devices) : "");
+    for (const std::string& warning : row.warnings) disturbed.add(warning, whom);
+    if (row.reason.empty()) continue;
+    undecided.add(row.reason, fmt::format("{} of {}", info(row.metric).name, whom));
+    ++inconclusive;
+  }
+  disturbed.each(cases.size(), [&](const std::string& what, const std::string& whom) { f('!', what, whom); });
+  undecided.each(inconclusive, [&](const std::string& what, const std::string& whom) {
+    f('?', what, whom == "all" ? std::string("all that are inconclusive") : whom);
+  });
 }
 
 const char* color_of(Change change) {
@@ -123,26 +184,33 @@ std::string comparison_words(const Comparison& comparison) {
                                   counted(comparison.count(Change::improvement), "improvement", "improvements"),
                                   comparison.count(Change::same), comparison.count(Change::inconclusive));
   if (const ComparisonRow* worst = worst_regression(comparison)) {
-    words += fmt::format("; the largest regression: {} of {} on {}, {}, {} %", info(worst->metric).name, worst->label,
-                         counted(worst->devices, "device", "devices"), worst->title, change_percent(worst->ratio->ratio));
+    words += fmt::format("; the largest regression: {} of {} on {}, {}, {}", info(worst->metric).name, worst->label,
+                         counted(worst->devices, "device", "devices"), worst->title, change_text(*worst, worst->ratio->ratio));
   }
   return words;
 }
 
 std::string comparison_tables(const Comparison& comparison, const TableStyle& style) {
   std::string out;
+  std::vector<std::string> hidden;
+  const TableStyle prose{std::max(style.width, 20u), false, true};
   each_title(comparison, [&](const std::string& title) {
     std::vector<TextRow> rows;
     for (const ComparisonRow& row : comparison.rows)
       if (row.title == title) rows.push_back({cells(row), color_of(row.change)});
-    out += wrapped_prose(printable(title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
-           draw_table(columns(), std::move(rows), style.width, style.color) + '\n';
+    out +=
+        wrapped_prose(printable(title) + '\n', prose, 2) + draw_table(columns(), std::move(rows), style.width, style.color, hidden);
+    each_note(comparison, title, [&](char mark, const std::string& what, const std::string& whom) {
+      out += wrapped_prose(printable(fmt::format("{} {}: {}", mark, whom, what)) + '\n', prose, 2);
+    });
+    out += '\n';
   });
+  out += hidden_line(hidden, "a wider terminal, --json or --markdown", prose.width);
   for (const UncomparedCase& c : comparison.uncompared) out += printable("not compared: " + c.name + ": " + c.what) + '\n';
   for (const EnvironmentDifference& d : comparison.differences) out += printable("differs: " + to_string(d)) + '\n';
   if (const std::string larger = larger_floors(comparison); !larger.empty())
     out += printable(fmt::format("floor {:.1f} %, by the noise that calibrate found: {}", comparison.floor * 100, larger)) + '\n';
-  return out + printable(comparison_words(comparison)) + '\n';
+  return out + wrapped_prose(printable(comparison_words(comparison)) + '\n', style, 2);
 }
 
 std::string comparison_markdown(const Comparison& comparison, const ComparisonSources& sources) {
@@ -170,6 +238,13 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
     }
   });
   const std::string larger = larger_floors(comparison);
+  std::string notes;
+  each_title(comparison, [&](const std::string& title) {
+    each_note(comparison, title, [&](char, const std::string& what, const std::string& whom) {
+      notes += fmt::format("- {}: {}: {}\n", escaped(title), escaped(whom), escaped(what));
+    });
+  });
+  if (!notes.empty()) out += '\n' + notes;
   if (!larger.empty() || !comparison.uncompared.empty() || !comparison.differences.empty()) out += '\n';
   if (!larger.empty()) out += fmt::format("- by the noise that calibrate found, changes count as none up to {}\n", escaped(larger));
   for (const UncomparedCase& c : comparison.uncompared)

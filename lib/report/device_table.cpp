@@ -50,6 +50,12 @@ void append(const std::vector<FigureColumn>& figures, std::vector<TextColumn>& c
   }
 }
 
+std::string drawn(std::vector<TextColumn> columns, std::vector<TextRow> rows, const TableStyle& style) {
+  std::vector<std::string> hidden;
+  const std::string table = draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
+  return table + hidden_line(hidden, "a wider terminal, or --json", style.width);
+}
+
 }  // namespace
 
 std::string device_table(std::span<const Device> devices, const TableStyle& style, Measured measured) {
@@ -74,7 +80,7 @@ std::string device_table(std::span<const Device> devices, const TableStyle& styl
             rate_column(measured, "down", "B/s", &Capability::pinned_down, 55)},
            columns, rows);
   }
-  return draw_table(std::move(columns), std::move(rows), style.width, style.color);
+  return drawn(std::move(columns), std::move(rows), style);
 }
 
 std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style) {
@@ -103,7 +109,7 @@ std::string calibration_table(std::span<const CalibrationRow> calibrated, const 
     rows[k].cells.push_back(free ? format_bytes(static_cast<double>(*free)) : "-");
     rows[k].cells.push_back(calibrated[k].from);
   }
-  return draw_table(std::move(columns), std::move(rows), style.width, style.color);
+  return drawn(std::move(columns), std::move(rows), style);
 }
 
 }  // namespace mgpu

@@ -30,7 +30,10 @@ Json google_context(const Report& report) {
   const std::string cores = fact(report, "cores");
   std::string devices;
   for (const DeviceRecord& d : report.devices) devices += (devices.empty() ? "" : ", ") + d.device.id + " " + d.device.name;
-  Json context = {{"host_name", fact(report, "host")}, {"executable", "mgpu-bench"}};
+  Json context = Json::object();
+  if (!report.started.empty()) context["date"] = report.started;
+  context["host_name"] = fact(report, "host");
+  context["executable"] = "mgpu-bench";
   if (!cores.empty() && cores.find_first_not_of("0123456789") == std::string::npos && cores.size() < 10)
     context["num_cpus"] = std::stoi(cores);
   context["caches"] = Json::array();
@@ -147,6 +150,7 @@ std::string export_gha(const Report& report, bool bigger) {
       Json entry = {{"name", series_name(run) + " " + m.name}, {"unit", m.unit}, {"value", m.value}};
       if (m.bounds) entry["range"] = fmt::format("{:.6g} to {:.6g}", m.bounds->first, m.bounds->second);
       std::string extra = fmt::format("samples: {}\nverified: {}", run.time.n, to_string(run.verify.status));
+      if (!report.started.empty()) extra += "\nstarted: " + report.started;
       for (const std::string& note : fault_notes(run)) extra += '\n' + note;
       entry["extra"] = std::move(extra);
       out.push_back(std::move(entry));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
@@ -14,17 +15,12 @@
 #include "lib/report/fault_words.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/run_groups.hpp"
+#include "lib/report/table_writer.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
 
 namespace {
-
-std::string params_text(const ParamMap& params) {
-  std::string text;
-  for (const auto& [name, value] : params) text += (text.empty() ? "" : " ") + name + "=" + param_text(value);
-  return text;
-}
 
 std::string quoted(const std::string& text) {
   if (text.find_first_of("\",\r\n") == std::string::npos) return text;
@@ -33,20 +29,42 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
+// The names that any of the runs has, in order: a column each.
+std::vector<std::string> names_in(const Report& report, ParamMap RunRecord::*params) {
+  std::set<std::string> names;
+  for (const RunRecord& run : report.runs)
+    for (const auto& [name, value] : run.*params) names.insert(name);
+  return {names.begin(), names.end()};
+}
+
+std::string param_cells(const std::vector<std::string>& names, const ParamMap& params) {
+  std::string cells;
+  for (const std::string& name : names) {
+    const auto found = params.find(name);
+    cells += ',' + (found == params.end() ? "" : quoted(param_text(found->second)));
+  }
+  return cells;
+}
+
 std::string export_csv(const Report& report) {
-  std::string out =
-      "suite,params,strategy,strategy_params,devices,mode,samples,time_min_ns,time_median_ns,time_mean_ns,time_stdev_ns,time_ci95_"
-      "low_ns,"
-      "time_ci95_high_ns,rate,rate_unit";
+  const std::vector<std::string> params = names_in(report, &RunRecord::params), own = names_in(report, &RunRecord::strategy_params);
+  std::string out = "started,suite,mode";
+  for (const std::string& name : params) out += ",param_" + quoted(name);
+  out += ",strategy";
+  for (const std::string& name : own) out += ",strategy_" + quoted(name);
+  out +=
+      ",chosen,devices,samples,time_min_ns,time_median_ns,time_mean_ns,time_stdev_ns,time_ci95_low_ns,time_ci95_high_ns,rate,"
+      "rate_unit";
   for (const json_names::MetricField& field : json_names::kMetricFields) out += std::string(",") + field.name;
   out += ",bottleneck,verified,devices_asked,faults,disturbed\r\n";
   for (const RunRecord& run : report.runs) {
     if (run.status != Status::ok) continue;
     const Summary& t = run.time;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", quoted(run.suite), quoted(params_text(run.params)),
-                       quoted(run.strategy), quoted(params_text(run.strategy_params)), run.devices.size(), to_string(run.mode), t.n,
-                       t.min.count(), t.median.count(), t.mean.count(), t.stdev.count(), t.ci95_low.count(), t.ci95_high.count(),
-                       run.rate, quoted(run.rate_unit));
+    out += fmt::format("{},{},{}{},{}{},{},", quoted(report.started), quoted(run.suite), to_string(run.mode),
+                       param_cells(params, run.params), quoted(run.strategy), param_cells(own, run.strategy_params),
+                       run.plan.chosen ? quoted(run.plan.chosen->strategy) : "");
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{}", run.devices.size(), t.n, t.min.count(), t.median.count(), t.mean.count(),
+                       t.stdev.count(), t.ci95_low.count(), t.ci95_high.count(), run.rate, quoted(run.rate_unit));
     for (const json_names::MetricField& field : json_names::kMetricFields) {
       const std::optional<double> value = run.metrics.*field.member;
       out += value && std::isfinite(*value) ? fmt::format(",{}", *value) : ",";
@@ -68,6 +86,7 @@ std::string share(const std::optional<double>& value, double factor, int decimal
 }
 
 std::string export_markdown(const Report& report) {
+  const bool simulated = report.environment.contains("simulated");
   std::string out;
   for (const RunGroup& group : group_runs(report)) {
     out += fmt::format("{}**{}**\n\n", out.empty() ? "" : "\n", cell(group.title));
@@ -80,14 +99,15 @@ std::string export_markdown(const Report& report) {
       if (run.status != Status::ok) continue;
       const std::string label = cell(group.labels[k]);
       out += fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} | {} |\n",
-                         &run == group.best ? "**" + label + "**" : label, run.devices.size(), asked_for(run),
-                         format_duration(run.time.median), run.rate > 0 ? format_si(run.rate) : "-",
-                         run.rate > 0 ? cell(run.rate_unit) : "", share(run.metrics.speedup, 1, 2),
-                         share(run.metrics.efficiency, 100, 1), share(run.metrics.balance, 100, 1), cell(run.bottleneck.name),
-                         to_string(run.verify.status), run.faults.size(), run.disturbed.size());
+                         group.ranks[k] == Rank::alone || group.ranks[k] == Rank::shared ? "**" + label + "**" : label,
+                         run.devices.size(), asked_for(run), format_duration(run.time.median),
+                         run.rate > 0 ? format_si(run.rate) : "-", run.rate > 0 ? cell(run.rate_unit) : "",
+                         share(run.metrics.speedup, 1, 2), share(run.metrics.efficiency, 100, 1),
+                         share(run.metrics.balance, 100, 1), cell(what_if_word(run.bottleneck.name)),
+                         simulated ? "-" : to_string(run.verify.status), run.faults.size(), run.disturbed.size());
     }
   }
-  return out;
+  return report.started.empty() ? out : fmt::format("{}\n{}\n", out, cell(measured_words(report)));
 }
 
 // XML 1.0 has no control characters but tab and line breaks, not even escaped.
@@ -147,10 +167,11 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
   for (const Fault& fault : report.faults) lost += xml(fault_sentence(fault, nullptr)) + '\n';
   if (!lost.empty()) cases += "    " + system_out(lost) + '\n';
   const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"", tests, failures, skipped);
+  const std::string when = report.started.empty() ? "" : fmt::format(" timestamp=\"{}\"", xml(report.started));
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite name=\"mgpu-bench\" {0}>\n{1}"
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite name=\"mgpu-bench\"{2} {0}>\n{1}"
       "  </testsuite>\n</testsuites>\n",
-      counts, cases);
+      counts, cases, when);
 }
 
 }  // namespace

@@ -151,7 +151,9 @@ std::string fault_table(const Report& report, const TableStyle& style) {
                                      {"when", "", false, 30, false},       {"found after", "", true, 50, false},
                                      {"items lost", "", true, 70, false},  {"recovery", "", true, 65, false},
                                      {"efficiency", "%", true, 40, false}, {"message", "", false, 0, true}};
-  return "Faults\n" + draw_table(std::move(columns), std::move(rows), style.width, style.color);
+  std::vector<std::string> hidden;
+  const std::string table = draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
+  return "Faults\n" + table + hidden_line(hidden, "the result file has them", style.width);
 }
 
 }  // namespace mgpu

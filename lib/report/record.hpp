@@ -182,6 +182,9 @@ struct Report {
   ToolInfo tool;
   std::map<std::string, std::string> environment;  // host, cpu, os, loader, variables that change what is measured
   ParamMap options;  // that samples were taken under and that say how, by name: {"warmup", 1}; whoever begins the report knows them
+  std::string started;  // when, RFC 3339 in UTC; empty in files of before
+  std::map<std::string, ParamMap>
+      defaults;  // by suite: what its parameters are where nothing is asked for; sizes are not among them
   std::vector<DeviceRecord> devices;
   TelemetryRecord telemetry;
   std::vector<Fault> faults;  // of no case: a device that could not be opened or set up

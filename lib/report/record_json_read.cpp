@@ -361,6 +361,9 @@ Report report_from_json(nlohmann::ordered_json json) {
   report.tool = {tool.at("version").string(), tool.at("git").string(), tool.at("argv").strings()};
   j.at("environment").members([&](const std::string& name, const JsonReader& v) { report.environment[name] = v.string(); });
   if (j.has("options")) report.options = read_params(j.at("options"));
+  if (j.has("started")) report.started = j.at("started").string();
+  if (j.has("defaults"))
+    j.at("defaults").members([&](const std::string& suite, const JsonReader& v) { report.defaults[suite] = read_params(v); });
   j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
   report.telemetry = read_telemetry(j);
   if (j.has("faults")) report.faults = read_faults(j.at("faults"), 0);

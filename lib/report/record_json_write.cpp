@@ -260,9 +260,12 @@ nlohmann::ordered_json to_json(const Report& report) {
   Json j = {{"schema", kSchema}, {"schema_version", kResultSchemaVersion}, {"complete", report.complete}};
   if (!report.id.empty()) j["id"] = report.id;
   j["tool"] = {{"version", report.tool.version}, {"git", report.tool.git}, {"argv", report.tool.argv}};
+  if (!report.started.empty()) j["started"] = report.started;
   j["environment"] = Json::object();
   for (const auto& [name, value] : report.environment) j["environment"][name] = value;
   j["options"] = params(report.options);
+  if (!report.defaults.empty()) j["defaults"] = Json::object();
+  for (const auto& [suite, values] : report.defaults) j["defaults"][suite] = params(values);
   j["devices"] = Json::array();
   for (const DeviceRecord& d : report.devices) j["devices"].push_back(device(d));
   put_telemetry(report.telemetry, j);

@@ -4,23 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
+#include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
 
 namespace mgpu {
 
 namespace {
 
-// 2^26 for 67108864: what one types.
 std::string shown(const ParamValue& value) {
-  const auto* whole = std::get_if<std::int64_t>(&value);
-  if (whole == nullptr || *whole < 1024 || !std::has_single_bit(static_cast<std::uint64_t>(*whole))) return param_text(value);
-  return fmt::format("2^{}", std::bit_width(static_cast<std::uint64_t>(*whole)) - 1);
+  const auto* count = std::get_if<std::int64_t>(&value);
+  return count != nullptr && *count >= 0 ? format_count(static_cast<std::uint64_t>(*count)) : param_text(value);
 }
 
-// A parameter is shown where runs of the same strategy in the group differ in it.
+// A parameter is shown where runs of the same strategy in the group differ in it; of `auto` what it chose.
 std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& runs) {
   std::string label = run.strategy;
   for (const auto& [name, value] : run.strategy_params) {
@@ -31,17 +29,75 @@ std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& 
     }
     if (differs) label += fmt::format(":{}={}", name, param_text(value));
   }
-  return label;
+  return run.plan.chosen ? fmt::format("{} ({})", label, run.plan.chosen->strategy) : label;
+}
+
+constexpr double kTooWide = 0.25;  // of the median: half an interval that is wider leaves no order
+
+bool can_be_ranked(const RunRecord& run) {
+  const auto width = static_cast<double>((run.time.ci95_high - run.time.ci95_low).count());
+  return run.time.n >= kFewestRanked && width / 2 <= kTooWide * static_cast<double>(run.time.median.count());
+}
+
+// `exact`: on a virtual clock, where equal cases take equal times.
+void rank(RunGroup& group, bool exact) {
+  group.ranks.assign(group.runs.size(), Rank::none);
+  const RunRecord* best = nullptr;
+  const auto is_ok = [](const RunRecord* run) { return run->status == Status::ok; };
+  const auto ok = std::count_if(group.runs.begin(), group.runs.end(), is_ok);
+  exact |= ok == 1;
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    const RunRecord& run = *group.runs[k];
+    if (run.status != Status::ok) continue;
+    if (!exact && !can_be_ranked(run)) {
+      group.ranks[k] = Rank::unknown;
+    } else if (best == nullptr || run.time.median < best->time.median) {
+      best = &run;
+    }
+  }
+  const auto unknown = std::count(group.ranks.begin(), group.ranks.end(), Rank::unknown);
+  if (best == nullptr || 2 * unknown > ok) return;  // a few left over from many make no order
+  std::size_t sharing = 0;
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    const RunRecord& run = *group.runs[k];
+    if (run.status != Status::ok || group.ranks[k] == Rank::unknown) continue;
+    const bool apart = exact ? run.time.median != best->time.median : told_apart(best->time, run.time);
+    if (&run != best && apart) continue;
+    group.ranks[k] = Rank::shared;
+    ++sharing;
+  }
+  // Who may be faster for all that is known leaves no winner either.
+  bool doubted = false;
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    const Summary& time = group.runs[k]->time;
+    doubted |= group.ranks[k] == Rank::unknown && !(time.n >= kFewestRanked && told_apart(best->time, time));
+  }
+  if (sharing == 1 && !doubted) *std::find(group.ranks.begin(), group.ranks.end(), Rank::shared) = Rank::alone;
 }
 
 }  // namespace
 
-std::string group_title(const RunRecord& run) {
+Titles::Titles(const Report& report) : report_(report) {
+  std::map<std::pair<std::string, std::string>, ParamValue> seen;
+  for (const RunRecord& run : report.runs)
+    for (const auto& [name, value] : run.params)
+      if (seen.emplace(std::pair(run.suite, name), value).first->second != value) varying_[run.suite].insert(name);
+}
+
+bool Titles::is_named(const RunRecord& run, const std::string& name, const ParamValue& value) const {
+  if (const auto varying = varying_.find(run.suite); varying != varying_.end() && varying->second.contains(name)) return true;
+  const auto defaults = report_.defaults.find(run.suite);
+  if (defaults == report_.defaults.end()) return true;
+  const auto usual = defaults->second.find(name);
+  return usual == defaults->second.end() || usual->second != value;
+}
+
+std::string Titles::of(const RunRecord& run) const {
   std::string title = run.suite;
   // Sizes first, the sides of a cube as cols=inner=rows=2^13: what a table is looked for by.
   std::vector<std::pair<std::string, std::string>> numbers;  // names, value
   for (const auto& [name, value] : run.params) {
-    if (std::holds_alternative<std::string>(value)) continue;
+    if (std::holds_alternative<std::string>(value) || !is_named(run, name, value)) continue;
     const std::string text = shown(value);
     auto same = std::find_if(numbers.begin(), numbers.end(), [&, name = name](const auto& known) {
       return known.second == text && known.first != "seed=" && name != "seed";
@@ -50,16 +106,30 @@ std::string group_title(const RunRecord& run) {
     same->first += name + '=';
   }
   for (const auto& [names, value] : numbers) title += fmt::format(" {}{}", names, value);
-  for (const auto& [name, value] : run.params)
-    if (const auto* word = std::get_if<std::string>(&value)) title += fmt::format(" {}={}", name, *word);
+  for (const auto& [name, value] : run.params) {
+    const auto* word = std::get_if<std::string>(&value);
+    if (word != nullptr && is_named(run, name, value)) title += fmt::format(" {}={}", name, *word);
+  }
   return title + ", " + words_of(run.mode);
 }
+
+std::vector<std::size_t> RunGroup::ranked(Rank rank) const {
+  std::vector<std::size_t> rows;
+  for (std::size_t k = 0; k < runs.size(); ++k)
+    if (ranks[k] == rank) rows.push_back(k);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](std::size_t a, std::size_t b) { return runs[a]->time.median < runs[b]->time.median; });
+  return rows;
+}
+
+bool told_apart(const Summary& a, const Summary& b) { return a.ci95_high < b.ci95_low || b.ci95_high < a.ci95_low; }
 
 std::vector<RunGroup> group_runs(const Report& report) {
   std::vector<RunGroup> groups;
   std::map<std::string, std::size_t> by_title;
+  const Titles titles(report);
   for (const RunRecord& run : report.runs) {
-    const std::string title = group_title(run);
+    const std::string title = titles.of(run);
     const auto [found, fresh] = by_title.emplace(title, groups.size());
     if (fresh) {
       groups.emplace_back();
@@ -69,8 +139,10 @@ std::vector<RunGroup> group_runs(const Report& report) {
     group.runs.push_back(&run);
     if (run.status == Status::ok && (!group.best || run.time.median < group.best->time.median)) group.best = &run;
   }
-  for (RunGroup& group : groups)
+  for (RunGroup& group : groups) {
     for (const RunRecord* run : group.runs) group.labels.push_back(label_of(*run, group.runs));
+    rank(group, report.environment.contains("simulated"));
+  }
   return groups;
 }
 

@@ -249,8 +249,10 @@ std::string sweep_tables(const Report& report, const TableStyle& style) {
     std::string words;
     for (const std::string& sentence : sweep_sentences(sweep)) words += sentence + "\n";
     if (predicted) words += "~ is predicted, for more devices of the kind that was measured.\n";
+    std::vector<std::string> hidden;
     out += (out.empty() ? "" : "\n") + sweep.title + "\n" +
-           draw_table(std::move(columns), std::move(rows), style.width, style.color) + wrapped_prose(words, style, 2);
+           draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
+    out += hidden_line(hidden, "a wider terminal", std::max(style.width, 20u)) + wrapped_prose(words, style, 2);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/report/case_values.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
@@ -54,11 +55,7 @@ std::string largest_residue(const RunRecord& run) {
   return fmt::format("{:.1f}", worst / makespan * 100);
 }
 
-std::string short_bottleneck(const std::string& name) {
-  if (name == "perfect_balance") return "balance";
-  if (name == "unknown") return "?";
-  return name.starts_with("free_") ? name.substr(5) : name;
-}
+constexpr std::size_t kAlways = 3;  // the mark, strategy, dev
 
 std::vector<TextColumn> run_columns(const GroupScales& scales) {
   return {{"", "", false, 0, false},
@@ -89,7 +86,27 @@ std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
   return warnings;
 }
 
-// `mark`: "*" for the best, "!" for one with warnings.
+// The median over the samples, as compare has it: the record's own is that of one sample.
+std::optional<double> imbalance_percent(const RunRecord& run) {
+  const auto ratio = case_figure(run, Compared::imbalance);
+  return ratio ? std::optional((*ratio - 1) * 100) : std::nullopt;
+}
+
+const char* mark_of(Rank rank) {
+  switch (rank) {
+    case Rank::none:
+      return " ";
+    case Rank::alone:
+      return "*";
+    case Rank::shared:
+      return "=";
+    case Rank::unknown:
+      return "?";
+  }
+  return "";
+}
+
+// `mark`: that of the rank, "!" for one with warnings.
 TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark, const GroupScales& scales,
                 std::size_t spread_width) {
   const std::string devices = devices_text(run);
@@ -102,12 +119,19 @@ TextRow run_row(const RunRecord& run, const std::string& label, const std::strin
                                        scales.time.format(half), spread_width);
   const Metrics& m = run.metrics;
   return {{mark, label, devices, time, run.rate > 0 ? scales.rate.format(run.rate) : "-", figure(m.speedup, 2),
-           figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(m.imbalance_percent, 1), figure(m.overlap, 1, 100),
+           figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(imbalance_percent(run), 1), figure(m.overlap, 1, 100),
            figure(m.comm_share, 1, 100),
            run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run),
-           short_bottleneck(run.bottleneck.name), to_string(run.verify.status)},
-          mark.starts_with('*') ? kBest : ""};
+           what_if_word(run.bottleneck.name), to_string(run.verify.status)},
+          mark.starts_with('*') || mark.starts_with('=') ? kBest : ""};
 }
+
+constexpr const char* kTooFew = "too few samples to be ranked";
+constexpr const char* kTooVaried = "times vary too much to be ranked (half the 95 % interval is over 25 % of the median)";
+
+const char* why_unranked(const RunRecord& run) { return run.time.n < kFewestRanked ? kTooFew : kTooVaried; }
+
+bool is_unranked(const std::string& warning) { return warning == kTooFew || warning == kTooVaried; }
 
 // "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
 std::string warning_lines(const RunGroup& group, bool simulated, std::size_t width) {
@@ -117,7 +141,9 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
   std::vector<std::pair<std::string, std::vector<std::string>>> found;  // warning, rows
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
-    for (const std::string& warning : warnings_of(run, simulated)) {
+    std::vector<std::string> warnings = warnings_of(run, simulated);
+    if (group.ranks[k] == Rank::unknown) warnings.insert(warnings.begin(), why_unranked(run));
+    for (const std::string& warning : warnings) {
       auto at = std::find_if(found.begin(), found.end(), [&](const auto& known) { return known.first == warning; });
       if (at == found.end()) at = found.insert(at, {warning, {}});
       at->second.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
@@ -132,12 +158,31 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
     rows.resize(rows.size() - more);
     const std::string names =
         all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
-    out += wrapped_prose(printable("! " + names + ": " + warning) + '\n', {static_cast<unsigned>(width), false, true}, 2);
+    out += wrapped_prose(printable((is_unranked(warning) ? "? " : "! ") + names + ": " + warning) + '\n',
+                         {static_cast<unsigned>(width), false, true}, 2);
   }
   return out;
 }
 
-std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style) {
+void drop_column(const std::string& name, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+  const auto at = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& c) { return c.name == name; });
+  if (at == columns.end()) return;
+  for (TextRow& row : rows)
+    if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + (at - columns.begin()));
+  columns.erase(at);
+}
+
+// The columns that the style asks for, and those of every table.
+void keep_chosen(const std::vector<std::string>& chosen, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+  if (chosen.empty()) return;
+  for (std::size_t k = columns.size(); k-- > kAlways;) {
+    columns[k].importance = 0;
+    if (std::find(chosen.begin(), chosen.end(), columns[k].name) == chosen.end()) drop_column(columns[k].name, columns, rows);
+  }
+}
+
+// Without the columns of `hidden`, to which those are added that have no room.
+std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
   std::size_t spread_width = 0;
   for (const RunRecord* run : group.runs)
@@ -146,27 +191,66 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
           spread_width, scales.time.format(static_cast<double>((run->time.ci95_high - run->time.ci95_low).count()) / 2).size());
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
-    rows.push_back(
-        run_row(*group.runs[k], group.labels[k],
-                std::string(group.runs[k] == group.best ? "*" : " ") + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
-                scales, spread_width));
+    rows.push_back(run_row(*group.runs[k], group.labels[k],
+                           std::string(mark_of(group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
+                           scales, spread_width));
+  std::vector<TextColumn> columns = run_columns(scales);
+  keep_chosen(style.columns, columns, rows);
+  for (const std::string& name : hidden) drop_column(name, columns, rows);
+  if (simulated) drop_column("verified", columns, rows);  // there is no result that could be
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
-         draw_table(run_columns(scales), std::move(rows), style.width, style.color) +
+         draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));
+}
+
+// What has no room in one table is left out of all; it is added to `hidden`.
+std::vector<std::string> tables_of(const Report& report, const TableStyle& style, std::vector<std::string>& hidden) {
+  const bool simulated = report.environment.contains("simulated");
+  const std::vector<RunGroup> groups = group_runs(report);
+  for (const RunGroup& group : groups) run_table(group, simulated, style, hidden);
+  std::vector<std::string> tables;
+  for (const RunGroup& group : groups) tables.push_back(run_table(group, simulated, style, hidden));
+  return tables;
 }
 
 }  // namespace
 
-std::vector<std::string> separate_run_tables(const Report& report, const TableStyle& style) {
-  std::vector<std::string> tables;
+std::string what_if_word(const std::string& name) {
+  if (name == "perfect_balance") return "balance";
+  if (name == "unknown") return "?";
+  return name.starts_with("free_") ? name.substr(5) : name;
+}
+
+std::string measured_words(const Report& report) {
+  if (report.started.empty()) return "";
+  const auto host = report.environment.find("host");
   const bool simulated = report.environment.contains("simulated");
-  for (const RunGroup& group : group_runs(report)) tables.push_back(run_table(group, simulated, style));
-  return tables;
+  return fmt::format("{} {}{} with mgpu-bench {}", simulated ? "simulated" : "measured", report.started,
+                     host == report.environment.end() || simulated ? "" : " on " + host->second, report.tool.version);
+}
+
+std::vector<std::string> run_column_names() {
+  std::vector<std::string> names;
+  const std::vector<TextColumn> columns = run_columns({});
+  for (std::size_t k = kAlways; k < columns.size(); ++k) names.push_back(columns[k].name);
+  return names;
+}
+
+std::vector<std::string> separate_run_tables(const Report& report, const TableStyle& style) {
+  std::vector<std::string> hidden;
+  return tables_of(report, style, hidden);
 }
 
 std::string below_run_tables(const Report& report, const TableStyle& style) {
-  std::string out;
+  std::vector<std::string> hidden, in_order = run_column_names();
+  tables_of(report, style, hidden);
+  std::erase_if(in_order, [&](const std::string& name) { return std::find(hidden.begin(), hidden.end(), name) == hidden.end(); });
+  std::string out = hidden_line(in_order, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
   if (const std::string faults = fault_table(report, style); !faults.empty()) out += (report.runs.empty() ? "" : "\n") + faults;
+  if (const auto clock = report.environment.find("simulated"); clock != report.environment.end())
+    out += wrapped_prose(
+        printable("simulated on a virtual clock (" + clock->second + "): nothing was computed, so nothing was verified") + '\n',
+        {std::max(style.width, 20u), false, true}, 2);
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;

@@ -12,9 +12,11 @@
 namespace mgpu {
 
 struct TableStyle {
-  unsigned width = 100;  // columns available
-  bool color = false;    // nothing is said by colour alone
-  bool wraps = false;    // prose is broken at the width: a person reads it, not a program
+  unsigned width = 100;                   // columns available
+  bool color = false;                     // nothing is said by colour alone
+  bool wraps = false;                     // prose is broken at the width: a person reads it, not a program
+  std::vector<std::string> columns = {};  // of run_column_names(), those of run_tables() besides strategy and devices, however
+                                          // wide; empty: as many as there is room for
 };
 
 // `measured`: by device; columns for it appear when something is known of one of them.
@@ -31,12 +33,19 @@ struct CalibrationRow {
 std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style);
 
 // One table per suite, parameters, mode; one row per strategy and device set: time with its spread, rate, speed-up, efficiency,
-// balance, bottleneck, verification. The best row is marked with '*', one that something is wrong with '!'. Below them what became
-// of devices that failed, and devices that were measured under a handicap.
+// balance, bottleneck, verification. The row that is fastest by more than the noise is marked with '*', several that share the
+// first place with '=', one that cannot be ranked with '?', one that something is wrong with '!'. Below them which columns had no
+// room, what became of devices that failed, and devices that were measured under a handicap.
 std::string run_tables(const Report& report, const TableStyle& style);
 // The same in pieces, for who prints a table as soon as its rows are there: each table, and what comes below the last one.
 std::vector<std::string> separate_run_tables(const Report& report, const TableStyle& style);
 std::string below_run_tables(const Report& report, const TableStyle& style);
+// "time", "rate", ...: what a user chooses columns by, in their order.
+std::vector<std::string> run_column_names();
+// "balance" for perfect_balance, "transfers" for free_transfers: what people are shown of the names of what-ifs.
+std::string what_if_word(const std::string& name);
+// "measured 2026-11-23T16:35:23Z on HOST with mgpu-bench 0.2.0"; simulated where no device was; empty where the file has no date.
+std::string measured_words(const Report& report);
 // Lines longer than the width broken between words, what follows `indent` columns in. Unchanged unless the style wraps.
 std::string wrapped_prose(const std::string& text, const TableStyle& style, std::size_t indent);
 // One closing paragraph per table: what won, by how much, what holds it back, what was lost and what that cost.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lib/report/table_writer.hpp"
+
 namespace mgpu {
 
 namespace {
@@ -35,13 +37,14 @@ void cut_names(const std::vector<TextColumn>& columns, std::vector<TextRow>& row
 }
 
 // Drops the least important column; false when all that are left must stay.
-bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows, std::vector<std::string>& hidden) {
   std::size_t least = columns.size();
   for (std::size_t k = 0; k < columns.size(); ++k)
     if (columns[k].importance > 0 && (least == columns.size() || columns[k].importance < columns[least].importance)) least = k;
   if (least == columns.size()) return false;
   for (TextRow& row : rows)
     if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(least));
+  if (std::find(hidden.begin(), hidden.end(), columns[least].name) == hidden.end()) hidden.push_back(columns[least].name);
   columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(least));
   return true;
 }
@@ -81,11 +84,20 @@ std::string shortened(const std::string& text, std::size_t width) {
   return out + "..";
 }
 
-std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows, std::size_t width, bool color) {
+std::string hidden_line(const std::vector<std::string>& hidden, const std::string& hint, std::size_t width) {
+  if (hidden.empty()) return "";
+  std::string names;
+  for (const std::string& name : hidden) names += (names.empty() ? "" : ", ") + name;
+  const std::string count = std::to_string(hidden.size()) + (hidden.size() == 1 ? " column" : " columns");
+  return wrapped_prose(count + " hidden: " + names + " (" + hint + ")\n", {static_cast<unsigned>(width), false, true}, 2);
+}
+
+std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows, std::size_t width, bool color,
+                       std::vector<std::string>& hidden) {
   for (TextRow& row : rows)
     for (std::string& cell : row.cells) cell = printable(cell);
   if (total_width(widths_of(columns, rows)) > width) cut_names(columns, rows);
-  while (total_width(widths_of(columns, rows)) > width && drop_column(columns, rows)) {
+  while (total_width(widths_of(columns, rows)) > width && drop_column(columns, rows, hidden)) {
   }
   const auto widths = widths_of(columns, rows);
   std::vector<std::string> names, units;

@@ -27,6 +27,10 @@ std::size_t display_width(std::string_view text);
 // At most `width` columns, the cut marked by "..".
 std::string shortened(const std::string& text, std::size_t width);
 
-std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows, std::size_t width, bool color);
+// Columns that the width has no room for are left out; their names are added to `hidden`, each once.
+std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows, std::size_t width, bool color,
+                       std::vector<std::string>& hidden);
+// "2 columns hidden: overlap, residue (HINT)\n", broken at the width; empty when there are none.
+std::string hidden_line(const std::vector<std::string>& hidden, const std::string& hint, std::size_t width);
 
 }  // namespace mgpu

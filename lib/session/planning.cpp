@@ -10,8 +10,8 @@ namespace mgpu {
 namespace {
 
 [[noreturn]] void not_calibrated(const Device& device, const std::string& work) {
-  throw Error(ErrorKind::usage, "plan: nothing is known of " + work + " on device " + device.id +
-                                    "; measure it first: mgpu-bench calibrate, with the same devices and options");
+  throw Error(ErrorKind::usage, "plan: device " + device.id + " has not been measured with " + work +
+                                    "; do so first: mgpu-bench calibrate, with the same devices and options");
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "lib/session/recorder.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <numeric>
 
 #include "lib/predict/suite_rates.hpp"
+#include "lib/session/recorded_params.hpp"
 #include "lib/session/roofline.hpp"
 #include "lib/session/watch.hpp"
 
@@ -107,23 +107,7 @@ class Recorder {
   RunRecord record(const Case& the_case, const StrategyChoice& choice, const std::vector<std::size_t>& set) const {
     RunRecord run;
     run.suite = problem_.suite->name;
-    run.params[problem_.suite->size_name] = static_cast<std::int64_t>(problem_.params.size);
-    for (const auto& [name, value] : problem_.params.options) run.params[name] = value;
-    for (const SuiteOption& option : problem_.suite->options) {
-      const auto given = problem_.params.options.find(option.name);
-      if (option.kind != SuiteOption::Kind::count || given == problem_.params.options.end()) continue;
-      std::int64_t value = 0;
-      const std::string& text = given->second;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error == std::errc() && end == text.data() + text.size()) run.params[option.name] = value;
-    }
-    if (problem_.params.input) {
-      std::string files = problem_.params.input->string();
-      for (const auto& file : problem_.params.more_inputs) files += "," + file.string();
-      run.params["input"] = files;
-    } else {
-      run.params["seed"] = static_cast<std::int64_t>(problem_.params.seed);
-    }
+    run.params = recorded_params(problem_);
     run.strategy = choice.info->name;
     for (const StrategyParam& param : choice.info->params) {
       const double value = choice.params.at(param.name);

@@ -40,7 +40,8 @@ def reference_interval(row, interleaved, base, new, level):
         drawn = [numpy.median(ratios[one["pairs"]]) for one in row["resamples"]]
         return numpy.median(ratios), numpy.quantile(drawn, [tail, 1 - tail])
     drawn = [numpy.median(new[one["new"]]) / numpy.median(base[one["base"]]) for one in row["resamples"]]
-    return numpy.median(new) / numpy.median(base), numpy.quantile(drawn, [tail, 1 - tail])
+    shown = row["new"]["figure"] / row["base"]["figure"]  # what the tables show; the interval is moved there
+    return shown, numpy.quantile(drawn, [tail, 1 - tail]) * shown / (numpy.median(new) / numpy.median(base))
 
 
 def main():

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -105,6 +106,31 @@ class Compares(Results):
         self.assertIn("3 improvements", self.good("compare", new, base, env=NO_OPENCL).out)
         self.good("compare", base, new, "--floor", "15%", env=NO_OPENCL)
         self.good("compare", base, new, "--metrics", "imbalance", env=NO_OPENCL)
+
+    def test_every_width_has_base_and_new_and_what_report_shows_of_them(self):
+        report = self.template("equal")
+        base, new = self.saved("base.json", report), self.saved("new.json", report, 1.3, seed=2)
+        for run in (changed := json.loads(new.read_text()))["runs"]:
+            run["warnings"] = ["other programs used about 70 % of the cores"]
+            for device in run["per_device"]:  # medians of these have another ratio than their ratios have a median
+                device["alone_samples_ns"] = [t if k % 3 else 2 * t for k, t in enumerate(reversed(sorted(device["alone_samples_ns"])))]
+                device["alone_ns"] = int(statistics.median(device["alone_samples_ns"]))
+            time_ns, alone = int(statistics.median(run["samples_ns"])), min(device["alone_ns"] for device in run["per_device"])
+            run["time_ns"]["median"], run["metrics"]["speedup"] = time_ns, alone / time_ns
+        new.write_text(json.dumps(changed))
+        for columns in (80, 120):
+            env = {**NO_OPENCL, "COLUMNS": str(columns)}
+            shown = binary.mgpu("compare", base, new, env=env).out
+            header = next(line for line in shown.splitlines() if line.startswith("strategy"))
+            self.assertIn("BASE", header)
+            self.assertIn("NEW", header)
+            self.assertLessEqual(max(map(len, shown.splitlines()[:-1])), columns)  # the last one is broken on a terminal only
+            self.assertEqual(shown.count("other programs used"), 1)
+            speedup = re.search(r"speedup +\S+ x +(\S+) x", shown)[1]
+            row = next(line for line in self.good("report", new, "--columns", "speedup", env=env).out.splitlines() if " equal " in line)
+            self.assertEqual(speedup, row.split()[-1])
+            self.assertRegex(shown, r"efficiency .* [+-]\d+\.\d pp")
+        self.assertIn("hidden", binary.mgpu("compare", base, new, env={**NO_OPENCL, "COLUMNS": "80"}).out)
 
     def test_too_few_samples_and_lost_cases_are_exit_code_4_when_asked_to_fail_on_it(self):
         report = self.template()
@@ -236,9 +262,9 @@ class RequiresAndExports(Results):
         self.good("report", file, "--require", "best:speedup>=1.5,time<1s", env=NO_OPENCL)
         missed = binary.mgpu("report", file, "--require", "speedup>=2.5", env=NO_OPENCL)
         self.assertEqual(missed.code, 3, str(missed))
-        self.assertEqual(len(missed.err.splitlines()), 2)
+        self.assertEqual(len([line for line in missed.err.splitlines() if "requirement not met" in line]), 2)
         again = binary.mgpu("simulate", scenario, "-s", "equal", "--mode", "resident", "--require", "equal:time<1us", "-q", env=NO_OPENCL)
-        self.assertEqual((again.code, "required and missed" in again.err), (3, True), str(again))
+        self.assertEqual((again.code, "requirement not met" in again.err), (3, True), str(again))
 
     def exported(self, report):
         """A saved result as every kind; kind -> file."""
@@ -263,7 +289,13 @@ class RequiresAndExports(Results):
         self.assertEqual(len(rows), ok)
         self.assertEqual({None in row or None in row.values() for row in rows}, {False})
         self.assertEqual(float(rows[0]["time_median_ns"]), report["runs"][0]["time_ns"]["median"])
+        for name, value in report["runs"][0]["params"].items():
+            self.assertEqual(rows[0][f"param_{name}"], str(value))
+        self.assertEqual({row["started"] for row in rows}, {report["started"]})
+        self.assertEqual({row["strategy_chunks"] for row in rows if row["strategy"] == "equal"}, {""})
+        self.assertEqual(json.loads(files["googlecpp"].read_text())["context"]["date"], report["started"])
         suite = xml.etree.ElementTree.parse(files["junit"]).getroot().find("testsuite")
+        self.assertEqual(suite.get("timestamp"), report["started"])
         self.assertEqual((suite.get("tests"), suite.get("failures")), (str(len(report["runs"])), "1"))
         self.assertEqual(suite.find(".//failure").get("message"), 'a < b & "c"')
 

@@ -120,7 +120,7 @@ class Inputs(Case):
         self.assertEqual((int(point["x"], 16), int(point["y"], 16)), multiple(10 + 0x10 + 0x100 + 1000))
 
     def test_the_format_is_told_by_help_manual_and_list(self):
-        for words in (["run", "--help"], ["manual"], ["list", "suites"]):
+        for words in (["run", "--help-all"], ["manual"], ["list", "suites"]):
             text = " ".join(self.good(*words).out.replace("\\-", "-").replace("\\(ha", "^").split())
             for part in ("hexadecimal with 0x", "EIP-2537", "EIP-196", "every line ended", "2^256", "--trust-input"):
                 self.assertIn(part, text, words)

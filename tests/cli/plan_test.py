@@ -83,7 +83,7 @@ class Plans(Case):
 class Refuses(Case):
     def test_what_was_never_measured_is_named_with_what_measures_it(self):
         elsewhere = {"XDG_CACHE_HOME": str(self.folder)}
-        self.refused(["plan", "merkle", *binary.DEVICES, "--size", 4], 2, "nothing is known of merkle", "mgpu-bench calibrate",
+        self.refused(["plan", "merkle", *binary.DEVICES, "--size", 4], 2, "has not been measured with merkle", "mgpu-bench calibrate",
                      env=elsewhere)
         self.refused(["plan", "merkle", *binary.DEVICES, "--size", 4, "--no-cache"], 2, "mgpu-bench calibrate")
 

@@ -11,7 +11,7 @@ from binary import Case, defaults, environment, mgpu
 NUMBERS = ("--sub-devices", "--max-devices", "--require-devices", "--device-counts", "--size", "--samples", "-n", "--warmup", "--seed")
 NOT_ZERO = ("--sub-devices", "--max-devices", "--require-devices", "--device-counts", "--size", "--samples")
 TIMES = ("--timeout", "--build-timeout", "--time-limit")
-CHOICES = ("--mode", "--verify", "--color", "--tree", "--json")
+CHOICES = ("--mode", "--verify", "--color", "--tree", "--columns")
 LONG = {"-n": "--samples"}
 
 

@@ -135,13 +135,40 @@ class ToldWithoutDevices(Case):
     def test_help_and_version_need_no_device(self):
         hidden = {"OCL_ICD_VENDORS": "/nonexistent"}
         self.assertIn("Examples", self.good("run", "--help", env=hidden).out)
-        self.assertIn("--tree", self.good("run", "-h", env=hidden).out)
+        self.assertIn("--tree", self.good("run", "--help-all", env=hidden).out)
+        self.assertNotIn("--tree", self.good("run", "-h", env=hidden).out)
         for command in ("devices", "list", "run", "simulate", "report", "compare", "trace", "schema"):
             self.assertIn(command, self.good("--help", env=hidden).out)
             self.assertIn("Usage", self.good(command, "-h", env=hidden).out)
         version = self.good("--version", env=hidden).out
         self.assertRegex(version, r"mgpu-bench \d+\.\d+\.\d+ \(git ")
         self.assertIn("result schema 2", version)
+
+    def test_help_is_for_80_columns_and_has_what_most_people_need_first(self):
+        hidden = {"OCL_ICD_VENDORS": "/nonexistent"}
+        overview = self.good("--help", env=hidden).out
+        self.assertEqual(overview, self.good("help", env=hidden).out)
+        commands = re.findall(r"^  ([a-z]+) ", overview.split("Commands:")[1].split("Options:")[0], re.M)
+        self.assertIn("help", commands)
+        for command in commands:
+            short, every = self.good("help", command, env=hidden).out, self.good("help", command, "--all", env=hidden).out
+            self.assertEqual(short, self.good(command, "--help", env=hidden).out)
+            self.assertEqual(every, self.good(command, "--help-all", env=hidden).out)
+            for line in (overview + every).splitlines():
+                self.assertLessEqual(len(line), 80, line)
+        run = self.good("help", "run", env=hidden).out
+        self.assertEqual(len(re.findall(r"^  (?:-\w, )?--", run, re.M)), 13)  # with --help and --help-all
+        self.assertIn("mgpu-bench run --help-all", run)
+
+    def test_a_misspelt_command_or_option_is_told_what_it_may_have_been(self):
+        self.refused(["merkel"], 2, '"merkel"', "accepted")
+        self.refused(["rnu", "--help"], 2, '"rnu"', 'did you mean "run"?')
+        self.refused(["help", "rnu"], 2, '"rnu"', 'did you mean "run"?')
+        self.refused(["run", "--sise", "4"], 2, '"--sise"', 'did you mean "--size"?')
+        self.refused(["run", "--devcies=gpu"], 2, 'did you mean "--devices"?')
+        self.refused(["run", "merkel"], 2, 'did you mean "merkle"?')
+        self.refused(["run", "-s", "dynamik"], 2, 'did you mean "dynamic"?')
+        self.refused(["run", "--mode", "residnet"], 2, 'did you mean "resident"?')
 
     def test_lists_are_the_same_in_text_and_json(self):
         for what, some in (("suites", "merkle"), ("strategies", "proportional"), ("metrics", "imbalance_derose_percent")):

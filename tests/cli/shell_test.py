@@ -19,12 +19,12 @@ import result_file  # noqa: E402
 
 
 def options_of(help_text):
-    """Long and short options that begin a line of --help."""
+    """Long and short options that begin a line of --help-all."""
     found = set()
     for line in help_text.splitlines():
-        match = re.match(r"  (-\w,)?(--[\w-]+)", line)
+        match = re.match(r"  (-\w, )?(--[\w-]+)", line)
         if match:
-            found.update(name.rstrip(",") for name in match.groups() if name)
+            found.update(name.rstrip(", ") for name in match.groups() if name)
     return found
 
 
@@ -35,7 +35,7 @@ class Manual(Case):
         self.plain = re.sub(r"\\f[BIR]", "", self.page).replace("\\-", "-")
 
     def commands(self):
-        listed = self.good("--help").out.split("Commands:")[1]
+        listed = self.good("--help").out.split("Commands:")[1].split("Options:")[0]
         return re.findall(r"^  ([a-z]+) ", listed, re.M)
 
     def test_every_option_of_every_help_is_in_the_section_of_its_command(self):
@@ -44,7 +44,7 @@ class Manual(Case):
         self.assertEqual(sorted(by_name), sorted(self.commands()))
         self.assertIn("run", by_name)
         for command, section in by_name.items():
-            options = options_of(self.good(command, "--help").out)
+            options = options_of(self.good(command, "--help-all").out)
             self.assertIn("--help", options)
             for option in options:
                 self.assertRegex(section, rf"(?m)^(-\w, )?{option}( |$)|^{option}, --", f"{command} {option}")
@@ -58,7 +58,7 @@ class Manual(Case):
 
     def test_every_twin_of_an_option_of_run_is_in_its_environment(self):
         variables = self.plain.split(".SH ENVIRONMENT")[1].split(".SH")[0]
-        for option in options_of(self.good("run", "--help").out) - {"--help"}:
+        for option in options_of(self.good("run", "--help-all").out) - {"--help", "--help-all"}:
             if option.startswith("--"):
                 self.assertIn("MGPU_BENCH_" + option[2:].upper().replace("-", "_"), variables)
 
@@ -129,7 +129,7 @@ class Completions(Case):
         self.assertLess({"run", "compare", "completion"}, set(commands))
         commands = [c for c in commands if not c.startswith("-")]
         for command, offered in zip(commands, self.bash(*[f"mgpu-bench {command} -" for command in commands])):
-            self.assertEqual(set(offered), options_of(self.good(command, "--help").out) | {"-h"}, command)
+            self.assertEqual(set(offered), options_of(self.good(command, "--help-all").out) | {"-h"}, command)
 
     def test_bash_offers_what_the_tables_of_the_binary_have(self):
         (self.folder / "result.json").write_text("{}")
@@ -141,11 +141,11 @@ class Completions(Case):
             "mgpu-bench run --export cs": ["csv="],
             "mgpu-bench run --export csv=res": ["result.json"],
             "mgpu-bench run --slow g": ["gpu="],
-            "mgpu-bench run --size ": [],
+            "mgpu-bench run --size ": ["auto", "sweep"],
             "mgpu-bench report res": ["result.json"],
             "mgpu-bench schema res": ["result"],
             "mgpu-bench plan --curve bn": ["bn254"],
-            "mgpu-bench -": ["--help", "--version"],
+            "mgpu-bench -": ["--help", "--help-all", "--version"],
         }
         self.assertEqual(dict(zip(expected, self.bash(*expected))), expected)
 
@@ -167,7 +167,7 @@ class Completions(Case):
         for shell in ("zsh", "fish"):
             text = self.script(shell).read_text()
             self.assertNotRegex(text, r"@[A-Z]+@")
-            for option in options_of(self.good("run", "--help").out):
+            for option in options_of(self.good("run", "--help-all").out):
                 if option.startswith("--"):
                     self.assertRegex(text, rf"--{option[2:]}\b" if shell == "zsh" else rf"is run'.* -l {option[2:]} ")
             if shutil.which(shell):

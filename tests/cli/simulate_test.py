@@ -215,6 +215,17 @@ class RefusesBadScenarios(Scenarios):
         self.refused(["simulate", file, "--size", "3"], 2, '"--size"')
         self.refused(["simulate", file, "-o", self.folder], 1, str(self.folder))
 
+    def test_a_case_is_simulated_in_its_own_mode_unless_another_is_asked_for(self):
+        file = self.folder / "r.json"
+        self.good("simulate", self.scenario(), "-s", "equal", "--mode", "end-to-end", "-o", file, env=NO_OPENCL)
+        again = self.folder / "again.json"
+        out = self.good("simulate", "--from", file, "-s", "equal", "-o", again, env=NO_OPENCL).out
+        self.assertEqual({run["mode"] for run in json.loads(again.read_text())["runs"]}, {"end_to_end"})
+        self.assertIn("case 0: equal, end to end", out)
+        self.assertNotIn("verified\n", out.replace("nothing was verified", ""))
+        self.good("simulate", "--from", file, "-s", "equal", "--mode", "both", "-o", again, env=NO_OPENCL)
+        self.assertEqual(len(json.loads(again.read_text())["runs"]), 2)
+
     def test_help_and_schema_tell_what_a_scenario_is(self):
         self.assertIn("Examples", self.good("simulate", "-h", env=NO_OPENCL).out)
         for example in (NODE, CLUSTER, self.scenario()):

@@ -201,11 +201,11 @@ def check(words, directive, folder):
 class Helps:
     """The options that each command of the program has."""
     def __init__(self):
-        self.commands = re.findall(r"^  ([a-z]+) ", mgpu("--help").out.split("Commands:")[1], re.M)
-        self.options = {name: set(re.findall(r"--[a-z][\w-]*", mgpu(name, "--help").out)) for name in self.commands}
+        self.commands = re.findall(r"^  ([a-z]+) ", mgpu("--help").out.split("Commands:")[1].split("Options:")[0], re.M)
+        self.options = {name: set(re.findall(r"--[a-z][\w-]*", mgpu(name, "--help-all").out)) for name in self.commands}
         texts = [p.read_text(encoding="utf-8") for p in (SOURCE / "scripts").rglob("*") if p.suffix in (".py", ".sh")]
 
-        self.elsewhere = set(re.findall(r"--[a-z][\w-]*", "".join(texts))) | {"--help", "--version"}
+        self.elsewhere = set(re.findall(r"--[a-z][\w-]*", "".join(texts))) | {"--help", "--help-all", "--version"}
 
     def check_span(self, span):
         words = span.replace("'", "").split()

@@ -169,6 +169,8 @@ inline Report sample_report() {
   report.complete = true;
   report.tool = {"0.1.0", "0123456789ab", {"mgpu-bench", "run", "merkle", "-s", "all"}};
   report.environment = {{"os", "Debian GNU/Linux 12"}, {"cpu", "Xeon"}};
+  report.started = "2026-07-28T09:30:00Z";
+  report.defaults = {{"merkle", {{"tree", std::string("plain")}, {"seed", std::int64_t{1}}}}};
   report.devices = {sample_device("0:0", 0, "0000:1a:00.0", 412'000), sample_device("0:1", 1, "0000:3b:00.0", 71'000)};
   report.telemetry = {Nanos{50'000'000}, "", {{kHost, "procfs, sysfs", ""}, {"0:0", "NVML", ""}, {"0:1", "", "there is no NVML"}}};
   RunRecord single = sample_run("single", 900'000, 0, 100'000);

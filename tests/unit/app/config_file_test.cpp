@@ -122,12 +122,3 @@ TEST_CASE("another name gives the option its value, with its unit, and not both 
   CHECK(refused_offer(option("strategy"), option("load-balancing-strategy")).find("another name of") != std::string::npos);
   CHECK(refused_offer(option("strategy"), option("devices")).empty());
 }
-
-TEST_CASE("a misspelt name is told what it was likely meant to be") {
-  const std::vector<std::string> known{"size", "samples", "strategy", "sub-devices"};
-  CHECK(did_you_mean("sise", known) == "; did you mean \"size\"?");
-  CHECK(did_you_mean("sub-device", known) == "; did you mean \"sub-devices\"?");
-  CHECK(did_you_mean("stratgey", known) == "; did you mean \"strategy\"?");
-  CHECK(did_you_mean("colour", known).empty());
-  CHECK(did_you_mean(std::string(100'000, 's'), known).empty());
-}

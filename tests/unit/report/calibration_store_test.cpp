@@ -132,8 +132,8 @@ TEST_CASE("another driver, tool or kernel makes it stale: a warning, and replace
   CHECK_FALSE(CalibrationStore(folder.path(), {kBasis.tool, kBasis.kernels + " "}).load(device("0:0"), warned));
   REQUIRE(warned.lines.size() == 3);
   CHECK(warned.lines[0] == "a cached calibration of Fake GPU is not used: it was made with another driver");
-  CHECK(has(warned.lines[1], "another tool"));
-  CHECK(has(warned.lines[2], "another kernels"));
+  CHECK(has(warned.lines[1], "another build of mgpu-bench"));
+  CHECK(has(warned.lines[2], "other kernels"));
   store.save(updated, capability(), warned);
   CHECK(store.load(updated, warned));
   only_file(folder.path());

@@ -69,7 +69,7 @@ TEST_CASE("a slower case is a regression of time, speed-up and efficiency; an un
   CHECK(row_of(back, "dynamic", Compared::efficiency).change == Change::improvement);
   CHECK(comparison_words(c) ==
         "3 regressions, 0 improvements, 5 the same, 0 inconclusive; the largest regression: time of dynamic on 2 "
-        "devices, merkle leaves=100000 tree=plain, resident, +10.0 %");
+        "devices, merkle leaves=100000, resident, +10.0 %");
 }
 
 TEST_CASE("a change within the floor is none, and a floor can be asked for") {
@@ -210,17 +210,49 @@ TEST_CASE("devices, drivers, handicaps and cores are decisive differences; the n
   CHECK(to_string(environment_differences(base, fresh).front()) == "number of devices: 2 -> 1");
 }
 
-TEST_CASE("warnings of either side stand beside the verdict, in text, Markdown and JSON") {
+TEST_CASE("warnings of either side stand below the table, once, in text and Markdown, and in each row of JSON") {
   Report base = timed({{"equal", 10}}), fresh = timed({{"equal", 11}});
   fresh.runs[0].warnings = {"clocks were throttled | badly"};
   const Comparison c = compared(base, fresh);
-  CHECK(comparison_tables(c, {200, false}).find("[NEW: clocks were throttled | badly]") != std::string::npos);
+  for (const unsigned width : {80u, 200u}) {
+    const std::string text = comparison_tables(c, {width, false});
+    const std::size_t at = text.find("\n! equal: NEW: clocks were throttled | badly\n");
+    CHECK(at != std::string::npos);
+    CHECK(text.find("throttled", at + 30) == std::string::npos);
+    CHECK(text.find("BASE") < at);
+  }
   const std::string markdown = comparison_markdown(c, {"a.json", "b_c.json"});
-  CHECK(markdown.find("**regression [NEW: clocks were throttled \\| badly]**") != std::string::npos);
+  CHECK(markdown.find("**regression** |") != std::string::npos);
+  CHECK(markdown.find("resident: equal: NEW: clocks were throttled \\| badly\n") != std::string::npos);
   CHECK(markdown.find("b\\_c.json") != std::string::npos);
   const auto json = nlohmann::json::parse(comparison_json(c, {"a.json", "b.json"}, {"1", "abc", {}}, false));
   CHECK(json["rows"][0]["warnings"][0] == "NEW: clocks were throttled | badly");
   CHECK(json["counts"]["regression"] == 3);
+}
+
+TEST_CASE("what is shown in percent changes by percentage points, and every width has BASE and NEW") {
+  const Comparison c = compared(timed({{"equal", 20}}), timed({{"equal", 25}}));
+  const std::string text = comparison_tables(c, {80, false});
+  CHECK(text.find("BASE") != std::string::npos);
+  CHECK(text.find("BASE") < text.find("NEW"));
+  CHECK(text.find("-10.0 pp") != std::string::npos);  // of 50 %, not the 20 % by which it fell
+  CHECK(text.find("+25.0 %") != std::string::npos);
+  CHECK(text.find("hidden: ") != std::string::npos);
+  CHECK(comparison_tables(c, {200, false}).find("hidden") == std::string::npos);
+}
+
+TEST_CASE("figures of a row are those that run and report show, and the change is that between them") {
+  Report base = timed({{"equal", 10}}, 3), fresh = base;
+  RunRecord& run = fresh.runs[0];
+  run.samples = {Nanos{10}, Nanos{20}, Nanos{30}};
+  for (PerDevice& p : run.per_device) p.alone_samples = {Nanos{30}, Nanos{10}, Nanos{20}};  // ratios 3, 0.5, 0.67; of medians 1
+  const Comparison c = compared(base, fresh);
+  const ComparisonRow& row = row_of(c, "equal", Compared::speedup);
+  CHECK(row.fresh.figure == doctest::Approx(1));
+  CHECK(row.fresh.median == doctest::Approx(2.0 / 3));
+  CHECK(row.ratio->ratio == doctest::Approx(row.fresh.figure / row.base.figure));
+  CHECK(row.ratio->low <= row.ratio->ratio);
+  CHECK(row.ratio->high >= row.ratio->ratio);
 }
 
 TEST_CASE("a case with faults is compared, and each verdict says which side had them") {
@@ -232,7 +264,7 @@ TEST_CASE("a case with faults is compared, and each verdict says which side had 
   const ComparisonRow row = row_of(c, "equal", Compared::time);
   CHECK(row.change == Change::same);
   CHECK(row.warnings == std::vector<std::string>{"NEW: device 0:1 hung", "NEW: 1 sample that a fault disturbed is not counted"});
-  CHECK(comparison_tables(c, {200, false}).find("same [NEW: device 0:1 hung; NEW: 1 sample") != std::string::npos);
+  CHECK(comparison_tables(c, {200, false}).find("! equal: NEW: device 0:1 hung\n! equal: NEW: 1 sample") != std::string::npos);
 }
 
 TEST_CASE("cases measured on different numbers of devices are the same case and are not compared") {

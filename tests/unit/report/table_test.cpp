@@ -102,8 +102,8 @@ TEST_CASE("the fastest run that is ok is marked with a star, in colour or not") 
 TEST_CASE("each suite, parameters and mode has a table of its own") {
   Report report = test::sample_report();
   const std::string text = run_tables(report, {100, false});
-  CHECK(text.find("merkle leaves=100000 tree=plain, resident\n") != std::string::npos);
-  CHECK(text.find("merkle leaves=100000 tree=plain, end to end\n") != std::string::npos);
+  CHECK(text.find("merkle leaves=100000, resident\n") != std::string::npos);
+  CHECK(text.find("merkle leaves=100000, end to end\n") != std::string::npos);
   CHECK(run_tables(Report{}, {100, false}).empty());
   CHECK(closing_words(Report{}).empty());
 }
@@ -118,7 +118,7 @@ TEST_CASE("closing words say what won, by how much and what holds it back") {
   report.runs = {report.runs[4]};
   report.faults.clear();
   CHECK(closing_words(report) ==
-        "merkle leaves=100000 tree=plain, resident: no run was ok; the first is failed: the root differs from the reference.\n");
+        "merkle leaves=100000, resident: no run was ok; the first is failed: the root differs from the reference.\n");
 }
 
 TEST_CASE("closing words take both times from medians, and call nothing faster that is not") {
@@ -144,15 +144,101 @@ TEST_CASE("closing words name the device when no split beats it alone") {
   Report report = test::sample_report();
   report.runs.resize(2);  // single and equal
   CHECK(
-      closing_words(report).starts_with("merkle leaves=100000 tree=plain, resident: single on 1 of 2 devices is fastest with 1.01 "
-                                        "ms: no split here beats device 0:0 alone."));
+      closing_words(report).starts_with("merkle leaves=100000, resident: single on device 0:0 is fastest with 1.01 "
+                                        "ms: no split over 2 devices beats device 0:0 alone."));
 }
 
 TEST_CASE("closing words do not call a difference within the noise a win") {
   Report report = test::sample_report();
   report.runs[1].time = report.runs[2].time;
   report.runs[1].time.median += Nanos{100};
-  CHECK(closing_words(report).find("; equal shares are as fast, within the noise.") != std::string::npos);
+  CHECK(closing_words(report).find("dynamic:chunks=16 and equal are fastest and not told apart by their noise") !=
+        std::string::npos);
+  CHECK(closing_words(report).find("faster than equal shares") == std::string::npos);
+}
+
+TEST_CASE("no row wins by less than its noise: rows that are not told apart share the first place, in marks and words") {
+  Report report = test::sample_report();
+  report.runs.resize(4);
+  report.faults.clear();
+  RunRecord& second = report.runs[3];
+  second.disturbed.clear(), second.faults.clear(), second.devices_asked = 2;
+  second.time = report.runs[2].time;
+  second.time.median += Nanos{500};
+  const std::string text = run_tables(report, {160, false});
+  CHECK(text.find("\n=!  dynamic:chunks=16") != std::string::npos);
+  CHECK(text.find("\n=   dynamic:chunks=64") != std::string::npos);
+  CHECK(text.find('*') == std::string::npos);
+  CHECK(closing_words(report).find(
+            "dynamic:chunks=16 and dynamic:chunks=64 are fastest and not told apart by their noise, with 810 us") !=
+        std::string::npos);
+  report.environment["simulated"] = "a scenario";  // there every difference is one
+  CHECK(run_tables(report, {160, false}).find("\n*!  dynamic:chunks=16") != std::string::npos);
+}
+
+TEST_CASE("rows whose times vary too much, or that have too few samples, are not ranked, and that is said") {
+  Report report = test::sample_report();
+  report.runs.resize(3);
+  report.faults.clear();
+  report.runs[2].time.ci95_high *= 2;
+  std::string text = run_tables(report, {160, false});
+  CHECK(text.find("\n?!  dynamic") != std::string::npos);
+  CHECK(text.find("\n? dynamic: times vary too much to be ranked") != std::string::npos);
+  CHECK(text.find('*') == std::string::npos);  // it may be the fastest
+  CHECK(closing_words(report).find("single on device 0:0 is fastest of the rows that can be ranked, with 1.01 ms") !=
+        std::string::npos);
+  CHECK(closing_words(report).find(" 1 row cannot be ranked.") != std::string::npos);
+  for (RunRecord& run : report.runs) run.time.n = 2;
+  CHECK(run_tables(report, {160, false}).find("\n? all: too few samples to be ranked\n") != std::string::npos);
+  CHECK(closing_words(report).find("no row can be ranked: fewer than 3 samples of each.") != std::string::npos);
+}
+
+TEST_CASE("a speed-up within the noise of the device alone is none") {
+  Report report = test::sample_report();
+  report.runs = {report.runs[2]};
+  for (PerDevice& p : report.runs[0].per_device)
+    for (std::size_t k = 0; k < p.alone_samples.size(); ++k) p.alone_samples[k] = Nanos{k % 2 == 0 ? 700'000 : 1'300'000};
+  CHECK(closing_words(report).find(", not told apart from device 0:0 alone (1.00 ms)") != std::string::npos);
+}
+
+TEST_CASE("titles name what is not as by default or differs between cases; of older files everything") {
+  Report report = test::sample_report();
+  CHECK(closing_words(report).starts_with("merkle leaves=100000, resident: "));
+  report.runs[2].params["tree"] = std::string("rfc6962");
+  report.runs.resize(3);
+  std::string text = run_tables(report, {100, false});
+  CHECK(text.find("merkle leaves=100000 tree=plain, resident\n") != std::string::npos);
+  CHECK(text.find("merkle leaves=100000 tree=rfc6962, resident\n") != std::string::npos);
+  report.runs = {report.runs[2]};
+  CHECK(run_tables(report, {100, false}).starts_with("merkle leaves=100000 tree=rfc6962, resident\n"));
+  report = test::sample_report();
+  report.defaults.clear();
+  CHECK(run_tables(report, {100, false}).starts_with("merkle leaves=100000 tree=plain, resident\n"));
+}
+
+TEST_CASE("columns without room are named below the tables, and columns can be chosen however wide") {
+  const Report report = test::sample_report();
+  const std::string narrow = run_tables(report, {70, false});
+  CHECK(narrow.find(" columns hidden: ") != std::string::npos);
+  CHECK(narrow.find("residue") > narrow.find(" columns hidden: "));
+  CHECK(narrow.find("--columns") == narrow.rfind("--columns"));  // for all tables, once
+  CHECK(run_tables(report, {240, false}).find("hidden") == std::string::npos);
+  TableStyle style{40, false};
+  style.columns = {"overlap", "residue"};
+  const std::string chosen = run_tables(report, style);
+  CHECK(chosen.find("dev  overlap  residue\n") != std::string::npos);
+  CHECK(chosen.find("hidden: overlap") == std::string::npos);
+  CHECK(run_column_names().front() == "time");
+}
+
+TEST_CASE("auto says in table and words what it chose") {
+  Report report = test::sample_report();
+  report.runs = {report.runs[2]};
+  report.runs[0].strategy = "auto";
+  report.runs[0].strategy_params.clear();
+  report.runs[0].plan.chosen = PlanChosen{"guided", {"0:0", "0:1"}, {}};
+  CHECK(run_tables(report, {160, false}).find("auto (guided)") != std::string::npos);
+  CHECK(closing_words(report).find("auto (guided) on 2 devices takes") != std::string::npos);
 }
 
 TEST_CASE("text from drivers cannot move the cursor, and is measured in characters") {

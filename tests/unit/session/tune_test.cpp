@@ -147,7 +147,7 @@ TEST_CASE("a session takes what is cached and records it; without a store, or wi
   CHECK(hearing.warnings.at(0).find("\"by hand\"") != std::string::npos);
   hearing.warnings.clear();
   CHECK(run(CalibrationStore(folder.path(), {"2", "kernels"}), hearing) == "usual");
-  CHECK(hearing.warnings.at(0).find("another tool") != std::string::npos);
+  CHECK(hearing.warnings.at(0).find("another build") != std::string::npos);
   hearing.warnings.clear();
   files([](const std::filesystem::path& file) { std::ofstream(file) << "{"; });
   CHECK(run(store, hearing) == "usual");

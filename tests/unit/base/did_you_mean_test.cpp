@@ -1,0 +1,19 @@
+// Which word a misspelt one is taken for.
+#include "lib/base/did_you_mean.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace mgpu;
+
+TEST_CASE("the nearest known word is offered, and none where too many letters are wrong") {
+  const std::vector<std::string> known = {"size", "sub-devices", "strategy", "run"};
+  CHECK(did_you_mean("sise", known) == "; did you mean \"size\"?");
+  CHECK(did_you_mean("sub-device", known) == "; did you mean \"sub-devices\"?");
+  CHECK(did_you_mean("stratgey", known) == "; did you mean \"strategy\"?");
+  CHECK(did_you_mean("rnu", known) == "; did you mean \"run\"?");
+  CHECK(did_you_mean("colour", known).empty());
+  CHECK(did_you_mean("x", known).empty());
+  CHECK(did_you_mean(std::string(100'000, 's'), known).empty());
+}
