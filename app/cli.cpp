@@ -192,14 +192,14 @@ class Tree {
     CLI::App* sub = command("report", "Print the tables of a saved result, or export it",
                             "Examples:\n  mgpu-bench report last\n"
                             "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
-    add_arguments(sub, "FILE", wrapped(std::string("A file saved by run, or one that gzip made of it") + kOrLast), true);
+    add_arguments(sub, "FILE", std::string("A file saved by run, or one that gzip made of it") + kOrLast, true);
     for (const OptionSpec& spec : report_specs_) add(sub, spec);
   }
 
   void add_compare() {
     CLI::App* sub = command("compare", "Say what changed between two results; exit code 3 if it got slower", kCompareFooter);
-    add_arguments(sub, "RESULT",
-                  wrapped(std::string("BASE and NEW: files saved by run") + kOrLast + "; with --interleave what to run"), false);
+    add_arguments(sub, "RESULT", std::string("BASE and NEW: files saved by run") + kOrLast + "; with --interleave what to run",
+                  false);
     for (const OptionSpec& spec : compare_specs_) add(sub, spec);
   }
 
@@ -207,7 +207,7 @@ class Tree {
     CLI::App* sub = command("trace", "Make a Chrome trace of a saved result, or check one",
                             "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in https://ui.perfetto.dev\n"
                             "  mgpu-bench trace --check r.trace.json\n");
-    add_arguments(sub, "FILE", wrapped(std::string("A file saved by run") + kOrLast + "; with --check, a trace"), true);
+    add_arguments(sub, "FILE", std::string("A file saved by run") + kOrLast + "; with --check, a trace", true);
     add(sub,
         {"trace", 'o', OptionSpec::Kind::value, "FILE", "Write here instead of to standard output; missing folders are made", ""});
     add(sub, {"output", 0, OptionSpec::Kind::value, "FILE", "The same as --trace", "", 0, OptionField(), "trace"});

@@ -247,7 +247,7 @@ class Page(Scripts):
         self.assertFalse("measured <time" in page)
 
     def test_the_page_says_when_it_was_measured_where_the_file_does(self):
-        document = {**json.loads(GOLDEN.read_text()), "created": "2031-04-05T06:07:08Z"}
+        document = {**json.loads(GOLDEN.read_text()), "started": "2031-04-05T06:07:08Z"}
         (self.folder / "dated.json").write_text(json.dumps(document))
         self.holds(self.page(self.folder / "dated.json").read_text(), '<time datetime="2031-04-05T06:07:08Z">2031-04-05T06:07:08Z</time>')
 
