@@ -159,8 +159,9 @@ struct SuiteParams {
 
 struct SuiteInfo {
   std::string name, summary;
-  std::string size_name;  // what --size counts: "leaves"
-  std::uint64_t default_size = 0, quick_size = 0;
+  std::string size_name;            // what --size counts: "leaves"
+  std::uint64_t default_size = 0;   // where no rate is known that a size could be chosen by
+  std::uint64_t quick_size = 0;     // with --quick
   unsigned sizes_per_doubling = 1;  // of the grid of sizes chosen for it: 1, 2, 4, ...; 2: 2, 3, 4, 6, ...
   std::uint64_t full_size = 0;      // fills any GPU, so that its rate there is the device's; 0: default_size
   Bytes full_bytes = 0;             // and that takes this much at least: rates beyond a GPU's caches. Needs `host_bytes`
@@ -179,8 +180,8 @@ struct SuiteInfo {
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`, where there is one: puts what the options left open into them, for the record.
   void (*resolve)(SuiteParams&) = nullptr;
-  // The shape of a workload of seeded data, before anything is allocated; null: no size is chosen for this suite. Throws what
-  // `check` throws.
+  // The shape of a workload of seeded data, before anything is allocated; null: no size is chosen for this suite, it is the default
+  // one. Throws what `check` throws.
   Shape (*shape)(const SuiteParams&) = nullptr;
   // Throws Error(input) for a file it cannot read, and what `check` throws.
   std::function<std::unique_ptr<Workload>(const SuiteParams&)> make;
