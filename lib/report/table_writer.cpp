@@ -141,8 +141,9 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
   std::vector<std::pair<std::string, std::vector<std::string>>> found;  // warning, rows
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
-    std::vector<std::string> warnings = warnings_of(run, simulated);
-    if (group.ranks[k] == Rank::unknown) warnings.insert(warnings.begin(), why_unranked(run));
+    std::vector<std::string> warnings;
+    if (group.ranks[k] == Rank::unknown) warnings.emplace_back(why_unranked(run));
+    for (std::string& warning : warnings_of(run, simulated)) warnings.push_back(std::move(warning));
     for (const std::string& warning : warnings) {
       auto at = std::find_if(found.begin(), found.end(), [&](const auto& known) { return known.first == warning; });
       if (at == found.end()) at = found.insert(at, {warning, {}});
