@@ -79,11 +79,12 @@ ExitCode cmd_plan(const Context& context) {
     throw Error(ErrorKind::usage, "plan: accepted: the name of one suite; see mgpu-bench plan --help");
   }
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
+  if (request.session.problems.size() != 1 || request.sizes == Sizes::sweep)
+    throw Error(ErrorKind::usage, "--size: plan takes one size");
   const std::unique_ptr<Backend> backend = context.make_backend();
   DeviceSet set = choose_devices(*backend, context);
   const KnownSizes known = request.sizes_of ? sizes_of(read_report(*request.sizes_of), context.suites) : KnownSizes();
   choose_sizes(context, *backend, set.devices, known, false, request, set.warnings);
-  if (request.session.problems.size() != 1) throw Error(ErrorKind::usage, "--size: plan takes one size");
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, false);
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);

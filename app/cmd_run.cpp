@@ -187,7 +187,7 @@ ExitCode cmd_run(const Context& context) {
   if (request.resumes && !request.quiet)
     print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(), request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
-  if (!request.quiet) print_error(outlook(request.session));
+  observer.announce(outlook(request.session));
   const Report report = run_session(*backend, request.session, std::move(begun), observer);
   if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   return conclude(report, request, observer, style);

@@ -19,9 +19,12 @@ constexpr const char* kMeasurement = "Measurement";
 constexpr const char* kFiles = "Files and output";
 constexpr const char* kSuites = "Options of suites";
 
-// Sizes that are given are in the result as such; that they were chosen is said here. app/run_request.cpp reads them.
+// Sizes that are given are in the result as such; that they were chosen is said here. What else decides is in app/run_request.cpp.
 OptionField records_sizes() {
   OptionField field{.words = {"auto", "sweep"}};
+  field.read = [](const Given& given, RunRequest& request) {
+    request.sizes = given.value == "sweep" ? Sizes::sweep : given.value == "auto" ? Sizes::automatic : Sizes::given;
+  };
   field.record = [](const RunRequest& request) -> std::optional<ParamValue> {
     if (request.sizes == Sizes::given) return std::nullopt;
     return request.sizes == Sizes::sweep ? "sweep" : "auto";

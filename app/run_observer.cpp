@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "app/outlook.hpp"
 #include "app/signals.hpp"
@@ -53,8 +54,12 @@ void RunObserver::output_failed(std::string_view text) {
   warning(text);
 }
 
+void RunObserver::announce(std::string outlook) { outlook_ = std::move(outlook); }
+
 void RunObserver::progress(const Progress& progress) {
-  if (options_.quiet || !options_.in_place) return;
+  if (options_.quiet) return;
+  if (const std::string outlook = std::exchange(outlook_, {}); !outlook.empty()) print_error(outlook);
+  if (!options_.in_place) return;
   std::string line = progress.what;
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
   line += fmt::format(": {} of {} cases", progress.done, progress.total);

@@ -38,6 +38,8 @@ class RunObserver : public SessionObserver {
 
   // From now on what happens is noted in it, and it is removed once the whole report is saved. `rows`: that an earlier run left.
   void keep(std::unique_ptr<JournalWriter> journal, std::size_t rows);
+  // What the run will do, said once its first group begins: what is wrong with its input has been said by then.
+  void announce(std::string outlook);
   // Saves the report and ends the progress line. A failure is printed, not thrown: what was measured must still reach the screen.
   void save(const Report& report);
   void clear_line();
@@ -51,6 +53,7 @@ class RunObserver : public SessionObserver {
   void tell_rows(const Report& so_far);
 
   Options options_;
+  std::string outlook_;        // not said yet
   std::string line_;           // what the progress line shows
   std::size_t rows_seen_ = 0;  // of the report, at the last call
   std::unique_ptr<JournalWriter> journal_;

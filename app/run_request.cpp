@@ -155,7 +155,9 @@ std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInf
     params.seed = request.session.seed;
     params.options = options_of(*suite, settings);
     params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-    if (request.sizes != Sizes::given) {
+    if (request.sizes != Sizes::given) {  // what is wrong with the options is said before anything is measured
+      Problem small = problem;
+      complete_problem(small, suite->quick_size, "--size", memory);
       all.push_back(problem);
       continue;
     }

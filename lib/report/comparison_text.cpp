@@ -206,6 +206,8 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
     out += '\n';
   });
   out += hidden_line(hidden, "a wider terminal, --json or --markdown", prose.width);
+  if (comparison.interleaved && !comparison.rows.empty())
+    out += wrapped_prose("change: the median over the rounds of NEW / BASE, each round by itself\n", prose, 2);
   for (const UncomparedCase& c : comparison.uncompared) out += printable("not compared: " + c.name + ": " + c.what) + '\n';
   for (const EnvironmentDifference& d : comparison.differences) out += printable("differs: " + to_string(d)) + '\n';
   if (const std::string larger = larger_floors(comparison); !larger.empty())

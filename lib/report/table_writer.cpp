@@ -182,7 +182,7 @@ void keep_chosen(const std::vector<std::string>& chosen, std::vector<TextColumn>
   }
 }
 
-// Without the columns of `hidden`, to which those are added that have no room.
+// Names of columns that have no room are added to `hidden`.
 std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
   std::size_t spread_width = 0;
@@ -197,20 +197,17 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
                            scales, spread_width));
   std::vector<TextColumn> columns = run_columns(scales);
   keep_chosen(style.columns, columns, rows);
-  for (const std::string& name : hidden) drop_column(name, columns, rows);
   if (simulated) drop_column("verified", columns, rows);  // there is no result that could be
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
          draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));
 }
 
-// What has no room in one table is left out of all; it is added to `hidden`.
+// What has no room in one of them is added to `hidden`.
 std::vector<std::string> tables_of(const Report& report, const TableStyle& style, std::vector<std::string>& hidden) {
   const bool simulated = report.environment.contains("simulated");
-  const std::vector<RunGroup> groups = group_runs(report);
-  for (const RunGroup& group : groups) run_table(group, simulated, style, hidden);
   std::vector<std::string> tables;
-  for (const RunGroup& group : groups) tables.push_back(run_table(group, simulated, style, hidden));
+  for (const RunGroup& group : group_runs(report)) tables.push_back(run_table(group, simulated, style, hidden));
   return tables;
 }
 
@@ -249,9 +246,7 @@ std::string below_run_tables(const Report& report, const TableStyle& style) {
   std::string out = hidden_line(in_order, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
   if (const std::string faults = fault_table(report, style); !faults.empty()) out += (report.runs.empty() ? "" : "\n") + faults;
   if (const auto clock = report.environment.find("simulated"); clock != report.environment.end())
-    out += wrapped_prose(
-        printable("simulated on a virtual clock (" + clock->second + "): nothing was computed, so nothing was verified") + '\n',
-        {std::max(style.width, 20u), false, true}, 2);
+    out += printable("simulated on a virtual clock (" + clock->second + "): nothing was computed or verified") + '\n';
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;
