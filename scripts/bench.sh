@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # From a bare machine to the main result: sets up, builds, and measures every suite under every strategy on the default devices: all GPUs
-# in both modes; without one, the cores of the CPU with --quick and resident inputs. Prints each table as soon as it is measured, and says
-# where the measurements and the timeline are. Arguments go to `mgpu-bench run` and win: scripts/bench.sh merkle -d gpu:2 --size 2^24
+# in both modes, and then how the rate goes with the size and from which size on more GPUs pay; without a GPU, the cores of the CPU with
+# --quick and resident inputs. Prints each table as soon as it is measured, and says where the measurements and the timeline are.
+# Arguments go to `mgpu-bench run` and win, and sizes are then not swept: scripts/bench.sh merkle -d gpu:2 --size 2^24
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -38,10 +39,16 @@ bench=$root/build/release/mgpu-bench
 # Through the environment: a flag among the arguments wins over each of these.
 export MGPU_BENCH_RESULT=${MGPU_BENCH_RESULT:-$root/mgpu-bench-result.json}
 export MGPU_BENCH_TRACE=${MGPU_BENCH_TRACE:-$root/mgpu-bench-trace.json}
+gpus=true
 if [[ $("$bench" devices --json) != *'"type": "gpu"'* ]]; then
+  gpus=false
   # There every core has the inputs in its own memory, so that both modes say much the same.
   export MGPU_BENCH_QUICK=${MGPU_BENCH_QUICK:-true} MGPU_BENCH_MODE=${MGPU_BENCH_MODE:-resident}
 fi
 
 "$bench" devices
-exec "$bench" run "$@"
+"$bench" run "$@"
+if $gpus && (($# == 0)); then
+  unset MGPU_BENCH_TRACE
+  "$bench" run --size sweep --mode resident -n 7 -o "${MGPU_BENCH_RESULT%.json*}-sweep.json"
+fi
