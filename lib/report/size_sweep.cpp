@@ -174,6 +174,11 @@ std::vector<SizeSweep> size_sweeps(const Report& report) {
   return sweeps;
 }
 
+bool is_sweep(const Report& report) {
+  const auto size = report.options.find("size");
+  return size != report.options.end() && size->second == ParamValue("sweep");
+}
+
 std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
   std::vector<std::string> sentences;
   for (std::size_t k = 1; k < sweep.counts.size(); ++k) {
@@ -195,7 +200,9 @@ std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
     if (!known) continue;
     const auto longer = [&](const SweepRow& row) {
       const double ratio = seconds(row.cells[k]->time.median) / seconds(best_below(row, k)->time.median);
-      return ratio > 1 ? fmt::format("they take {:.2f} times as long as fewer", ratio) : "the noise does not tell";
+      return ratio > 1                ? fmt::format("they take {:.2f} times as long as fewer", ratio)
+             : row.cells[k]->measured ? "the noise does not tell"
+                                      : "it is too close to tell";
     };
     const std::string who = fmt::format("{} devices", sweep.counts[k]);
     const char* pay = measured ? "pay" : "would pay, as predicted,";

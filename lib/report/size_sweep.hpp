@@ -37,6 +37,9 @@ struct SizeSweep {
 // that is not known: resident samples of GPUs.
 std::vector<SizeSweep> size_sweeps(const Report& report);
 
+// Were its sizes asked for as a sweep? Its sentences then stand for those of every table.
+bool is_sweep(const Report& report);
+
 // For each count above 1 from which size on it is faster than any smaller one, by more than the noise, at that and all larger
 // sizes: "2 devices pay from 2^19 leaves on".
 std::vector<std::string> sweep_sentences(const SizeSweep& sweep);
