@@ -32,8 +32,6 @@ void refuse_to_go_on_when_stopped() {
   if (stop_signal() != 0) throw Error(ErrorKind::device, "interrupted");
 }
 
-// Every second round the other way round, so that what grows in time hits both alike. More rounds than asked for where so few could
-// not fail: a gate that cannot is none.
 bool names_sizes(const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(),
                      [](const std::string& word) { return word.starts_with("--size") || word.starts_with("--input"); });
@@ -60,6 +58,8 @@ Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words
   return run_child(child, words);
 }
 
+// Every second round the other way round, so that what grows in time hits both alike. More rounds than asked for where so few could
+// not fail: a gate that cannot is none.
 // The sizes that BASE chose in its first round hold for all that follows: else a rate that comes out differently, or another way of
 // choosing, would leave nothing to compare.
 Sides measure_interleaved(const CompareRequest& request) {

@@ -85,6 +85,8 @@ ExitCode cmd_plan(const Context& context) {
   DeviceSet set = choose_devices(*backend, context);
   const KnownSizes known = request.sizes_of ? sizes_of(read_report(*request.sizes_of), context.suites) : KnownSizes();
   choose_sizes(context, *backend, set.devices, known, false, request, set.warnings);
+  if (request.session.problems.size() != 1)
+    throw Error(ErrorKind::usage, fmt::format("--sizes-of: {} sizes; plan takes one", request.session.problems.size()));
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, false);
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);

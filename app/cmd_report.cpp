@@ -23,7 +23,7 @@ ExitCode cmd_report(const Context& context) {
   if (!write_exports(report, exports, missed)) codes.push_back(ExitCode::internal);
   print(run_tables(report, style));
   if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
-  if (!is_sweep(report)) print("\n" + wrapped_prose(closing_words(report), style, 2));
+  if (!is_sweep(report) || size_sweeps(report).empty()) print("\n" + wrapped_prose(closing_words(report), style, 2));
   if (!tell_misses(missed)) codes.push_back(ExitCode::regression);
   return worst(codes);
 }

@@ -40,7 +40,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
     print(below_run_tables(report, style));
     if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
     // Of a sweep its own sentences say it: those of every size would be too many.
-    if (!is_sweep(report)) print("\n" + wrapped_prose(closing_words(report), style, 2));
+    if (!is_sweep(report) || size_sweeps(report).empty()) print("\n" + wrapped_prose(closing_words(report), style, 2));
   }
   if (written && !request.quiet) {
     if (observer.result_is_kept()) {

@@ -47,8 +47,8 @@ std::string devices_in_words(const SessionOptions& session) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (i == kNamedDevices && devices.size() > kNamedDevices + 1) return text + fmt::format(" and {} more", devices.size() - i);
     text += (i > 0 ? ", " : "") + devices[i].id;
-    if (i + 1 == devices.size() || i + 1 == kNamedDevices || devices[i + 1].name != devices[i].name)
-      text += " (" + devices[i].name + ")";
+    const bool last_named = i + 1 == kNamedDevices && devices.size() > kNamedDevices + 1;
+    if (i + 1 == devices.size() || last_named || devices[i + 1].name != devices[i].name) text += " (" + devices[i].name + ")";
   }
   return text;
 }

@@ -21,7 +21,7 @@ bool is_there(const std::filesystem::path& file) {
 Earlier without_journal(const std::filesystem::path& file) {
   if (!is_there(file)) {
     refuse_to_resume(fmt::format(
-        "there is neither {} nor its journal; accepted: the FILE of a run with -o that did not end by itself", file.string()));
+        "there is neither {} nor its journal; accepted: the FILE of a run that did not end by itself, or last", file.string()));
   }
   Earlier earlier;
   earlier.complete = read_report(file).complete;

@@ -144,6 +144,12 @@ void RunObserver::saved(const Report& report) {
 void RunObserver::save(const Report& report) {
   if (!options_.result_file) return;
   try {
+    if (options_.result_is_dated && report.runs.empty() && !report.complete) {  // nothing that anybody would mean by `last`
+      if (journal_) journal_->remove();
+      journal_.reset();
+      options_.result_file.reset();
+      return;
+    }
     write_file_atomically(*options_.result_file, to_json_text(report));
     could_not_write_ = false;
     if (journal_) saved(report);

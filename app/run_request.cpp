@@ -296,9 +296,7 @@ RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo*
   }
   request.device_counts = counts(settings, "device-counts", 1);
   const Given* strategy = settings.find("strategy");
-  const Given* size = settings.find("size");
-  const bool sweeps = size != nullptr && size->value == "sweep";  // one strategy at many sizes
-  request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : sweeps ? "capability" : "all");
+  request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
   request.requirements = read_requirements(settings);
   return request;
 }
@@ -377,8 +375,12 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   request.memory_pool = memory_pool(settings);
   if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
   request.sizes = sizes_asked_for(settings);
-  if (const Given* like = sizes_of_given(settings); like != nullptr && request.sizes != Sizes::given)
+  if (request.sizes == Sizes::sweep && !settings.has("strategy"))  // one strategy at many sizes
+    request.session.strategies = parse_strategies("capability");
+  if (const Given* like = sizes_of_given(settings); like != nullptr && request.sizes != Sizes::given) {
+    check_readable(like->from, like->value);
     request.sizes_of = like->value;
+  }
   request.session.problems = problems(settings, chosen, request, memory);
   read_output_files(settings, request);
   return request;

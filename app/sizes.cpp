@@ -34,14 +34,16 @@ class Chooser {
         backend_(backend),
         kinds_(kinds_of(devices)),
         measures_(measures),
-        afresh_(context.invocation.settings.is_on("recalibrate")),
+        settings_(context.invocation.settings),
+        afresh_(settings_.is_on("recalibrate")),
         request_(request),
         warnings_(warnings) {}
 
   // What is to be measured of a problem; ascending.
   std::vector<std::uint64_t> sizes_of(const Problem& problem) {
     const SuiteInfo& suite = *problem.suite;
-    add_rates(problem);
+    if (!stopped_) add_rates(problem);
+    if (stopped_) return {suite.default_size};
     const std::vector<SizedDevice> devices = sized_devices(problem, kinds_, request_.session.suite_rates);
     if (devices.empty()) {
       say(fmt::format("{}: {} {}, the default, as no rate is known here (mgpu-bench calibrate measures them)", suite.name,
@@ -70,11 +72,19 @@ class Chooser {
       missing |= !cached;
     }
     if (!missing || !measures_) return;
-    say(fmt::format("{}: measuring how fast it runs here, to choose its size; that is kept", problem.suite->name));
-    calibrate_problem(backend_, kinds_, problem, store_, rates, warnings_);
+    const bool kept = !settings_.is_on("no-cache");
+    say(fmt::format("{}: measuring how fast it runs here, to choose its size{}", problem.suite->name,
+                    kept ? "; that is kept" : ""));
+    try {
+      calibrate_problem(backend_, kinds_, problem, store_, rates, warnings_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::interrupted) throw;
+      stopped_ = true;  // the session will see it, and measure nothing
+    }
   }
 
   static std::string because(const ChosenSize& chosen, const SizeLimits& limits) {
+    if (chosen.limit != SizeLimit::none && chosen.beyond) return ", the smallest there is, although it is beyond a limit";
     switch (chosen.limit) {
       case SizeLimit::input:
         return fmt::format("; more would be an input above {}", format_bytes(static_cast<double>(limits.input)));
@@ -97,7 +107,9 @@ class Chooser {
   CalibrationStore store_;
   Backend& backend_;
   std::vector<Device> kinds_;
-  bool measures_, afresh_;
+  bool measures_;
+  const Settings& settings_;
+  bool afresh_, stopped_ = false;
   RunRequest& request_;
   std::vector<std::string>& warnings_;
 };
@@ -139,16 +151,20 @@ KnownSizes sizes_of(const Configuration& configuration, std::span<const SuiteInf
 void choose_sizes(const Context& context, Backend& backend, std::span<const Device> devices, const KnownSizes& known, bool measures,
                   RunRequest& request, std::vector<std::string>& warnings) {
   if (request.sizes == Sizes::given) return;
+  const std::string from = request.sizes_of ? "--sizes-of" : "--size";
   Chooser chooser(context, backend, devices, measures, request, warnings);
   std::vector<Problem> all;
   for (const Problem& problem : request.session.problems) {
     const auto found = known.find(problem.suite->name);
     for (const std::uint64_t size : found != known.end() ? found->second : chooser.sizes_of(problem)) {
       all.push_back(problem);
-      complete_problem(all.back(), size, "--size", host_memory());
+      complete_problem(all.back(), size, from, host_memory());
     }
   }
   request.session.problems = std::move(all);
+  if (request.session.result_file && request.session.problems.size() > 1)
+    throw Error(ErrorKind::usage, fmt::format("--output: {} names {} sizes, and it holds the result of one; name one with --size",
+                                              from, request.session.problems.size()));
 }
 
 }  // namespace mgpu

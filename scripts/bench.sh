@@ -49,6 +49,6 @@ fi
 "$bench" devices
 "$bench" run "$@"
 if $gpus && (($# == 0)); then
-  unset MGPU_BENCH_TRACE
+  unset MGPU_BENCH_TRACE MGPU_BENCH_EXPORT MGPU_BENCH_OUTPUT MGPU_BENCH_RESUME  # those were of the first
   "$bench" run --size sweep --mode resident -n 7 -o "${MGPU_BENCH_RESULT%.json*}-sweep.json"
 fi

@@ -130,7 +130,7 @@ class Case:
         found = [plain(w) for w in get(self.run, "warnings") or []]
         found += [f"where the time of device {plain(get(d, 'device'))} went is not known: {plain(get(d, 'parts_reason'))}"
                   for d in self.per_device if get(d, "parts_reason")]
-        if self.ok and 0 < len(self.samples) < FEW_SAMPLES:
+        if self.ok and not self.exact and 0 < len(self.samples) < FEW_SAMPLES:
             found.append(f"{len(self.samples)} sample{'' if len(self.samples) == 1 else 's'} only")
         return list(dict.fromkeys(found))
 
@@ -219,9 +219,11 @@ OF_REGIME = {"empirical": {"model": "scores", "dim": 256}, "models": {"model": "
 def is_default(suite, key, value, params):
     if suite == "fisher" and key in ("model", "dim"):
         return value in ("auto", OF_REGIME.get(params.get("regime"), {}).get(key))
+    if key == "seed":
+        return value == 1
     known = DEFAULTS.get(suite, {}).get(key)
     if known is None:  # of a suite that is not known here
-        return key == "seed" or not isinstance(value, (int, float))
+        return not isinstance(value, (int, float))
     return value in known if isinstance(known, tuple) else str(value) == known
 
 

@@ -114,14 +114,14 @@ ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices
     const auto [fastest, time] = problem->fastest(devices);
     const double off = std::abs(std::log(time / seconds(limits.aim)));
     if (!best || off < best_off) {
-      best = ChosenSize{size, from_seconds(time), fastest, limit};
+      best = ChosenSize{size, from_seconds(time), fastest, limit, limit != SizeLimit::none};
       best_off = off;
     }
     // Not at the first that is further off: windows of msm make twice the terms cost less now and then.
     if (limit != SizeLimit::none || time > kFarBeyond * seconds(limits.aim)) break;
   }
   if (!best) Sized(like, like.suite->default_size);  // says why
-  return best.value_or(ChosenSize{like.suite->default_size, {}, 0, SizeLimit::none});
+  return best.value_or(ChosenSize{like.suite->default_size, {}, 0, SizeLimit::none, false});
 }
 
 std::vector<std::uint64_t> sweep_sizes(const Problem& like, std::span<const SizedDevice> devices, std::uint64_t largest) {

@@ -38,6 +38,7 @@ struct ChosenSize {
   Nanos expected{};       // on that device
   std::size_t fastest{};  // which of the devices that is
   SizeLimit limit = SizeLimit::none;
+  bool beyond = false;  // that limit, as it is the smallest size that the suite does
 };
 
 // Of the suite's grid (SuiteInfo::sizes_per_doubling) the size whose time comes nearest to the aim within the limits, so that a

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/base/quantity.hpp"
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 
@@ -26,6 +27,11 @@ std::string name_with(const RunRecord& run, const std::string& devices) {
 }
 
 }  // namespace
+
+std::string param_shown(const ParamValue& value) {
+  const auto* count = std::get_if<std::int64_t>(&value);
+  return count != nullptr && *count >= 0 ? format_count(static_cast<std::uint64_t>(*count)) : param_text(value);
+}
 
 std::string param_text(const ParamValue& value) {
   return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);

@@ -8,6 +8,8 @@
 namespace mgpu {
 
 std::string param_text(const ParamValue& value);
+// For people: numbers as one types them, 2^26.
+std::string param_shown(const ParamValue& value);
 
 // Suite, parameters, strategy with its parameters, number of devices asked for and mode:
 // "merkle/leaves:100000/seed:1/dynamic:chunks=16/devices:2/resident". Two runs of one report have the same name only when they are

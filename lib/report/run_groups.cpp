@@ -13,11 +13,6 @@ namespace mgpu {
 
 namespace {
 
-std::string shown(const ParamValue& value) {
-  const auto* count = std::get_if<std::int64_t>(&value);
-  return count != nullptr && *count >= 0 ? format_count(static_cast<std::uint64_t>(*count)) : param_text(value);
-}
-
 // A parameter is shown where runs of the same strategy in the group differ in it; of `auto` what it chose.
 std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& runs) {
   std::string label = run.strategy;
@@ -98,7 +93,7 @@ std::string Titles::of(const RunRecord& run) const {
   std::vector<std::pair<std::string, std::string>> numbers;  // names, value
   for (const auto& [name, value] : run.params) {
     if (std::holds_alternative<std::string>(value) || !is_named(run, name, value)) continue;
-    const std::string text = shown(value);
+    const std::string text = param_shown(value);
     auto same = std::find_if(numbers.begin(), numbers.end(), [&, name = name](const auto& known) {
       return known.second == text && known.first != "seed=" && name != "seed";
     });

@@ -28,27 +28,35 @@ bool is_gpu(const Report& report, const std::string& id) {
 
 // What goes with the size: numbers that the runs differ in.
 std::vector<std::string> varying_params(const std::vector<const RunRecord*>& runs) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : runs.front()->params) {
-    const bool varies = std::any_of(runs.begin(), runs.end(), [&, name = name, value = value](const RunRecord* run) {
-      const auto found = run->params.find(name);
-      return found == run->params.end() || found->second != value;
-    });
-    if (varies) names.push_back(name);
-  }
-  return names;
-}
-
-std::string shown(const ParamValue& value) {
-  const auto* count = std::get_if<std::int64_t>(&value);
-  return count != nullptr && *count >= 0 ? format_count(static_cast<std::uint64_t>(*count)) : param_text(value);
+  std::set<std::string> names;
+  for (const RunRecord* run : runs)
+    for (const auto& [name, value] : run->params) names.insert(name);
+  std::erase_if(names, [&](const std::string& name) {
+    const auto first = runs.front()->params.find(name);
+    return first != runs.front()->params.end() && std::all_of(runs.begin(), runs.end(), [&](const RunRecord* run) {
+             const auto found = run->params.find(name);
+             return found != run->params.end() && found->second == first->second;
+           });
+  });
+  return {names.begin(), names.end()};
 }
 
 // The sides of a cube are one size, others are shown one beside the other.
 std::string size_of(const RunRecord& run, const std::vector<std::string>& names) {
-  std::set<std::string> values;
-  for (const std::string& name : names) values.insert(shown(run.params.at(name)));
-  return fmt::format("{}", fmt::join(values, " x "));
+  std::vector<std::string> values;
+  for (const std::string& name : names) {
+    const auto found = run.params.find(name);
+    values.push_back(found == run.params.end() ? "-" : param_shown(found->second));
+  }
+  const bool one = std::all_of(values.begin(), values.end(), [&](const std::string& value) { return value == values.front(); });
+  return one && !values.empty() ? values.front() : fmt::format("{}", fmt::join(values, " x "));
+}
+
+// Would more devices be given work? Of a strategy that this build does not have nothing is known.
+bool splits(const RunRecord& run) {
+  const auto all = all_strategies();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const StrategyInfo& info) { return info.name == run.strategy; });
+  return found != all.end() && !found->traits.single_device;
 }
 
 void take_faster(std::optional<SweepCell>& cell, const Summary& time) {
@@ -89,7 +97,8 @@ void predict_missing(const std::vector<const RunRecord*>& runs, const std::vecto
   for (SweepRow& row : sweep.rows) {
     const RunRecord* best = nullptr;  // on the most devices
     for (const RunRecord* run : runs) {
-      const bool of_row = run->status == Status::ok && size_of(*run, names) == row.size && !run->plan.estimates.empty();
+      const bool of_row =
+          run->status == Status::ok && size_of(*run, names) == row.size && !run->plan.estimates.empty() && splits(*run);
       if (!of_row) continue;
       if (best == nullptr || run->devices.size() > best->devices.size() ||
           (run->devices.size() == best->devices.size() && run->time.median < best->time.median))
@@ -121,9 +130,10 @@ SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& ru
     ids.insert(run->devices.begin(), run->devices.end());
   }
   const bool gpus = std::all_of(ids.begin(), ids.end(), [&](const std::string& id) { return is_gpu(report, id); });
-  const bool predicts = gpus && !first.mode.transfers();
+  const bool split = std::any_of(runs.begin(), runs.end(), [](const RunRecord* run) { return splits(*run); });
+  const bool predicts = gpus && split && !first.mode.transfers();
   if (predicts) counts.insert(std::begin(kPredicted), std::end(kPredicted));
-  if (gpus && !predicts) sweep.bound = "how more devices would share the host link is not known";
+  if (gpus && first.mode.transfers()) sweep.bound = "how more devices would share the host link is not known";
   sweep.counts.assign(counts.begin(), counts.end());
   for (const RunRecord* run : runs) {
     const std::string size = size_of(*run, names);
@@ -137,6 +147,11 @@ SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& ru
   }
   std::stable_sort(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.ops < b.ops; });
   if (predicts) predict_missing(runs, names, sweep);
+  for (std::size_t k = sweep.counts.size(); k-- > 1;) {  // what nothing is known of is no column
+    if (std::any_of(sweep.rows.begin(), sweep.rows.end(), [&](const SweepRow& row) { return row.cells[k].has_value(); })) continue;
+    sweep.counts.erase(sweep.counts.begin() + static_cast<std::ptrdiff_t>(k));
+    for (SweepRow& row : sweep.rows) row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(k));
+  }
   return sweep;
 }
 
@@ -208,8 +223,7 @@ std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
     const char* pay = measured ? "pay" : "would pay, as predicted,";
     const std::string name = sweep.size_name;
     if (!from) {
-      sentences.push_back(fmt::format("{} {} at no size up to {} {}: there {}.", who, pay, sweep.rows.back().size, name,
-                                      longer(sweep.rows.back())));
+      sentences.push_back(fmt::format("{} {} at no size up to {} {}: there {}.", who, pay, not_yet->size, name, longer(*not_yet)));
     } else if (not_yet == nullptr) {
       sentences.push_back(fmt::format("{} {} at every size, from {} {} on.", who, pay, sweep.rows[*from].size, name));
     } else {

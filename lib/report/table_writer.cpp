@@ -150,12 +150,10 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
       at->second.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
     }
   }
-  const auto ok =
-      std::count_if(group.runs.begin(), group.runs.end(), [](const RunRecord* run) { return run->status == Status::ok; });
   std::string out;
   for (auto& [warning, rows] : found) {
     const std::size_t more = rows.size() > kNamed ? rows.size() - kNamed : 0;
-    const bool all = rows.size() > 1 && rows.size() == static_cast<std::size_t>(ok);
+    const bool all = rows.size() > 1 && rows.size() == group.runs.size();
     rows.resize(rows.size() - more);
     const std::string names =
         all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");

@@ -161,10 +161,12 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       rows[i].origin = CalibrationOrigin::measured;
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
     } catch (const Error& error) {
+      if (open && !try_drain(backend, *open)) {
+        leak(std::move(open));
+        leak(std::exchange(work, {}).workloads);
+      }
+      if (error.kind() == ErrorKind::interrupted) throw;
       warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " + error.what());
-      if (!open || try_drain(backend, *open)) continue;
-      leak(std::move(open));
-      leak(std::exchange(work, {}).workloads);
     }
   }
 }

@@ -69,6 +69,13 @@ class Sizes(Case):
         self.assertIn("--sizes-of: --size names sizes, too", refused.err)
         self.assertEqual(len(refused.err.splitlines()), 1)
         self.assertEqual(mgpu(*RUN, "--sizes-of", self.folder / "none.json").code, 2)
+        self.run_it("two.json", "-s", "equal", "--size", "64,128")
+        self.assertEqual(self.run_it("two-again.json", "-s", "equal", "--sizes-of", self.folder / "two.json")[0], [64, 128])
+        for arguments, said in ((["run", "merkle", *binary.DEVICES, "--output", "x"], "--sizes-of names 2 sizes"),
+                                (["plan", "merkle", *binary.DEVICES], "2 sizes; plan takes one")):
+            refused = mgpu(*arguments, "--sizes-of", self.folder / "two.json", cwd=self.folder)
+            self.assertEqual(refused.code, 2, refused)
+            self.assertIn(said, refused.err)
 
     def test_a_run_that_goes_on_keeps_its_size(self):
         file = self.folder / "killed.json"

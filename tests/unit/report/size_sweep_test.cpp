@@ -70,6 +70,19 @@ TEST_CASE("what the noise does not tell apart does not pay; nor is a failed case
         std::vector<std::string>{"2 devices pay at no size up to 2^14 items: there they take 1.01 times as long as fewer."});
   report.runs.back().status = Status::failed;
   CHECK_FALSE(size_sweeps(report)[0].rows.back().cells[1]);
+  CHECK(sweep_sentences(size_sweeps(report)[0]) ==
+        std::vector<std::string>{"2 devices pay at no size up to 2^12 items: there they take 1.01 times as long as fewer."});
+}
+
+TEST_CASE("a strategy that leaves all to one device says nothing of more, and a parameter that some lack is no error") {
+  Report report = report_of(DeviceType::gpu, 1);
+  for (const int exponent : {10, 12, 14}) add(report, exponent, microseconds(100), microseconds(100));
+  report.runs.back().params["tile"] = std::int64_t{64};
+  CHECK(size_sweeps(report)[0].counts == std::vector<std::size_t>{1, 2, 4, 8});
+  CHECK(size_sweeps(report)[0].rows.back().size == "2^14 x 64");
+  for (RunRecord& run : report.runs) run.strategy = "single";
+  CHECK(size_sweeps(report)[0].counts == std::vector<std::size_t>{1});
+  CHECK(sweep_sentences(size_sweeps(report)[0]).empty());
 }
 
 TEST_CASE("GPUs that are not there are predicted for resident samples, and marked; over a host link they are not") {
