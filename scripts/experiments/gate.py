@@ -10,8 +10,8 @@ what was measured. A with B must not end in exit code 3, A with S must. Rates co
 and the median time of every round; --again RESULT.json judges them anew with another build.
 
 --resample TRIALS judges that many draws of N rounds (--draw) from all windows instead, each round of one side with the one beside it, and all
-cases in one comparison, as a gate does: an alarm is one of any case. With --slower FACTOR, B with its times FACTOR as long is judged as well:
-a slow-down of which there are as many rounds as of A with B.
+cases in one comparison, as a gate does: an alarm is one of any case. With --slower FACTOR, B with its times FACTOR as long takes the place of
+S: there are as many rounds of it as of B, and it is exact.
 """
 
 import argparse
@@ -175,20 +175,17 @@ class Outcome:
 
 
 def with_slower(windows, factor):
-    """D: B with its times this many times as long."""
-    return [{**w, "D": [[[round(time_ns * factor) for time_ns in case] for case in one] for one in w["B"]]} for w in windows]
+    """B with its times this many times as long, for S."""
+    return [{**w, "S": [[[round(time_ns * factor) for time_ns in case] for case in one] for one in w["B"]]} for w in windows]
 
 
 def judge_all(given, template, windows):
-    cases, pairs = range(len(template["cases"])), dict(PAIRS)
+    cases, outcome = range(len(template["cases"])), {}
     if given.slower:
-        windows, pairs[f"A with B, {given.slower} times as long"] = with_slower(windows, given.slower), ("A", "D")
-    if given.resample:
-        pairs = {pair: (base, new) for pair, (base, new) in pairs.items() if any(w[new] for w in windows)}
-    outcome = {}
+        windows = with_slower(windows, given.slower)
     with tempfile.TemporaryDirectory() as scratch:
         gate = Gate(given.binary, template, Path(scratch))
-        for (pair, (base, new)), (k, value) in itertools.product(pairs.items(), enumerate(VALUES)):
+        for (pair, (base, new)), (k, value) in itertools.product(PAIRS.items(), enumerate(VALUES)):
             if value not in given.values:
                 continue
             found = Outcome()
@@ -216,7 +213,7 @@ def main():
     parser.add_argument("--where", help="judge only cases with one of these parameters: KEY=VALUE,..")
     parser.add_argument("--resample", type=int, default=0, metavar="TRIALS", help="judge draws of rounds, all cases together")
     parser.add_argument("--draw", type=int, default=12, help="rounds of a draw")
-    parser.add_argument("--slower", type=float, help="also judge B with its times this many times as long")
+    parser.add_argument("--slower", type=float, help="S is B with its times this many times as long")
     parser.add_argument("--values", nargs="+", choices=VALUES, default=VALUES, help="what stands for a round (default: each of both)")
     given = parser.parse_args()
     given.binary = os.path.abspath(given.binary)
@@ -234,7 +231,7 @@ def main():
               f"({low:.2%} to {high:.2%}); time {found['verdicts']}; ratios {found['ratio_quantiles']}")
     if given.output:
         kept = {"options": given.options, "slow": given.slow, "rounds": given.rounds, "join": given.join, "resample": given.resample,
-                "draw": given.draw, "outcome": outcome, "template": template, "windows": windows}
+                "draw": given.draw, "slower": given.slower, "outcome": outcome, "template": template, "windows": windows}
         Path(given.output).write_text(json.dumps(kept, separators=(",", ":")) + "\n")
 
 

@@ -154,20 +154,21 @@ class Compares(Results):
         self.assertEqual(self.good("compare", lost, base, env=NO_OPENCL).err, "")  # a new case is no reason to fail
 
     def test_cases_of_devices_that_new_has_not_may_be_missing_where_environments_may_differ(self):
-        report = self.template()
-        base = self.saved("base.json", report)
-        fewer = copy.deepcopy(report)  # another machine with one device, where one case takes one and is in both
-        for one, runs in ((report, report["runs"]), (fewer, fewer["runs"])):
-            alone = runs[0]
-            alone.update(devices=alone["devices"][:1], devices_asked=1, per_device=alone["per_device"][:1])
-        fewer["devices"], fewer["runs"] = fewer["devices"][:1], fewer["runs"][:1]
-        base, new = self.saved("base.json", report), self.saved("new.json", fewer)
-        self.refused(["compare", base, new], 2, "number of devices", env=NO_OPENCL)
-        result = self.good("compare", base, new, "--ignore-environment", env=NO_OPENCL)
+        scenario, files = self.folder / "s.json", {}
+        for count in (2, 1):
+            scenario.write_text(json.dumps({"devices": [{"count": count, "items_per_s": 1e9}], "work": {"items": 1_000_000}}))
+            files[count] = self.folder / f"{count}.json"
+            counts = ",".join(str(n) for n in range(1, count + 1))
+            self.good("simulate", scenario, "-s", "equal", "--mode", "resident", "--device-counts", counts, "-n", 1, "-o", files[count],
+                      env=NO_OPENCL)
+        self.refused(["compare", files[2], files[1]], 2, "number of devices", env=NO_OPENCL)
+        result = self.good("compare", files[2], files[1], "--ignore-environment", env=NO_OPENCL)
         self.assertIn("only in BASE: it takes 2 devices, NEW has 1", result.out)
-        fewer["devices"] = report["devices"]  # then nothing excuses it
-        new = self.saved("new.json", fewer)
-        self.assertEqual(binary.mgpu("compare", base, new, "--ignore-environment", env=NO_OPENCL).code, 3)
+        report = json.loads(files[2].read_text())
+        lacking = self.folder / "lacking.json"
+        lacking.write_text(json.dumps({**report, "runs": [run for run in report["runs"] if len(run["devices"]) == 1]}))
+        result = binary.mgpu("compare", files[2], lacking, "--ignore-environment", env=NO_OPENCL)
+        self.assertEqual(result.code, 3, str(result))  # it had the devices
 
     def test_a_floor_that_is_noise_of_a_busy_machine_is_not_used_and_said(self):
         report = self.template("equal")
