@@ -28,9 +28,9 @@ constexpr const char* kFooter =
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and a key of the --config file "
     "(time-limit = \"10m\"). A flag wins over the environment, that over the file.\n"
     "\n"
-    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage, bad input or not comparable, 3 regression or a "
-    "requirement not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices than required, 130 "
-    "and 143 interrupted.\n";
+    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage, bad input or not comparable, 3 a regression, a missing "
+    "case or a requirement not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices than "
+    "required, 130 and 143 interrupted.\n";
 
 constexpr const char* kRunFooter =
     "Examples:\n"

@@ -117,12 +117,25 @@ void confirm_alarms(const Context& context, const CompareRequest& request, const
   confirm(comparison, again);
 }
 
-ExitCode verdict(const Comparison& comparison, const Sides& sides, FailOn fail_on) {
+// What BASE measured and NEW did not could have become slower unseen.
+std::size_t missing_cases(const Comparison& comparison, const CompareRequest& request) {
+  if (request.allow_missing) return 0;
+  return static_cast<std::size_t>(std::count_if(comparison.uncompared.begin(), comparison.uncompared.end(), [&](const auto& c) {
+    return c.lost && !(c.beyond_fresh && request.ignore_environment);
+  }));
+}
+
+ExitCode verdict(const Comparison& comparison, const Sides& sides, const CompareRequest& request) {
   std::vector<ExitCode> codes;
   for (const Report& report : sides.fresh) codes.push_back(outcome(report, false));
-  const bool lost = std::any_of(comparison.uncompared.begin(), comparison.uncompared.end(), [](const auto& c) { return c.lost; });
-  if (fail_on != FailOn::nothing && comparison.count(Change::regression) > 0) codes.push_back(ExitCode::regression);
-  if (fail_on == FailOn::inconclusive && (lost || comparison.count(Change::inconclusive) > 0))
+  if (request.fail_on == FailOn::nothing) return worst(codes);
+  if (comparison.count(Change::regression) > 0) codes.push_back(ExitCode::regression);
+  if (const std::size_t missing = missing_cases(comparison, request); missing > 0) {
+    print_error(fmt::format("NEW lacks {} of BASE, named \"not compared\"; --allow-missing lets that pass",
+                            missing == 1 ? "a case" : fmt::format("{} cases", missing)));
+    codes.push_back(ExitCode::regression);
+  }
+  if (request.fail_on == FailOn::inconclusive && comparison.count(Change::inconclusive) > 0)
     codes.push_back(ExitCode::inconclusive);
   return worst(codes);
 }
@@ -160,7 +173,7 @@ ExitCode compare(const Context& context) {
   if (comparison.rows.empty())
     throw Error(ErrorKind::input, fmt::format("{} and {} have no case in common that both measured", request.base, request.fresh));
   confirm_alarms(context, request, sides, comparison);
-  const std::vector<ExitCode> codes{deliver(comparison, request, context, style), verdict(comparison, sides, request.fail_on)};
+  const std::vector<ExitCode> codes{deliver(comparison, request, context, style), verdict(comparison, sides, request)};
   return worst(codes);
 }
 

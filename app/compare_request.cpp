@@ -101,6 +101,7 @@ CompareRequest read_compare_request(const Settings& settings, const std::vector<
   const std::string fail_on = choose(settings, "fail-on", {"regression", "inconclusive", "nothing"});
   request.fail_on = fail_on == "regression" ? FailOn::regression : fail_on == "nothing" ? FailOn::nothing : FailOn::inconclusive;
   request.ignore_environment = settings.is_on("ignore-environment");
+  request.allow_missing = settings.is_on("allow-missing");
   request.with_resamples = settings.is_on("with-resamples");
   request.quiet = settings.is_on("quiet");
   request.json = settings.is_on("json");

@@ -17,7 +17,7 @@ struct CompareRequest {
   std::string base, fresh;  // files; with rounds, programs and their settings
   CompareOptions options;
   FailOn fail_on = FailOn::regression;
-  bool ignore_environment = false, with_resamples = false, json = false, quiet = false;
+  bool ignore_environment = false, allow_missing = false, with_resamples = false, json = false, quiet = false;
   std::size_t confirm = 0;  // times the alarming cases are measured anew
   std::size_t rounds = 0;   // 0: files
   std::string with;         // what both sides run in a round

@@ -249,9 +249,13 @@ std::vector<OptionSpec> compare_options() {
        gate, important},
       {"alpha", 0, Kind::value, "SHARE", "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
       {"fail-on", 0, Kind::value, "WHAT",
-       "regression: exit with 3 on one; inconclusive: also with 4 where no verdict is possible; nothing (default: regression)",
+       "regression: exit with 3 on one, or when NEW lacks a case of BASE; inconclusive: also with 4 where no verdict is possible; "
+       "nothing (default: regression)",
        gate, important, OptionField{.words = {"regression", "inconclusive", "nothing"}}},
-      {"ignore-environment", 0, Kind::flag, "", "Compare results of different devices, drivers or machines, and say what differs",
+      {"allow-missing", 0, Kind::flag, "", "Cases of BASE that NEW lacks are named, and no reason to fail", gate, important},
+      {"ignore-environment", 0, Kind::flag, "",
+       "Compare results of different devices, drivers or machines, and say what differs; NEW may then lack cases that take more "
+       "devices than it has",
        gate, important},
       {"resamples", 0, Kind::value, "N", "Number of bootstrap resamples (default: 2000)", gate},
       {"seed", 0, Kind::value, "N", "Seed of the bootstrap (default: 1)", gate},

@@ -137,12 +137,14 @@ std::optional<double> case_figure(const RunRecord& run, Compared metric) {
 std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value) {
   std::vector<CaseValues> cases;
   std::map<std::string, std::size_t> at;
+  std::vector<std::size_t> rounds;  // that have it, by case
   for (std::size_t round = 0; round < reports.size(); ++round) {
     const Titles titles(reports[round]);
     for (const RunRecord& run : reports[round].runs) {
       const std::string name = case_name(run);
       const auto [found, fresh] = at.emplace(name, cases.size());
-      if (fresh) cases.push_back({name, titles.of(run), &run, {}, {}, {}});
+      if (fresh) cases.push_back({name, titles.of(run), &run, {}, {}, {}}), rounds.push_back(0);
+      ++rounds[found->second];
       CaseValues& mine = cases[found->second];
       if (mine.trouble.empty()) mine.trouble = trouble_of(run);
       if (mine.trouble.empty() && run.devices.size() != mine.run->devices.size())
@@ -167,6 +169,10 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValu
         }
       }
     }
+  }
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    if (cases[k].trouble.empty() && rounds[k] < reports.size())
+      cases[k].trouble = fmt::format("in {} of {} rounds only", rounds[k], reports.size());
   }
   return cases;
 }

@@ -53,6 +53,16 @@ RatioInterval moved_to(double ratio, const RatioInterval& interval) {
   return {ratio, interval.low / interval.ratio * ratio, interval.high / interval.ratio * ratio};
 }
 
+std::optional<double> usable_noise(const RunRecord& run) {
+  return run.noise_floor && *run.noise_floor <= kMostNoise ? run.noise_floor : std::nullopt;
+}
+
+std::optional<std::string> unused_noise(const RunRecord& run) {
+  if (!run.noise_floor || usable_noise(run)) return std::nullopt;
+  return fmt::format("calibrated on a busy machine: its noise of {:.0f} % is not used, as it is above {:.0f} %",
+                     *run.noise_floor * 100, kMostNoise * 100);
+}
+
 ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared metric, const Comparison& all) {
   ComparisonRow row;
   row.name = base.name;
@@ -63,8 +73,13 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   row.floor = all.options.floor ? all.floor : floor_of(*base.run, *fresh.run, all.floor, all.interleaved);
   row.base.values = base.values[static_cast<std::size_t>(metric)];
   row.fresh.values = fresh.values[static_cast<std::size_t>(metric)];
-  for (const std::string& warning : base.warnings) row.warnings.push_back("BASE: " + warning);
-  for (const std::string& warning : fresh.warnings) row.warnings.push_back("NEW: " + warning);
+  const auto take_warnings = [&](const std::string& side, const CaseValues& values) {
+    for (const std::string& warning : values.warnings) row.warnings.push_back(side + warning);
+    if (all.options.floor || all.interleaved) return;
+    if (const auto unused = unused_noise(*values.run)) row.warnings.push_back(side + *unused);
+  };
+  take_warnings("BASE: ", base);
+  take_warnings("NEW: ", fresh);
   if (all.interleaved) keep_whole_pairs(row);
   if (row.base.values.empty() || row.fresh.values.empty()) return row;
   row.base.figure = row.base.median = median(row.base.values);
@@ -87,14 +102,21 @@ bool has_metric(const CaseValues& base, const CaseValues& fresh, Compared metric
   return !base.values[m].empty() || !fresh.values[m].empty();
 }
 
-void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> fresh, Comparison& out) {
+UncomparedCase only_in_base(const CaseValues& c, std::size_t fresh_devices) {
+  UncomparedCase lost{c.name, "only in BASE", c.trouble.empty()};
+  lost.beyond_fresh = asked_for(*c.run) > fresh_devices;
+  if (lost.beyond_fresh) lost.what += fmt::format(": it takes {} devices, NEW has {}", asked_for(*c.run), fresh_devices);
+  return lost;
+}
+
+void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> fresh, std::size_t fresh_devices, Comparison& out) {
   std::map<std::string, const CaseValues*> in_base, in_fresh;
   for (const CaseValues& c : base) in_base[c.name] = &c;
   for (const CaseValues& c : fresh) in_fresh[c.name] = &c;
   for (const CaseValues& c : base) {
     const auto other = in_fresh.find(c.name);
     if (other == in_fresh.end()) {
-      out.uncompared.push_back({c.name, "only in BASE", c.trouble.empty()});
+      out.uncompared.push_back(only_in_base(c, fresh_devices));
     } else if (!c.trouble.empty() || !other->second->trouble.empty()) {
       const bool lost = c.trouble.empty();
       out.uncompared.push_back({c.name, lost ? "NEW: " + other->second->trouble : "BASE: " + c.trouble, lost});
@@ -166,13 +188,17 @@ double default_floor(const Report& base, bool interleaved) {
 
 double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool interleaved) {
   if (interleaved) return least;
-  const double noise = std::max(base.noise_floor.value_or(0), fresh.noise_floor.value_or(0));
-  return std::max(least, std::isfinite(noise) ? noise : 0);
+  return std::max({least, usable_noise(base).value_or(0), usable_noise(fresh).value_or(0)});
 }
 
 std::size_t Comparison::count(Change change) const {
   return static_cast<std::size_t>(
       std::count_if(rows.begin(), rows.end(), [&](const ComparisonRow& row) { return row.change == change; }));
+}
+
+std::size_t Comparison::lost() const {
+  return static_cast<std::size_t>(
+      std::count_if(uncompared.begin(), uncompared.end(), [](const UncomparedCase& c) { return c.lost; }));
 }
 
 Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh, const CompareOptions& options) {
@@ -181,7 +207,8 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
   all.interleaved = base.size() > 1;
   all.floor = options.floor.value_or(default_floor(base.front(), all.interleaved));
   all.differences = environment_differences(base.front(), fresh.front());
-  match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value), all);
+  match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value), fresh.front().devices.size(),
+              all);
   std::vector<double> p;
   for (const ComparisonRow& row : all.rows)
     if (row.test) p.push_back(row.test->p);

@@ -14,6 +14,9 @@
 
 namespace mgpu {
 
+// Noise above this share is that of a busy machine, not of the work: a floor of it would let a slow-down of any size pass.
+inline constexpr double kMostNoise = 0.25;
+
 enum class Change { regression, improvement, same, inconclusive };
 const char* to_string(Change change);
 
@@ -30,7 +33,8 @@ struct CompareOptions {
 double default_floor(const Report& base, bool interleaved);
 
 // Of one case, unless one was asked for: default_floor(), but no less than the noise that calibrate found for this work on either
-// side's devices. Not interleaved: pairs of rounds are apart by less than measurements at different times are.
+// side's devices, where that is at most kMostNoise. Not interleaved: pairs of rounds are apart by less than measurements at
+// different times are.
 double floor_of(const RunRecord& base, const RunRecord& fresh, double least, bool interleaved);
 
 struct ComparedSide {
@@ -59,8 +63,9 @@ struct ComparisonRow {
 };
 
 struct UncomparedCase {
-  std::string name, what;  // "only in BASE", "failed in NEW: ..."
-  bool lost = false;       // BASE has it, NEW does not
+  std::string name, what;     // "only in BASE", "failed in NEW: ..."
+  bool lost = false;          // BASE has it, NEW does not
+  bool beyond_fresh = false;  // it takes more devices than NEW had to choose from
 };
 
 struct Comparison {
@@ -72,6 +77,7 @@ struct Comparison {
   std::vector<UncomparedCase> uncompared;
 
   std::size_t count(Change change) const;
+  std::size_t lost() const;  // cases
 };
 
 // One report a side: samples against samples by Mann and Whitney's test. Several, as many on either side: round k of one was

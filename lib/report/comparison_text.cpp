@@ -183,6 +183,7 @@ std::string comparison_words(const Comparison& comparison) {
                                   counted(comparison.count(Change::regression), "regression", "regressions"),
                                   counted(comparison.count(Change::improvement), "improvement", "improvements"),
                                   comparison.count(Change::same), comparison.count(Change::inconclusive));
+  if (comparison.lost() > 0) words += fmt::format(", {} missing in NEW", counted(comparison.lost(), "case", "cases"));
   if (const ComparisonRow* worst = worst_regression(comparison)) {
     words += fmt::format("; the largest regression: {} of {} on {}, {}, {}", info(worst->metric).name, worst->label,
                          counted(worst->devices, "device", "devices"), worst->title, change_text(*worst, worst->ratio->ratio));

@@ -34,7 +34,7 @@ void compare_devices(const DeviceRecord& base, const DeviceRecord& fresh, std::v
 }  // namespace
 
 std::vector<EnvironmentDifference> environment_differences(const Report& base, const Report& fresh) {
-  static const std::set<std::string> noted{"host", "kernel", "os", "memory_bytes"};
+  static const std::set<std::string> noted{"kernel", "os", "memory_bytes"};
   std::vector<EnvironmentDifference> found;
   std::set<std::string> names;
   for (const auto& [name, value] : base.environment) names.insert(name);

@@ -227,8 +227,13 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
       continue;
     }
     try {
-      row.share = measure_noise(backend, problem, devices);
-      if (!row.share) continue;
+      const std::optional<Noise> noise = measure_noise(backend, problem, devices);
+      if (!noise) continue;
+      if (const auto why = why_not_kept(*noise)) {
+        warnings.push_back("the noise of " + row.work + " was not kept: " + *why + "; calibrate on an idle machine");
+        continue;
+      }
+      row.share = noise->share;
       row.origin = CalibrationOrigin::measured;
       store.save_noise(devices, row.work, *row.share, warnings);
     } catch (const Error& error) {

@@ -52,9 +52,10 @@ void calibrate_problem(Backend& backend, std::span<const Device> devices, const 
 // How far medians of a suite as it comes lie apart on all of the devices and on each: lib/session/noise.hpp.
 struct NoiseCalibration {
   std::string work;
-  std::optional<double> share;  // none: the devices cannot do it, or one failed
+  std::optional<double> share;  // none: the devices cannot do it, one failed, or the machine was busy
   CalibrationOrigin origin = CalibrationOrigin::none;
 };
+// That of a busy machine (why_not_kept) is neither returned nor cached, but said in `warnings`.
 // In the size that `run` takes where none is named, by `rates`, at most `host_memory`.
 std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const Device> devices, std::span<const SuiteInfo> suites,
                                               const SuiteRates& rates, Bytes host_memory, const CalibrationStore& store,

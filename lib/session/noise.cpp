@@ -1,11 +1,15 @@
 #include "lib/session/noise.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "lib/exec/leak.hpp"
 #include "lib/plan/strategy.hpp"
+#include "lib/report/comparison.hpp"
 #include "lib/session/group.hpp"
+#include "lib/session/watch.hpp"
 
 namespace mgpu {
 namespace {
@@ -31,6 +35,7 @@ SessionOptions options_of(const Problem& problem, std::span<const Device> device
   if (devices.size() > 1) options.strategies = {strategy_with(&StrategyTraits::equal_shares)};
   options.stop.exactly = kSamples;
   options.verify = VerifyLevel::off;
+  options.telemetry = TelemetryPlaces{};
   options.given_estimates =
       SetEstimates{std::vector<DeviceEstimate>(devices.size()), 0, 0, {}};  // nothing: no probes, no predictions
   return options;
@@ -54,7 +59,15 @@ std::optional<double> noise_of(const std::vector<std::vector<Nanos>>& kinds) {
   return apart[static_cast<std::size_t>(std::ceil(0.95 * static_cast<double>(apart.size()))) - 1];
 }
 
-std::optional<double> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices) {
+std::optional<std::string> why_not_kept(const Noise& noise) {
+  if (noise.share <= kMostNoise && !noise.load) return std::nullopt;
+  std::string why = fmt::format("medians of the same work lay {:.0f} % apart", noise.share * 100);
+  if (noise.share > kMostNoise) why += fmt::format(", which is above {:.0f} %", kMostNoise * 100);
+  if (noise.load) why += "; " + *noise.load;
+  return why;
+}
+
+std::optional<Noise> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices) {
   const SessionOptions options = options_of(problem, devices);
   std::vector<SessionDevice> open(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -67,6 +80,8 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
   Executor executor(backend, devices.size());
   LossObserver observer;
   const SuiteRates rates;  // none: nothing is predicted
+  TelemetryRecord watched;
+  Watch watch(backend, options, watched);
   std::vector<std::vector<Nanos>> kinds;
   const Nanos begin = backend.now();
   for (std::size_t time = 0; time < kTimes; ++time) {
@@ -79,7 +94,10 @@ std::optional<double> measure_noise(Backend& backend, const Problem& problem, st
     for (std::size_t k = 0; k < group.cases.size(); ++k)
       if (!group.cases[k].times.empty()) kinds[k].push_back(summarise(group.cases[k].times).median);
   }
-  return noise_of(kinds);
+  const std::optional<double> share = noise_of(kinds);
+  if (!share) return std::nullopt;
+  return Noise{*share,
+               other_load(watch.take(), std::all_of(devices.begin(), devices.end(), [](const Device& d) { return d.is_cpu(); }))};
 }
 
 }  // namespace mgpu

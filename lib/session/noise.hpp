@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/exec/backend.hpp"
@@ -15,8 +16,17 @@ namespace mgpu {
 // same work done again. None with fewer than 4 medians of a kind: too little to say.
 std::optional<double> noise_of(const std::vector<std::vector<Nanos>>& kinds);
 
+struct Noise {
+  double share = 0;
+  std::optional<std::string> load;  // how much other programs used meanwhile, where that disturbs: see other_load()
+};
+
 // The problem is measured 8 times anew on the same inputs, programs and buffers made each time, 5 samples each: each device alone,
-// and equal shares on all. Fewer times when that takes more than 20 s. Blocks. Throws Error(device).
-std::optional<double> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices);
+// and equal shares on all. Fewer times when that takes more than 20 s. None as of noise_of(). Blocks. Throws Error(device).
+std::optional<Noise> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices);
+
+// Why this is not a figure of the devices and the work, but of a busy machine: "medians of the same work lay 118 % apart, ...".
+// None when it is to be kept.
+std::optional<std::string> why_not_kept(const Noise& noise);
 
 }  // namespace mgpu

@@ -23,9 +23,7 @@ void warn(RunRecord& run, const TelemetryFigures& figures, bool cpus) {
   if (figures.throttle != 0)
     run.warnings.push_back(
         fmt::format("{}: clocks were held down: {}", figures.of, fmt::join(throttle_words(figures.throttle), ", ")));
-  const auto& load = figures[Gauge::other_load];
-  if (load && load->mean > (cpus ? kOtherLoadCpu : kOtherLoadHost))
-    run.warnings.push_back(fmt::format("other programs used about {:.0f} % of the cores", std::round(load->mean * 10) * 10));
+  if (const auto load = other_load(figures, cpus)) run.warnings.push_back(*load);
   const auto& others = figures[Gauge::other_processes];
   if (others && others->max > 0) run.warnings.push_back(figures.of + ": other processes compute on it");
 }
@@ -54,6 +52,21 @@ Watch::Watch(Backend& backend, const SessionOptions& options, TelemetryRecord& r
 }
 
 std::vector<TelemetryTrack> Watch::take() { return telemetry_ ? telemetry_->take() : std::vector<TelemetryTrack>{}; }
+
+std::optional<std::string> other_load(const TelemetryFigures& host, bool cpus) {
+  const auto& load = host[Gauge::other_load];
+  if (!load || load->mean <= (cpus ? kOtherLoadCpu : kOtherLoadHost)) return std::nullopt;
+  return fmt::format("other programs used about {:.0f} % of the cores", std::round(load->mean * 10) * 10);
+}
+
+std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bool cpus) {
+  for (const TelemetryTrack& track : tracks) {
+    if (track.of != kHost || track.readings.empty()) continue;
+    const TimeWindow whole{track.readings.front().at, track.readings.back().at};
+    return other_load(summarise_telemetry(track, {&whole, 1}, kReach), cpus);
+  }
+  return std::nullopt;
+}
 
 void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples, std::span<const TelemetryTrack> tracks, bool cpus) {
   for (const TelemetryTrack& track : tracks) {

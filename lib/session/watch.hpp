@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,13 @@ class Watch {
  private:
   std::unique_ptr<Telemetry> telemetry_;
 };
+
+// "other programs used about 70 % of the cores", where so much disturbs measurements. `host`: figures of kHost; `cpus`: it ran on
+// CPUs alone.
+std::optional<std::string> other_load(const TelemetryFigures& host, bool cpus);
+
+// The same of all the time that the tracks are of, without looking at any samples.
+std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bool cpus);
 
 // Fills in a case's figures, those of the sample shown, and warnings: clocks held down, other load. `samples` in the
 // order of the record's; `cpus`: it ran on CPUs alone.

@@ -7,8 +7,8 @@
 #   gate.sh interleaved OLD NEW     two builds interleaved, on any machine: on shared runners, where a saved baseline says little
 #
 # Variables: MGPU_BENCH (the program; default: mgpu-bench), GATE_RUN (what to measure), GATE_COMPARE (more options of compare), GATE_ROUNDS
-# (of both builds). Exit codes are those of `mgpu-bench compare`: 0 nothing became slower, 2 not comparable, 3 regression; other than 3 and 0 are
-# mistakes in the job, and must fail it too.
+# (of both builds). Exit codes are those of `mgpu-bench compare`: 0 nothing became slower, 2 not comparable (another host or driver), 3 regression
+# or a case that is missing; other than 3 and 0 are mistakes in the job, and must fail it too. In a container the host needs a name that stays.
 set -euo pipefail
 
 bench=${MGPU_BENCH:-mgpu-bench}

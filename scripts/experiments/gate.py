@@ -2,12 +2,16 @@
 """How often does `compare --interleave` cry wolf, and how often does it see a real slow-down?
 
 usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
-               [--again RESULT.json] [--join K] [--where KEY=VALUE,..]
+               [--again RESULT.json] [--join K] [--where KEY=VALUE,..] [--resample TRIALS] [--draw N] [--slower FACTOR]
 
 Runs settings of one build interleaved, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
 window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
 what was measured. A with B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps the least
 and the median time of every round; --again RESULT.json judges them anew with another build.
+
+--resample TRIALS judges that many draws of N rounds (--draw) from all windows instead, each round of one side with the one beside it, and all
+cases in one comparison, as a gate does: an alarm is one of any case. With --slower FACTOR, B with its times FACTOR as long takes the place of
+S: there are as many rounds of it as of B, and it is exact.
 """
 
 import argparse
@@ -15,6 +19,7 @@ import itertools
 import json
 import math
 import os
+import random
 import shlex
 import statistics
 import subprocess
@@ -81,19 +86,18 @@ class Gate:
             program.chmod(0o755)
             self.programs.append(str(program))
 
-    def judge(self, case, base, new):
-        """Exit code, verdict and ratio of one case over the rounds of a window."""
+    def judge(self, cases, base, new):
+        """Exit code, and verdict and ratio of each of these cases, over rounds: of each the times of the cases."""
         for side, rounds in (("base", base), ("new", new)):
             (self.folder / side / "turn").write_text("0\n")
-            for turn, time_ns in enumerate(rounds):
-                run = {**json.loads(self.template["cases"][case]), "samples_ns": [time_ns]}
-                (self.folder / side / f"{turn}.json").write_text(json.dumps({**self.template["report"], "runs": [run]}))
+            for turn, times in enumerate(rounds):
+                runs = [{**json.loads(self.template["cases"][case]), "samples_ns": [time_ns]} for case, time_ns in zip(cases, times)]
+                (self.folder / side / f"{turn}.json").write_text(json.dumps({**self.template["report"], "runs": runs}))
         done = subprocess.run([self.binary, "compare", *self.programs, "--interleave", str(len(base)), "--with", "replay", "-q",
                                "--metrics", "time", "--json", "-"], capture_output=True, text=True)
         if done.returncode not in (0, 3):
             sys.exit(f"compare ended with {done.returncode}: {done.stderr}")
-        row = json.loads(done.stdout)["rows"][0]
-        return done.returncode, row["verdict"], row["ratio"]
+        return done.returncode, [(row["verdict"], row["ratio"]) for row in json.loads(done.stdout)["rows"]]
 
 
 def collect(given):
@@ -138,28 +142,59 @@ def only(template, windows, where):
     return {**template, "cases": [template["cases"][k] for k in chosen]}, windows
 
 
-def judge_all(binary, template, windows, join):
-    names = [json.loads(run) for run in template["cases"]]
-    outcome = {f"{pair}, {value} of a round": {"comparisons": 0, "exit_code_3": 0, "verdicts": {}, "ratios": []}
-               for pair in PAIRS for value in VALUES}
-    with tempfile.TemporaryDirectory() as scratch:
-        gate = Gate(binary, template, Path(scratch))
-        for (pair, (base, new)), (k, value) in itertools.product(PAIRS.items(), enumerate(VALUES)):
-            found = outcome[f"{pair}, {value} of a round"]
-            for base_rounds, new_rounds in joined(windows, base, new, join):
-                for case in range(len(names)):
-                    code, verdict, ratio = gate.judge(case, [r[case][k] for r in base_rounds], [r[case][k] for r in new_rounds])
-                    found["comparisons"] += 1
-                    found["exit_code_3"] += code == 3
-                    found["verdicts"][verdict] = found["verdicts"].get(verdict, 0) + 1
-                    found["ratios"].append(round(ratio, 4))
-    for found in outcome.values():
-        if not found["comparisons"]:
+def drawn(windows, base, new, given, seed):
+    """`given.resample` draws of rounds without replacement. Which of two settings that do not differ came first is drawn, too."""
+    dice = random.Random(seed)
+    pairs = [pair for w in windows for pair in zip(w[base], w[new])]
+    if len(pairs) < given.draw:
+        sys.exit(f"--draw {given.draw}: there are {len(pairs)} rounds of {base} with {new}")
+    for _ in range(given.resample):
+        sides = list(zip(*dice.sample(pairs, given.draw)))
+        yield reversed(sides) if {base, new} == {"A", "B"} and dice.random() < 0.5 else sides
+
+
+class Outcome:
+    def __init__(self):
+        self.comparisons = self.alarms = 0
+        self.verdicts, self.ratios = {}, []
+
+    def add(self, code, rows):
+        self.comparisons += 1
+        self.alarms += code == 3
+        for verdict, ratio in rows:
+            self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
+            self.ratios.append(round(ratio, 4))
+
+    def figures(self):
+        if not self.comparisons:
             sys.exit("no window was finished: give it more --minutes")
-        found["rate"] = found["exit_code_3"] / found["comparisons"]
-        found["rate_ci95"] = wilson(found["exit_code_3"], found["comparisons"])
-        ratios = sorted(found.pop("ratios"))
-        found["ratio_quantiles"] = {q: ratios[int(q / 100 * (len(ratios) - 1))] for q in (0, 5, 50, 95, 100)}
+        ratios = sorted(self.ratios)
+        return {"comparisons": self.comparisons, "exit_code_3": self.alarms, "verdicts": self.verdicts,
+                "rate": self.alarms / self.comparisons, "rate_ci95": wilson(self.alarms, self.comparisons),
+                "ratio_quantiles": {q: ratios[int(q / 100 * (len(ratios) - 1))] for q in (0, 5, 50, 95, 100)}}
+
+
+def with_slower(windows, factor):
+    """B with its times this many times as long, for S."""
+    return [{**w, "S": [[[round(time_ns * factor) for time_ns in case] for case in one] for one in w["B"]]} for w in windows]
+
+
+def judge_all(given, template, windows):
+    cases, outcome = range(len(template["cases"])), {}
+    if given.slower:
+        windows = with_slower(windows, given.slower)
+    with tempfile.TemporaryDirectory() as scratch:
+        gate = Gate(given.binary, template, Path(scratch))
+        for (pair, (base, new)), (k, value) in itertools.product(PAIRS.items(), enumerate(VALUES)):
+            if value not in given.values:
+                continue
+            found = Outcome()
+            both = drawn(windows, base, new, given, k) if given.resample else joined(windows, base, new, given.join)
+            for base_rounds, new_rounds in both:
+                for together in [cases] if given.resample else [[case] for case in cases]:
+                    times = [[[one[case][k] for case in together] for one in side] for side in (base_rounds, new_rounds)]
+                    found.add(*gate.judge(together, *times))
+            outcome[f"{pair}, {value} of a round"] = found.figures()
     return outcome
 
 
@@ -176,6 +211,10 @@ def main():
     parser.add_argument("--join", type=int, default=1, help="judge this many windows as one of as many rounds more")
     parser.add_argument("--again", help="judge the times of this result anew")
     parser.add_argument("--where", help="judge only cases with one of these parameters: KEY=VALUE,..")
+    parser.add_argument("--resample", type=int, default=0, metavar="TRIALS", help="judge draws of rounds, all cases together")
+    parser.add_argument("--draw", type=int, default=12, help="rounds of a draw")
+    parser.add_argument("--slower", type=float, help="S is B with its times this many times as long")
+    parser.add_argument("--values", nargs="+", choices=VALUES, default=VALUES, help="what stands for a round (default: each of both)")
     given = parser.parse_args()
     given.binary = os.path.abspath(given.binary)
     if given.again:
@@ -185,14 +224,14 @@ def main():
     else:
         template, windows = collect(given)
     judged = only(template, windows, given.where) if given.where else (template, windows)
-    outcome = judge_all(given.binary, *judged, given.join)
+    outcome = judge_all(given, *judged)
     for pair, found in outcome.items():
         low, high = found["rate_ci95"]
         print(f"{pair}: {found['exit_code_3']} of {found['comparisons']} comparisons end with 3: {found['rate']:.2%} "
               f"({low:.2%} to {high:.2%}); time {found['verdicts']}; ratios {found['ratio_quantiles']}")
     if given.output:
-        kept = {"options": given.options, "slow": given.slow, "rounds": given.rounds, "join": given.join, "outcome": outcome, "template": template,
-                "windows": windows}
+        kept = {"options": given.options, "slow": given.slow, "rounds": given.rounds, "join": given.join, "resample": given.resample,
+                "draw": given.draw, "slower": given.slower, "outcome": outcome, "template": template, "windows": windows}
         Path(given.output).write_text(json.dumps(kept, separators=(",", ":")) + "\n")
 
 

@@ -90,21 +90,26 @@ class Calibrates(Case):
 
     def test_the_noise_it_finds_goes_with_results_and_is_the_floor_of_their_comparison(self):
         self.assertNotIn("noise_floor", self.small()["runs"][0])
-        calibrated = json.loads(self.good("calibrate", "merkle", *binary.DEVICES, "--json").out)
+        result = self.good("calibrate", "merkle", *binary.DEVICES, "--json")
+        calibrated = json.loads(result.out)
         self.assert_exact_schema(calibrated, "calibrate")
         (noise,) = calibrated["noise"]
+        if noise["noise"] is None:  # other programs disturbed it
+            self.assertRegex(result.err, r"the noise of merkle.* was not kept: medians of the same work lay \d+ % apart.*idle machine")
+            self.assertEqual(list(self.cache.glob("noise-*.json")), [])
+            self.skipTest("this machine is too busy to measure noise")
         self.assertEqual(noise["from"], "measured")
         self.assertGreater(noise["noise"], 0)
         self.assertIn("medians of the same work lie up to", self.good("calibrate", "merkle", *binary.DEVICES).out)
         for file in self.cache.glob("noise-*.json"):  # one that is larger than any default
-            file.write_text(re.sub(r'"noise": [0-9.e-]+', '"noise": 0.75', file.read_text()))
+            file.write_text(re.sub(r'"noise": [0-9.e-]+', '"noise": 0.2', file.read_text()))
         report = self.small()
-        self.assertEqual({run["noise_floor"] for run in report["runs"]}, {0.75})
+        self.assertEqual({run["noise_floor"] for run in report["runs"]}, {0.2})
         self.assert_schema(self.folder / "small.json", "result")
         compare = ["compare", self.folder / "small.json", self.folder / "small.json"]
         rows = json.loads(self.good(*compare, "--json", "-").out)["rows"]
-        self.assertEqual({row["floor"] for row in rows}, {0.75})
-        self.assertIn("by the noise that calibrate found: 75.0 % in merkle", self.good(*compare).out)
+        self.assertEqual({row["floor"] for row in rows}, {0.2})
+        self.assertIn("by the noise that calibrate found: 20.0 % in merkle", self.good(*compare).out)
         rows = json.loads(self.good(*compare, "--floor", "3%", "--json", "-").out)["rows"]
         self.assertEqual({row["floor"] for row in rows}, {0.03})
 

@@ -137,9 +137,49 @@ class Compares(Results):
         base, few = self.saved("base.json", report), self.saved("few.json", report, samples=3)
         self.good("compare", base, few, env=NO_OPENCL)
         self.assertEqual(binary.mgpu("compare", base, few, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
-        lost = self.saved("lost.json", {**report, "runs": report["runs"][:1]})
-        self.assertIn("only in BASE", self.good("compare", base, lost, env=NO_OPENCL).out)
-        self.assertEqual(binary.mgpu("compare", base, lost, "--fail-on", "inconclusive", env=NO_OPENCL).code, 4)
+
+    def test_a_case_that_new_lacks_is_exit_code_3_unless_it_may_be_missing(self):
+        report = self.template()
+        base, lost = self.saved("base.json", report), self.saved("lost.json", {**report, "runs": report["runs"][:1]})
+        result = binary.mgpu("compare", base, lost, env=NO_OPENCL)
+        self.assertEqual(result.code, 3, str(result))
+        self.assertIn("NEW lacks a case of BASE", result.err)
+        self.assertIn("--allow-missing", result.err)
+        self.assertIn("only in BASE", result.out)
+        self.assertIn("1 case missing in NEW", result.out)
+        for allowed in (["--allow-missing"], ["--allow-missing", "--fail-on", "inconclusive"], ["--fail-on", "nothing"]):
+            result = self.good("compare", base, lost, *allowed, env=NO_OPENCL)
+            self.assertIn("only in BASE", result.out)
+            self.assertEqual(result.err, "")
+        self.assertEqual(self.good("compare", lost, base, env=NO_OPENCL).err, "")  # a new case is no reason to fail
+
+    def test_cases_of_devices_that_new_has_not_may_be_missing_where_environments_may_differ(self):
+        scenario, files = self.folder / "s.json", {}
+        for count in (2, 1):
+            scenario.write_text(json.dumps({"devices": [{"count": count, "items_per_s": 1e9}], "work": {"items": 1_000_000}}))
+            files[count] = self.folder / f"{count}.json"
+            counts = ",".join(str(n) for n in range(1, count + 1))
+            self.good("simulate", scenario, "-s", "equal", "--mode", "resident", "--device-counts", counts, "-n", 1, "-o", files[count],
+                      env=NO_OPENCL)
+        self.refused(["compare", files[2], files[1]], 2, "number of devices", env=NO_OPENCL)
+        result = self.good("compare", files[2], files[1], "--ignore-environment", env=NO_OPENCL)
+        self.assertIn("only in BASE: it takes 2 devices, NEW has 1", result.out)
+        report = json.loads(files[2].read_text())
+        lacking = self.folder / "lacking.json"
+        lacking.write_text(json.dumps({**report, "runs": [run for run in report["runs"] if len(run["devices"]) == 1]}))
+        result = binary.mgpu("compare", files[2], lacking, "--ignore-environment", env=NO_OPENCL)
+        self.assertEqual(result.code, 3, str(result))  # it had the devices
+
+    def test_a_floor_that_is_noise_of_a_busy_machine_is_not_used_and_said(self):
+        report = self.template("equal")
+        for run in report["runs"]:
+            run["noise_floor"] = 1.18
+        base, new = self.saved("base.json", report), self.saved("new.json", report, 1.88, seed=2)
+        result = binary.mgpu("compare", base, new, "--markdown", self.folder / "c.md", env={**NO_OPENCL, "COLUMNS": "200"})
+        self.assertEqual(result.code, 3, str(result))
+        for said in (result.out, (self.folder / "c.md").read_text()):
+            self.assertIn("its noise of 118 % is not used", said)
+        self.assertEqual({row["floor"] for row in json.loads(binary.mgpu("compare", base, new, "--json", env=NO_OPENCL).out)["rows"]}, {0.02})
 
     def test_a_case_that_fails_now_is_exit_code_5(self):
         report = self.template()
@@ -155,8 +195,10 @@ class Compares(Results):
     def test_another_machine_is_refused_unless_asked_for_and_then_said(self):
         report = self.template()
         base = self.saved("base.json", report)
-        report["devices"][1]["driver_version"] = "other"
         report["environment"]["host"] = "elsewhere"
+        new = self.saved("new.json", report)  # alike in all but that
+        self.refused(["compare", base, new], 2, "host: ", " -> elsewhere", "--ignore-environment", env=NO_OPENCL)
+        report["devices"][1]["driver_version"] = "other"
         new = self.saved("new.json", report)
         self.refused(["compare", base, new], 2, "driver_version", "other", "--ignore-environment", env=NO_OPENCL)
         out = self.good("compare", base, new, "--ignore-environment", env=NO_OPENCL).out
@@ -214,6 +256,18 @@ class MeasuresInterleaved(Results):
         result = self.good("compare", fake, f"FACTOR=10 {fake}", "--interleave", 5, "--with", "merkle -n 1", "--metrics", "time",
                            "--fail-on", "nothing", env=NO_OPENCL)
         self.assertIn("round 5 of 5", result.err)
+
+    def test_a_case_that_new_lacks_is_exit_code_3(self):
+        fake = self.fake_program(self.template())
+        lacking = self.folder / "lacking"
+        lacking.write_text(fake.read_text().replace("for run in", "if 'base' not in sys.argv:\n    del report['runs'][1]\nfor run in"))
+        lacking.chmod(0o755)
+        words = ["compare", f"{lacking} base", lacking, "--interleave", 10, "--with", "merkle -n 1", "--metrics", "time", "-q"]
+        result = binary.mgpu(*words, env=NO_OPENCL)
+        self.assertEqual(result.code, 3, str(result))
+        self.assertIn("0 regressions", result.out)
+        self.assertIn("NEW lacks a case of BASE", result.err)
+        self.good(*words, "--allow-missing", env=NO_OPENCL)
 
     def test_a_program_that_fails_is_named_with_what_it_said(self):
         fake = self.fake_program(self.template())

@@ -199,6 +199,16 @@ class Gate(Case):
         self.assertIn("mgpu-bench", (self.folder / "summary.md").read_text())
         code, said = self.gate("baseline", "ci/base.json", run="--slow 0=2")
         self.assertEqual((code, "handicap" in said), (2, True), said)  # not the machine that the baseline is of
+        (self.folder / "ci" / "base.json").write_bytes(re.sub(rb'"host": *"[^"]*"', b'"host": "elsewhere"', made))
+        code, said = self.gate("baseline", "ci/base.json")
+        self.assertEqual((code, "host: elsewhere -> " in said), (2, True), said)
+
+    def test_a_case_of_the_baseline_that_is_not_measured_any_more_fails(self):
+        self.gate("baseline", "base.json", run="-s equal,dynamic")
+        code, said = self.gate("baseline", "base.json", compare="--metrics time --floor 900%")
+        self.assertEqual((code, "NEW lacks a case of BASE" in said), (3, True), said)
+        code, said = self.gate("baseline", "base.json", compare="--metrics time --floor 900% --allow-missing")
+        self.assertEqual(code, 0, said)
 
     def test_what_it_does_not_understand_ends_with_2(self):
         for arguments in ([], ["baseline"], ["interleaved", "one"], ["bogus"]):

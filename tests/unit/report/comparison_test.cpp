@@ -110,6 +110,23 @@ TEST_CASE("where calibrate found more noise than the default floor, that is the 
   CHECK(floor_of(base.runs[0], fresh.runs[0], 0.02, true) == 0.02);
 }
 
+TEST_CASE("noise of a busy machine is no floor: nearly twice the time is a regression, and what is not used is said") {
+  Report base = timed({{"equal", 10}}), fresh = timed({{"equal", 18.8}});
+  base.runs[0].noise_floor = 1.18;
+  fresh.runs[0].noise_floor = 0.05;
+  const Comparison c = compared(base, fresh);
+  const ComparisonRow& row = row_of(c, "equal", Compared::time);
+  CHECK(row.change == Change::regression);
+  CHECK(row.floor == 0.05);
+  CHECK(row.warnings == std::vector<std::string>{
+                            "BASE: calibrated on a busy machine: its noise of 118 % is not used, as it is above 25 %"});
+  CompareOptions options;
+  options.floor = 0.03;  // then no noise is used
+  CHECK(row_of(compared(base, fresh, options), "equal", Compared::time).warnings.empty());
+  base.runs[0].noise_floor = kMostNoise;
+  CHECK(row_of(compared(base, fresh), "equal", Compared::time).floor == kMostNoise);
+}
+
 TEST_CASE("too few samples are said, and never give a verdict") {
   const Comparison few = compared(timed({{"equal", 10}}, 4), timed({{"equal", 20}}, 4));
   CHECK(row_of(few, "equal", Compared::time).change == Change::inconclusive);
@@ -145,6 +162,25 @@ TEST_CASE("cases are matched by what they are, and those without a partner or wi
   for (const UncomparedCase& u : c.uncompared) what.push_back(u.what + (u.lost ? " (lost)" : ""));
   CHECK(what == std::vector<std::string>{"only in BASE (lost)", "NEW: failed: the root differs (lost)", "only in BASE (lost)",
                                          "only in NEW", "only in NEW"});
+  CHECK(c.lost() == 3);
+  CHECK(comparison_words(c) == "0 regressions, 0 improvements, 4 the same, 0 inconclusive, 3 cases missing in NEW");
+}
+
+TEST_CASE("a case that takes more devices than NEW has is told from one that is missing for no reason") {
+  const Report base = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}});
+  Report fresh = timed({{"equal", 10}});
+  fresh.devices.resize(1);
+  fresh.runs[0].devices = {"0:0"};
+  fresh.runs[0].devices_asked = 1;
+  Comparison c = compared(base, fresh);
+  REQUIRE(c.uncompared.size() == 4);
+  CHECK(c.uncompared[0].what == "only in BASE: it takes 2 devices, NEW has 1");
+  CHECK(c.uncompared[0].beyond_fresh);
+  CHECK(c.uncompared[0].lost);
+  CHECK_FALSE(c.uncompared[3].lost);  // only in NEW
+  c = compared(base, timed({{"equal", 10}}));
+  CHECK(c.lost() == 2);
+  CHECK_FALSE(c.uncompared[0].beyond_fresh);
 }
 
 TEST_CASE("interleaved rounds are compared in pairs: a drift that drowns both sides hides nothing") {
@@ -163,6 +199,11 @@ TEST_CASE("interleaved rounds are compared in pairs: a drift that drowns both si
   CHECK(row.test->p == doctest::Approx(std::ldexp(1, -11)));
   fresh[3].runs[0] = without_numbers(Status::failed, "equal", "hung");  // then there is no such case to compare
   CHECK(compare_reports(base, fresh, {}).rows.empty());
+  fresh[3].runs.clear();  // nor when a round lacks it
+  const Comparison lacking = compare_reports(base, fresh, {});
+  CHECK(lacking.rows.empty());
+  REQUIRE(lacking.lost() == 1);
+  CHECK(lacking.uncompared[0].what == "NEW: in 11 of 12 rounds only");
 }
 
 TEST_CASE("the least time of a round stands for it when asked for, in all that is made of times") {
@@ -192,19 +233,21 @@ TEST_CASE("a regression that runs made anew do not all show is inconclusive") {
   CHECK(row_of(c, "dynamic", Compared::time).reason == "not confirmed: 1 of 2 runs made anew show it");
 }
 
-TEST_CASE("devices, drivers, handicaps and cores are decisive differences; the name of the host is only noted") {
+TEST_CASE("devices, drivers, handicaps, cores and hosts are decisive differences; the kernel is only noted") {
   Report base = timed({{"equal", 10}}), fresh = base;
   base.environment["host"] = "one";
   fresh.environment["host"] = "two";
+  base.environment["kernel"] = "Linux 6.1";
+  fresh.environment["kernel"] = "Linux 6.2";
   fresh.environment["cores"] = "4";
   fresh.devices[1].device.driver_version = "581";
   fresh.devices[0].handicap.slow = 2;
   std::vector<std::string> found;
   for (const EnvironmentDifference& d : environment_differences(base, fresh))
     found.push_back(to_string(d) + (d.decisive ? " !" : ""));
-  CHECK(found == std::vector<std::string>{"cores: - -> 4 !",
+  CHECK(found == std::vector<std::string>{"cores: - -> 4 !", "host: one -> two !",
                                           "device 0:0 handicap: - -> " + in_words(fresh.devices[0].handicap) + " !",
-                                          "device 0:1 driver_version: 580.159.04 -> 581 !", "host: one -> two"});
+                                          "device 0:1 driver_version: 580.159.04 -> 581 !", "kernel: Linux 6.1 -> Linux 6.2"});
   fresh = base;
   fresh.devices.pop_back();
   CHECK(to_string(environment_differences(base, fresh).front()) == "number of devices: 2 -> 1");

@@ -59,7 +59,8 @@ TEST_CASE("devices that always take as long have no noise; a device that fails i
   const Problem problem = problem_of_reference_size({&sum_suite(), {}}, false);
   const auto noise = measure_noise(backend, problem, facts);
   REQUIRE(noise);
-  CHECK(*noise < 1e-3);
+  CHECK(noise->share < 1e-3);
+  CHECK_FALSE(noise->load);  // of a virtual clock there is none
 
   FakeDevice broken = device("0:1");
   broken.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
@@ -71,6 +72,34 @@ TEST_CASE("devices that always take as long have no noise; a device that fails i
   CHECK_FALSE(rows[0].share);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].find("the noise of sum is not known") == 0);
+}
+
+TEST_CASE("noise of a busy machine is said, with what other programs used, and neither returned nor cached") {
+  CHECK_FALSE(why_not_kept({0.25, std::nullopt}));
+  CHECK(why_not_kept({1.18, std::nullopt}) == "medians of the same work lay 118 % apart, which is above 25 %");
+  CHECK(why_not_kept({0.12, "other programs used about 70 % of the cores"}) ==
+        "medians of the same work lay 12 % apart; other programs used about 70 % of the cores");
+
+  FakeDevice busier = device("0:0");  // the longer it goes on
+  busier.ops_per_s = 1e8;
+  busier.script = [](FakeCall call, std::uint64_t number) {
+    return call == FakeCall::launch ? FakeFault{FakeFault::Kind::slow, 1 + 0.1 * static_cast<double>(number)} : FakeFault{};
+  };
+  FakeBackend backend({busier}, sum_kernels());
+  const std::vector<Device> facts = backend.enumerate().devices;
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), {"1", "kernels"});
+  std::vector<std::string> warnings;
+  const auto rows = calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, false, warnings);
+  REQUIRE(rows.size() == 1);
+  CHECK_FALSE(rows[0].share);
+  CHECK(rows[0].origin == CalibrationOrigin::none);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].starts_with("the noise of sum was not kept: medians of the same work lay "));
+  CHECK(warnings[0].ends_with(" % apart, which is above 25 %; calibrate on an idle machine"));
+  std::map<std::string, double> known;
+  add_cached_noise(problem_of_reference_size({&sum_suite(), {}}, false), facts, store, known, warnings);
+  CHECK(known.empty());
 }
 
 TEST_CASE("noise is cached for the set it was measured on, in whatever order, and no other") {

@@ -44,6 +44,20 @@ TEST_CASE("clocks that were held down, other load and other processes are warnin
   CHECK(recorded(5, {track("0:0", Gauge::other_processes, 0)}, false).warnings.empty());
 }
 
+TEST_CASE("how much other programs used of the time that tracks are of, where that disturbs") {
+  TelemetryTrack host = track(kHost, Gauge::other_load, 0.8);
+  host.readings.insert(host.readings.begin(), TelemetryReading{});  // the first knows no load
+  host.readings.push_back(host.readings.back());
+  host.readings.back().at = Nanos{900};
+  host.readings.back()[Gauge::other_load] = 0.6;
+  const std::vector<TelemetryTrack> tracks{track("0:0", Gauge::power, 1), host};
+  CHECK(other_load(tracks, true) == "other programs used about 70 % of the cores");
+  CHECK(other_load(tracks, false) == "other programs used about 70 % of the cores");
+  CHECK_FALSE(other_load(std::vector<TelemetryTrack>{track(kHost, Gauge::other_load, 0.3)}, false));
+  CHECK_FALSE(other_load(std::vector<TelemetryTrack>{{kHost, {}}}, true));
+  CHECK_FALSE(other_load(std::vector<TelemetryTrack>{}, true));
+}
+
 TEST_CASE("a record has the figures of the host and of its own devices, and readings of the sample shown") {
   const RunRecord run =
       recorded(5, {track(kHost, Gauge::load, 0.5), track("0:0", Gauge::power, 300), track("0:7", Gauge::power, 1)}, false);
