@@ -115,7 +115,7 @@ TEST_CASE("noise of a busy machine is no floor: nearly twice the time is a regre
   base.runs[0].noise_floor = 1.18;
   fresh.runs[0].noise_floor = 0.05;
   const Comparison c = compared(base, fresh);
-  const ComparisonRow& row = row_of(c, "equal", Compared::time);
+  const ComparisonRow row = row_of(c, "equal", Compared::time);
   CHECK(row.change == Change::regression);
   CHECK(row.floor == 0.05);
   CHECK(row.warnings == std::vector<std::string>{
@@ -290,7 +290,7 @@ TEST_CASE("figures of a row are those that run and report show, and the change i
   run.samples = {Nanos{10}, Nanos{20}, Nanos{30}};
   for (PerDevice& p : run.per_device) p.alone_samples = {Nanos{30}, Nanos{10}, Nanos{20}};  // ratios 3, 0.5, 0.67; of medians 1
   const Comparison c = compared(base, fresh);
-  const ComparisonRow& row = row_of(c, "equal", Compared::speedup);
+  const ComparisonRow row = row_of(c, "equal", Compared::speedup);
   CHECK(row.fresh.figure == doctest::Approx(1));
   CHECK(row.fresh.median == doctest::Approx(2.0 / 3));
   CHECK(row.ratio->ratio == doctest::Approx(row.fresh.figure / row.base.figure));
