@@ -244,7 +244,7 @@ std::string below_run_tables(const Report& report, const TableStyle& style) {
   std::string out = hidden_line(in_order, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
   if (const std::string faults = fault_table(report, style); !faults.empty()) out += (report.runs.empty() ? "" : "\n") + faults;
   if (const auto clock = report.environment.find("simulated"); clock != report.environment.end())
-    out += printable("simulated on a virtual clock (" + clock->second + "): nothing was computed or verified") + '\n';
+    out += printable("simulated on a virtual clock (" + clock->second + "): nothing was computed, so nothing was verified") + '\n';
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;
