@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <fstream>
 #include <set>
-#include <thread>
 
 #include "app/device_set.hpp"
+#include "app/problems.hpp"
 #include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
@@ -19,165 +16,6 @@
 
 namespace mgpu {
 namespace {
-
-std::vector<std::uint64_t> counts(const Settings& settings, std::string_view name, std::uint64_t least) {
-  std::vector<std::uint64_t> values;
-  const Given* given = settings.find(name);
-  if (given == nullptr) return values;
-  for (const std::string& text : split_commas(given->value)) {
-    const std::uint64_t value = read_count({text, given->from}, least);
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-  }
-  return values;
-}
-
-// A finite number, by the rules of from_chars: -1, 0.5, 1e-3.
-void parse_number(const std::string& from, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is not a number; accepted: a finite number like 2, -0.5, 1e-3", from, in_quotes(text)));
-}
-
-void check_readable(const std::string& from, const std::string& name) {
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(name, ignored);
-  if (!folder && std::ifstream(name)) return;
-  throw Error(ErrorKind::input, fmt::format("{}: {} {}; accepted: a readable file", from, in_quotes(name),
-                                            folder ? "is a directory" : "cannot be read"));
-}
-
-std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Settings& settings) {
-  std::map<std::string, std::string> options;
-  for (const SuiteOption& option : suite.options) {
-    const Given* given = settings.find(option.name);
-    if (option.kind == SuiteOption::Kind::flag) {
-      if (settings.is_on(option.name)) options[option.name] = "yes";
-      continue;
-    }
-    options[option.name] = given != nullptr ? given->value : option.values.at(0);
-    if (std::find(option.values.begin(), option.values.end(), options[option.name]) != option.values.end()) continue;
-    if (option.kind == SuiteOption::Kind::count) {
-      options[option.name] = std::to_string(parse_count(given->from, given->value));
-    } else if (option.kind == SuiteOption::Kind::number) {
-      parse_number(given->from, given->value);
-    } else if (option.kind == SuiteOption::Kind::file) {
-      check_readable(given->from, given->value);
-    } else {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, in_quotes(given->value),
-                                                suite.name, joined(option.values)));
-    }
-  }
-  return options;
-}
-
-// A flag that no chosen suite reads is a mistake; the environment and config files are standing settings for many runs.
-void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites, std::span<const SuiteInfo* const> chosen) {
-  for (const SuiteInfo& suite : suites) {
-    for (const SuiteOption& option : suite.options) {
-      const Given* given = settings.find(option.name);
-      if (given == nullptr || given->layer != Given::Layer::flag) continue;
-      const bool read = std::any_of(chosen.begin(), chosen.end(), [&](const SuiteInfo* c) {
-        return std::any_of(c->options.begin(), c->options.end(), [&](const SuiteOption& o) { return o.name == option.name; });
-      });
-      if (read) continue;
-      std::vector<std::string> names;
-      for (const SuiteInfo* c : chosen) names.push_back(c->name);
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: an option of suite {}, but the run is of {}", given->from, suite.name, joined(names)));
-    }
-  }
-}
-
-// The files of --input; none without it.
-std::vector<std::filesystem::path> input_files(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
-  const Given* given = settings.find("input");
-  if (given == nullptr) return {};
-  const Given* size = settings.find("size");
-  if (size != nullptr && size->layer == given->layer) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: with {}, the file says how large the problem is; give one of them", size->from, given->from));
-  }
-  if (chosen.size() > 1) throw Error(ErrorKind::usage, fmt::format("{}: name the one suite it is for", given->from));
-  // A suite that takes one file takes any name, one with a comma too.
-  const std::size_t most = chosen.front()->inputs;
-  const std::vector<std::string> names = most > 1 ? split_commas(given->value) : std::vector<std::string>{given->value};
-  if (names.size() > most) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {} names {} files; accepted by suite {}: at most {}", given->from,
-                                              in_quotes(given->value), names.size(), chosen.front()->name, most));
-  }
-  std::vector<std::filesystem::path> files;
-  for (const std::string& name : names) {
-    check_readable(given->from, name);
-    files.emplace_back(name);
-  }
-  return files;
-}
-
-void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::string& from, Bytes memory) {
-  const std::uint64_t most = largest_that_fits(suite, params, memory);
-  if (params.size <= most) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: {} {} of suite {} do not fit in this machine's memory ({}); accepted: up to {}", from, params.size,
-                          suite.size_name, suite.name, format_bytes(static_cast<double>(memory)), most));
-}
-
-// --sizes-of, where --size is not given as near: a flag wins over the environment, that over the configuration.
-const Given* sizes_of_given(const Settings& settings) {
-  const Given* size = settings.find("size");
-  const Given* like = settings.find("sizes-of");
-  if (size == nullptr || like == nullptr) return like;
-  if (size->layer == like->layer)
-    throw Error(ErrorKind::usage, fmt::format("{}: {} names sizes, too; give one of them", like->from, size->from));
-  return like->layer < size->layer ? like : nullptr;
-}
-
-// Without --size by rates, or with --quick those of the suites; a file says how large its problem is.
-Sizes sizes_asked_for(const Settings& settings) {
-  const Given* size = settings.find("size");
-  if (settings.has("input")) return Sizes::given;
-  if (sizes_of_given(settings) != nullptr) return Sizes::automatic;
-  if (size == nullptr) return settings.is_on("quick") ? Sizes::given : Sizes::automatic;
-  return size->value == "auto" ? Sizes::automatic : size->value == "sweep" ? Sizes::sweep : Sizes::given;
-}
-
-std::vector<Problem> problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, const RunRequest& request,
-                              Bytes memory) {
-  const std::vector<std::filesystem::path> input = input_files(settings, chosen);
-  const Given* size_given = settings.find("size");
-  const bool given = request.sizes == Sizes::given && input.empty() && size_given != nullptr;
-  const std::vector<std::uint64_t> sizes = given ? counts(settings, "size", 0) : std::vector<std::uint64_t>{};
-  std::vector<Problem> all;
-  for (const SuiteInfo* suite : chosen) {
-    Problem problem{suite, {}};
-    SuiteParams& params = problem.params;
-    params.seed = request.session.seed;
-    params.options = options_of(*suite, settings);
-    params.host_threads = std::max(1u, std::thread::hardware_concurrency());
-    if (request.sizes != Sizes::given) {  // what is wrong with the options is said before anything is measured
-      Problem small = problem;
-      complete_problem(small, suite->quick_size, "--size", memory);
-      all.push_back(problem);
-      continue;
-    }
-    std::vector<std::uint64_t> own = sizes;
-    std::string from = given ? size_given->from : "--size";
-    if (!input.empty()) {
-      params.input = input.front();
-      params.more_inputs.assign(input.begin() + 1, input.end());
-      own = {suite->size_of_input(params)};
-      from = settings.find("input")->from;
-    } else if (!given) {
-      own = {suite->quick_size};
-    }
-    for (const std::uint64_t size : own) {
-      all.push_back(problem);
-      complete_problem(all.back(), size, from, memory);
-    }
-  }
-  return all;
-}
 
 // The arguments; where there are none, those of --suites, its variable or its key.
 std::vector<std::string> suite_names(const Invocation& invocation) {
@@ -224,14 +62,6 @@ std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* con
 
 }  // namespace
 
-void complete_problem(Problem& problem, std::uint64_t size, const std::string& from, Bytes memory) {
-  const SuiteInfo& suite = *problem.suite;
-  problem.params.size = size;
-  check_memory(suite, problem.params, from, memory);
-  if (suite.check != nullptr) suite.check(problem.params);
-  if (suite.resolve != nullptr) suite.resolve(problem.params);
-}
-
 std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites) {
   std::vector<Mode> all = {Mode::resident, Mode::end_to_end};
   for (const SuiteInfo* suite : suites) {
@@ -247,22 +77,6 @@ std::vector<std::string> mode_words(std::span<const Mode> modes) {
   for (const Mode& mode : modes) words.push_back(option_value(mode));
   words.emplace_back("all");
   return words;
-}
-
-std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
-  const auto fits = [&](std::uint64_t size) {
-    params.size = size;
-    return suite.host_bytes(params) <= memory;
-  };
-  // Doubling from below meets the limit long before the bytes of an absurd size could overflow.
-  std::uint64_t low = 1;
-  while (low < std::uint64_t{1} << 62 && fits(low * 2)) low *= 2;
-  std::uint64_t high = low * 2;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
 }
 
 std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<const std::string> names,
@@ -294,7 +108,7 @@ RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo*
     const Given* given = settings.find(option.name);
     if (given != nullptr && option.field.read) option.field.read(*given, request);
   }
-  request.device_counts = counts(settings, "device-counts", 1);
+  if (const Given* counts = settings.find("device-counts")) request.device_counts = read_counts(*counts, 1);
   const Given* strategy = settings.find("strategy");
   request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
   request.requirements = read_requirements(settings);
@@ -374,14 +188,7 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   request.handicaps = read_handicaps(settings);
   request.memory_pool = memory_pool(settings);
   if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
-  request.sizes = sizes_asked_for(settings);
-  if (request.sizes == Sizes::sweep && !settings.has("strategy"))  // one strategy at many sizes
-    request.session.strategies = parse_strategies("capability");
-  if (const Given* like = sizes_of_given(settings); like != nullptr && request.sizes != Sizes::given) {
-    check_readable(like->from, like->value);
-    request.sizes_of = like->value;
-  }
-  request.session.problems = problems(settings, chosen, request, memory);
+  read_problems(settings, chosen, memory, request);
   read_output_files(settings, request);
   return request;
 }

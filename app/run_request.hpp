@@ -63,15 +63,8 @@ void read_output_files(const Settings& settings, RunRequest& request);
 // larger problems are refused.
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites, Bytes memory);
 
-// Gives the problem its size. Throws Error(usage), with `from`, what named the size, for one that the suite does not do, or that
-// does not fit in `memory` of the host.
-void complete_problem(Problem& problem, std::uint64_t size, const std::string& from, Bytes memory);
-
 // The counts to measure on a set of `available` devices. Those above it are dropped with a warning, under --strict refused (usage),
 // as it is when none is left.
 std::vector<std::size_t> device_counts(const RunRequest& request, std::size_t available, std::vector<std::string>& warnings);
-
-// Largest size whose problem fits in `memory`; 1 when none does.
-std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory);
 
 }  // namespace mgpu

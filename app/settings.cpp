@@ -72,6 +72,15 @@ std::uint64_t read_count(const Given& given, std::uint64_t least) {
               fmt::format("{}: {} is too small; accepted: {} or more", given.from, in_quotes(given.value), least));
 }
 
+std::vector<std::uint64_t> read_counts(const Given& given, std::uint64_t least) {
+  std::vector<std::uint64_t> values;
+  for (const std::string& text : split_commas(given.value)) {
+    const std::uint64_t value = read_count({text, given.from}, least);
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
 Nanos read_time(const Given& given) {
   const Nanos time = parse_duration(given.from, given.value);
   if (time > Nanos{}) return time;

@@ -78,6 +78,7 @@ OptionSpec color_option();
 // What was given as a value of one kind. Each throws Error(usage) that says what is accepted.
 bool read_flag(const Given& given);                                                // true, on, yes, 1 or false, off, no, 0
 std::uint64_t read_count(const Given& given, std::uint64_t least);                 // 2^20, 1M, 64Ki
+std::vector<std::uint64_t> read_counts(const Given& given, std::uint64_t least);   // several with commas, each once
 Nanos read_time(const Given& given);                                               // 500ms, 2m; not 0
 std::size_t read_word(const Given& given, std::span<const std::string> accepted);  // its place among them
 

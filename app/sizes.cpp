@@ -8,6 +8,7 @@
 
 #include "app/calibrations.hpp"
 #include "app/environment.hpp"
+#include "app/problems.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"

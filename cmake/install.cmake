@@ -1,7 +1,6 @@
 # What `cmake --install` installs. Component `runtime`: the program, its manual page and completions, and the scripts that read result
-# files. Component `development`: the layers of
-# lib/, the suites and the kernels as static libraries, their headers, and the CMake package mgpu-bench (mgpu-benchConfig.cmake.in), for
-# programs that plan, simulate, run or report with them: scripts/consumer is one.
+# files. Component `development`: the layers of lib/, the suites and the kernels as static libraries, their headers, and the CMake package
+# mgpu-bench (mgpu-benchConfig.cmake.in), for programs that plan, simulate, run or report with them: scripts/consumer is one.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -35,7 +34,7 @@ install(FILES ${texts}/mgpu-bench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish
 set(scripts_folder ${CMAKE_INSTALL_DATADIR}/mgpu-bench/scripts)
 install(PROGRAMS scripts/plot.py scripts/recompute.py scripts/report_html.py DESTINATION ${scripts_folder} COMPONENT runtime)
 install(FILES scripts/json_input.py scripts/plot_kinds.py scripts/plot_overviews.py scripts/plot_style.py scripts/result_file.py
-              scripts/result_series.py
+              scripts/result_series.py scripts/result_words.py
         DESTINATION ${scripts_folder} COMPONENT runtime)
 install(FILES scripts/report_page/page.css scripts/report_page/page.html scripts/report_page/page.js
         DESTINATION ${scripts_folder}/report_page COMPONENT runtime)

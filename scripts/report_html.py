@@ -19,6 +19,7 @@ from pathlib import Path
 
 import json_input
 import result_file
+import result_words
 import result_series
 from json_input import plain
 from result_file import DISTURBED, SLOWED, duration, get, makespan, number, power, rate, rows
@@ -243,14 +244,14 @@ def notices(document, groups):
 
 
 def faults(document, groups):
-    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>" for where, what in result_file.all_faults(document, groups))
+    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>" for where, what in result_words.all_faults(document, groups))
     return f'<section id="faults">\n<h2>What went wrong</h2>\n<ul>{lines}</ul>\n</section>' if lines else ""
 
 
 def page(name, document, plotly):
     groups = result_file.groups([(name, document)])
     data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" out of a label
-    summary = "".join(f"<li><b>{text(group.title)}</b>: {text(result_file.words(group))}</li>" for group in groups)
+    summary = "".join(f"<li><b>{text(group.title)}</b>: {text(result_words.words(group))}</li>" for group in groups)
     told = "".join(f'<p class="notice"><b>{text(what)}</b>{f" In {text(where)}." if where else ""}</p>' for what, where in notices(document, groups))
     fill = {"title": text(f"{Path(name).name}: mgpu-bench"), "name": text(Path(name).name), "style": (HERE / "page.css").read_text(encoding="utf-8"),
             "devices": text(devices_in_words(document)), "summary": summary or "<li>The file holds no case.</li>",

@@ -5,15 +5,11 @@ level of it is missing. Needs nothing but Python.
 """
 
 import json
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import json_input
 from json_input import plain, refuse  # noqa: F401 - refuse is for those who import this
-
-WHAT_IF = {"perfect_balance": "balance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
-           "free_launches": "launches; if they were free it would take", "free_merge": "the merge; if it were free it would take"}
 
 
 def read(name):
@@ -275,53 +271,6 @@ def groups(documents):
     return list(found.values())
 
 
-HAPPENED = {"hang": "hung", "out_of_memory": "ran out of memory", "wrong_result": "gave a wrong result"}
-PHASES = {"set_up": "at set-up", "warm_up": "in the warm-up", "probe": "while rates were probed", "sample": "in {}", "merge": "in the merge of {}",
-          "publish": "when the result was brought to the host", "verify": "when results were verified",
-          "clock": "when its clock was compared with the host's"}
-
-
-def which_sample(fault, case):
-    """By its place among all samples, those that were disturbed before it included."""
-    disturbed, k = get(case.run, "disturbed_samples") if case else None, number(fault, "sample")
-    if not isinstance(disturbed, list) or not isinstance(k, int) or not 0 <= k < len(disturbed) or number(disturbed[k], "samples_before") is None:
-        return "a sample"
-    before = [number(sample, "samples_before") or 0 for sample in disturbed]
-    place = before[k] + 1 + sum(b <= before[k] for b in before[:k])
-    return f"sample {place}"
-
-
-def fault_words(fault, case=None):
-    """What went wrong, when, and what it cost, in a sentence."""
-    phase, lost, redone = str(get(fault, "phase") or "sample"), number(fault, "items_lost"), number(fault, "items_redone") or 0
-    text = f"device {get(fault, 'device') or '?'} {HAPPENED.get(str(get(fault, 'kind')), 'failed')} "
-    text += PHASES.get(phase, f"at: {phase}").format(which_sample(fault, case))
-    if get(fault, "what"):
-        text += f" ({get(fault, 'what')})"
-    if number(fault, "detection_ns") is not None:
-        text += f", which was found after {duration(number(fault, 'detection_ns'))}"
-    if lost:
-        took = number(fault, "recovery_ns")
-        text += f"; {redone:,} of the {lost:,} items lost with it were computed again by the others"
-        text += f", which took {duration(took)}" if took is not None and redone else ""
-    if number(fault, "sample") is not None:
-        text += "; this sample is not part of the figures"
-    before, after = number(fault, "efficiency_before"), number(fault, "efficiency_after")
-    if before is not None and after is not None:
-        text += f". Efficiency was {100 * before:.1f} % before and is {100 * after:.1f} % with the devices that were left"
-    return text + "."
-
-
-def all_faults(document, groups):
-    """(problem and strategy, sentence) of each; those of no case first."""
-    for fault in get(document, "faults") or []:
-        yield "", fault_words(fault)
-    for group in groups:
-        for case in group.cases:
-            for fault in case.faults:
-                yield f"{group.title}, {case.label}", fault_words(fault, case)
-
-
 COLUMNS = {"commands": {"device", "kind", "slice", "label", "bytes", "started_ns", "ended_ns"}, "spans": {"device", "state", "begin_ns", "end_ns"}}
 
 
@@ -346,108 +295,3 @@ def told_apart(a, b):
     if a.exact and b.exact:
         return a.median != b.median
     return not a.interval or not b.interval or a.interval[1] < b.interval[0] or b.interval[1] < a.interval[0]
-
-
-def held_back(case):
-    name = get(case.run, "bottleneck", "name")
-    time, whole = number(case.run, "bottleneck", "what_if_ns", str(name)), makespan(case)
-    if not get(case.run, "timeline", "commands"):
-        return ""
-    if name == "unknown":
-        return " What holds it back is not known, as time stamps of its commands cannot be right."
-    if name not in WHAT_IF or time is None or not whole:
-        known = all(number(case.run, "bottleneck", "what_if_ns", free) is not None for free in ("free_transfers", "free_launches", "free_merge"))
-        none = "no what-if would save 1 %" if known else "no what-if that is known would save 1 %"
-        efficiency, all_work = case.metric("efficiency"), all((get(d, "items") or 0) > 0 for d in get(case.run, "per_device") or [])
-        if case.n > 1 and all_work and efficiency is not None and efficiency < 0.95:
-            return f" What holds it back is that each device is slower at its share than alone at everything: {none}."
-        return f" Nothing but the work itself holds it back: {none}."
-    return f" What holds it back most: {WHAT_IF[name]} {duration(case.median * time / whole)} ({100 * (1 - time / whole):.0f} % less)."
-
-
-def names(group, cases):
-    """"equal, dynamic and 2 more"; with their numbers of devices where the group has several."""
-    several = len(group.counts()) > 1
-    told = [f"{c.told} ({c.on} dev)" if several else c.told for c in cases]
-    if len(told) > 4:
-        return f"{', '.join(told[:3])} and {len(told) - 3} more"
-    return " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else told[0]
-
-
-def alone_interval(case):
-    """That of the device that is fastest alone, by its least and largest sample where there are few; None where the file has none."""
-    device = min((d for d in case.per_device if number(d, "alone_ns")), key=lambda d: number(d, "alone_ns"), default=None)
-    times = sorted(t for t in get(device, "alone_samples_ns") or [] if isinstance(t, (int, float)))
-    if not times:
-        return None
-    # Order statistics: the largest k with P(B <= k) <= 2.5 %, B ~ binomial(n, 1/2).
-    n, k, below = len(times), 0, 0.0
-    for at in range(n // 2 + 1):
-        below += math.comb(n, at) / 2**n
-        if below > 0.025:
-            break
-        k = at
-    return times[k], times[n - 1 - k]
-
-
-def against_single(first, best):
-    """How the best case stands to the device that is fastest alone."""
-    only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
-    lone = next((c for c in first if c.only_worker()), None)
-    if best.n < 2:
-        return ""
-    if lone and len(first) > 1:
-        return f": no split is known to beat device {lone.only_worker()} alone"
-    if only:
-        return f": no split over {best.on} devices beats device {only} alone"
-    if not alone or not speedup:
-        return ""
-    interval = None if best.exact else alone_interval(best)
-    if interval and best.interval and interval[0] <= best.interval[1] and best.interval[0] <= interval[1]:
-        return f", not told apart from device {alone[0]} alone ({duration(alone[1])})"
-    if speedup <= 1:
-        return f", no faster than device {alone[0]} alone ({duration(alone[1])})"
-    return f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
-
-
-def against_equal(group, first, best, gained):
-    equal = next((c for c in group.ok(best.n) if c.strategy == "equal" and c.devices == best.devices), None)
-    if not equal or best.strategy == "equal" or best.n < 2 or best.only_worker() or equal in first or not equal.can_be_ranked:
-        return ""
-    gain = (equal.median / best.median - 1) * 100
-    return f"{' and' if gained else ','} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares"
-
-
-def who_is_first(group, first, doubted):
-    best = first[0]
-    if len(first) > 1:
-        to = "" if duration(first[-1].median) == duration(best.median) else f" to {duration(first[-1].median)}"
-        how = "equally fast" if best.exact else "fastest and not told apart by their noise"
-        return f"{names(group, first)} are {how}, with {duration(best.median)}{to}"
-    on = f"device {best.only_worker()}" if best.only_worker() and best.n > 1 else f"{best.on} device{'' if best.asked == 1 else 's'}"
-    verb = "takes" if len(group.ok()) == 1 else "is fastest of the rows that can be ranked, with" if doubted else "is fastest with"
-    return f"{best.told} on {on} {verb} {duration(best.median)}"
-
-
-def words(group):
-    """What won, by how much, and what holds it back: the closing words of the tool's tables."""
-    if group.best() is None:
-        case = group.cases[0]
-        return f"No run was ok; the first is {case.status}: {case.reason}."
-    first, doubted = group.first()
-    ok = group.ok()
-    if not first:
-        unknown = [c for c in ok if not c.can_be_ranked]
-        few = all(len(c.samples) < 3 for c in unknown)
-        return f"No row can be ranked: {'fewer than 3 samples of each' if few else f'the times of {len(unknown)} of {len(ok)} vary too much'}."
-    best = first[0]
-    unknown = 0 if len(ok) == 1 else sum(not c.can_be_ranked for c in ok)
-    single = against_single(first, best)
-    text = f"{who_is_first(group, first, doubted)}{single}{against_equal(group, first, best, not single or ' times as fast' in single)}."
-    text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
-    text += held_back(best)
-    wrong = [c for c in group.cases if not c.ok]
-    if wrong:
-        named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
-        text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
-    return text

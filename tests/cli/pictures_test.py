@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import json_input  # noqa: E402
 import result_file  # noqa: E402
 import result_series  # noqa: E402
+import result_words  # noqa: E402
 
 GOLDEN = ROOT / "tests/golden/report.json"
 COMMITTED = ROOT / "results/xeon/merkle-two-cores.json.gz"
@@ -181,9 +182,9 @@ class Series(unittest.TestCase):
         for run in document["runs"]:
             run["devices_asked"] = 2
         best, second = document["runs"][2], document["runs"][3]
-        self.assertIn(" is fastest with 810 us", result_file.words(result_file.groups([("a", document)])[0]))
+        self.assertIn(" is fastest with 810 us", result_words.words(result_file.groups([("a", document)])[0]))
         second["time_ns"]["ci95"] = [best["time_ns"]["median"], second["time_ns"]["median"] + 1]
-        words = result_file.words(result_file.groups([("a", document)])[0])
+        words = result_words.words(result_file.groups([("a", document)])[0])
         self.assertIn("dynamic:chunks=16 and dynamic:chunks=64 are fastest and not told apart by their noise, with 810 us", words)
 
 

@@ -1,0 +1,19 @@
+// What is wrong with a command line, in one line: the option, its value, what is accepted, and what may have been meant.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <span>
+#include <string>
+
+namespace mgpu {
+
+// "there is no command "merkel"; accepted: ...; did you mean ...?"
+std::string no_command(const std::string& name, const CLI::App& app);
+
+// Throws Error(usage): CLI11's words, in ours where those are clearer, and which help has more.
+[[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv);
+
+// Throws Error(usage) where the first word is no command: "mgpu-bench merkel --help" is no call for help.
+void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words);
+
+}  // namespace mgpu
