@@ -2,12 +2,13 @@
 """How often does `compare --interleave` cry wolf, and how often does it see a real slow-down?
 
 usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
-               [--again RESULT.json] [--join K] [--where KEY=VALUE,..] [--resample TRIALS] [--draw N] [--slower FACTOR]
+               [--again RESULT.json..] [--join K] [--where KEY=VALUE,..] [--resample TRIALS] [--draw N] [--slower FACTOR]
 
 Runs settings of one build interleaved, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
 window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
 what was measured. A with B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps the least
-and the median time of every round; --again RESULT.json judges them anew with another build.
+and the median time of every round; --again RESULT.json.. judges them anew with another build: those of several, recorded with the same
+options, together.
 
 --resample TRIALS judges that many draws of N rounds (--draw) from all windows instead, each round of one side with the one beside it, and all
 cases in one comparison, as a gate does: an alarm is one of any case. With --slower FACTOR, B with its times FACTOR as long takes the place of
@@ -209,7 +210,7 @@ def main():
     parser.add_argument("--windows", type=int, default=16)
     parser.add_argument("--minutes", type=float, default=6.5)
     parser.add_argument("--join", type=int, default=1, help="judge this many windows as one of as many rounds more")
-    parser.add_argument("--again", help="judge the times of this result anew")
+    parser.add_argument("--again", nargs="+", help="judge the times of these results anew")
     parser.add_argument("--where", help="judge only cases with one of these parameters: KEY=VALUE,..")
     parser.add_argument("--resample", type=int, default=0, metavar="TRIALS", help="judge draws of rounds, all cases together")
     parser.add_argument("--draw", type=int, default=12, help="rounds of a draw")
@@ -218,9 +219,12 @@ def main():
     given = parser.parse_args()
     given.binary = os.path.abspath(given.binary)
     if given.again:
-        kept = load(given.again)
-        template, windows = kept["template"], kept["windows"]
-        given.options, given.slow, given.rounds = kept["options"], kept["slow"], kept["rounds"]
+        kept = [load(name) for name in given.again]
+        template, windows = kept[0]["template"], [window for one in kept for window in one["windows"]]
+        given.options, given.slow, given.rounds = kept[0]["options"], kept[0]["slow"], kept[0]["rounds"]
+        for name, one in zip(given.again, kept):
+            if (one["options"], one["slow"]) != (given.options, given.slow):
+                sys.exit(f"--again: {name} was not recorded with the options of {given.again[0]}")
     else:
         template, windows = collect(given)
     judged = only(template, windows, given.where) if given.where else (template, windows)

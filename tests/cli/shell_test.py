@@ -210,6 +210,19 @@ class Gate(Case):
         code, said = self.gate("baseline", "base.json", compare="--metrics time --floor 900% --allow-missing")
         self.assertEqual(code, 0, said)
 
+    def test_two_builds_are_compared_over_more_rounds_where_there_is_no_gpu(self):
+        program, asked = self.folder / "program", self.folder / "asked"
+        for found, run, more, expected in (('"gpu"', "merkle", "", "--interleave 12 --with merkle -n 5"),
+                                           ('"gpu"', "merkle -d cpu", "", "--interleave 48 --with merkle -d cpu -n 5 --round-value minimum"),
+                                           ('"cpu"', "merkle", "", "--interleave 48 --with merkle -n 5 --round-value minimum"),
+                                           ('"cpu"', "merkle", "--round-value median", "--interleave 48 --with merkle -n 5 --round-value median")):
+            program.write_text(f"""#!/bin/sh\n[ "$1" = compare ] || echo '"type": {found}'\necho "$*" >{asked}\n""")
+            program.chmod(0o755)
+            variables = {"MGPU_BENCH": str(program), "GATE_RUN": run, "GATE_COMPARE": more}
+            gate = [SOURCE / "scripts" / "ci" / "gate.sh", "interleaved", "old", "new"]
+            self.assertEqual(subprocess.run(gate, env=environment(variables), cwd=self.folder).returncode, 0)
+            self.assertEqual(asked.read_text().strip(), f"compare old new {expected}")
+
     def test_what_it_does_not_understand_ends_with_2(self):
         for arguments in ([], ["baseline"], ["interleaved", "one"], ["bogus"]):
             self.assertEqual(self.gate(*arguments)[0], 2, arguments)
