@@ -10,9 +10,10 @@ using namespace mgpu::test;
 
 namespace {
 
-// Two fake GPUs, the second half as fast, with programs of a sum.
+// Two fake GPUs, the second of 0.5 items a microsecond, with programs of a sum.
 struct TwoGpus {
-  TwoGpus() : backend({sum_device("0:0", DeviceType::gpu), half_as_fast()}, sum_kernels()), executor(backend, 2) {
+  explicit TwoGpus(double first_ops_per_s = 1e6)
+      : backend({with_rate("0:0", first_ops_per_s), with_rate("0:1", 0.5e6)}, sum_kernels()), executor(backend, 2) {
     facts = backend.enumerate().devices;
     for (const Device& device : facts) {
       open.push_back(backend.open(device));
@@ -23,9 +24,9 @@ struct TwoGpus {
       known.push_back({.facts = &device, .capacity = capacity});
     }
   }
-  static FakeDevice half_as_fast() {
-    FakeDevice made = sum_device("0:1", DeviceType::gpu);
-    made.ops_per_s = 0.5e6;
+  static FakeDevice with_rate(const std::string& id, double ops_per_s) {
+    FakeDevice made = sum_device(id, DeviceType::gpu);
+    made.ops_per_s = ops_per_s;
     return made;
   }
   Predictor predictor() { return {workload, Mode::resident, known, known.size(), nullptr, nullptr}; }
@@ -78,6 +79,19 @@ TEST_CASE("a prediction needs a probe of exactly the devices of the case") {
   predictor.predict(prediction, equal, {});
   REQUIRE(prediction.expected);
   CHECK(seconds(prediction.expected->makespan) == doctest::Approx((1 << 15) / 0.5e6).epsilon(0.02));
+}
+
+TEST_CASE("kernels of a GPU take as long beside a CPU as they take alone; beside a GPU as long as was seen") {
+  TwoGpus alone, together(0.25e6);
+  Predictor predictor = alone.predictor();
+  alone.probe(predictor, {0});
+  alone.probe(predictor, {1});
+  together.probe(predictor, kBoth);
+  CHECK(predictor.estimate(kBoth).devices[0].items_per_s == doctest::Approx(0.25e6).epsilon(0.01));
+  alone.facts[1].type = DeviceType::cpu;
+  CHECK(predictor.estimate(kBoth).devices[0].items_per_s == doctest::Approx(1e6).epsilon(0.01));
+  alone.facts[0].type = DeviceType::cpu;
+  CHECK(predictor.estimate(kBoth).devices[0].items_per_s == doctest::Approx(0.25e6).epsilon(0.01));
 }
 
 TEST_CASE("auto is chosen before it is predicted, and what was chosen is what begins") {
