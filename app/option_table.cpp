@@ -19,15 +19,25 @@ constexpr const char* kMeasurement = "Measurement";
 constexpr const char* kFiles = "Files and output";
 constexpr const char* kSuites = "Options of suites";
 
-// Sizes that are given are in the result as such; that they were chosen is said here. What else decides is in app/run_request.cpp.
+// Sizes that are given, or those of another result, are in the result as such; that they were chosen is said here. What else
+// decides is in app/problems.cpp.
 OptionField records_sizes() {
   OptionField field{.words = {"auto", "sweep"}};
   field.read = [](const Given& given, RunRequest& request) {
     request.sizes = given.value == "sweep" ? Sizes::sweep : given.value == "auto" ? Sizes::automatic : Sizes::given;
   };
   field.record = [](const RunRequest& request) -> std::optional<ParamValue> {
-    if (request.sizes == Sizes::given) return std::nullopt;
+    if (request.sizes == Sizes::given || request.sizes_of) return std::nullopt;
     return request.sizes == Sizes::sweep ? "sweep" : "auto";
+  };
+  return field;
+}
+
+OptionField records_sizes_of() {
+  OptionField field;
+  field.read = [](const Given& given, RunRequest& request) { request.sizes_of = given.value; };
+  field.record = [](const RunRequest& request) {
+    return request.sizes_of ? std::optional<ParamValue>(request.sizes_of->string()) : std::nullopt;
   };
   return field;
 }
@@ -78,7 +88,7 @@ std::vector<OptionSpec> own_run_options() {
        "that, with -s capability unless others are named (default: auto; with --quick small ones)",
        kWork, in_plan | not_confirmed | recorded | important, records_sizes()},
       {"sizes-of", 0, Kind::value, "FILE", "The problem sizes of this result, so that both can be compared", kWork,
-       in_plan | not_confirmed},
+       in_plan | not_confirmed | recorded, records_sizes_of()},
       {"mode", 0, Kind::value, "MODE",
        "resident, end-to-end, both of these, a mode of the suite's own (see `list suites`) or all (default: both)", kWork,
        in_plan | in_simulate | not_confirmed | important, OptionField{.words = mode_words(modes_of({}))}},

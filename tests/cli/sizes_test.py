@@ -59,7 +59,10 @@ class Sizes(Case):
     def test_the_sizes_of_a_result_hold_whatever_the_rates_are_now(self):
         (size,), _, _ = self.run_it("base.json", "-s", "equal")
         self.forge_rates(1 / 16)
-        self.assertEqual(self.run_it("new.json", "-s", "equal", "--sizes-of", self.folder / "base.json")[0], [size])
+        new, _, report = self.run_it("new.json", "-s", "equal", "--sizes-of", self.folder / "base.json")
+        self.assertEqual(new, [size])
+        self.assertEqual(report["options"]["sizes_of"], str(self.folder / "base.json"))
+        self.assertNotIn("size", report["options"])  # no rate chose it
         self.assertEqual(self.run_it("named.json", "-s", "equal", "--size", 64)[0], [64])
         self.assertNotIn("size", json.loads((self.folder / "named.json").read_text())["options"])
         compared = self.good("compare", self.folder / "base.json", self.folder / "new.json", "--fail-on", "nothing")
