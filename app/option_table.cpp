@@ -75,7 +75,9 @@ std::vector<OptionSpec> own_run_options() {
        kDevices},
       {"cap-memory", 0, Kind::list, "DEV=SIZE", "Let devices have no more memory than this: 0=512MiB", kDevices},
       {"memory-pool-size-mb", 0, Kind::value, "N",
-       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all", kDevices},
+       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all. Rates are then never measured: "
+       "sizes that are not given go by cached ones",
+       kDevices},
       {"delay", 0, Kind::list, "DEV=TIME", "Let every slice of devices start computing this much later: 0=1ms", kDevices},
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, all (every one but auto), or auto; parameters after a colon, dynamic:chunks=32 (default: all)", kWork,
@@ -223,6 +225,9 @@ std::vector<OptionSpec> device_options() { return shared(own_run_options(), Opti
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
   std::vector<OptionSpec> options = shared(run_options(suites), OptionSpec::in_plan);
   named(options, "json").help = "Print as JSON (mgpu-bench schema plan), and nothing else, on standard output";
+  named(options, "size").help =
+      "Problem size (2^20, 1M and 64Ki are understood); auto: what the fastest device takes about 100 ms for, by rates that "
+      "calibrate or run cached, as plan measures none, else the suite's default (default: auto)";
   return options;
 }
 
