@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lib/base/quantity.hpp"
+#include "lib/report/row_notes.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
@@ -74,35 +75,10 @@ std::vector<TextColumn> columns() {
           {"95 % interval", "", true, 60},  {"p (Holm)", "", true, 40, false}, {"verdict", "", false, 0, false}};
 }
 
-// What is to be known of rows, each thing once, with those it is about.
-class Notes {
- public:
-  void add(const std::string& what, const std::string& row) {
-    auto at = std::find_if(notes_.begin(), notes_.end(), [&](const auto& known) { return known.first == what; });
-    if (at == notes_.end()) at = notes_.insert(at, {what, {}});
-    if (std::find(at->second.begin(), at->second.end(), row) == at->second.end()) at->second.push_back(row);
-  }
-  // f(what, "equal, dynamic and 5 more"), "all" where there are several and it is about each of `of`.
-  template <typename F>
-  void each(std::size_t of, F f) const {
-    constexpr std::size_t kNamed = 3;
-    for (const auto& [what, rows] : notes_) {
-      const std::size_t named = rows.size() > kNamed + 1 ? kNamed : rows.size();
-      std::string names;
-      for (std::size_t k = 0; k < named; ++k) names += (k == 0 ? "" : ", ") + rows[k];
-      if (rows.size() > named) names += fmt::format(" and {} more", rows.size() - named);
-      f(what, rows.size() > 1 && rows.size() == of ? std::string("all") : names);
-    }
-  }
-
- private:
-  std::vector<std::pair<std::string, std::vector<std::string>>> notes_;
-};
-
 // f(mark, what, whom) for what is to be known of the rows of a table: '!' what disturbed them, '?' why there is no verdict.
 template <typename F>
 void each_note(const Comparison& comparison, const std::string& title, F f) {
-  Notes disturbed, undecided;
+  RowNotes disturbed, undecided;
   std::vector<std::string> cases, rows;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.title != title) continue;

@@ -9,6 +9,7 @@
 
 #include "lib/report/case_values.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/row_notes.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
 #include "lib/report/text_table.hpp"
@@ -135,31 +136,22 @@ bool is_unranked(const std::string& warning) { return warning == kTooFew || warn
 
 // "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
 std::string warning_lines(const RunGroup& group, bool simulated, std::size_t width) {
-  constexpr std::size_t kNamed = 3;
   const auto counts = [&](const RunRecord* run) { return run->devices.size() != group.runs.front()->devices.size(); };
   const bool several_counts = std::any_of(group.runs.begin(), group.runs.end(), counts);
-  std::vector<std::pair<std::string, std::vector<std::string>>> found;  // warning, rows
+  RowNotes notes;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
     std::vector<std::string> warnings;
     if (group.ranks[k] == Rank::unknown) warnings.emplace_back(why_unranked(run));
     for (std::string& warning : warnings_of(run, simulated)) warnings.push_back(std::move(warning));
-    for (const std::string& warning : warnings) {
-      auto at = std::find_if(found.begin(), found.end(), [&](const auto& known) { return known.first == warning; });
-      if (at == found.end()) at = found.insert(at, {warning, {}});
-      at->second.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
-    }
+    for (const std::string& warning : warnings)
+      notes.add(warning, group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
   }
   std::string out;
-  for (auto& [warning, rows] : found) {
-    const std::size_t more = rows.size() > kNamed ? rows.size() - kNamed : 0;
-    const bool all = rows.size() > 1 && rows.size() == group.runs.size();
-    rows.resize(rows.size() - more);
-    const std::string names =
-        all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+  notes.each(group.runs.size(), [&](const std::string& warning, const std::string& names) {
     out += wrapped_prose(printable((is_unranked(warning) ? "? " : "! ") + names + ": " + warning) + '\n',
                          {static_cast<unsigned>(width), false, true}, 2);
-  }
+  });
   return out;
 }
 
