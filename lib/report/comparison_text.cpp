@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lib/base/quantity.hpp"
 #include "lib/report/row_notes.hpp"
@@ -79,19 +80,18 @@ std::vector<TextColumn> columns() {
 template <typename F>
 void each_note(const Comparison& comparison, const std::string& title, F f) {
   RowNotes disturbed, undecided;
-  std::vector<std::string> cases, rows;
+  std::vector<std::string> cases;
+  std::set<std::size_t> counts;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.title != title) continue;
+    counts.insert(row.devices);
     const std::string whom = fmt::format("{} ({} dev)", row.label, row.devices);
     if (std::find(cases.begin(), cases.end(), whom) == cases.end()) cases.push_back(whom);
   }
-  const bool several_counts = std::any_of(comparison.rows.begin(), comparison.rows.end(), [&](const ComparisonRow& row) {
-    return row.title == title && row.devices != comparison.rows.front().devices;
-  });
   std::size_t inconclusive = 0;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.title != title) continue;
-    const std::string whom = row.label + (several_counts ? fmt::format(" ({} dev)", row.devices) : "");
+    const std::string whom = row.label + (counts.size() > 1 ? fmt::format(" ({} dev)", row.devices) : "");
     for (const std::string& warning : row.warnings) disturbed.add(warning, whom);
     if (row.reason.empty()) continue;
     undecided.add(row.reason, fmt::format("{} of {}", info(row.metric).name, whom));

@@ -273,6 +273,25 @@ TEST_CASE("warnings of either side stand below the table, once, in text and Mark
   CHECK(json["counts"]["regression"] == 3);
 }
 
+TEST_CASE("notes name the number of devices in tables that have several, and in no other") {
+  const auto on_one = [](RunRecord& run) {
+    run.devices = {"0:0"};
+    run.devices_asked = 1;
+    run.per_device.resize(1);
+  };
+  Report fresh = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}, {"guided", 10}});
+  for (const std::size_t k : {1u, 2u, 3u}) fresh.runs[k].params["leaves"] = std::int64_t{5} + (k > 1 ? 1 : 0);
+  on_one(fresh.runs[1]);
+  on_one(fresh.runs[2]);
+  for (RunRecord& run : fresh.runs) run.warnings = {"throttled"};
+  const std::string text = comparison_tables(compared(fresh, fresh), {200, false});
+  CHECK(text.find("\n! equal: NEW: throttled\n") != std::string::npos);
+  CHECK(text.find("\n! dynamic: NEW: throttled\n") != std::string::npos);  // another number than the table before, but only one
+  CHECK(text.find("\n! all: NEW: throttled\n") != std::string::npos);
+  fresh.runs[2].warnings.clear();
+  CHECK(comparison_tables(compared(fresh, fresh), {200, false}).find("\n! guided (2 dev): NEW: throttled\n") != std::string::npos);
+}
+
 TEST_CASE("what is shown in percent changes by percentage points, and every width has BASE and NEW") {
   const Comparison c = compared(timed({{"equal", 20}}), timed({{"equal", 25}}));
   const std::string text = comparison_tables(c, {80, false});
