@@ -103,6 +103,14 @@ void each_note(const Comparison& comparison, const std::string& title, F f) {
   });
 }
 
+// f(why, "case, case and 198 more"): there may be hundreds; JSON has them all.
+template <typename F>
+void each_uncompared(const Comparison& comparison, F f) {
+  RowNotes reasons;
+  for (const UncomparedCase& c : comparison.uncompared) reasons.add(c.what, c.name);
+  reasons.each(0, f);
+}
+
 const char* color_of(Change change) {
   return change == Change::regression ? kRegression : change == Change::improvement ? kImprovement : "";
 }
@@ -185,7 +193,9 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
   out += hidden_line(hidden, "a wider terminal, --json or --markdown", prose.width);
   if (comparison.interleaved && !comparison.rows.empty())
     out += wrapped_prose("change: the median over the rounds of NEW / BASE, each round by itself\n", prose, 2);
-  for (const UncomparedCase& c : comparison.uncompared) out += printable("not compared: " + c.name + ": " + c.what) + '\n';
+  each_uncompared(comparison, [&](const std::string& why, const std::string& cases) {
+    out += wrapped_prose(printable(fmt::format("not compared: {}: {}", cases, why)) + '\n', style, 2);
+  });
   for (const EnvironmentDifference& d : comparison.differences) out += printable("differs: " + to_string(d)) + '\n';
   if (const std::string larger = larger_floors(comparison); !larger.empty())
     out += printable(fmt::format("floor {:.1f} %, by the noise that calibrate found: {}", comparison.floor * 100, larger)) + '\n';
@@ -226,8 +236,9 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
   if (!notes.empty()) out += '\n' + notes;
   if (!larger.empty() || !comparison.uncompared.empty() || !comparison.differences.empty()) out += '\n';
   if (!larger.empty()) out += fmt::format("- by the noise that calibrate found, changes count as none up to {}\n", escaped(larger));
-  for (const UncomparedCase& c : comparison.uncompared)
-    out += fmt::format("- not compared: {}: {}\n", escaped(c.name), escaped(c.what));
+  each_uncompared(comparison, [&](const std::string& why, const std::string& cases) {
+    out += fmt::format("- not compared: {}: {}\n", escaped(cases), escaped(why));
+  });
   for (const EnvironmentDifference& d : comparison.differences) out += fmt::format("- differs: {}\n", escaped(to_string(d)));
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "lib/report/comparison_text.hpp"
 #include "tests/support/sample_report.hpp"
@@ -164,6 +165,32 @@ TEST_CASE("cases are matched by what they are, and those without a partner or wi
                                          "only in NEW", "only in NEW"});
   CHECK(c.lost() == 3);
   CHECK(comparison_words(c) == "0 regressions, 0 improvements, 4 the same, 0 inconclusive, 3 cases missing in NEW");
+}
+
+TEST_CASE("cases that are not compared are told by reason, the first few by name, and JSON has them all") {
+  Report base = timed({{"equal", 10}}), fresh = base;
+  for (std::int64_t k = 0; k < 200; ++k) {
+    base.runs.push_back(timed_run("dynamic", 10, 5));
+    base.runs.back().params["leaves"] = 1000 + k;
+  }
+  fresh.runs.push_back(timed_run("guided", 10, 5));
+  const Comparison c = compared(base, fresh);
+  const auto lines = [](const std::string& text) {
+    std::vector<std::string> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+      if (line.find("not compared: ") != std::string::npos) found.push_back(line);
+    return found;
+  };
+  for (const std::string& text : {comparison_tables(c, {1000, false}), comparison_markdown(c, {"a", "b"})}) {
+    const std::vector<std::string> told = lines(text);
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].find("leaves=1002") != std::string::npos);
+    CHECK(told[0].find("leaves=1003") == std::string::npos);
+    CHECK(told[0].ends_with(" and 197 more: only in BASE"));
+    CHECK(told[1].ends_with(": only in NEW"));
+  }
+  CHECK(nlohmann::json::parse(comparison_json(c, {"a", "b"}, {"1", "abc", {}}, false))["uncompared"].size() == 201);
 }
 
 TEST_CASE("a case that takes more devices than NEW has is told from one that is missing for no reason") {
