@@ -41,7 +41,8 @@ std::string no_option(const std::string& word, const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string name = word.substr(0, word.find('='));
-  if (name.starts_with("--")) return fmt::format("there is no option {}{}", in_quotes(word), did_you_mean(name, long_names(command)));
+  if (name.starts_with("--"))
+    return fmt::format("there is no option {}{}", in_quotes(word), did_you_mean(name, long_names(command)));
   const std::string meant = name.size() > kBundled + 1 ? did_you_mean("-" + name, long_names(command)) : "";
   if (!meant.empty()) return fmt::format("there is no option {}{}", in_quotes(word), meant);
   const std::string letter = unknown_letter(name, command);

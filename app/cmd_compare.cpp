@@ -74,11 +74,13 @@ Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words
 void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
   for (const auto& [suite, sizes] : base) {
     const auto other = fresh.find(suite);
-    if (other == fresh.end() || std::find_first_of(sizes.begin(), sizes.end(), other->second.begin(), other->second.end()) != sizes.end())
+    if (other == fresh.end() ||
+        std::find_first_of(sizes.begin(), sizes.end(), other->second.begin(), other->second.end()) != sizes.end())
       continue;
-    throw Error(ErrorKind::usage, fmt::format("--interleave: the size of {} is {} in BASE and {} in NEW; name one suite and its size "
-                                              "in --with, as in --with '{} --size {}'",
-                                              suite, in_words(sizes), in_words(other->second), suite, in_words(sizes)));
+    throw Error(ErrorKind::usage,
+                fmt::format("--interleave: the size of {} is {} in BASE and {} in NEW; name one suite and its size "
+                            "in --with, as in --with '{} --size {}'",
+                            suite, in_words(sizes), in_words(other->second), suite, in_words(sizes)));
   }
 }
 
@@ -192,9 +194,9 @@ ExitCode deliver(const Comparison& comparison, const CompareRequest& request, co
 ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
-  const TableStyle style = table_style(settings, context.environment);
-  const Sides sides =
-      request.rounds > 0 ? measure_interleaved(request, context.suites) : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
+  const TableStyle style = table_style(settings, context.environment, comparison_column_names());
+  const Sides sides = request.rounds > 0 ? measure_interleaved(request, context.suites)
+                                         : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
   if (comparison.rows.empty())

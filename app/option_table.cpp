@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "app/option_fields.hpp"
+#include "lib/report/comparison_text.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -42,10 +43,9 @@ OptionField records_sizes_of() {
   return field;
 }
 
-std::vector<std::string> column_words() {
-  std::vector<std::string> words = run_column_names();
-  words.emplace_back("all");
-  return words;
+OptionField chooses_columns(std::vector<std::string> names) {
+  names.emplace_back("all");
+  return {.words = std::move(names)};
 }
 
 std::vector<OptionSpec> own_run_options() {
@@ -75,7 +75,8 @@ std::vector<OptionSpec> own_run_options() {
        kDevices},
       {"cap-memory", 0, Kind::list, "DEV=SIZE", "Let devices have no more memory than this: 0=512MiB", kDevices},
       {"memory-pool-size-mb", 0, Kind::value, "N",
-       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all. Rates are then never measured: "
+       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all. Rates are then never "
+       "measured: "
        "sizes that are not given go by cached ones",
        kDevices},
       {"delay", 0, Kind::list, "DEV=TIME", "Let every slice of devices start computing this much later: 0=1ms", kDevices},
@@ -147,7 +148,7 @@ std::vector<OptionSpec> own_run_options() {
       {"columns", 0, Kind::list, "NAME,..",
        fmt::format("Columns of the tables, however wide: {}; or all (default: those that fit)",
                    fmt::join(run_column_names(), ", ")),
-       kFiles, in_simulate | in_report | not_confirmed, OptionField{.words = column_words()}},
+       kFiles, in_simulate | in_report | not_confirmed, chooses_columns(run_column_names())},
       {"dump-config", 0, Kind::flag, "",
        "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles,
        not_confirmed},
@@ -289,6 +290,11 @@ std::vector<OptionSpec> compare_options() {
        kFiles, important},
       {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles, important},
       {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},
+      {"columns", 0, Kind::list, "NAME,..",
+       fmt::format(
+           "Columns of the tables besides strategy, metric, BASE and NEW, however wide: {}; or all (default: those that fit)",
+           fmt::join(comparison_column_names(), ", ")),
+       kFiles, 0, chooses_columns(comparison_column_names())},
       {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles, important},
       {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
       color_option(),

@@ -71,9 +71,9 @@ std::vector<std::string> cells(const ComparisonRow& row) {
 }
 
 std::vector<TextColumn> columns() {
-  return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},      {"metric", "", false, 0, false},
-          {"BASE", "", true, 0, false},     {"NEW", "", true, 0, false},       {"change", "", true, 0, false},
-          {"95 % interval", "", true, 60},  {"p (Holm)", "", true, 40, false}, {"verdict", "", false, 0, false}};
+  return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},   {"metric", "", false, 0, false},
+          {"BASE", "", true, 0, false},     {"NEW", "", true, 0, false},    {"change", "", true, 0, false},
+          {"interval", "95 %", true, 60},   {"p", "Holm", true, 40, false}, {"verdict", "", false, 0, false}};
 }
 
 // f(mark, what, whom) for what is to be known of the rows of a table: '!' what disturbed them, '?' why there is no verdict.
@@ -175,6 +175,8 @@ std::string comparison_words(const Comparison& comparison) {
   return words;
 }
 
+std::vector<std::string> comparison_column_names() { return {"dev", "change", "interval", "p", "verdict"}; }
+
 std::string comparison_tables(const Comparison& comparison, const TableStyle& style) {
   std::string out;
   std::vector<std::string> hidden;
@@ -183,14 +185,16 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
     std::vector<TextRow> rows;
     for (const ComparisonRow& row : comparison.rows)
       if (row.title == title) rows.push_back({cells(row), color_of(row.change)});
-    out +=
-        wrapped_prose(printable(title) + '\n', prose, 2) + draw_table(columns(), std::move(rows), style.width, style.color, hidden);
+    std::vector<TextColumn> shown = columns();
+    choose_columns(comparison_column_names(), style.columns, shown, rows);
+    out += wrapped_prose(printable(title) + '\n', prose, 2) +
+           draw_table(std::move(shown), std::move(rows), style.width, style.color, hidden);
     each_note(comparison, title, [&](char mark, const std::string& what, const std::string& whom) {
       out += wrapped_prose(printable(fmt::format("{} {}: {}", mark, whom, what)) + '\n', prose, 2);
     });
     out += '\n';
   });
-  out += hidden_line(hidden, "a wider terminal, --json or --markdown", prose.width);
+  out += hidden_line(hidden, "--columns NAME,.. or all shows them", prose.width);
   if (comparison.interleaved && !comparison.rows.empty())
     out += wrapped_prose("change: the median over the rounds of NEW / BASE, each round by itself\n", prose, 2);
   each_uncompared(comparison, [&](const std::string& why, const std::string& cases) {

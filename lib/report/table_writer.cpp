@@ -155,23 +155,6 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
   return out;
 }
 
-void drop_column(const std::string& name, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
-  const auto at = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& c) { return c.name == name; });
-  if (at == columns.end()) return;
-  for (TextRow& row : rows)
-    if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + (at - columns.begin()));
-  columns.erase(at);
-}
-
-// The columns that the style asks for, and those of every table.
-void keep_chosen(const std::vector<std::string>& chosen, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
-  if (chosen.empty()) return;
-  for (std::size_t k = columns.size(); k-- > kAlways;) {
-    columns[k].importance = 0;
-    if (std::find(chosen.begin(), chosen.end(), columns[k].name) == chosen.end()) drop_column(columns[k].name, columns, rows);
-  }
-}
-
 // Names of columns that have no room are added to `hidden`.
 std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
@@ -186,8 +169,8 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
                            std::string(mark_of(group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
                            scales, spread_width));
   std::vector<TextColumn> columns = run_columns(scales);
-  keep_chosen(style.columns, columns, rows);
-  if (simulated) drop_column("verified", columns, rows);  // there is no result that could be
+  choose_columns(run_column_names(), style.columns, columns, rows);
+  if (simulated) leave_out("verified", columns, rows);  // there is no result that could be
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
          draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));

@@ -119,8 +119,8 @@ TEST_CASE("noise of a busy machine is no floor: nearly twice the time is a regre
   const ComparisonRow row = row_of(c, "equal", Compared::time);
   CHECK(row.change == Change::regression);
   CHECK(row.floor == 0.05);
-  CHECK(row.warnings == std::vector<std::string>{
-                            "BASE: calibrated on a busy machine: its noise of 118 % is not used, as it is above 25 %"});
+  CHECK(row.warnings ==
+        std::vector<std::string>{"BASE: calibrated on a busy machine: its noise of 118 % is not used, as it is above 25 %"});
   CompareOptions options;
   options.floor = 0.03;  // then no noise is used
   CHECK(row_of(compared(base, fresh, options), "equal", Compared::time).warnings.empty());
