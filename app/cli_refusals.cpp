@@ -56,6 +56,8 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span
   const bool none_chosen = app.get_subcommands().empty();
   if (none_chosen && argv.size() > 1 && !argv[1].starts_with('-')) return no_command(argv[1], app);
   const std::vector<std::string> extra = app.remaining(true);
+  if (!none_chosen && !extra.empty() && !extra.front().starts_with('-'))
+    return fmt::format("{}: {} is one argument too many", app.get_subcommands().front()->get_name(), in_quotes(extra.front()));
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return no_option(extra.empty() ? what : extra.front(), app);
   // The value of an option that there is not was taken for one argument too many.
   if (!extra.empty() && extra.front().starts_with('-')) return no_option(extra.front(), app);
