@@ -72,6 +72,7 @@ class Case:
     run: dict
     source: str  # the file's stem
     label: str = ""
+    name: str = ""  # the label, without what it says of devices and files
     device_records: dict = field(default_factory=dict)  # of the file, by id
     defaults: dict = None  # of the file, for this suite: parameters where nothing is asked for; None where it does not say
     exact: bool = False  # on a virtual clock, where equal cases take equal times
@@ -95,9 +96,9 @@ class Case:
 
     @property
     def told(self):
-        """Its label, with what `auto` chose."""
+        """What sentences call it: with what `auto` chose."""
         chosen = get(self.run, "plan", "chosen", "strategy")
-        return f"{self.label} ({plain(chosen)})" if chosen else self.label
+        return f"{self.name} ({plain(chosen)})" if chosen else self.name
 
     @property
     def can_be_ranked(self):
@@ -145,8 +146,9 @@ class Case:
         return min(times, key=lambda t: t[1]) if times and all(t for _, t in times) else None
 
     def only_worker(self):
+        """The one device that did everything; None where several took part."""
         took = [d for d in self.per_device if number(d, "items")]
-        return plain(get(took[0], "device")) if self.n > 1 and len(took) == 1 else None
+        return plain(get(took[0], "device")) if len(took) == 1 else None
 
 
 @dataclass
@@ -250,7 +252,8 @@ def name_cases(cases):
     for case in cases:
         own = get(case.run, "strategy_params") or {}
         shown = [f"{plain(k)}={power(v)}" for k, v in own.items() if len(params[(case.suite, case.strategy, k)]) > 1]
-        case.label = ":".join([case.strategy, *shown]) + (f" ({case.on} devices)" if case.asked > case.n else "")
+        case.name = ":".join([case.strategy, *shown])
+        case.label = case.name + (f" ({case.on} devices)" if case.asked > case.n else "")
 
 
 def groups(documents):

@@ -72,7 +72,7 @@ def held_back(case):
 
 
 def names(group, cases):
-    """"equal, dynamic and 2 more"; with their numbers of devices where the group has several."""
+    """"equal, dynamic, guided and 2 more"; with their numbers of devices where the group has several."""
     several = len(group.counts()) > 1
     told = [f"{c.told} ({c.on} dev)" if several else c.told for c in cases]
     if len(told) > 4:
@@ -136,7 +136,16 @@ def who_is_first(group, first, doubted):
 
 
 def words(group):
-    """What won, by how much, and what holds it back: the closing words of the tool's tables."""
+    """What won, by how much, what holds it back, and which cases gave no numbers, which the tool's tables show."""
+    wrong = [c for c in group.cases if not c.ok]
+    if group.best() is None or not wrong:
+        return conclusion(group)
+    named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
+    return f"{conclusion(group)} {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
+
+
+def conclusion(group):
+    """What won, by how much, and what holds it back: the closing words of the tool's tables (lib/report/closing_words.cpp), word by word."""
     if group.best() is None:
         case = group.cases[0]
         return f"No run was ok; the first is {case.status}: {case.reason}."
@@ -151,9 +160,4 @@ def words(group):
     single = against_single(first, best)
     text = f"{who_is_first(group, first, doubted)}{single}{against_equal(group, first, best, not single or ' times as fast' in single)}."
     text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
-    text += held_back(best)
-    wrong = [c for c in group.cases if not c.ok]
-    if wrong:
-        named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
-        text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
-    return text
+    return text + held_back(best)
