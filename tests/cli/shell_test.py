@@ -246,6 +246,21 @@ class Gate(Case):
             self.assertEqual(subprocess.run(gate, env=environment(variables), cwd=self.folder).returncode, 0)
             self.assertEqual(asked.read_text().strip(), f"compare old new {expected}")
 
+    def test_sizes_are_those_of_the_baseline_unless_they_are_named(self):
+        told, program = self.folder / "told", self.folder / "program"
+        program.write_text(f'#!/bin/sh\necho "$*" >>"{told}"\n')
+        program.chmod(0o755)
+        (self.folder / "base.json").touch()
+        for run, kept in (("merkle -s equal", True), ("merkle --size 2^10", False), ("merkle --input leaves", False)):
+            with self.subTest(run=run):
+                told.unlink(missing_ok=True)
+                done = subprocess.run([SOURCE / "scripts" / "ci" / "gate.sh", "baseline", "base.json"], cwd=self.folder, capture_output=True, text=True,
+                                      env=environment({"MGPU_BENCH": str(program), "GATE_RUN": run}))
+                self.assertEqual(done.returncode, 0, done)
+                ran, compared = told.read_text().splitlines()
+                self.assertEqual(ran, f"run {run}{' --sizes-of base.json' if kept else ''} --strict -o base.new.json")
+                self.assertEqual(compared, "compare base.json base.new.json --confirm 2")
+
     def test_what_it_does_not_understand_ends_with_2(self):
         for arguments in ([], ["baseline"], ["interleaved", "one"], ["bogus"]):
             self.assertEqual(self.gate(*arguments)[0], 2, arguments)

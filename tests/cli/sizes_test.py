@@ -49,6 +49,8 @@ class Sizes(Case):
         self.assertEqual(size & (size - 1), 0)
         self.assertRegex(result.err, r"merkle: (2\^\d+|\d+) leaves, about \S+ m?s on .* alone")
         self.assertEqual(report["options"]["size"], "auto")
+        if binary.DEVICE_COUNT > 1:  # of the device that is fastest alone, whatever is then measured
+            self.assertEqual(set(self.run_it("counts.json", "-s", "equal", "--device-counts", "1,2")[0]), {size})
         files = {file: file.read_bytes() for file in self.cache.iterdir()}
         self.assertEqual(self.run_it("again.json", "-s", "equal")[0], [size])  # by what was cached
         self.assertEqual({file: file.read_bytes() for file in self.cache.iterdir()}, files)
