@@ -7,6 +7,12 @@ from result_file import duration, get, makespan, number
 WHAT_IF = {"perfect_balance": "balance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
            "free_launches": "launches; if they were free it would take", "free_merge": "the merge; if it were free it would take"}
 
+
+def what_if_word(name):
+    """What people are shown of the name of a what-if, as in the tool's tables: "balance" for perfect_balance."""
+    return "?" if name == "unknown" else name.removeprefix("free_").removeprefix("perfect_")
+
+
 HAPPENED = {"hang": "hung", "out_of_memory": "ran out of memory", "wrong_result": "gave a wrong result"}
 PHASES = {"set_up": "at set-up", "warm_up": "in the warm-up", "probe": "while rates were probed", "sample": "in {}", "merge": "in the merge of {}",
           "publish": "when the result was brought to the host", "verify": "when results were verified",

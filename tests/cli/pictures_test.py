@@ -276,7 +276,7 @@ class Page(Scripts):
             self.skipTest("no Chromium here (package chromium)")
         golden, holes = self.page(GOLDEN), self.page(self.with_holes())
         with browser.Browser() as chromium:
-            for page, width, scheme in ((golden, 1280, "light"), (holes, 400, "light"), (golden, 420, "dark")):
+            for page, width, scheme in ((golden, 1400, "light"), (holes, 400, "light"), (golden, 420, "dark")):
                 chromium.prefer(scheme)
                 chromium.open(page, width)
                 chromium.wait_for("document.documentElement?.dataset.charts === 'drawn'")

@@ -124,6 +124,14 @@ class Sentences(Case):
                     else:
                         self.assertEqual(said, words)
 
+    def test_what_would_save_most_has_the_same_word_in_tables_and_on_the_page(self):
+        document, file = json.loads((SOURCE / "tests/golden/report.json").read_text()), self.folder / "r.json"
+        for name in json.loads(self.good("schema", "result").out)["definitions"]["run"]["properties"]["bottleneck"]["properties"]["name"]["enum"]:
+            document["runs"][0]["bottleneck"]["name"] = name
+            file.write_text(json.dumps(document))
+            row = next(line for line in self.good("report", file, "--columns", "bottleneck").out.splitlines() if " single " in line)
+            self.assertEqual(row.split()[-1], result_words.what_if_word(name))
+
 
 class Completions(Case):
     def setUp(self):
