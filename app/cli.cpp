@@ -326,6 +326,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   Invocation invocation;
   std::vector<std::string> words = without_dash_of_json(argv.empty() ? argv : argv.subspan(1));
   refuse_unknown_command(app, words);
+  refuse_long_names_behind_one_dash(app, words);
   const std::string first = words.empty() ? "" : words.front();
   const std::string called = first.starts_with('-') ? "" : first;
   std::reverse(words.begin(), words.end());  // as CLI11 wants them

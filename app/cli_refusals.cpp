@@ -18,14 +18,35 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-// "--sise" or "--sise=4", of the command given or of the program.
+std::vector<std::string> long_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// "-q" of "-qd" where the command has no such letter; the word itself where it has all of them.
+std::string unknown_letter(const std::string& word, const CLI::App& command) {
+  for (std::size_t k = 1; k < word.size(); ++k) {
+    const CLI::Option* option = command.get_option_no_throw(std::string("-") + word[k]);
+    if (option == nullptr) return std::string("-") + word[k];
+    if (option->get_items_expected_max() > 0) break;  // what follows is its value
+  }
+  return word;
+}
+
+// "--sise", "--sise=4", "-sise" or "-qd", of the command given or of the program.
 std::string no_option(const std::string& word, const CLI::App& app) {
+  constexpr std::size_t kBundled = 3;  // letters: as many may be flags in one word
   const auto chosen = app.get_subcommands();
-  std::vector<std::string> known;
-  for (const CLI::Option* option : (chosen.empty() ? &app : chosen.front())->get_options())
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string name = word.substr(0, word.find('='));
-  return fmt::format("there is no option {}{}", in_quotes(word), name.starts_with("--") ? did_you_mean(name, known) : "");
+  if (name.starts_with("--"))
+    return fmt::format("there is no option {}{}", in_quotes(word), did_you_mean(name, long_names(command)));
+  const std::string meant = name.size() > kBundled + 1 ? did_you_mean("-" + name, long_names(command)) : "";
+  if (!meant.empty()) return fmt::format("there is no option {}{}", in_quotes(word), meant);
+  const std::string letter = unknown_letter(name, command);
+  return fmt::format("there is no option {}{}", in_quotes(letter), letter == word ? "" : fmt::format(" (of {})", in_quotes(word)));
 }
 
 // CLI11's words for what is wrong, in ours where those are clearer: the option, its value, what is accepted.
@@ -35,6 +56,8 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span
   const bool none_chosen = app.get_subcommands().empty();
   if (none_chosen && argv.size() > 1 && !argv[1].starts_with('-')) return no_command(argv[1], app);
   const std::vector<std::string> extra = app.remaining(true);
+  if (!none_chosen && !extra.empty() && !extra.front().starts_with('-'))
+    return fmt::format("{}: {} is one argument too many", app.get_subcommands().front()->get_name(), in_quotes(extra.front()));
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return no_option(extra.empty() ? what : extra.front(), app);
   // The value of an option that there is not was taken for one argument too many.
   if (!extra.empty() && extra.front().starts_with('-')) return no_option(extra.front(), app);
@@ -62,6 +85,20 @@ void refuse(const CLI::ParseError& error, const CLI::App& app, std::span<const s
   std::string line = fmt::format("{}{} see {}", why, why.ends_with('?') ? "" : ";", help);
   std::replace(line.begin(), line.end(), '\n', ' ');
   throw Error(ErrorKind::usage, line);
+}
+
+void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std::string> words) {
+  if (words.empty()) return;
+  const auto commands = app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == words.front(); });
+  if (commands.empty()) return;
+  const std::vector<std::string> known = long_names(*commands.front());
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    const std::string meant = "-" + word.substr(0, word.find('='));
+    if (meant.size() > 3 && !word.starts_with("--") && std::find(known.begin(), known.end(), meant) != known.end())
+      throw Error(ErrorKind::usage, fmt::format("there is no option {}; did you mean {}? see mgpu-bench {} --help", in_quotes(word),
+                                                in_quotes(meant), words.front()));
+  }
 }
 
 // "mgpu-bench merkel --help" is no call for help.

@@ -16,4 +16,7 @@ std::string no_command(const std::string& name, const CLI::App& app);
 // Throws Error(usage) where the first word is no command: "mgpu-bench merkel --help" is no call for help.
 void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words);
 
+// Throws Error(usage) for "-size 4", which would be read as "--strategy ize" and a suite "4".
+void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std::string> words);
+
 }  // namespace mgpu

@@ -9,8 +9,10 @@
 #include "app/compare_request.hpp"
 #include "app/measure_again.hpp"
 #include "app/signals.hpp"
+#include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/record_json.hpp"
 
@@ -45,41 +47,68 @@ void keep_sizes(ChildProgram& child, const std::vector<std::string>& words, cons
   child.options.insert(child.options.end(), {kSizesOf, result.string()});
 }
 
-// A build that does not know that option chooses no sizes either: it runs without.
-Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words) {
-  const auto sizes = std::find(child.options.begin(), child.options.end(), kSizesOf);
-  if (sizes == child.options.end()) return run_child(child, words);
+std::string in_words(const std::vector<std::uint64_t>& sizes) {
+  std::string text;
+  for (const std::uint64_t size : sizes) text += (text.empty() ? "" : ",") + format_count(size);
+  return text;
+}
+
+// A build that does not know that option has the sizes by --size where all suites have the same ones; else it runs without, as it
+// may take the same by itself.
+Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words, const KnownSizes& sizes) {
+  const auto option = std::find(child.options.begin(), child.options.end(), kSizesOf);
+  if (option == child.options.end()) return run_child(child, words);
   try {
     return run_child(child, words);
   } catch (const Error& error) {
     if (stop_signal() != 0 || std::string_view(error.what()).find(kSizesOf) == std::string_view::npos) throw;
   }
-  child.options.erase(sizes, child.options.end());
+  child.options.erase(option, child.options.end());
+  const auto alike = [&](const auto& suite) { return suite.second == sizes.begin()->second; };
+  if (!sizes.empty() && std::all_of(sizes.begin(), sizes.end(), alike))
+    child.options.insert(child.options.end(), {"--size", in_words(sizes.begin()->second)});
   return run_child(child, words);
+}
+
+// Sizes that have nothing in common leave no case to compare, however many rounds follow.
+void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
+  for (const auto& [suite, sizes] : base) {
+    const auto other = fresh.find(suite);
+    if (other == fresh.end() ||
+        std::find_first_of(sizes.begin(), sizes.end(), other->second.begin(), other->second.end()) != sizes.end())
+      continue;
+    throw Error(ErrorKind::usage,
+                fmt::format("--interleave: the size of {} is {} in BASE and {} in NEW; name one suite and its size "
+                            "in --with, as in --with '{} --size {}'",
+                            suite, in_words(sizes), in_words(other->second), suite, in_words(sizes)));
+  }
 }
 
 // Every second round the other way round, so that what grows in time hits both alike. More rounds than asked for where so few could
 // not fail: a gate that cannot is none.
 // The sizes that BASE chose in its first round hold for all that follows: else a rate that comes out differently, or another way of
 // choosing, would leave nothing to compare.
-Sides measure_interleaved(const CompareRequest& request) {
+Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteInfo> suites) {
   ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
   const std::vector<std::string> words = split_words("--with", request.with);
   const ScratchFolder scratch;
   install_stop_signals();
   Sides sides;
+  KnownSizes sizes;
   std::size_t rounds = request.rounds;
   for (std::size_t round = 0; round < rounds; ++round) {
     for (const bool first : {true, false}) {
       const bool is_base = first == (round % 2 == 0);
-      (is_base ? sides.base : sides.fresh).push_back(run_with_sizes(is_base ? base : fresh, words));
+      (is_base ? sides.base : sides.fresh).push_back(run_with_sizes(is_base ? base : fresh, words, sizes));
       refuse_to_go_on_when_stopped();
       if (round == 0 && is_base) {
         const std::filesystem::path file = scratch.file("sizes.json");
         write_file_atomically(file, to_json_text(sides.base.front()));
+        sizes = sizes_of(sides.base.front(), suites);
         for (ChildProgram* child : {&base, &fresh}) keep_sizes(*child, words, file);
       }
     }
+    if (round == 0) refuse_other_sizes(sizes, sizes_of(sides.fresh.front(), suites));
     const std::size_t needed =
         round == 0 && request.fail_on != FailOn::nothing ? rounds_needed(sides.base[0], sides.fresh[0], request.options) : 0;
     if (needed > rounds) {
@@ -165,9 +194,9 @@ ExitCode deliver(const Comparison& comparison, const CompareRequest& request, co
 ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
-  const TableStyle style = table_style(settings, context.environment);
-  const Sides sides =
-      request.rounds > 0 ? measure_interleaved(request) : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
+  const TableStyle style = table_style(settings, context.environment, comparison_column_names());
+  const Sides sides = request.rounds > 0 ? measure_interleaved(request, context.suites)
+                                         : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
   if (comparison.rows.empty())

@@ -8,8 +8,6 @@
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
 #include "app/texts.hpp"
-#include "lib/base/error.hpp"
-#include "lib/base/quote.hpp"
 #include "lib/report/exports.hpp"
 #include "lib/report/record_json.hpp"
 
@@ -147,17 +145,16 @@ std::map<std::string, std::string> fish_tables(const CommandLineText& line) {
 }  // namespace
 
 ExitCode cmd_completion(const Context& context) {
-  const std::string& shell = context.invocation.arguments.at(0);
+  static const std::vector<std::string> shells{"bash", "zsh", "fish"};
+  const std::string& shell = shells[read_word({context.invocation.arguments.at(0), "completion"}, shells)];
   const CommandLineText line = describe_command_line(context.suites);
   std::map<std::string, std::string> tables;
   if (shell == "bash") {
     tables = bash_tables(line);
   } else if (shell == "zsh") {
     tables = zsh_tables(line);
-  } else if (shell == "fish") {
-    tables = fish_tables(line);
   } else {
-    throw Error(ErrorKind::usage, fmt::format("completion: {} is unknown; accepted: bash, zsh, fish", in_quotes(shell)));
+    tables = fish_tables(line);
   }
   print_data(filled_text("completion." + shell + ".in", tables));
   return ExitCode::ok;

@@ -6,8 +6,6 @@
 
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
-#include "lib/base/error.hpp"
-#include "lib/base/quote.hpp"
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
@@ -125,10 +123,9 @@ std::string strategy_param_text(const StrategyInfo& strategy, const StrategyPara
 
 ExitCode cmd_list(const Context& context) {
   const std::string what = context.invocation.arguments.at(0);
+  static const std::vector<std::string> accepted{"suites", "strategies", "metrics"};
+  read_word({what, "list"}, accepted);
   const bool suites = what == "suites", strategies = what == "strategies";
-  if (!suites && !strategies && what != "metrics") {
-    throw Error(ErrorKind::usage, fmt::format("list: {} is unknown; accepted: suites, strategies, metrics", in_quotes(what)));
-  }
   if (context.invocation.settings.is_on("json")) {
     const Json list = suites ? suites_json(context.suites) : strategies ? strategies_json() : metrics_json();
     print_json(indented_json({{"schema", "mgpu-bench/list"}, {"schema_version", 2}, {what, list}}));

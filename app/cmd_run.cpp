@@ -87,7 +87,8 @@ void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handi
 }
 
 // Every result is kept: without -o in the state folder of the user. Where that cannot be, it is no reason not to measure.
-void keep_result(const Context& context, RunRequest& request, std::vector<std::string>& warnings) {
+// `began`: the date of the result, which its name has too.
+void keep_result(const Context& context, const std::string& began, RunRequest& request, std::vector<std::string>& warnings) {
   if (request.result_file) return;
   const std::filesystem::path folder = state_directory(context.environment);
   if (folder.empty()) {
@@ -99,7 +100,7 @@ void keep_result(const Context& context, RunRequest& request, std::vector<std::s
     if (std::find(suites.begin(), suites.end(), problem.suite->name) == suites.end()) suites.push_back(problem.suite->name);
   }
   try {
-    NewResult result = new_saved_result(folder, utc_now(), suites_word(suites, context.suites.size()));
+    NewResult result = new_saved_result(folder, began, suites_word(suites, context.suites.size()));
     request.result_file = result.file;
     request.result_is_dated = true;
     request.locks.push_back(std::move(result.lock));
@@ -172,9 +173,6 @@ ExitCode cmd_run(const Context& context) {
   leave_out_splitting(settings, set, request);
   request.session.devices = std::move(set.devices);
   request.session.reserve = std::move(set.reserve);
-  keep_result(context, request, set.warnings);
-  RunObserver observer(RunObserver::options_of(request, style, context.environment));
-  for (const std::string& warning : set.warnings) observer.warning(warning);
 
   Report begun;
   begun.tool = context.tool;
@@ -182,6 +180,9 @@ ExitCode cmd_run(const Context& context) {
   begun.options = recorded_options(request, run_options(context.suites));
   begun.started = utc_now();
   begun.defaults = default_params(request.session.problems);
+  keep_result(context, begun.started, request, set.warnings);
+  RunObserver observer(RunObserver::options_of(request, style, context.environment));
+  for (const std::string& warning : set.warnings) observer.warning(warning);
   const std::string left = earlier ? left_by(*earlier) : "";
   begin_journal(request, std::move(earlier), begun, observer, request.session);
   if (request.resumes && !request.quiet)

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "app/option_fields.hpp"
+#include "lib/report/comparison_text.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -19,23 +20,32 @@ constexpr const char* kMeasurement = "Measurement";
 constexpr const char* kFiles = "Files and output";
 constexpr const char* kSuites = "Options of suites";
 
-// Sizes that are given are in the result as such; that they were chosen is said here. What else decides is in app/run_request.cpp.
+// Sizes that are given, or those of another result, are in the result as such; that they were chosen is said here. What else
+// decides is in app/problems.cpp.
 OptionField records_sizes() {
   OptionField field{.words = {"auto", "sweep"}};
   field.read = [](const Given& given, RunRequest& request) {
     request.sizes = given.value == "sweep" ? Sizes::sweep : given.value == "auto" ? Sizes::automatic : Sizes::given;
   };
   field.record = [](const RunRequest& request) -> std::optional<ParamValue> {
-    if (request.sizes == Sizes::given) return std::nullopt;
+    if (request.sizes == Sizes::given || request.sizes_of) return std::nullopt;
     return request.sizes == Sizes::sweep ? "sweep" : "auto";
   };
   return field;
 }
 
-std::vector<std::string> column_words() {
-  std::vector<std::string> words = run_column_names();
-  words.emplace_back("all");
-  return words;
+OptionField records_sizes_of() {
+  OptionField field;
+  field.read = [](const Given& given, RunRequest& request) { request.sizes_of = given.value; };
+  field.record = [](const RunRequest& request) {
+    return request.sizes_of ? std::optional<ParamValue>(request.sizes_of->string()) : std::nullopt;
+  };
+  return field;
+}
+
+OptionField chooses_columns(std::vector<std::string> names) {
+  names.emplace_back("all");
+  return {.words = std::move(names)};
 }
 
 std::vector<OptionSpec> own_run_options() {
@@ -65,7 +75,10 @@ std::vector<OptionSpec> own_run_options() {
        kDevices},
       {"cap-memory", 0, Kind::list, "DEV=SIZE", "Let devices have no more memory than this: 0=512MiB", kDevices},
       {"memory-pool-size-mb", 0, Kind::value, "N",
-       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all", kDevices},
+       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at all. Rates are then never "
+       "measured: "
+       "sizes that are not given go by cached ones",
+       kDevices},
       {"delay", 0, Kind::list, "DEV=TIME", "Let every slice of devices start computing this much later: 0=1ms", kDevices},
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, all (every one but auto), or auto; parameters after a colon, dynamic:chunks=32 (default: all)", kWork,
@@ -78,7 +91,7 @@ std::vector<OptionSpec> own_run_options() {
        "that, with -s capability unless others are named (default: auto; with --quick small ones)",
        kWork, in_plan | not_confirmed | recorded | important, records_sizes()},
       {"sizes-of", 0, Kind::value, "FILE", "The problem sizes of this result, so that both can be compared", kWork,
-       in_plan | not_confirmed},
+       in_plan | not_confirmed | recorded, records_sizes_of()},
       {"mode", 0, Kind::value, "MODE",
        "resident, end-to-end, both of these, a mode of the suite's own (see `list suites`) or all (default: both)", kWork,
        in_plan | in_simulate | not_confirmed | important, OptionField{.words = mode_words(modes_of({}))}},
@@ -135,7 +148,7 @@ std::vector<OptionSpec> own_run_options() {
       {"columns", 0, Kind::list, "NAME,..",
        fmt::format("Columns of the tables, however wide: {}; or all (default: those that fit)",
                    fmt::join(run_column_names(), ", ")),
-       kFiles, in_simulate | in_report | not_confirmed, OptionField{.words = column_words()}},
+       kFiles, in_simulate | in_report | not_confirmed, chooses_columns(run_column_names())},
       {"dump-config", 0, Kind::flag, "",
        "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles,
        not_confirmed},
@@ -213,6 +226,9 @@ std::vector<OptionSpec> device_options() { return shared(own_run_options(), Opti
 std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
   std::vector<OptionSpec> options = shared(run_options(suites), OptionSpec::in_plan);
   named(options, "json").help = "Print as JSON (mgpu-bench schema plan), and nothing else, on standard output";
+  named(options, "size").help =
+      "Problem size (2^20, 1M and 64Ki are understood); auto: what the fastest device takes about 100 ms for, by rates that "
+      "calibrate or run cached, as plan measures none, else the suite's default (default: auto)";
   return options;
 }
 
@@ -274,6 +290,11 @@ std::vector<OptionSpec> compare_options() {
        kFiles, important},
       {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles, important},
       {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},
+      {"columns", 0, Kind::list, "NAME,..",
+       fmt::format(
+           "Columns of the tables besides strategy, metric, BASE and NEW, however wide: {}; or all (default: those that fit)",
+           fmt::join(comparison_column_names(), ", ")),
+       kFiles, 0, chooses_columns(comparison_column_names())},
       {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles, important},
       {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
       color_option(),

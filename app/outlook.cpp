@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
+#include "lib/base/first_few.hpp"
+
 namespace mgpu {
 namespace {
 
 constexpr double kAroundCase = 0.5;   // s: warm-up, probes, checking the result
 constexpr double kAroundProblem = 5;  // s: inputs, their reference, building kernels
 constexpr double kSampleOfGpu = 0.1;  // s: GPUs are timed steadily, so that the least number of samples mostly is enough
-constexpr std::size_t kNamedDevices = 3;
 
 bool has_mode(const Problem& problem, Mode mode) {
   return std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) != problem.suite->modes.end();
@@ -40,15 +41,16 @@ std::string modes_in_words(const SessionOptions& session) {
   return words.empty() ? last : fmt::format("{} and {}", fmt::join(words, ", "), last);
 }
 
-// "2 devices: 0:0.0, 0:0.1 (AMD EPYC 7B13)", "3 devices: 0:0, 0:1 (NVIDIA H200), 1:0 (AMD EPYC 7B13)"
+// "2 devices: 0:0.0 and 0:0.1 (AMD EPYC 7B13)", "9 devices: 0:0, 0:1, 0:2 and 5 more (NVIDIA H200), 1:0 (AMD EPYC 7B13)"
 std::string devices_in_words(const SessionOptions& session) {
   const auto& devices = session.devices;
   std::string text = fmt::format("{} device{}: ", devices.size(), devices.size() == 1 ? "" : "s");
+  std::vector<std::string> alike;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (i == kNamedDevices && devices.size() > kNamedDevices + 1) return text + fmt::format(" and {} more", devices.size() - i);
-    text += (i > 0 ? ", " : "") + devices[i].id;
-    const bool last_named = i + 1 == kNamedDevices && devices.size() > kNamedDevices + 1;
-    if (i + 1 == devices.size() || last_named || devices[i + 1].name != devices[i].name) text += " (" + devices[i].name + ")";
+    alike.push_back(devices[i].id);
+    if (i + 1 < devices.size() && devices[i + 1].name == devices[i].name) continue;
+    text += fmt::format("{} ({}){}", first_few(alike), devices[i].name, i + 1 < devices.size() ? ", " : "");
+    alike.clear();
   }
   return text;
 }

@@ -194,6 +194,7 @@ void read_problems(const Settings& settings, std::span<const SuiteInfo* const> c
   request.sizes = sizes_asked_for(settings);
   if (request.sizes == Sizes::sweep && !settings.has("strategy"))  // one strategy at many sizes
     request.session.strategies = parse_strategies("capability");
+  request.sizes_of.reset();  // --size may win over it
   if (const Given* like = sizes_of_given(settings); like != nullptr && request.sizes != Sizes::given) {
     check_readable(like->from, like->value);
     request.sizes_of = like->value;

@@ -30,11 +30,10 @@ unsigned width(const Environment& environment) {
   return TableStyle{}.width;
 }
 
-std::vector<std::string> chosen_columns(const Settings& settings) {
+std::vector<std::string> chosen_columns(const Settings& settings, const std::vector<std::string>& all) {
   const Given* given = settings.find("columns");
   if (given == nullptr) return {};
-  std::vector<std::string> accepted = run_column_names(), chosen;
-  const std::vector<std::string> all = accepted;
+  std::vector<std::string> accepted = all, chosen;
   accepted.emplace_back("all");
   for (const std::string& name : split_commas(given->value)) chosen.push_back(accepted[read_word({name, given->from}, accepted)]);
   return std::find(chosen.begin(), chosen.end(), "all") == chosen.end() ? chosen : all;
@@ -42,14 +41,14 @@ std::vector<std::string> chosen_columns(const Settings& settings) {
 
 }  // namespace
 
-TableStyle table_style(const Settings& settings, const Environment& environment) {
+TableStyle table_style(const Settings& settings, const Environment& environment, const std::vector<std::string>& columns) {
   TableStyle style;
   style.width = width(environment);
   const std::string color = choose(settings, "color", {"auto", "always", "never"});
   style.color = color == "always" || (color == "auto" && isatty(STDOUT_FILENO) && !environment.get("NO_COLOR") &&
                                       environment.get("TERM").value_or("dumb") != "dumb");
   style.wraps = isatty(STDOUT_FILENO);
-  style.columns = chosen_columns(settings);
+  style.columns = chosen_columns(settings, columns);
   return style;
 }
 

@@ -1,7 +1,9 @@
 // What the output streams can show: width, colour, and whether a line may be rewritten in place.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/environment.hpp"
 #include "app/settings.hpp"
@@ -10,8 +12,10 @@
 namespace mgpu {
 
 // For tables on stdout. Width: COLUMNS, else the terminal's, else 100. Colour: --color, else NO_COLOR, else when stdout is a
-// terminal that is not TERM=dumb. Prose is wrapped on a terminal. Throws Error(usage) for another --color.
-TableStyle table_style(const Settings& settings, const Environment& environment);
+// terminal that is not TERM=dumb. Prose is wrapped on a terminal. Throws Error(usage) for another --color, and
+// for --columns that are not among `columns`.
+TableStyle table_style(const Settings& settings, const Environment& environment,
+                       const std::vector<std::string>& columns = run_column_names());
 
 // Is stderr a terminal where a progress line may be rewritten? Not under CI, whose logs would keep every state of it.
 bool progress_in_place(const Environment& environment);

@@ -105,7 +105,7 @@ def cells(group, case):
         return head + [("–", "")] * 10 + [(f"{case.status}: {case.reason}", case.status)]
     half = (case.interval[1] - case.interval[0]) / 2 / case.median * 100 if case.interval else None
     value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
-    bottleneck = str(get(case.run, "bottleneck", "name") or "–").replace("free_", "").replace("perfect_", "")
+    bottleneck = result_words.what_if_word(str(get(case.run, "bottleneck", "name") or "–"))
     return head + [(duration(case.median), case.median), figure(half, lambda v: f"{v:.1f}"), figure(value or None, lambda v: rate(v, unit)),
                    figure(case.metric("speedup"), lambda v: f"{v:.2f}"), percent("efficiency"), percent("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
                    figure(case.predicted, duration), figure(case.metric("roofline_fraction"), of_roof), (bottleneck, bottleneck),

@@ -72,7 +72,9 @@ class Case:
     run: dict
     source: str  # the file's stem
     label: str = ""
+    name: str = ""  # the label, without what it says of devices and files
     device_records: dict = field(default_factory=dict)  # of the file, by id
+    defaults: dict = None  # of the file, for this suite: parameters where nothing is asked for; None where it does not say
     exact: bool = False  # on a virtual clock, where equal cases take equal times
 
     def __post_init__(self):
@@ -94,9 +96,9 @@ class Case:
 
     @property
     def told(self):
-        """Its label, with what `auto` chose."""
+        """What sentences call it: with what `auto` chose."""
         chosen = get(self.run, "plan", "chosen", "strategy")
-        return f"{self.label} ({plain(chosen)})" if chosen else self.label
+        return f"{self.name} ({plain(chosen)})" if chosen else self.name
 
     @property
     def can_be_ranked(self):
@@ -144,8 +146,9 @@ class Case:
         return min(times, key=lambda t: t[1]) if times and all(t for _, t in times) else None
 
     def only_worker(self):
+        """The one device that did everything; None where several took part."""
         took = [d for d in self.per_device if number(d, "items")]
-        return plain(get(took[0], "device")) if self.n > 1 and len(took) == 1 else None
+        return plain(get(took[0], "device")) if len(took) == 1 else None
 
 
 @dataclass
@@ -155,6 +158,7 @@ class Group:
     problem: str
     mode: str
     params: dict = field(default_factory=dict)
+    defaults: dict = None  # of its first case
     cases: list = field(default_factory=list)
 
     @property
@@ -203,7 +207,8 @@ class Group:
 
 # The parameter that --size sets, and those that are the same unless they are given.
 SIZES = {"leaves": (), "points": (), "rows": ("cols", "inner"), "terms": ()}
-# What `mgpu-bench list suites` says the options are by default, and what "auto" then becomes. Titles leave these out.
+# What `mgpu-bench list suites` says the options are by default, and what "auto" then becomes: for files that do not say it themselves
+# (in "defaults"), which older ones do not. Titles leave these out.
 DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "fp32", "classes": ("auto", 4), "scores": ("auto", 256), "params": "none",
                        "kernel": "auto", "data": "uniform"},
             "matrix": {"precision": "fp32", "axis": "rows", "alpha": "1", "beta": "0", "data": "uniform", "kernel": "auto"},
@@ -212,7 +217,10 @@ DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "
 OF_REGIME = {"empirical": {"model": "scores", "dim": 256}, "models": {"model": "softmax", "dim": 32}, "closed": {"dim": 16}}
 
 
-def is_default(suite, key, value, params):
+def is_default(suite, key, value, params, defaults=None):
+    """`defaults`: those that the file has for this suite; None where it has none."""
+    if defaults is not None:
+        return key in defaults and defaults[key] == value
     if suite == "fisher" and key in ("model", "dim"):
         return value in ("auto", OF_REGIME.get(params.get("regime"), {}).get(key))
     if key == "seed":
@@ -223,14 +231,14 @@ def is_default(suite, key, value, params):
     return value in known if isinstance(known, tuple) else str(value) == known
 
 
-def problem(suite, params, varying):
+def problem(suite, params, varying, defaults=None):
     """The size, whatever differs between cases, and what is not as it is by default."""
     size = next((key for key in SIZES if key in params), None)
     shown = []
     for key, value in params.items():
         if size and key in SIZES[size] and value == params[size]:
             continue
-        if key == size or key in varying or not is_default(suite, key, value, params):
+        if key == size or key in varying or not is_default(suite, key, value, params, defaults):
             shown.append((key != size, f"{plain(key)}={power(value)}"))
     return " ".join(text for _, text in sorted(shown, key=lambda s: s[0]))
 
@@ -244,7 +252,8 @@ def name_cases(cases):
     for case in cases:
         own = get(case.run, "strategy_params") or {}
         shown = [f"{plain(k)}={power(v)}" for k, v in own.items() if len(params[(case.suite, case.strategy, k)]) > 1]
-        case.label = ":".join([case.strategy, *shown]) + (f" ({case.on} devices)" if case.asked > case.n else "")
+        case.name = ":".join([case.strategy, *shown])
+        case.label = case.name + (f" ({case.on} devices)" if case.asked > case.n else "")
 
 
 def groups(documents):
@@ -253,7 +262,10 @@ def groups(documents):
     for name, document in documents:
         devices = {plain(get(device, "id")): device for device in document["devices"]}
         exact = bool(get(document, "environment", "simulated"))
-        cases += [Case(run, Path(name).name.removesuffix(".gz").removesuffix(".json"), device_records=devices, exact=exact) for run in document["runs"]]
+        source = Path(name).name.removesuffix(".gz").removesuffix(".json")
+        for run in document["runs"]:
+            defaults = get(document, "defaults", str(get(run, "suite")))
+            cases.append(Case(run, source, device_records=devices, defaults=defaults if isinstance(defaults, dict) else None, exact=exact))
     name_cases(cases)
     values = {}
     for case in cases:
@@ -264,7 +276,7 @@ def groups(documents):
         params = get(case.run, "params") or {}
         varying = {k for k in params if len(values[(case.suite, k)]) > 1}
         key = (case.suite, json.dumps(params, sort_keys=True), case.mode)
-        group = found.setdefault(key, Group(case.suite, problem(case.suite, params, varying), case.mode, params))
+        group = found.setdefault(key, Group(case.suite, problem(case.suite, params, varying, case.defaults), case.mode, params, case.defaults))
         if any(c.label == case.label and c.devices == case.devices and c.source != case.source for c in group.cases):
             case.label += f" ({case.source})"
         group.cases.append(case)

@@ -7,6 +7,12 @@ from result_file import duration, get, makespan, number
 WHAT_IF = {"perfect_balance": "balance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
            "free_launches": "launches; if they were free it would take", "free_merge": "the merge; if it were free it would take"}
 
+
+def what_if_word(name):
+    """What people are shown of the name of a what-if, as in the tool's tables: "balance" for perfect_balance."""
+    return "?" if name == "unknown" else name.removeprefix("free_").removeprefix("perfect_")
+
+
 HAPPENED = {"hang": "hung", "out_of_memory": "ran out of memory", "wrong_result": "gave a wrong result"}
 PHASES = {"set_up": "at set-up", "warm_up": "in the warm-up", "probe": "while rates were probed", "sample": "in {}", "merge": "in the merge of {}",
           "publish": "when the result was brought to the host", "verify": "when results were verified",
@@ -72,7 +78,7 @@ def held_back(case):
 
 
 def names(group, cases):
-    """"equal, dynamic and 2 more"; with their numbers of devices where the group has several."""
+    """"equal, dynamic, guided and 2 more"; with their numbers of devices where the group has several."""
     several = len(group.counts()) > 1
     told = [f"{c.told} ({c.on} dev)" if several else c.told for c in cases]
     if len(told) > 4:
@@ -136,7 +142,16 @@ def who_is_first(group, first, doubted):
 
 
 def words(group):
-    """What won, by how much, and what holds it back: the closing words of the tool's tables."""
+    """What won, by how much, what holds it back, and which cases gave no numbers, which the tool's tables show."""
+    wrong = [c for c in group.cases if not c.ok]
+    if group.best() is None or not wrong:
+        return conclusion(group)
+    named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
+    return f"{conclusion(group)} {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
+
+
+def conclusion(group):
+    """What won, by how much, and what holds it back: the closing words of the tool's tables (lib/report/closing_words.cpp), word by word."""
     if group.best() is None:
         case = group.cases[0]
         return f"No run was ok; the first is {case.status}: {case.reason}."
@@ -151,9 +166,4 @@ def words(group):
     single = against_single(first, best)
     text = f"{who_is_first(group, first, doubted)}{single}{against_equal(group, first, best, not single or ' times as fast' in single)}."
     text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
-    text += held_back(best)
-    wrong = [c for c in group.cases if not c.ok]
-    if wrong:
-        named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
-        text += f" {len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
-    return text
+    return text + held_back(best)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "lib/base/first_few.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/fault_words.hpp"
@@ -120,20 +121,15 @@ std::string faults_of(const RunGroup& group) {
   return words;
 }
 
-// "equal, dynamic and 2 more"; with their numbers of devices where the table has several.
+// "equal, dynamic and guided"; with their numbers of devices where the table has several.
 std::string names_of(const RunGroup& group, const std::vector<std::size_t>& rows) {
-  constexpr std::size_t kNamed = 3;
   const bool several_counts = std::any_of(group.runs.begin(), group.runs.end(), [&](const RunRecord* run) {
     return run->devices.size() != group.runs.front()->devices.size();
   });
-  std::string names;
-  const std::size_t named = rows.size() > kNamed + 1 ? kNamed : rows.size();
-  for (std::size_t k = 0; k < named; ++k) {
-    const bool last = k + 1 == rows.size();
-    names += (k == 0 ? "" : last ? " and " : ", ") + group.labels[rows[k]];
-    if (several_counts) names += fmt::format(" ({} dev)", devices_text(*group.runs[rows[k]]));
-  }
-  return rows.size() > named ? fmt::format("{} and {} more", names, rows.size() - named) : names;
+  std::vector<std::string> names;
+  for (const std::size_t k : rows)
+    names.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", devices_text(*group.runs[k])) : ""));
+  return first_few(names);
 }
 
 // Who is first: "dynamic on 2 devices is fastest with 1.2 ms", or who share that place.

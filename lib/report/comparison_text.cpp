@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lib/base/quantity.hpp"
+#include "lib/report/row_notes.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
@@ -69,53 +71,27 @@ std::vector<std::string> cells(const ComparisonRow& row) {
 }
 
 std::vector<TextColumn> columns() {
-  return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},      {"metric", "", false, 0, false},
-          {"BASE", "", true, 0, false},     {"NEW", "", true, 0, false},       {"change", "", true, 0, false},
-          {"95 % interval", "", true, 60},  {"p (Holm)", "", true, 40, false}, {"verdict", "", false, 0, false}};
+  return {{"strategy", "", false, 0, true}, {"dev", "", true, 50, false},   {"metric", "", false, 0, false},
+          {"BASE", "", true, 0, false},     {"NEW", "", true, 0, false},    {"change", "", true, 0, false},
+          {"interval", "95 %", true, 60},   {"p", "Holm", true, 40, false}, {"verdict", "", false, 0, false}};
 }
-
-// What is to be known of rows, each thing once, with those it is about.
-class Notes {
- public:
-  void add(const std::string& what, const std::string& row) {
-    auto at = std::find_if(notes_.begin(), notes_.end(), [&](const auto& known) { return known.first == what; });
-    if (at == notes_.end()) at = notes_.insert(at, {what, {}});
-    if (std::find(at->second.begin(), at->second.end(), row) == at->second.end()) at->second.push_back(row);
-  }
-  // f(what, "equal, dynamic and 5 more"), "all" where there are several and it is about each of `of`.
-  template <typename F>
-  void each(std::size_t of, F f) const {
-    constexpr std::size_t kNamed = 3;
-    for (const auto& [what, rows] : notes_) {
-      const std::size_t named = rows.size() > kNamed + 1 ? kNamed : rows.size();
-      std::string names;
-      for (std::size_t k = 0; k < named; ++k) names += (k == 0 ? "" : ", ") + rows[k];
-      if (rows.size() > named) names += fmt::format(" and {} more", rows.size() - named);
-      f(what, rows.size() > 1 && rows.size() == of ? std::string("all") : names);
-    }
-  }
-
- private:
-  std::vector<std::pair<std::string, std::vector<std::string>>> notes_;
-};
 
 // f(mark, what, whom) for what is to be known of the rows of a table: '!' what disturbed them, '?' why there is no verdict.
 template <typename F>
 void each_note(const Comparison& comparison, const std::string& title, F f) {
-  Notes disturbed, undecided;
-  std::vector<std::string> cases, rows;
+  RowNotes disturbed, undecided;
+  std::vector<std::string> cases;
+  std::set<std::size_t> counts;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.title != title) continue;
+    counts.insert(row.devices);
     const std::string whom = fmt::format("{} ({} dev)", row.label, row.devices);
     if (std::find(cases.begin(), cases.end(), whom) == cases.end()) cases.push_back(whom);
   }
-  const bool several_counts = std::any_of(comparison.rows.begin(), comparison.rows.end(), [&](const ComparisonRow& row) {
-    return row.title == title && row.devices != comparison.rows.front().devices;
-  });
   std::size_t inconclusive = 0;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.title != title) continue;
-    const std::string whom = row.label + (several_counts ? fmt::format(" ({} dev)", row.devices) : "");
+    const std::string whom = row.label + (counts.size() > 1 ? fmt::format(" ({} dev)", row.devices) : "");
     for (const std::string& warning : row.warnings) disturbed.add(warning, whom);
     if (row.reason.empty()) continue;
     undecided.add(row.reason, fmt::format("{} of {}", info(row.metric).name, whom));
@@ -125,6 +101,14 @@ void each_note(const Comparison& comparison, const std::string& title, F f) {
   undecided.each(inconclusive, [&](const std::string& what, const std::string& whom) {
     f('?', what, whom == "all" ? std::string("all that are inconclusive") : whom);
   });
+}
+
+// f(why, "case, case and 198 more"): there may be hundreds; JSON has them all.
+template <typename F>
+void each_uncompared(const Comparison& comparison, F f) {
+  RowNotes reasons;
+  for (const UncomparedCase& c : comparison.uncompared) reasons.add(c.what, c.name);
+  reasons.each(0, f);
 }
 
 const char* color_of(Change change) {
@@ -191,6 +175,8 @@ std::string comparison_words(const Comparison& comparison) {
   return words;
 }
 
+std::vector<std::string> comparison_column_names() { return {"dev", "change", "interval", "p", "verdict"}; }
+
 std::string comparison_tables(const Comparison& comparison, const TableStyle& style) {
   std::string out;
   std::vector<std::string> hidden;
@@ -199,17 +185,21 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
     std::vector<TextRow> rows;
     for (const ComparisonRow& row : comparison.rows)
       if (row.title == title) rows.push_back({cells(row), color_of(row.change)});
-    out +=
-        wrapped_prose(printable(title) + '\n', prose, 2) + draw_table(columns(), std::move(rows), style.width, style.color, hidden);
+    std::vector<TextColumn> shown = columns();
+    choose_columns(comparison_column_names(), style.columns, shown, rows);
+    out += wrapped_prose(printable(title) + '\n', prose, 2) +
+           draw_table(std::move(shown), std::move(rows), style.width, style.color, hidden);
     each_note(comparison, title, [&](char mark, const std::string& what, const std::string& whom) {
       out += wrapped_prose(printable(fmt::format("{} {}: {}", mark, whom, what)) + '\n', prose, 2);
     });
     out += '\n';
   });
-  out += hidden_line(hidden, "a wider terminal, --json or --markdown", prose.width);
+  out += hidden_line(hidden, "--columns NAME,.. or all shows them", prose.width);
   if (comparison.interleaved && !comparison.rows.empty())
     out += wrapped_prose("change: the median over the rounds of NEW / BASE, each round by itself\n", prose, 2);
-  for (const UncomparedCase& c : comparison.uncompared) out += printable("not compared: " + c.name + ": " + c.what) + '\n';
+  each_uncompared(comparison, [&](const std::string& why, const std::string& cases) {
+    out += wrapped_prose(printable(fmt::format("not compared: {}: {}", cases, why)) + '\n', style, 2);
+  });
   for (const EnvironmentDifference& d : comparison.differences) out += printable("differs: " + to_string(d)) + '\n';
   if (const std::string larger = larger_floors(comparison); !larger.empty())
     out += printable(fmt::format("floor {:.1f} %, by the noise that calibrate found: {}", comparison.floor * 100, larger)) + '\n';
@@ -250,8 +240,9 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
   if (!notes.empty()) out += '\n' + notes;
   if (!larger.empty() || !comparison.uncompared.empty() || !comparison.differences.empty()) out += '\n';
   if (!larger.empty()) out += fmt::format("- by the noise that calibrate found, changes count as none up to {}\n", escaped(larger));
-  for (const UncomparedCase& c : comparison.uncompared)
-    out += fmt::format("- not compared: {}: {}\n", escaped(c.name), escaped(c.what));
+  each_uncompared(comparison, [&](const std::string& why, const std::string& cases) {
+    out += fmt::format("- not compared: {}: {}\n", escaped(cases), escaped(why));
+  });
   for (const EnvironmentDifference& d : comparison.differences) out += fmt::format("- differs: {}\n", escaped(to_string(d)));
   return out;
 }

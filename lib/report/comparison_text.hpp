@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "lib/report/comparison.hpp"
 #include "lib/report/table_writer.hpp"
@@ -19,6 +20,8 @@ struct ComparisonSources {
 
 // One table per suite, parameters and mode; what was not compared; what differs about the machine; a closing line.
 std::string comparison_tables(const Comparison& comparison, const TableStyle& style);
+// "dev", "change", ...: what a user chooses columns by, besides strategy, metric, BASE and NEW, in their order.
+std::vector<std::string> comparison_column_names();
 std::string comparison_markdown(const Comparison& comparison, const ComparisonSources& sources);
 // "2 regressions, 1 improvement, 30 the same, 3 inconclusive; worst: ..."
 std::string comparison_words(const Comparison& comparison);

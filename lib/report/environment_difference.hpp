@@ -14,9 +14,8 @@ struct EnvironmentDifference {
   bool decisive = false;    // it changes what is measured: such results are not compared unless asked to
 };
 
-// Decisive are: the devices (number, name, type, driver, platform, units, handicap), the CPU and its cores, variables that
-// reconfigure devices, measured or simulated. Only noted are host, kernel, os and memory, which change without anything being
-// measured anew.
+// Decisive are: the devices (number, name, type, driver, platform, units, handicap), the host, the CPU and its cores, variables
+// that reconfigure devices, measured or simulated. Only noted are kernel, os and memory, which change on one machine.
 std::vector<EnvironmentDifference> environment_differences(const Report& base, const Report& fresh);
 
 // "cpu: Xeon 8375C -> EPYC 7763"

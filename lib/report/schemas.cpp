@@ -1,6 +1,10 @@
 // The published schemas, as they were compiled in.
-#include <string>
+#include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
+#include "lib/base/did_you_mean.hpp"
 #include "lib/base/embedded.hpp"
 #include "lib/base/error.hpp"
 #include "lib/report/record_json.hpp"
@@ -20,12 +24,13 @@ std::vector<std::string_view> schema_names() {
 }
 
 std::string_view schema_text(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const EmbeddedText& schema : embedded_schemas()) {
     if (name_of(schema) == name) return schema.text;
-    known += (known.empty() ? "" : ", ") + std::string(name_of(schema));
+    known.emplace_back(name_of(schema));
   }
-  throw Error(ErrorKind::usage, "no schema \"" + std::string(name) + "\": there are " + known);
+  throw Error(ErrorKind::usage,
+              fmt::format("no schema \"{}\": there are {}{}", name, fmt::join(known, ", "), did_you_mean(name, known)));
 }
 
 }  // namespace mgpu

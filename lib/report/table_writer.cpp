@@ -9,6 +9,7 @@
 
 #include "lib/report/case_values.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/row_notes.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/scale.hpp"
 #include "lib/report/text_table.hpp"
@@ -135,49 +136,23 @@ bool is_unranked(const std::string& warning) { return warning == kTooFew || warn
 
 // "! equal, dynamic: 3 samples only": what is wrong with rows, each thing once.
 std::string warning_lines(const RunGroup& group, bool simulated, std::size_t width) {
-  constexpr std::size_t kNamed = 3;
   const auto counts = [&](const RunRecord* run) { return run->devices.size() != group.runs.front()->devices.size(); };
   const bool several_counts = std::any_of(group.runs.begin(), group.runs.end(), counts);
-  std::vector<std::pair<std::string, std::vector<std::string>>> found;  // warning, rows
+  RowNotes notes;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
     std::vector<std::string> warnings;
     if (group.ranks[k] == Rank::unknown) warnings.emplace_back(why_unranked(run));
     for (std::string& warning : warnings_of(run, simulated)) warnings.push_back(std::move(warning));
-    for (const std::string& warning : warnings) {
-      auto at = std::find_if(found.begin(), found.end(), [&](const auto& known) { return known.first == warning; });
-      if (at == found.end()) at = found.insert(at, {warning, {}});
-      at->second.push_back(group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
-    }
+    for (const std::string& warning : warnings)
+      notes.add(warning, group.labels[k] + (several_counts ? fmt::format(" ({} dev)", run.devices.size()) : ""));
   }
   std::string out;
-  for (auto& [warning, rows] : found) {
-    const std::size_t more = rows.size() > kNamed ? rows.size() - kNamed : 0;
-    const bool all = rows.size() > 1 && rows.size() == group.runs.size();
-    rows.resize(rows.size() - more);
-    const std::string names =
-        all ? "all" : fmt::format("{}{}", fmt::join(rows, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+  notes.each(group.runs.size(), [&](const std::string& warning, const std::string& names) {
     out += wrapped_prose(printable((is_unranked(warning) ? "? " : "! ") + names + ": " + warning) + '\n',
                          {static_cast<unsigned>(width), false, true}, 2);
-  }
+  });
   return out;
-}
-
-void drop_column(const std::string& name, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
-  const auto at = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& c) { return c.name == name; });
-  if (at == columns.end()) return;
-  for (TextRow& row : rows)
-    if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + (at - columns.begin()));
-  columns.erase(at);
-}
-
-// The columns that the style asks for, and those of every table.
-void keep_chosen(const std::vector<std::string>& chosen, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
-  if (chosen.empty()) return;
-  for (std::size_t k = columns.size(); k-- > kAlways;) {
-    columns[k].importance = 0;
-    if (std::find(chosen.begin(), chosen.end(), columns[k].name) == chosen.end()) drop_column(columns[k].name, columns, rows);
-  }
 }
 
 // Names of columns that have no room are added to `hidden`.
@@ -194,8 +169,8 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
                            std::string(mark_of(group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
                            scales, spread_width));
   std::vector<TextColumn> columns = run_columns(scales);
-  keep_chosen(style.columns, columns, rows);
-  if (simulated) drop_column("verified", columns, rows);  // there is no result that could be
+  choose_columns(run_column_names(), style.columns, columns, rows);
+  if (simulated) leave_out("verified", columns, rows);  // there is no result that could be
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
          draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));

@@ -16,7 +16,7 @@ struct TableStyle {
   bool color = false;                     // nothing is said by colour alone
   bool wraps = false;                     // prose is broken at the width: a person reads it, not a program
   std::vector<std::string> columns = {};  // of run_column_names(), those of run_tables() besides strategy and devices, however
-                                          // wide; empty: as many as there is room for
+                                          // wide; likewise of comparison_column_names(); empty: as many as there is room for
 };
 
 // `measured`: by device; columns for it appear when something is known of one of them.

@@ -36,16 +36,21 @@ void cut_names(const std::vector<TextColumn>& columns, std::vector<TextRow>& row
       if (columns[k].cut) row.cells[k] = shortened(row.cells[k], kShortName);
 }
 
+void erase_column(std::size_t k, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+  const auto at = static_cast<std::ptrdiff_t>(k);
+  for (TextRow& row : rows)
+    if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + at);
+  columns.erase(columns.begin() + at);
+}
+
 // Drops the least important column; false when all that are left must stay.
 bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows, std::vector<std::string>& hidden) {
   std::size_t least = columns.size();
   for (std::size_t k = 0; k < columns.size(); ++k)
     if (columns[k].importance > 0 && (least == columns.size() || columns[k].importance < columns[least].importance)) least = k;
   if (least == columns.size()) return false;
-  for (TextRow& row : rows)
-    if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(least));
   if (std::find(hidden.begin(), hidden.end(), columns[least].name) == hidden.end()) hidden.push_back(columns[least].name);
-  columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(least));
+  erase_column(least, columns, rows);
   return true;
 }
 
@@ -82,6 +87,20 @@ std::string shortened(const std::string& text, std::size_t width) {
     at += length;
   }
   return out + "..";
+}
+
+void leave_out(std::string_view name, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+  const auto at = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& c) { return c.name == name; });
+  if (at != columns.end()) erase_column(static_cast<std::size_t>(at - columns.begin()), columns, rows);
+}
+
+void choose_columns(std::span<const std::string> choosable, std::span<const std::string> chosen, std::vector<TextColumn>& columns,
+                    std::vector<TextRow>& rows) {
+  if (chosen.empty()) return;
+  for (TextColumn& column : columns)
+    if (std::find(chosen.begin(), chosen.end(), column.name) != chosen.end()) column.importance = 0;
+  for (const std::string& name : choosable)
+    if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) leave_out(name, columns, rows);
 }
 
 std::string hidden_line(const std::vector<std::string>& hidden, const std::string& hint, std::size_t width) {

@@ -2,6 +2,7 @@
 // lib/report.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,13 @@ struct TextRow {
 std::size_t display_width(std::string_view text);
 // At most `width` columns, the cut marked by "..".
 std::string shortened(const std::string& text, std::size_t width);
+
+// The column of this name is left out, if there is one.
+void leave_out(std::string_view name, std::vector<TextColumn>& columns, std::vector<TextRow>& rows);
+// Of the columns in `choosable` those in `chosen` stay, however wide, and the others are left out; nothing changes where none is
+// chosen.
+void choose_columns(std::span<const std::string> choosable, std::span<const std::string> chosen, std::vector<TextColumn>& columns,
+                    std::vector<TextRow>& rows);
 
 // Columns that the width has no room for are left out; their names are added to `hidden`, each once.
 std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> rows, std::size_t width, bool color,

@@ -130,7 +130,15 @@ class Compares(Results):
             row = next(line for line in self.good("report", new, "--columns", "speedup", env=env).out.splitlines() if " equal " in line)
             self.assertEqual(speedup, row.split()[-1])
             self.assertRegex(shown, r"efficiency .* [+-]\d+\.\d pp")
-        self.assertIn("hidden", binary.mgpu("compare", base, new, env={**NO_OPENCL, "COLUMNS": "80"}).out)
+        narrow = {**NO_OPENCL, "COLUMNS": "80"}
+        hidden = re.search(r"(?m)^\d columns? hidden: (.+) \(--columns NAME,.. or all shows them\)$", binary.mgpu("compare", base, new, env=narrow).out)[1]
+        for chosen in (hidden.replace(", ", ","), "all"):
+            shown = binary.mgpu("compare", base, new, "--columns", chosen, env=narrow).out
+            self.assertNotIn("hidden", shown)
+            header = next(line for line in shown.splitlines() if line.startswith("strategy")).split()
+            self.assertLessEqual({"BASE", "NEW", *hidden.split(", ")}, set(header))
+            self.assertEqual("verdict" in header, chosen == "all")
+        self.refused(["compare", base, new, "--columns", "intervals"], 2, "--columns", 'did you mean "interval"?', env=NO_OPENCL)
 
     def test_too_few_samples_and_lost_cases_are_exit_code_4_when_asked_to_fail_on_it(self):
         report = self.template()

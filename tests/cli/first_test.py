@@ -3,9 +3,13 @@
 [unittest arguments]."""
 
 import json
+import os
 import shlex
+import shutil
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 import binary
 from binary import Case, defaults, environment, mgpu
@@ -96,6 +100,39 @@ class Building(unittest.TestCase):
         self.assertEqual(len(shown), 12, done)
         self.assertEqual([line for line in shown if "building" not in line], ["FAILED: 41.o", "error: no"])
         self.assertEqual((shown[0], shown[-1]), ("building: 9 of 87", "building: 87 of 87"))
+
+
+class Bench(unittest.TestCase):
+    """scripts/bench.sh with programs in place of setup.sh, cmake and mgpu-bench that say how they were called."""
+    def called(self, kind, *arguments):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        root = Path(folder.name)
+        def program(file, text):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("#!/bin/sh\n" + text)
+            file.chmod(0o755)
+        program(root / "scripts" / "setup.sh", "echo setup\n")
+        program(root / "bin" / "cmake", ":\n")
+        program(root / "build" / "release" / "mgpu-bench",
+                f'[ "$2" != --json ] || {{ echo \'"type": "{kind}"\'; exit; }}\n'
+                'echo "$* quick=$MGPU_BENCH_QUICK mode=$MGPU_BENCH_MODE result=$(basename "$MGPU_BENCH_RESULT")"\n')
+        script = root / "scripts" / "bench.sh"
+        shutil.copy(binary.HERE.parent.parent / "scripts" / "bench.sh", script)
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MGPU_BENCH_")}
+        done = subprocess.run([script, *arguments], env={**env, "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [line.replace(f"{root}/", "") for line in done.stdout.splitlines()]
+
+    def test_without_a_gpu_it_is_quick_and_resident(self):
+        self.assertEqual(self.called("cpu"), ["setup", "devices quick=true mode=resident result=mgpu-bench-result.json",
+                                              "run quick=true mode=resident result=mgpu-bench-result.json"])
+
+    def test_on_gpus_it_ends_with_a_sweep_of_sizes_unless_it_is_told_what_to_run(self):
+        said = "quick= mode= result=mgpu-bench-result.json"
+        self.assertEqual(self.called("gpu"), ["setup", f"devices {said}", f"run {said}",
+                                              f"run --size sweep --mode resident -n 7 -o mgpu-bench-result-sweep.json {said}"])
+        self.assertEqual(self.called("gpu", "merkle", "--size", "4"), ["setup", f"devices {said}", f"run merkle --size 4 {said}"])
 
 
 class OneDevice(Case):

@@ -154,6 +154,15 @@ class Series(unittest.TestCase):
         self.assertEqual(title("matrix", **{**cube, "inner": 64, "precision": "fp64"}, seed=1), "rows=512 inner=64 precision=fp64")
         self.assertEqual(title("fisher", dim=32, model="softmax", points=9, regime="models", scores=256), "points=9 regime=models")
 
+    def test_what_a_file_says_is_so_by_default_stands_over_what_is_known_of_suites_here(self):
+        run = {"suite": "merkle", "mode": "resident", "strategy": "equal", "params": {"leaves": 8, "seed": 1, "tree": "plain"}}
+        mine = {**run, "suite": "mine", "params": {"things": 9, "knob": "up"}}
+        def titles(**of_the_file):
+            return [group.title for group in result_file.groups([("a.json", {"devices": [], "runs": [run, mine], **of_the_file})])]
+        self.assertEqual(titles(), ["merkle leaves=8, resident", "mine things=9, resident"])
+        said = {"merkle": {"seed": 7, "tree": "plain"}, "mine": {"knob": "down", "things": 9}}
+        self.assertEqual(titles(defaults=said), ["merkle leaves=8 seed=1, resident", "mine knob=up, resident"])
+
     def test_where_a_device_ran_nothing_is_told_apart(self):
         names = {"commands": ["device", "kind", "slice", "label", "bytes", "started_ns", "ended_ns"], "spans": ["device", "state", "begin_ns", "end_ns"]}
         timeline = {"makespan_ns": 100, "columns": names, "commands": [[0, "compute", 0, "", 0, 30, 40], [0, "compute", 1, "", 0, 50, 70]],
@@ -267,7 +276,7 @@ class Page(Scripts):
             self.skipTest("no Chromium here (package chromium)")
         golden, holes = self.page(GOLDEN), self.page(self.with_holes())
         with browser.Browser() as chromium:
-            for page, width, scheme in ((golden, 1280, "light"), (holes, 400, "light"), (golden, 420, "dark")):
+            for page, width, scheme in ((golden, 1400, "light"), (holes, 400, "light"), (golden, 420, "dark")):
                 chromium.prefer(scheme)
                 chromium.open(page, width)
                 chromium.wait_for("document.documentElement?.dataset.charts === 'drawn'")

@@ -55,6 +55,12 @@ class Plans(Case):
             self.assertIn("single", [candidate["strategy"] for candidate in plan["considered"]])
         self.assertEqual(self.plans(), plans)
 
+    def test_help_says_that_no_rate_is_measured_where_sizes_go_by_rates(self):
+        for words in (["plan", "--help-all"], ["run", "--help-all"]):
+            said = " ".join(self.good(*words).out.split())
+            option = said.split(" --size N,.. " if words[0] == "plan" else " --memory-pool-size-mb N ")[1].split(" --")[0]
+            self.assertRegex(option, "measures none|never measured")
+
     def test_it_builds_and_runs_no_kernel_and_keeps_nothing(self):
         cached = Path(binary.SCRATCH) / "cache" / "mgpu-bench"
         before = {file: file.stat().st_mtime_ns for file in cached.rglob("*")}

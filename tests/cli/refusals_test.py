@@ -57,6 +57,21 @@ class RefusesWhatItDoesNotUnderstand(Case):
         self.refused(["list", "bogus"], 2, '"bogus"', "suites")
         self.refused(["schema", "bogus"], 2, "bogus", "result")
 
+    def test_a_misspelt_word_is_refused_with_the_one_that_was_probably_meant(self):
+        for words, meant in ((["list", "suits"], "suites"), (["completion", "bsh"], "bash"), (["schema", "resutl"], "result"),
+                             (["run", "merkle", "-size", "4"], "--size"), (["run", "merkle", "-qs", "equl"], "equal"),
+                             (["run", "merkle", "-qv", "--sise", "4"], "--size"), (["devices", "-devices", "gpu"], "--devices"),
+                             (["run", "-samples=3"], "--samples"), (["run", "-qd", "cpu", "merkel"], "merkle")):
+            with self.subTest(words=words):
+                self.refused(words, 2, f'did you mean "{meant}"?')
+
+    def test_of_letters_in_one_word_that_is_named_which_there_is_not(self):
+        self.refused(["devices", "-qd", "gpu"], 2, 'there is no option "-q" (of "-qd")')
+        self.refused(["run", "merkle", "-qz"], 2, 'there is no option "-z"')
+
+    def test_one_argument_too_many_is_named(self):
+        self.refused(["devices", "gpu"], 2, 'devices: "gpu" is one argument too many')
+
     def test_missing_and_repeated_values_are_named(self):
         self.refused(["run", "--size"], 2, "--size")
         self.refused(["run", "--seed", "1", "--seed", "2"], 2, "--seed", "once")

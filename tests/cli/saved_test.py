@@ -34,6 +34,7 @@ class Saved(Case):
         self.assertIn(f"measurements: {file} (mgpu-bench report last)", done.err)
         report = json.loads(gzip.decompress(file.read_bytes()))
         self.assertTrue(report["complete"])
+        self.assertEqual(name.split("Z")[0] + "Z", report["started"].replace(":", ""))  # one look at the clock, not two
         self.assertEqual([p.name for p in file.parent.iterdir()], [name])  # no journal, no lock
         again = self.good("report", "last", env=self.env)
         self.assertEqual(again.out, done.out)

@@ -160,6 +160,19 @@ class ToldWithoutDevices(Case):
         self.assertEqual(len(re.findall(r"^  (?:-\w, )?--", run, re.M)), 13)  # with --help and --help-all
         self.assertIn("mgpu-bench run --help-all", run)
 
+    def test_json_and_the_files_of_results_are_asked_for_alike_in_every_command(self):
+        hidden, with_json, with_o = {"OCL_ICD_VENDORS": "/nonexistent"}, set(), {}
+        for command in re.findall(r"^  ([a-z]+) ", self.good("--help", env=hidden).out.split("Commands:")[1].split("Options:")[0], re.M):
+            every = self.good(command, "--help-all", env=hidden).out
+            for letter, name, value in re.findall(r"(?m)^  (-\w, |)--([\w-]+)( [^ \n]+|)", every):
+                if name == "json":
+                    with_json.add(command)
+                    self.assertEqual((letter, value), ("", ""), command)
+                if letter == "-o, ":
+                    with_o[command] = (name, value)
+        self.assertLessEqual({"devices", "calibrate", "plan", "list", "run", "simulate", "compare"}, with_json)
+        self.assertEqual(with_o, {**dict.fromkeys(("run", "simulate", "compare"), ("result", " FILE")), "trace": ("trace", " FILE")})
+
     def test_a_misspelt_command_or_option_is_told_what_it_may_have_been(self):
         self.refused(["merkel"], 2, '"merkel"', "accepted")
         self.refused(["rnu", "--help"], 2, '"rnu"', 'did you mean "run"?')

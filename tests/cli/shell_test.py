@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The manual page and the completions: that they have every command, option and word there is, and that shells understand them; and the
-example of a gate for CI.
+"""The manual page and the completions: that they have every command, option and word there is, and that shells understand them; the
+example of a gate for CI; and that the scripts say of a result what the program says.
 Usage: shell_test.py BINARY [unittest arguments]."""
 
 import json
@@ -16,6 +16,7 @@ from binary import Case, environment, mgpu
 SOURCE = binary.HERE.parent.parent
 sys.path.insert(0, str(SOURCE / "scripts"))
 import result_file  # noqa: E402
+import result_words  # noqa: E402
 
 
 def options_of(help_text):
@@ -100,6 +101,36 @@ class Manual(Case):
     def test_no_line_is_a_request_that_roff_does_not_know(self):
         requests = set(re.findall(r"^[.'](\S*)", self.page, re.M))
         self.assertLessEqual(requests, {'\\"', "TH", "SH", "SS", "TP", "PP", "B", "BR", "I", "RI", "RB", "IR", "br", "nf", "fi"})
+
+
+class Sentences(Case):
+    # One and several devices, numbers of them, faults, a slowed device, noise that leaves no order, rows that share the first place.
+    RESULTS = ("epyc/two-cores-matrix", "epyc/two-cores-merkle", "epyc/two-cores-msm", "epyc/two-cores-slow3-1", "h200-faults/hang-2",
+               "h200-faults/lose-2", "h200/fisher-2", "h200/fisher-closed-beta", "h200/matrix-2-tiles", "h200/merkle-2-slow3", "h200/merkle-sizes",
+               "h200/msm-4-end-to-end", "h200/predict-2-msm", "h200/predict-4-merkle", "xeon/busy-12-merkle")
+
+    def test_the_page_says_of_every_table_of_committed_results_what_the_program_says(self):
+        files = [SOURCE / "results" / f"{name}.json.gz" for name in self.RESULTS] + [SOURCE / "tests/golden/report.json"]
+        for file in files:
+            told = self.good("report", file).out.rstrip("\n").split("\n\n")[-1].splitlines()
+            groups = result_file.groups([(file.name, result_file.read(str(file)))])
+            self.assertGreaterEqual(len(told), len(groups), file)
+            for group, line in zip(groups, told):
+                with self.subTest(file=file.name, group=group.title):
+                    said, words = line.split(": ", 1)[1], result_words.conclusion(group)
+                    words = words.replace("No r", "no r") if words.startswith("No r") else words  # behind a title it begins no sentence
+                    if any(case.faults for case in group.cases):  # which the page has in a section of their own
+                        self.assertTrue(said.startswith(words), f"{said}\nis not\n{words}")
+                    else:
+                        self.assertEqual(said, words)
+
+    def test_what_would_save_most_has_the_same_word_in_tables_and_on_the_page(self):
+        document, file = json.loads((SOURCE / "tests/golden/report.json").read_text()), self.folder / "r.json"
+        for name in json.loads(self.good("schema", "result").out)["definitions"]["run"]["properties"]["bottleneck"]["properties"]["name"]["enum"]:
+            document["runs"][0]["bottleneck"]["name"] = name
+            file.write_text(json.dumps(document))
+            row = next(line for line in self.good("report", file, "--columns", "bottleneck").out.splitlines() if " single " in line)
+            self.assertEqual(row.split()[-1], result_words.what_if_word(name))
 
 
 class Completions(Case):
@@ -222,6 +253,21 @@ class Gate(Case):
             gate = [SOURCE / "scripts" / "ci" / "gate.sh", "interleaved", "old", "new"]
             self.assertEqual(subprocess.run(gate, env=environment(variables), cwd=self.folder).returncode, 0)
             self.assertEqual(asked.read_text().strip(), f"compare old new {expected}")
+
+    def test_sizes_are_those_of_the_baseline_unless_they_are_named(self):
+        told, program = self.folder / "told", self.folder / "program"
+        program.write_text(f'#!/bin/sh\necho "$*" >>"{told}"\n')
+        program.chmod(0o755)
+        (self.folder / "base.json").touch()
+        for run, kept in (("merkle -s equal", True), ("merkle --size 2^10", False), ("merkle --input leaves", False)):
+            with self.subTest(run=run):
+                told.unlink(missing_ok=True)
+                done = subprocess.run([SOURCE / "scripts" / "ci" / "gate.sh", "baseline", "base.json"], cwd=self.folder, capture_output=True, text=True,
+                                      env=environment({"MGPU_BENCH": str(program), "GATE_RUN": run}))
+                self.assertEqual(done.returncode, 0, done)
+                ran, compared = told.read_text().splitlines()
+                self.assertEqual(ran, f"run {run}{' --sizes-of base.json' if kept else ''} --strict -o base.new.json")
+                self.assertEqual(compared, "compare base.json base.new.json --confirm 2")
 
     def test_what_it_does_not_understand_ends_with_2(self):
         for arguments in ([], ["baseline"], ["interleaved", "one"], ["bogus"]):

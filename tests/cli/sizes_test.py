@@ -49,6 +49,8 @@ class Sizes(Case):
         self.assertEqual(size & (size - 1), 0)
         self.assertRegex(result.err, r"merkle: (2\^\d+|\d+) leaves, about \S+ m?s on .* alone")
         self.assertEqual(report["options"]["size"], "auto")
+        if binary.DEVICE_COUNT > 1:  # of the device that is fastest alone, whatever is then measured
+            self.assertEqual(set(self.run_it("counts.json", "-s", "equal", "--device-counts", "1,2")[0]), {size})
         files = {file: file.read_bytes() for file in self.cache.iterdir()}
         self.assertEqual(self.run_it("again.json", "-s", "equal")[0], [size])  # by what was cached
         self.assertEqual({file: file.read_bytes() for file in self.cache.iterdir()}, files)
@@ -59,7 +61,10 @@ class Sizes(Case):
     def test_the_sizes_of_a_result_hold_whatever_the_rates_are_now(self):
         (size,), _, _ = self.run_it("base.json", "-s", "equal")
         self.forge_rates(1 / 16)
-        self.assertEqual(self.run_it("new.json", "-s", "equal", "--sizes-of", self.folder / "base.json")[0], [size])
+        new, _, report = self.run_it("new.json", "-s", "equal", "--sizes-of", self.folder / "base.json")
+        self.assertEqual(new, [size])
+        self.assertEqual(report["options"]["sizes_of"], str(self.folder / "base.json"))
+        self.assertNotIn("size", report["options"])  # no rate chose it
         self.assertEqual(self.run_it("named.json", "-s", "equal", "--size", 64)[0], [64])
         self.assertNotIn("size", json.loads((self.folder / "named.json").read_text())["options"])
         compared = self.good("compare", self.folder / "base.json", self.folder / "new.json", "--fail-on", "nothing")
@@ -107,6 +112,33 @@ class Sizes(Case):
         self.assertTrue(compared["rows"])
         self.assertIn(str(size), json.dumps(compared["rows"]))
         self.assertEqual(compared.get("uncompared", []), [])
+
+    def older(self):
+        """This program as one that knows no --sizes-of, and has a size of its own where none is given."""
+        file = self.folder / "older"
+        file.write_text('#!/bin/sh\nfor word; do\n  [ "$word" != --sizes-of ] || { echo "no option --sizes-of" >&2; exit 2; }\ndone\n'
+                        f'case " $* " in *" --size "*) ;; *) set -- "$@" --size 32 ;; esac\nexec {binary.BINARY} "$@"\n')
+        file.chmod(0o755)
+        return file
+
+    def test_an_older_build_has_the_sizes_of_the_other_where_they_can_be_named(self):
+        out, older = self.folder / "compared.json", self.older()
+        with_options = " ".join(map(str, ["--mode", "resident", "--warmup", "0", "-n", 2, "-s", "equal", *binary.DEVICES]))
+        self.good("compare", f"{binary.BINARY} --size 64,128", older, "--interleave", 5, "--fail-on", "nothing", "-o", out, "--with",
+                  f"merkle {with_options}")
+        compared = json.loads(out.read_text())
+        self.assertTrue(compared["rows"])
+        self.assertEqual(compared["uncompared"], [])
+        # Sizes that differ by suite, --size cannot name.
+        mixed = self.folder / "mixed.json"
+        self.good("run", "merkle,fisher", "--mode", "resident", "-n", 1, "-s", "equal", *binary.DEVICES, "--size", 64, "-o", mixed)
+        report = json.loads(mixed.read_text())
+        for run in report["runs"]:
+            run["params"].update({"points": 128} if run["suite"] == "fisher" else {})
+        mixed.write_text(json.dumps(report))
+        refused = mgpu("compare", f"{binary.BINARY} --sizes-of {mixed}", older, "--interleave", 5, "--with", f"merkle,fisher {with_options}")
+        self.assertEqual((refused.code, len(refused.err.splitlines())), (2, 1), refused)
+        self.assertIn("the size of fisher is 128 in BASE and 32 in NEW; name one suite and its size in --with", refused.err)
 
     def test_a_sweep_says_from_which_size_on_more_devices_pay(self):
         self.run_it("once.json", "-s", "equal")

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "lib/report/comparison_text.hpp"
 #include "tests/support/sample_report.hpp"
@@ -118,8 +119,8 @@ TEST_CASE("noise of a busy machine is no floor: nearly twice the time is a regre
   const ComparisonRow row = row_of(c, "equal", Compared::time);
   CHECK(row.change == Change::regression);
   CHECK(row.floor == 0.05);
-  CHECK(row.warnings == std::vector<std::string>{
-                            "BASE: calibrated on a busy machine: its noise of 118 % is not used, as it is above 25 %"});
+  CHECK(row.warnings ==
+        std::vector<std::string>{"BASE: calibrated on a busy machine: its noise of 118 % is not used, as it is above 25 %"});
   CompareOptions options;
   options.floor = 0.03;  // then no noise is used
   CHECK(row_of(compared(base, fresh, options), "equal", Compared::time).warnings.empty());
@@ -164,6 +165,32 @@ TEST_CASE("cases are matched by what they are, and those without a partner or wi
                                          "only in NEW", "only in NEW"});
   CHECK(c.lost() == 3);
   CHECK(comparison_words(c) == "0 regressions, 0 improvements, 4 the same, 0 inconclusive, 3 cases missing in NEW");
+}
+
+TEST_CASE("cases that are not compared are told by reason, the first few by name, and JSON has them all") {
+  Report base = timed({{"equal", 10}}), fresh = base;
+  for (std::int64_t k = 0; k < 200; ++k) {
+    base.runs.push_back(timed_run("dynamic", 10, 5));
+    base.runs.back().params["leaves"] = 1000 + k;
+  }
+  fresh.runs.push_back(timed_run("guided", 10, 5));
+  const Comparison c = compared(base, fresh);
+  const auto lines = [](const std::string& text) {
+    std::vector<std::string> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+      if (line.find("not compared: ") != std::string::npos) found.push_back(line);
+    return found;
+  };
+  for (const std::string& text : {comparison_tables(c, {1000, false}), comparison_markdown(c, {"a", "b"})}) {
+    const std::vector<std::string> told = lines(text);
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].find("leaves:1002") != std::string::npos);
+    CHECK(told[0].find("leaves:1003") == std::string::npos);
+    CHECK(told[0].ends_with(" and 197 more: only in BASE"));
+    CHECK(told[1].ends_with(": only in NEW"));
+  }
+  CHECK(nlohmann::json::parse(comparison_json(c, {"a", "b"}, {"1", "abc", {}}, false))["uncompared"].size() == 201);
 }
 
 TEST_CASE("a case that takes more devices than NEW has is told from one that is missing for no reason") {
@@ -271,6 +298,25 @@ TEST_CASE("warnings of either side stand below the table, once, in text and Mark
   const auto json = nlohmann::json::parse(comparison_json(c, {"a.json", "b.json"}, {"1", "abc", {}}, false));
   CHECK(json["rows"][0]["warnings"][0] == "NEW: clocks were throttled | badly");
   CHECK(json["counts"]["regression"] == 3);
+}
+
+TEST_CASE("notes name the number of devices in tables that have several, and in no other") {
+  const auto on_one = [](RunRecord& run) {
+    run.devices = {"0:0"};
+    run.devices_asked = 1;
+    run.per_device.resize(1);
+  };
+  Report fresh = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}, {"guided", 10}});
+  for (const std::size_t k : {1u, 2u, 3u}) fresh.runs[k].params["leaves"] = std::int64_t{5} + (k > 1 ? 1 : 0);
+  on_one(fresh.runs[1]);
+  on_one(fresh.runs[2]);
+  for (RunRecord& run : fresh.runs) run.warnings = {"throttled"};
+  const std::string text = comparison_tables(compared(fresh, fresh), {200, false});
+  CHECK(text.find("\n! equal: NEW: throttled\n") != std::string::npos);
+  CHECK(text.find("\n! dynamic: NEW: throttled\n") != std::string::npos);  // another number than the table before, but only one
+  CHECK(text.find("\n! all: NEW: throttled\n") != std::string::npos);
+  fresh.runs[2].warnings.clear();
+  CHECK(comparison_tables(compared(fresh, fresh), {200, false}).find("\n! guided (2 dev): NEW: throttled\n") != std::string::npos);
 }
 
 TEST_CASE("what is shown in percent changes by percentage points, and every width has BASE and NEW") {
