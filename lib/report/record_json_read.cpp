@@ -284,8 +284,8 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
 void read_results(const JsonReader& j, RunRecord& run) {
   j.at("per_device").elements([&](const JsonReader& e) { run.per_device.push_back(read_per_device(e)); });
   const JsonReader metrics = j.at("metrics"), bottleneck = j.at("bottleneck"), verify = j.at("verify");
-  for (const MetricField& f : kMetricFields)
-    run.metrics.*f.member = metrics.at(f.name).optional([](const JsonReader& v) { return v.number(); });
+  for (const MetricInfo& metric : all_metrics())
+    run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
   run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});

@@ -178,7 +178,7 @@ Json results(const RunRecord& run) {
   Json devices = Json::array();
   for (const PerDevice& p : run.per_device) devices.push_back(per_device(p));
   j["per_device"] = std::move(devices);
-  for (const MetricField& f : kMetricFields) j["metrics"][f.name] = number_json(run.metrics.*f.member);
+  for (const MetricInfo& metric : all_metrics()) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
   j["verify"] = {{"status", to_string(run.verify.status)},
