@@ -213,19 +213,19 @@ Json estimate(const DeviceEstimate& e) {
 Json plan(const PlanRecord& p) {
   Json j = {{"decision_ns", ns(p.decision)}, {"predicted_ns", ns(p.predicted)}};
   if (p.chosen) j["chosen"] = {{"strategy", p.chosen->strategy}, {"devices", p.chosen->devices}, {"reasons", p.chosen->reasons}};
-  if (!p.estimates.empty()) j["estimates"] = Json::array();
-  for (const DeviceEstimate& e : p.estimates) j["estimates"].push_back(estimate(e));
-  if (!p.request) return j;
-  j["request"] = {{"items", p.request->items},
-                  {"granularity", p.request->granularity},
-                  {"in_bytes", number_json(p.request->in_bytes)},
-                  {"out_bytes", number_json(p.request->out_bytes)},
-                  {"replicated", p.request->replicated},
-                  {"link_up", link_rate_json(p.request->link_up)},
-                  {"link_down", link_rate_json(p.request->link_down)},
-                  {"merge_fixed_ns", ns(p.request->merge.fixed)},
-                  {"merge_per_slice_ns", ns(p.request->merge.per_slice)},
-                  {"merge_tree", p.request->merge.tree}};
+  if (!p.estimates.devices.empty()) j["estimates"] = Json::array();
+  for (const DeviceEstimate& e : p.estimates.devices) j["estimates"].push_back(estimate(e));
+  if (!p.work) return j;
+  j["request"] = {{"items", p.work->items},
+                  {"granularity", p.work->granularity},
+                  {"in_bytes", number_json(p.work->cost.in_bytes)},
+                  {"out_bytes", number_json(p.work->cost.out_bytes)},
+                  {"replicated", p.work->cost.replicated},
+                  {"link_up", link_rate_json(p.estimates.link_up)},
+                  {"link_down", link_rate_json(p.estimates.link_down)},
+                  {"merge_fixed_ns", ns(p.estimates.merge.fixed)},
+                  {"merge_per_slice_ns", ns(p.estimates.merge.per_slice)},
+                  {"merge_tree", p.estimates.merge.tree}};
   return j;
 }
 

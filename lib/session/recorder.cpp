@@ -223,10 +223,8 @@ class Recorder {
     if (expected) run.plan.predicted = expected->makespan;
     const Shape& shape = given_.workload.shape();
     if (the_case.devices == set) {  // a device alone was given itself only
-      run.plan.estimates = estimates.devices;
-      const ItemCost cost = given_.workload.cost(given_.mode);
-      run.plan.request = {shape.items,     shape.granularity, cost.in_bytes,       cost.out_bytes,
-                          cost.replicated, estimates.link_up, estimates.link_down, estimates.merge};
+      run.plan.estimates = estimates;
+      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode)};
     }
     if (!chosen_plan) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
