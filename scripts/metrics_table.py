@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the table of metrics in lib/profile/README.md from what the program itself says (`mgpu-bench list metrics --json`).
+"""Writes the table of metrics in lib/profile/README.md, and "metrics" in lib/report/result.schema.json, from what the program itself
+says (`mgpu-bench list metrics --json`).
 
-usage: metrics_table.py BINARY [--check] [--page FILE]     exit 0; exit 1 with --check when the page differs; exit 2 for bad input
+usage: metrics_table.py BINARY [--check] [--page FILE]     exit 0; exit 1 with --check when one differs; exit 2 for bad input
 
 The table stands between two HTML comments, which stay. With --check nothing is written, and the lines that differ are printed.
 """
@@ -13,8 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "lib" / "profile" / "README.md"
-BEGIN, END = "<!-- begin: list metrics -->", "<!-- end -->"
+LIB = Path(__file__).resolve().parent.parent / "lib"
+PAGE, SCHEMA = LIB / "profile" / "README.md", LIB / "report" / "result.schema.json"
+AROUND_TABLE = ("<!-- begin: list metrics -->\n", "<!-- end -->")
+AROUND_SCHEMA = ('\n        "metrics": {\n', "        },\n")
 
 
 def table(metrics):
@@ -23,16 +26,27 @@ def table(metrics):
         better = "higher" if metric["higher_is_better"] else "lower"
         cells = [f"`{metric['name']}`", metric["unit"], better, metric["definition"].replace("|", "\\|")]
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
-def with_table(page, rows):
-    """The page with these rows between its markers; None where it does not have one of each, in this order."""
-    head, begin, rest = page.partition(BEGIN)
-    old, end, tail = rest.partition(END)
-    if not begin or not end or BEGIN in rest:
+def schema(metrics):
+    members = {
+        "type": "object",
+        "description": "null: undefined, as balance is for one device",
+        "required": [metric["name"] for metric in metrics],
+        "properties": {metric["name"]: {} for metric in metrics},
+    }
+    text = json.dumps(members, indent=2)[2:-2].replace("{}", '{"type": ["number", "null"]}')
+    return "".join(8 * " " + line + "\n" for line in text.splitlines())
+
+
+def with_text(old, around, text):
+    """What is between the two markers replaced by the text; None where there is not one of each, in this order."""
+    head, begin, rest = old.partition(around[0])
+    _, end, tail = rest.partition(around[1])
+    if not begin or not end or begin in rest:
         return None
-    return f"{head}{BEGIN}\n{rows}\n{END}{tail}"
+    return head + begin + text + end + tail
 
 
 def main():
@@ -44,22 +58,25 @@ def main():
     try:
         listed = subprocess.run([arguments.binary, "list", "metrics", "--json"], capture_output=True, text=True, check=True)
         metrics = json.loads(listed.stdout)["metrics"]
-        page = arguments.page.read_text(encoding="utf-8")
+        files = [(arguments.page, AROUND_TABLE, table(metrics)), (SCHEMA, AROUND_SCHEMA, schema(metrics))]
+        before = [file.read_text(encoding="utf-8") for file, _, _ in files]
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
         print(f"metrics_table: {error}", file=sys.stderr)
         return 2
-    new = with_table(page, table(metrics))
-    if new is None:
-        print(f"metrics_table: {arguments.page} has to hold {BEGIN} and, behind it, {END}", file=sys.stderr)
-        return 2
-    if not arguments.check:
-        arguments.page.write_text(new, encoding="utf-8")
-        return 0
-    difference = list(difflib.unified_diff(page.splitlines(), new.splitlines(), str(arguments.page), "list metrics", lineterm="", n=0))
-    if difference:
-        print("\n".join(difference))
+    differs = False
+    for (file, around, text), old in zip(files, before):
+        new = with_text(old, around, text)
+        if new is None:
+            print(f"metrics_table: {file} has to hold {around[0].strip()} and, behind it, {around[1].strip()}", file=sys.stderr)
+            return 2
+        if not arguments.check:
+            file.write_text(new, encoding="utf-8")
+        elif new != old:
+            differs = True
+            print("\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), str(file), "list metrics", lineterm="", n=0)))
+    if differs:
         print(f"metrics_table: run scripts/metrics_table.py {arguments.binary}")
-    return 1 if difference else 0
+    return 1 if differs else 0
 
 
 if __name__ == "__main__":

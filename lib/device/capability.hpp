@@ -27,7 +27,7 @@ struct SuiteRate {
   Nanos slice{};         // what one slice more costs
   Nanos fixed{};         // what a sample costs besides
   std::string unit{};    // of an operation per second: nodes/s
-  // Of work whose parts cost less: a smaller problem, through which the line of `slice` and `ops_per_s` goes too.
+  // Of superlinear work (lib/workload, Shape): a smaller problem, through which the line of `slice` and `ops_per_s` goes too.
   double fewer_ops = 0;  // 0: none was measured
   Nanos fewer{};         // its kernels
   // Of the same work, operations/s that this host prepares and verifies, one after the other; 0: not measured.

@@ -216,12 +216,12 @@ KnownCosts known_costs(const KnownDevice& device, const Workload& workload, Mode
     costs.up_per_byte_s = per_byte(capability->pinned_up);
     costs.down_per_byte_s = per_byte(capability->pinned_down);
   }
-  if (cpu) costs.believed = shape.parts_cost_less ? Nanos::max() : kLongProbe;
+  if (cpu) costs.believed = shape.superlinear ? Nanos::max() : kLongProbe;
   if (rate == nullptr || !(rate->ops_per_s > 0)) return costs;
   costs.full_per_item_s = ops / rate->ops_per_s;
   costs.full_per_item_s *= device.slow;
   if (!cpu) {
-    if (!shape.parts_cost_less || !(rate->fewer_ops > 0)) return costs;
+    if (!shape.superlinear || !(rate->fewer_ops > 0)) return costs;
     costs.share = shape.items / count;
     costs.line = KnownLine{static_cast<Items>(rate->fewer_ops / ops),
                            from_seconds(seconds(rate->fewer) * device.slow),
@@ -229,7 +229,7 @@ KnownCosts known_costs(const KnownDevice& device, const Workload& workload, Mode
     return costs;
   }
   if (all > 1) costs.full_per_item_s *= 1 + (rate->contended - 1) * static_cast<double>(count - 1) / static_cast<double>(all - 1);
-  if (!shape.parts_cost_less || !(rate->ops > 0)) return costs;
+  if (!shape.superlinear || !(rate->ops > 0)) return costs;
   const double share = ops * static_cast<double>(shape.items) / static_cast<double>(count);
   costs.least_slice = from_seconds(seconds(rate->slice) * device.slow);
   costs.least_rest = from_seconds(seconds(rate->fixed) * std::pow(share / rate->ops, rate->fixed_grows));

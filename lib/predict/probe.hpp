@@ -44,8 +44,8 @@ struct Probe {
   bool refused = false;  // a device had no memory for its slice: nothing is known of any, and none is lost
 };
 
-// Of work whose parts cost less: kernels of `items` items, executed whole, took `whole`; those of a larger share of k items take
-// what `beyond` says.
+// Of superlinear work: kernels of `items` items, executed whole, took `whole`; those of a larger share of k items take what
+// `beyond` says.
 struct KnownLine {
   Items items = 0;
   Nanos whole{};
@@ -82,12 +82,13 @@ StageCost fit_stage(Items small, Nanos at_small, Items large, Nanos at_large, It
 
 // Of kernels, where a line is believed whose larger slice takes at least `believed` longer than the smaller: shorter ones are
 // noise, and how evenly so few work-groups fill the cores of a CPU. `full_per_item_s` then, as far as the larger slice allows it.
-// Nanos::max(): no slice is believed in any way, as parts cost less (64 terms of msm half of what 2048 take each).
+// Nanos::max(): no slice is believed in any way, as the work is superlinear (each of 64 terms of msm takes half of what each of
+// 2048 does).
 StageCost fit_compute(Items small, Nanos at_small, Items large, Nanos at_large, Items items, double full_per_item_s,
                       Nanos believed);
 
-// Of kernels, for a share of the items, where parts cost less: `line.beyond`, or for a share of fewer than `line.items` the line
-// from the probe's larger slice to those. None where a device is slower than it was: that slice took longer than all of
+// Of kernels, for a share of the items, where the work is superlinear: `line.beyond`, or for a share of fewer than `line.items` the
+// line from the probe's larger slice to those. None where a device is slower than it was: that slice took longer than all of
 // `line.items`, or its two sizes say so, as in fit_stage.
 std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nanos at_large, const KnownLine& line, Items share);
 

@@ -126,9 +126,9 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   rate.ops_per_s = ops * estimate.items_per_s;
   rate.slice = estimate.launch;
   rate.fixed = estimate.fixed;
-  if (!(device.resources().traits().cpu || workload.shape().parts_cost_less) || whole <= Nanos{}) return rate;
+  if (!(device.resources().traits().cpu || workload.shape().superlinear) || whole <= Nanos{}) return rate;
   // The whole as it is. A line through it and a part of it says something else: parts leave cores of a CPU idle, which makes it
-  // flatter; fewer terms of msm share a bucket, which makes it steeper.
+  // flatter; parts of superlinear work cost less, which makes it steeper.
   rate.ops = ops * static_cast<double>(probe.items);
   rate.ops_per_s = rate.ops / seconds(whole);
   rate.fixed = probe.fixed;
@@ -159,7 +159,7 @@ ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, 
   };
   const Problem reference = problem_of_reference_size(like, cpu, most);
   add(reference);
-  if (!work.workloads.front()->shape().parts_cost_less) return work;
+  if (!work.workloads.front()->shape().superlinear) return work;
   Problem smaller = problem_of_size(like, std::max<std::uint64_t>(1, reference.params.size / kSmaller));
   smaller.params.cpus = cpu;
   add(smaller);

@@ -43,7 +43,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
 // rest of a sample grows. `larger` as it is, or nearly, where noise hides that.
 SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger);
 
-// The problem of reference size, and behind it a smaller one where parts of a problem cost less than their share.
+// The problem of reference size, and behind it a smaller one where the work is superlinear.
 struct ReferenceSizeWork {
   std::vector<std::unique_ptr<Workload>> workloads;  // empty: not made yet
   Nanos preparing{};                                 // what making the last of them took

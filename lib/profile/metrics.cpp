@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace mgpu {
@@ -143,22 +144,34 @@ Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> p
 
 std::span<const MetricInfo> all_metrics() {
   static constexpr MetricInfo table[] = {
-      {"speedup", "x", true, "time of the device that is fastest alone / time of the set"},
-      {"ideal_speedup", "x", true, "least tau * sum of 1/tau over the devices: the speedup of a perfect split"},
-      {"efficiency", "1", true, "speedup / ideal_speedup"},
-      {"balance", "1", true, "end of the device that finishes first / end of the one that finishes last"},
-      {"imbalance_percent", "%", false, "(longest busy time / mean busy time - 1) * 100"},
-      {"imbalance_derose_percent", "%", false, "(longest - mean) / longest busy time * n / (n - 1) * 100"},
-      {"karp_flatt", "1", false, "serial fraction the speedup implies: (1/S - 1/ideal_speedup) / (1 - 1/ideal_speedup)"},
-      {"utilisation_stdev", "1", false, "spread over the devices of compute time / T (population standard deviation)"},
-      {"overlap", "1", true, "transfer time hidden under compute / transfer time"},
-      {"comm_share", "1", false, "transfer time not hidden / T, mean over the devices"},
-      {"sync_share", "1", false, "time waiting for others and for the merge / T, mean over the devices"},
-      {"share_error", "1", false, "largest deviation of a device's share of the items from its ideal share"},
-      {"prediction_error", "1", false, "abs(predicted - measured time) / measured time"},
-      {"roofline_fraction", "1", true, "achieved rate / measured roof of the same devices for that kind of operation"},
+      {"speedup", "x", true, "time of the device that is fastest alone / time of the set", &Metrics::speedup},
+      {"ideal_speedup", "x", true, "least tau * sum of 1/tau over the devices: the speedup of a perfect split",
+       &Metrics::ideal_speedup},
+      {"efficiency", "1", true, "speedup / ideal_speedup", &Metrics::efficiency},
+      {"balance", "1", true, "end of the device that finishes first / end of the one that finishes last", &Metrics::balance},
+      {"imbalance_percent", "%", false, "(longest busy time / mean busy time - 1) * 100", &Metrics::imbalance_percent},
+      {"imbalance_derose_percent", "%", false, "(longest - mean) / longest busy time * n / (n - 1) * 100",
+       &Metrics::imbalance_derose_percent},
+      {"karp_flatt", "1", false, "serial fraction the speedup implies: (1/S - 1/ideal_speedup) / (1 - 1/ideal_speedup)",
+       &Metrics::karp_flatt},
+      {"utilisation_stdev", "1", false, "spread over the devices of compute time / T (population standard deviation)",
+       &Metrics::utilisation_stdev},
+      {"overlap", "1", true, "transfer time hidden under compute / transfer time", &Metrics::overlap},
+      {"comm_share", "1", false, "transfer time not hidden / T, mean over the devices", &Metrics::comm_share},
+      {"sync_share", "1", false, "time waiting for others and for the merge / T, mean over the devices", &Metrics::sync_share},
+      {"share_error", "1", false, "largest deviation of a device's share of the items from its ideal share", &Metrics::share_error},
+      {"prediction_error", "1", false, "abs(predicted - measured time) / measured time", &Metrics::prediction_error},
+      {"roofline_fraction", "1", true, "achieved rate / measured roof of the same devices for that kind of operation",
+       &Metrics::roofline_fraction},
   };
+  static_assert(std::size(table) * sizeof(std::optional<double>) == sizeof(Metrics), "a row for every metric");
   return table;
+}
+
+const MetricInfo* find_metric(std::string_view name) {
+  const auto all = all_metrics();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const MetricInfo& metric) { return metric.name == name; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace mgpu

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/profile/timeline.hpp"
@@ -57,13 +58,15 @@ std::optional<double> imbalance_derose_percent(std::span<const Nanos> busy);  //
 std::optional<double> ideal_speedup(std::span<const Nanos> alone);            // min tau * sum 1/tau
 std::optional<double> karp_flatt(double speedup, double ideal_speedup);
 
-// One line per metric: name, unit, direction and definition, for `list metrics` and for reports.
+// One row per metric, in the order of files: whatever lists metrics, writes or reads them, or takes the name of one, goes by these.
 struct MetricInfo {
-  const char* name;
+  const char* name;  // in files, `--require`, `list metrics`
   const char* unit;  // "x", "1", "%"
   bool higher_is_better;
   const char* definition;
+  std::optional<double> Metrics::*value;
 };
 std::span<const MetricInfo> all_metrics();
+const MetricInfo* find_metric(std::string_view name);  // null: there is none of that name
 
 }  // namespace mgpu

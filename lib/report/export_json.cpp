@@ -10,7 +10,6 @@
 #include "lib/base/error.hpp"
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
-#include "lib/report/json_names.hpp"
 #include "lib/report/json_text.hpp"
 
 namespace mgpu {
@@ -68,9 +67,9 @@ Json google_entry(const RunRecord& run, std::size_t family, std::size_t repetiti
 
 // Counters of the case: only finite ones, since NaN and Infinity are no JSON and node throws the whole file away.
 void add_counters(const RunRecord& run, Json& entry) {
-  for (const json_names::MetricField& field : json_names::kMetricFields) {
-    const std::optional<double> value = run.metrics.*field.member;
-    if (value && std::isfinite(*value)) entry[field.name] = *value;
+  for (const MetricInfo& metric : all_metrics()) {
+    const std::optional<double> value = run.metrics.*metric.value;
+    if (value && std::isfinite(*value)) entry[metric.name] = *value;
   }
   entry["label"] = fmt::format("{} on {} devices", strategy_label(run), devices_text(run));
   for (const std::string& note : fault_notes(run)) entry["label"] = entry["label"].get<std::string>() + "; " + note;

@@ -13,8 +13,8 @@
 #include "lib/report/case_name.hpp"
 #include "lib/report/export_json.hpp"
 #include "lib/report/fault_words.hpp"
-#include "lib/report/json_names.hpp"
 #include "lib/report/run_groups.hpp"
+#include "lib/report/scale.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/report/text_table.hpp"
 
@@ -55,7 +55,7 @@ std::string export_csv(const Report& report) {
   out +=
       ",chosen,devices,samples,time_min_ns,time_median_ns,time_mean_ns,time_stdev_ns,time_ci95_low_ns,time_ci95_high_ns,rate,"
       "rate_unit";
-  for (const json_names::MetricField& field : json_names::kMetricFields) out += std::string(",") + field.name;
+  for (const MetricInfo& metric : all_metrics()) out += std::string(",") + metric.name;
   out += ",bottleneck,verified,devices_asked,faults,disturbed\r\n";
   for (const RunRecord& run : report.runs) {
     if (run.status != Status::ok) continue;
@@ -65,8 +65,8 @@ std::string export_csv(const Report& report) {
                        run.plan.chosen ? quoted(run.plan.chosen->strategy) : "");
     out += fmt::format("{},{},{},{},{},{},{},{},{},{}", run.devices.size(), t.n, t.min.count(), t.median.count(), t.mean.count(),
                        t.stdev.count(), t.ci95_low.count(), t.ci95_high.count(), run.rate, quoted(run.rate_unit));
-    for (const json_names::MetricField& field : json_names::kMetricFields) {
-      const std::optional<double> value = run.metrics.*field.member;
+    for (const MetricInfo& metric : all_metrics()) {
+      const std::optional<double> value = run.metrics.*metric.value;
       out += value && std::isfinite(*value) ? fmt::format(",{}", *value) : ",";
     }
     out += fmt::format(",{},{},{},{},{}\r\n", quoted(run.bottleneck.name), to_string(run.verify.status), asked_for(run),
@@ -79,10 +79,6 @@ std::string cell(const std::string& text) {
   std::string out;
   for (const char c : printable(text)) out += c == '|' ? std::string("\\|") : std::string(1, c);
   return out;
-}
-
-std::string share(const std::optional<double>& value, double factor, int decimals) {
-  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value * factor, decimals) : "-";
 }
 
 std::string export_markdown(const Report& report) {
@@ -102,8 +98,8 @@ std::string export_markdown(const Report& report) {
                          group.ranks[k] == Rank::alone || group.ranks[k] == Rank::shared ? "**" + label + "**" : label,
                          run.devices.size(), asked_for(run), format_duration(run.time.median),
                          run.rate > 0 ? format_si(run.rate) : "-", run.rate > 0 ? cell(run.rate_unit) : "",
-                         share(run.metrics.speedup, 1, 2), share(run.metrics.efficiency, 100, 1),
-                         share(run.metrics.balance, 100, 1), cell(what_if_word(run.bottleneck.name)),
+                         number_cell(run.metrics.speedup, 2), number_cell(run.metrics.efficiency, 1, 100),
+                         number_cell(run.metrics.balance, 1, 100), cell(what_if_word(run.bottleneck.name)),
                          simulated ? "-" : to_string(run.verify.status), run.faults.size(), run.disturbed.size());
     }
   }

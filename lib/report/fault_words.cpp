@@ -7,6 +7,7 @@
 
 #include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
+#include "lib/report/scale.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
@@ -85,9 +86,8 @@ std::string when_cell(const Fault& fault, const RunRecord* run) {
 std::string time_cell(const std::optional<Nanos>& t) { return t ? format_duration(*t) : "-"; }
 
 std::string efficiency_cell(const Fault& fault) {
-  const auto cell = [](const std::optional<double>& v) { return v && std::isfinite(*v) ? fmt::format("{:.1f}", *v * 100) : "-"; };
-  return fault.efficiency_before || fault.efficiency_after ? cell(fault.efficiency_before) + " -> " + cell(fault.efficiency_after)
-                                                           : "-";
+  if (!fault.efficiency_before && !fault.efficiency_after) return "-";
+  return number_cell(fault.efficiency_before, 1, 100) + " -> " + number_cell(fault.efficiency_after, 1, 100);
 }
 
 TextRow fault_row(const Fault& fault, const RunRecord* run) {

@@ -25,28 +25,6 @@ std::optional<Enum> from_string(std::string_view word, std::initializer_list<Enu
   return std::nullopt;
 }
 
-// The metrics by name, in the order of the file: the one list that writing and reading go by.
-struct MetricField {
-  const char* name;
-  std::optional<double> Metrics::*member;
-};
-inline constexpr std::array<MetricField, 14> kMetricFields = {{
-    {"speedup", &Metrics::speedup},
-    {"ideal_speedup", &Metrics::ideal_speedup},
-    {"efficiency", &Metrics::efficiency},
-    {"balance", &Metrics::balance},
-    {"imbalance_percent", &Metrics::imbalance_percent},
-    {"imbalance_derose_percent", &Metrics::imbalance_derose_percent},
-    {"karp_flatt", &Metrics::karp_flatt},
-    {"utilisation_stdev", &Metrics::utilisation_stdev},
-    {"overlap", &Metrics::overlap},
-    {"comm_share", &Metrics::comm_share},
-    {"sync_share", &Metrics::sync_share},
-    {"share_error", &Metrics::share_error},
-    {"prediction_error", &Metrics::prediction_error},
-    {"roofline_fraction", &Metrics::roofline_fraction},
-}};
-
 // The durations of a DeviceParts, in the order of the file.
 struct PartField {
   const char* name;

@@ -72,20 +72,18 @@ struct PlanChosen {  // what `auto` chose
   std::vector<std::string> devices, reasons;
 };
 
-struct PlanRequestRecord {  // of the PlanRequest, what is not elsewhere in the record
+struct PlannedWork {  // what of a PlanRequest is about the work
   Items items = 0, granularity = 1;
-  double in_bytes = 0, out_bytes = 0;  // per item
-  Bytes replicated = 0;
-  LinkRate link_up, link_down;
-  MergeEstimate merge;
+  ItemCost cost;  // its `ops` are not recorded: they are in WorkRecord
 };
 
 struct PlanRecord {
   Nanos decision{};                  // begin and every call of next, of the sample shown
   std::optional<Nanos> predicted{};  // T, before the case's first sample
   std::optional<PlanChosen> chosen{};
-  std::vector<DeviceEstimate> estimates{};  // what the strategy was given, per device of the set; empty when not recorded
-  std::optional<PlanRequestRecord> request{};
+  // What the strategy was given: no devices, and none, where that was not recorded.
+  SetEstimates estimates{};
+  std::optional<PlannedWork> work{};
 };
 
 struct VerifyRecord {

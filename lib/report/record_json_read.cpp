@@ -202,19 +202,19 @@ PlanRecord read_plan(const JsonReader& j) {
     const JsonReader chosen = j.at("chosen");
     plan.chosen = {chosen.at("strategy").string(), chosen.at("devices").strings(), chosen.at("reasons").strings()};
   }
-  if (j.has("estimates")) j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.push_back(read_estimate(e)); });
+  if (j.has("estimates"))
+    j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.devices.push_back(read_estimate(e)); });
   if (!j.has("request")) return plan;
   const JsonReader r = j.at("request");
-  plan.request =
-      PlanRequestRecord{r.at("items").integer<Items>(0, kMostGivenItems),
-                        r.at("granularity").integer<Items>(0, kMostGivenItems),
-                        r.at("in_bytes").number(0, kMostGivenBytes),
-                        r.at("out_bytes").number(0, kMostGivenBytes),
-                        r.at("replicated").integer<Bytes>(0, kMostGivenItems),
-                        read_link_rate(r.at("link_up")),
-                        read_link_rate(r.at("link_down")),
-                        {r.at("merge_fixed_ns").duration(kMostGivenTime), r.at("merge_per_slice_ns").duration(kMostGivenTime)}};
-  if (r.has("merge_tree")) plan.request->merge.tree = r.at("merge_tree").boolean();
+  plan.work = PlannedWork{r.at("items").integer<Items>(0, kMostGivenItems),
+                          r.at("granularity").integer<Items>(0, kMostGivenItems),
+                          {r.at("in_bytes").number(0, kMostGivenBytes), r.at("out_bytes").number(0, kMostGivenBytes), 0,
+                           r.at("replicated").integer<Bytes>(0, kMostGivenItems)}};
+  plan.estimates.link_up = read_link_rate(r.at("link_up"));
+  plan.estimates.link_down = read_link_rate(r.at("link_down"));
+  plan.estimates.merge.fixed = r.at("merge_fixed_ns").duration(kMostGivenTime);
+  plan.estimates.merge.per_slice = r.at("merge_per_slice_ns").duration(kMostGivenTime);
+  if (r.has("merge_tree")) plan.estimates.merge.tree = r.at("merge_tree").boolean();
   return plan;
 }
 
@@ -284,8 +284,8 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
 void read_results(const JsonReader& j, RunRecord& run) {
   j.at("per_device").elements([&](const JsonReader& e) { run.per_device.push_back(read_per_device(e)); });
   const JsonReader metrics = j.at("metrics"), bottleneck = j.at("bottleneck"), verify = j.at("verify");
-  for (const MetricField& f : kMetricFields)
-    run.metrics.*f.member = metrics.at(f.name).optional([](const JsonReader& v) { return v.number(); });
+  for (const MetricInfo& metric : all_metrics())
+    run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
   run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});

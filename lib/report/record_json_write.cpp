@@ -178,7 +178,7 @@ Json results(const RunRecord& run) {
   Json devices = Json::array();
   for (const PerDevice& p : run.per_device) devices.push_back(per_device(p));
   j["per_device"] = std::move(devices);
-  for (const MetricField& f : kMetricFields) j["metrics"][f.name] = number_json(run.metrics.*f.member);
+  for (const MetricInfo& metric : all_metrics()) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
   j["verify"] = {{"status", to_string(run.verify.status)},
@@ -213,19 +213,19 @@ Json estimate(const DeviceEstimate& e) {
 Json plan(const PlanRecord& p) {
   Json j = {{"decision_ns", ns(p.decision)}, {"predicted_ns", ns(p.predicted)}};
   if (p.chosen) j["chosen"] = {{"strategy", p.chosen->strategy}, {"devices", p.chosen->devices}, {"reasons", p.chosen->reasons}};
-  if (!p.estimates.empty()) j["estimates"] = Json::array();
-  for (const DeviceEstimate& e : p.estimates) j["estimates"].push_back(estimate(e));
-  if (!p.request) return j;
-  j["request"] = {{"items", p.request->items},
-                  {"granularity", p.request->granularity},
-                  {"in_bytes", number_json(p.request->in_bytes)},
-                  {"out_bytes", number_json(p.request->out_bytes)},
-                  {"replicated", p.request->replicated},
-                  {"link_up", link_rate_json(p.request->link_up)},
-                  {"link_down", link_rate_json(p.request->link_down)},
-                  {"merge_fixed_ns", ns(p.request->merge.fixed)},
-                  {"merge_per_slice_ns", ns(p.request->merge.per_slice)},
-                  {"merge_tree", p.request->merge.tree}};
+  if (!p.estimates.devices.empty()) j["estimates"] = Json::array();
+  for (const DeviceEstimate& e : p.estimates.devices) j["estimates"].push_back(estimate(e));
+  if (!p.work) return j;
+  j["request"] = {{"items", p.work->items},
+                  {"granularity", p.work->granularity},
+                  {"in_bytes", number_json(p.work->cost.in_bytes)},
+                  {"out_bytes", number_json(p.work->cost.out_bytes)},
+                  {"replicated", p.work->cost.replicated},
+                  {"link_up", link_rate_json(p.estimates.link_up)},
+                  {"link_down", link_rate_json(p.estimates.link_down)},
+                  {"merge_fixed_ns", ns(p.estimates.merge.fixed)},
+                  {"merge_per_slice_ns", ns(p.estimates.merge.per_slice)},
+                  {"merge_tree", p.estimates.merge.tree}};
   return j;
 }
 

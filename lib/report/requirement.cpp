@@ -12,7 +12,6 @@
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/case_name.hpp"
-#include "lib/report/json_names.hpp"
 #include "lib/report/run_groups.hpp"
 
 namespace mgpu {
@@ -21,7 +20,7 @@ namespace {
 
 std::string known_metrics() {
   std::string names = "time, rate, faults, disturbed";
-  for (const json_names::MetricField& field : json_names::kMetricFields) names += std::string(", ") + field.name;
+  for (const MetricInfo& metric : all_metrics()) names += std::string(", ") + metric.name;
   return names;
 }
 
@@ -59,8 +58,7 @@ Requirement parse_one(std::string_view from, std::string_view text) {
     if (!known_scope(r.scope)) refuse(from, text, "before the colon best, or a strategy of mgpu-bench list strategies");
   }
   const bool known = r.metric == "time" || r.metric == "rate" || r.metric == "faults" || r.metric == "disturbed" ||
-                     std::any_of(json_names::kMetricFields.begin(), json_names::kMetricFields.end(),
-                                 [&](const auto& field) { return r.metric == field.name; });
+                     find_metric(r.metric) != nullptr;
   if (!known) refuse(from, text, "the metrics " + known_metrics());
   r.bound = parse_bound(from, text, r.metric, text.substr(at + (equal ? 2 : 1)));
   return r;
@@ -71,9 +69,8 @@ std::optional<double> figure(const RunRecord& run, const std::string& metric) {
   if (metric == "faults") return static_cast<double>(run.faults.size());
   if (metric == "disturbed") return static_cast<double>(run.disturbed.size());
   if (metric == "rate") return run.rate > 0 ? std::optional(run.rate) : std::nullopt;
-  for (const json_names::MetricField& field : json_names::kMetricFields)
-    if (metric == field.name) return run.metrics.*field.member;
-  return std::nullopt;
+  const MetricInfo* info = find_metric(metric);
+  return info != nullptr ? run.metrics.*info->value : std::nullopt;
 }
 
 bool holds(double value, const Requirement& r) {

@@ -40,4 +40,8 @@ Scale rate_scale(double smallest, double largest) {
   return {1 / unit->value, unit->name, decimals_for(smallest / unit->value)};
 }
 
+std::string number_cell(const std::optional<double>& value, int decimals, double factor) {
+  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value * factor, decimals) : "-";
+}
+
 }  // namespace mgpu

@@ -1,6 +1,8 @@
-// One unit for a whole column of a table, so that its numbers can be compared by eye. Internal to lib/report.
+// Numbers in the cells of tables, and one unit for a whole column of them, so that they can be compared by eye. Internal to
+// lib/report.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace mgpu {
@@ -16,5 +18,8 @@ struct Scale {
 Scale time_scale(double smallest_ns);
 // Decimals by the smallest value, unit by the largest.
 Scale rate_scale(double smallest, double largest);
+
+// The value times the factor; "-" where it is not known, or not finite.
+std::string number_cell(const std::optional<double>& value, int decimals, double factor = 1);
 
 }  // namespace mgpu

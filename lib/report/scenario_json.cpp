@@ -245,7 +245,7 @@ std::size_t largest_estimated_run(const Report& report) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const PlanRecord& plan = report.runs[i].plan;
-    if (plan.estimates.empty() || !plan.request) continue;
+    if (plan.estimates.devices.empty() || !plan.work) continue;
     if (!best || at_work(report.runs[i]) > at_work(report.runs[*best])) best = i;
   }
   if (!best) throw Error(ErrorKind::input, "no case of it carries estimates of its devices (plan.estimates, plan.request)");
@@ -257,28 +257,29 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
     throw Error(ErrorKind::input, fmt::format("it has {} cases, there is no number {}", report.runs.size(), index));
   }
   const RunRecord& run = report.runs[index];
-  if (run.plan.estimates.size() != run.devices.size() || run.devices.empty() || !run.plan.request) {
+  if (run.plan.estimates.devices.size() != run.devices.size() || run.devices.empty() || !run.plan.work) {
     throw Error(ErrorKind::input, fmt::format("case {} carries no estimates of its devices (plan.estimates, plan.request)", index));
   }
-  const PlanRequestRecord& request = *run.plan.request;
+  const PlannedWork& work = *run.plan.work;
+  const SetEstimates& estimates = run.plan.estimates;
   Scenario scenario;
-  scenario.link_up = request.link_up;
-  scenario.link_down = request.link_down;
+  scenario.link_up = estimates.link_up;
+  scenario.link_down = estimates.link_down;
   scenario.work.name = run.suite;
   scenario.work.rate_unit = run.rate_unit.empty() ? scenario.work.rate_unit : run.rate_unit;
-  scenario.work.items = request.items;
-  scenario.work.granularity = request.granularity;
-  const double ops = request.items > 0 ? run.work.ops / static_cast<double>(request.items) : 0;
-  scenario.work.cost = {request.in_bytes, request.out_bytes, ops, request.replicated};
-  scenario.work.merge = request.merge;
+  scenario.work.items = work.items;
+  scenario.work.granularity = work.granularity;
+  scenario.work.cost = work.cost;
+  scenario.work.cost.ops = work.items > 0 ? run.work.ops / static_cast<double>(work.items) : 0;
+  scenario.work.merge = estimates.merge;
   if (run.devices.size() > kMostScenarioDevices) {
     throw Error(ErrorKind::input,
                 fmt::format("case {} has {} devices; accepted: up to {}", index, run.devices.size(), kMostScenarioDevices));
   }
-  if (request.items == 0 || request.granularity == 0) throw Error(ErrorKind::input, fmt::format("case {} has no items", index));
+  if (work.items == 0 || work.granularity == 0) throw Error(ErrorKind::input, fmt::format("case {} has no items", index));
   for (std::size_t i = 0; i < run.devices.size(); ++i) {
     const Device& facts = device_of(report, run.devices[i]);
-    ScenarioDevice device{facts.name, facts.type, run.plan.estimates[i], 1, 0};
+    ScenarioDevice device{facts.name, facts.type, estimates.devices[i], 1, 0};
     device.estimate.score = facts.score;
     device.estimate.first_slice_discount = std::min(device.estimate.first_slice_discount, device.estimate.launch);
     if (!(device.estimate.items_per_s > 0)) {

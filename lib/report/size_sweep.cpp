@@ -72,17 +72,16 @@ void take_alone(const RunRecord& run, std::optional<SweepCell>& cell) {
 // On `count` devices like those of the run, which are repeated in turn: by how much longer or shorter than on its own they are
 // predicted to take, times what it took. None where the strategy or a rate is not known.
 std::optional<Nanos> predicted_on(std::size_t count, const RunRecord& run) {
-  const std::vector<DeviceEstimate>& known = run.plan.estimates;
-  if (known.empty() || !run.plan.request || run.status != Status::ok) return std::nullopt;
+  const std::vector<DeviceEstimate>& known = run.plan.estimates.devices;
+  if (known.empty() || !run.plan.work || run.status != Status::ok) return std::nullopt;
   std::vector<DeviceEstimate> devices;
   for (std::size_t i = 0; i < count; ++i) {
     DeviceEstimate device = known[i % known.size()];
     device.fixed += device.per_peer_contention * (static_cast<std::int64_t>(count) - static_cast<std::int64_t>(known.size()));
     devices.push_back(device);
   }
-  const PlanRequestRecord& record = *run.plan.request;
-  const ItemCost cost{record.in_bytes, record.out_bytes, 0, record.replicated};
-  const PlanRequest request{record.items, record.granularity, run.mode, cost, devices, {}, {}, record.merge};
+  const PlannedWork& work = *run.plan.work;
+  const PlanRequest request{work.items, work.granularity, run.mode, work.cost, devices, {}, {}, run.plan.estimates.merge};
   try {
     const StrategyChoice strategy = parse_strategies(strategy_label(run)).at(0);
     const Nanos time = simulate(request, *strategy.info->make(strategy.params)->begin(request, {})).makespan;
@@ -98,7 +97,7 @@ void predict_missing(const std::vector<const RunRecord*>& runs, const std::vecto
     const RunRecord* best = nullptr;  // on the most devices
     for (const RunRecord* run : runs) {
       const bool of_row =
-          run->status == Status::ok && size_of(*run, names) == row.size && !run->plan.estimates.empty() && splits(*run);
+          run->status == Status::ok && size_of(*run, names) == row.size && !run->plan.estimates.devices.empty() && splits(*run);
       if (!of_row) continue;
       if (best == nullptr || run->devices.size() > best->devices.size() ||
           (run->devices.size() == best->devices.size() && run->time.median < best->time.median))

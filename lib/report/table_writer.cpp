@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "lib/report/case_values.hpp"
 #include "lib/report/fault_words.hpp"
@@ -24,7 +25,11 @@ constexpr const char* kNotOk = "\x1b[31m";
 struct GroupScales {
   Scale time, rate;
   std::string rate_unit;
+  std::size_t spread_width = 0;  // of the longest spread of a time
 };
+
+// Half of the 95 % interval of the time.
+double spread_of(const RunRecord& run) { return static_cast<double>((run.time.ci95_high - run.time.ci95_low).count()) / 2; }
 
 GroupScales scales_of(const RunGroup& group) {
   double fastest = 0, slowest_rate = 0, best_rate = 0;
@@ -39,11 +44,10 @@ GroupScales scales_of(const RunGroup& group) {
   }
   scales.time = time_scale(fastest);
   scales.rate = rate_scale(slowest_rate, best_rate);
+  for (const RunRecord* run : group.runs) {
+    if (run->status == Status::ok) scales.spread_width = std::max(scales.spread_width, scales.time.format(spread_of(*run)).size());
+  }
   return scales;
-}
-
-std::string figure(const std::optional<double>& value, int decimals, double factor = 1) {
-  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value * factor, decimals) : "-";
 }
 
 std::string largest_residue(const RunRecord& run) {
@@ -56,26 +60,6 @@ std::string largest_residue(const RunRecord& run) {
   return fmt::format("{:.1f}", worst / makespan * 100);
 }
 
-constexpr std::size_t kAlways = 3;  // the mark, strategy, dev
-
-std::vector<TextColumn> run_columns(const GroupScales& scales) {
-  return {{"", "", false, 0, false},
-          {"strategy", "", false, 0, true},
-          {"dev", "", true, 0, false},
-          {"time", scales.time.prefix, true, 0, false},
-          {"rate", scales.rate.prefix + scales.rate_unit, true, 80, false},
-          {"speedup", "x", true, 100, false},
-          {"efficiency", "%", true, 90, false},
-          {"balance", "%", true, 60, false},
-          {"imbalance", "%", true, 40, false},
-          {"overlap", "%", true, 30, false},
-          {"comm", "%", true, 35, false},
-          {"predicted", scales.time.prefix, true, 65, false},
-          {"residue", "%", true, 10, false},
-          {"bottleneck", "", false, 70, false},
-          {"verified", "", false, 75, false}};
-}
-
 // What is wrong with a row: what the record says, faults, times that are not known, and samples too few for compare to test. Those
 // of a virtual clock are all alike.
 std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
@@ -85,12 +69,6 @@ std::vector<std::string> warnings_of(const RunRecord& run, bool simulated) {
   if (!simulated && run.status == Status::ok && run.samples.size() < kFewSamples)
     warnings.push_back(fmt::format("{} sample{} only", run.samples.size(), run.samples.size() == 1 ? "" : "s"));
   return warnings;
-}
-
-// The median over the samples, as compare has it: the record's own is that of one sample.
-std::optional<double> imbalance_percent(const RunRecord& run) {
-  const auto ratio = case_figure(run, Compared::imbalance);
-  return ratio ? std::optional((*ratio - 1) * 100) : std::nullopt;
 }
 
 const char* mark_of(Rank rank) {
@@ -107,24 +85,73 @@ const char* mark_of(Rank rank) {
   return "";
 }
 
+// The median over the samples, as compare has it: the record's own is that of one sample.
+std::optional<double> imbalance_percent(const RunRecord& run) {
+  const auto ratio = case_figure(run, Compared::imbalance);
+  return ratio ? std::optional((*ratio - 1) * 100) : std::nullopt;
+}
+
+std::string time_cell(const RunRecord& run, const GroupScales& scales) {
+  return fmt::format("{} \u00b1 {:>{}}", scales.time.format(static_cast<double>(run.time.median.count())),
+                     scales.time.format(spread_of(run)), scales.spread_width);
+}
+
+// What a table shows of a case that was measured, beside who measured it.
+struct RunColumn {
+  TextColumn heading;
+  std::function<std::string(const RunRecord&, const GroupScales&)> cell;
+};
+
+std::vector<RunColumn> run_columns(const GroupScales& in) {
+  using Run = const RunRecord&;
+  using Scales = const GroupScales&;
+  const auto metric = [](std::optional<double> Metrics::*value, int decimals, double factor) {
+    return [=](Run run, Scales) { return number_cell(run.metrics.*value, decimals, factor); };
+  };
+  return {
+      {{"time", in.time.prefix, true, 0, false}, time_cell},
+      {{"rate", in.rate.prefix + in.rate_unit, true, 80, false},
+       [](Run run, Scales scales) { return run.rate > 0 ? scales.rate.format(run.rate) : "-"; }},
+      {{"speedup", "x", true, 100, false}, metric(&Metrics::speedup, 2, 1)},
+      {{"efficiency", "%", true, 90, false}, metric(&Metrics::efficiency, 1, 100)},
+      {{"balance", "%", true, 60, false}, metric(&Metrics::balance, 1, 100)},
+      {{"imbalance", "%", true, 40, false}, [](Run run, Scales) { return number_cell(imbalance_percent(run), 1); }},
+      {{"overlap", "%", true, 30, false}, metric(&Metrics::overlap, 1, 100)},
+      {{"comm", "%", true, 35, false}, metric(&Metrics::comm_share, 1, 100)},
+      {{"predicted", in.time.prefix, true, 65, false},
+       [](Run run, Scales scales) {
+         return run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-";
+       }},
+      {{"residue", "%", true, 10, false}, [](Run run, Scales) { return largest_residue(run); }},
+      {{"bottleneck", "", false, 70, false}, [](Run run, Scales) { return what_if_word(run.bottleneck.name); }},
+      {{"verified", "", false, 75, false}, [](Run run, Scales) { return std::string(to_string(run.verify.status)); }},
+  };
+}
+
+// Those that the style asks for, however wide, or all. There is no result that could be verified where nothing was computed.
+std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style, bool simulated) {
+  std::vector<RunColumn> columns = run_columns(scales);
+  std::erase_if(columns, [&](RunColumn& column) {
+    const bool chosen = std::find(style.columns.begin(), style.columns.end(), column.heading.name) != style.columns.end();
+    if (chosen) column.heading.importance = 0;
+    return (!chosen && !style.columns.empty()) || (simulated && column.heading.name == "verified");
+  });
+  return columns;
+}
+
 // `mark`: that of the rank, "!" for one with warnings.
-TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark, const GroupScales& scales,
-                std::size_t spread_width) {
-  const std::string devices = devices_text(run);
+TextRow run_row(const RunRecord& run, const std::string& label, const std::string& mark, const std::vector<RunColumn>& columns,
+                const GroupScales& scales) {
+  TextRow row{{mark, label, devices_text(run)}};
   if (run.status != Status::ok) {
     const std::string why = run.reason.value_or("");
-    return {{mark, label, devices, std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why)}, kNotOk};
+    if (!columns.empty()) row.cells.push_back(std::string(to_string(run.status)) + (why.empty() ? "" : ": " + why));
+    row.color = kNotOk;
+    return row;
   }
-  const double half = static_cast<double>((run.time.ci95_high - run.time.ci95_low).count()) / 2;
-  const std::string time = fmt::format("{} \u00b1 {:>{}}", scales.time.format(static_cast<double>(run.time.median.count())),
-                                       scales.time.format(half), spread_width);
-  const Metrics& m = run.metrics;
-  return {{mark, label, devices, time, run.rate > 0 ? scales.rate.format(run.rate) : "-", figure(m.speedup, 2),
-           figure(m.efficiency, 1, 100), figure(m.balance, 1, 100), figure(imbalance_percent(run), 1), figure(m.overlap, 1, 100),
-           figure(m.comm_share, 1, 100),
-           run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-", largest_residue(run),
-           what_if_word(run.bottleneck.name), to_string(run.verify.status)},
-          mark.starts_with('*') || mark.starts_with('=') ? kBest : ""};
+  for (const RunColumn& column : columns) row.cells.push_back(column.cell(run, scales));
+  if (mark.starts_with('*') || mark.starts_with('=')) row.color = kBest;
+  return row;
 }
 
 constexpr const char* kTooFew = "too few samples to be ranked";
@@ -158,21 +185,16 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
 // Names of columns that have no room are added to `hidden`.
 std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
-  std::size_t spread_width = 0;
-  for (const RunRecord* run : group.runs)
-    if (run->status == Status::ok)
-      spread_width = std::max(
-          spread_width, scales.time.format(static_cast<double>((run->time.ci95_high - run->time.ci95_low).count()) / 2).size());
+  const std::vector<RunColumn> columns = run_columns(scales, style, simulated);
+  std::vector<TextColumn> headings = {{"", "", false, 0, false}, {"strategy", "", false, 0, true}, {"dev", "", true, 0, false}};
+  for (const RunColumn& column : columns) headings.push_back(column.heading);
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
     rows.push_back(run_row(*group.runs[k], group.labels[k],
                            std::string(mark_of(group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
-                           scales, spread_width));
-  std::vector<TextColumn> columns = run_columns(scales);
-  choose_columns(run_column_names(), style.columns, columns, rows);
-  if (simulated) leave_out("verified", columns, rows);  // there is no result that could be
+                           columns, scales));
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
-         draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden) +
+         draw_table(std::move(headings), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));
 }
 
@@ -202,8 +224,7 @@ std::string measured_words(const Report& report) {
 
 std::vector<std::string> run_column_names() {
   std::vector<std::string> names;
-  const std::vector<TextColumn> columns = run_columns({});
-  for (std::size_t k = kAlways; k < columns.size(); ++k) names.push_back(columns[k].name);
+  for (const RunColumn& column : run_columns({})) names.push_back(column.heading.name);
   return names;
 }
 

@@ -25,8 +25,8 @@ void Group::make_cases() {
     the_case.asked = count;
   };
   for (std::size_t i = 0; i < in_set_; ++i) add(nullptr, i, 1);
-  for (const std::size_t count : options_.device_counts) {
-    for (const StrategyChoice& choice : options_.strategies) {
+  for (const std::size_t count : given_.options.device_counts) {
+    for (const StrategyChoice& choice : given_.options.strategies) {
       // Its samples are those of the fastest device alone.
       if (!choice.info->traits.single_device) add(&choice, 0, count);
     }
@@ -40,28 +40,28 @@ const StrategyChoice& Case::strategy() const {
 
 Predictor Group::make_predictor() const {
   std::vector<KnownDevice> known;
-  const Calibration& calibration = options_.calibration;
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
+  const Calibration& calibration = given_.options.calibration;
+  for (std::size_t i = 0; i < given_.devices.size(); ++i) {
     KnownDevice& device = known.emplace_back();
-    device.facts = &devices_[i].facts;
-    if (devices_[i].handicap.slows_always()) device.slow = devices_[i].handicap.slow;
+    device.facts = &given_.devices[i].facts;
+    if (given_.devices[i].handicap.slows_always()) device.slow = given_.devices[i].handicap.slow;
     if (i < calibration.devices.size() && calibration.devices[i]) device.capability = &*calibration.devices[i];
-    const auto rate = rates_.find({work_of(problem_), devices_[i].facts.id});
-    if (rate != rates_.end()) device.rate = &rate->second;
+    const auto rate = given_.rates.find({work_of(given_.problem), given_.devices[i].facts.id});
+    if (rate != given_.rates.end()) device.rate = &rate->second;
   }
-  return {workload_,
-          mode_,
+  return {given_.workload,
+          given_.mode,
           std::move(known),
           in_set_,
           calibration.link ? &*calibration.link : nullptr,
-          options_.given_estimates ? &*options_.given_estimates : nullptr};
+          given_.options.given_estimates ? &*given_.options.given_estimates : nullptr};
 }
 
 void Group::prepare() {
-  result_.prepared.resize(devices_.size());
+  result_.prepared.resize(given_.devices.size());
   open_again();
   for (std::size_t i = 0; i < in_set_; ++i) {
-    if (!devices_[i].lost) prepare_device(i);
+    if (!given_.devices[i].lost) prepare_device(i);
   }
   bool none = true;
   for (std::size_t i = 0; i < in_set_; ++i) none &= !is_usable(i);
@@ -72,25 +72,25 @@ void Group::prepare() {
 
 void Group::prepare_device(std::size_t index) {
   Prepared& mine = result_.prepared[index];
-  OpenDevice& device = *devices_[index].open;
+  OpenDevice& device = *given_.devices[index].open;
   bool enqueued = false;
   try {
-    mine.capacity = workload_.capacity(device.resources().traits(), mode_);
-    predictor_.set_capacity(index, mine.capacity, devices_[index].free_memory);
+    mine.capacity = given_.workload.capacity(device.resources().traits(), given_.mode);
+    predictor_.set_capacity(index, mine.capacity, given_.devices[index].free_memory);
     if (mine.capacity.fits == 0) return;
     device.take_setup_cost();
-    mine.program = workload_.program(device.resources(), mode_, mine.capacity);
+    mine.program = given_.workload.program(device.resources(), given_.mode, mine.capacity);
     mine.cost = device.take_setup_cost();
     mine.kernel_variant = mine.program->kernel_variant();
     enqueued = true;
     mine.program->self_test(device.stream());
-    finish_batch(backend_, device, device.submit());
+    finish_batch(given_.backend, device, device.submit());
     mine.program->self_tested();
-    if (mode_ != Mode::end_to_end) {
-      const Nanos begin = backend_.now();
+    if (given_.mode != Mode::end_to_end) {
+      const Nanos begin = given_.backend.now();
       mine.program->load(device.stream());
-      finish_batch(backend_, device, device.submit());
-      mine.upload = backend_.now() - begin;
+      finish_batch(given_.backend, device, device.submit());
+      mine.upload = given_.backend.now() - begin;
     }
     mine.before = device.probe_clock(kClockProbes);
   } catch (const Error& error) {
@@ -99,14 +99,14 @@ void Group::prepare_device(std::size_t index) {
       give_up(index);
     } else if (!refused) {
       lose(index, error.kind(), error.what());
-      result_.faults.push_back({devices_[index].facts.id, kind_of(error.kind()), "set_up", error.what()});
+      result_.faults.push_back({given_.devices[index].facts.id, kind_of(error.kind()), "set_up", error.what()});
     } else if (enqueued && error.kind() == ErrorKind::out_of_memory) {
       refuse(index, error.what());  // what was enqueued before may still be under way
     }
     mine.program.reset();
     mine.capacity.fits = 0;
     mine.capacity.reason = error.what();
-    predictor_.set_capacity(index, mine.capacity, devices_[index].free_memory);
+    predictor_.set_capacity(index, mine.capacity, given_.devices[index].free_memory);
   }
 }
 
@@ -114,7 +114,7 @@ void Group::prepare_device(std::size_t index) {
 void Group::warm_up(bool alone) {
   for (Case& the_case : result_.cases) {
     if (the_case.alone() != alone) continue;
-    const std::size_t times = std::max<std::size_t>(options_.stop.warmup, alone ? 1 : 0);
+    const std::size_t times = std::max<std::size_t>(given_.options.stop.warmup, alone ? 1 : 0);
     for (std::size_t n = 0; n < times && !the_case.closed; ++n) {
       if (stopped()) return;
       take_sample(the_case, false);
@@ -124,9 +124,9 @@ void Group::warm_up(bool alone) {
 
 // Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
 void Group::probe() {
-  if (!options_.given_estimates) {
+  if (!given_.options.given_estimates) {
     for (std::size_t i = 0; i < in_set_; ++i) probe_together(i, 1);
-    const std::set<std::size_t> counts(options_.device_counts.begin(), options_.device_counts.end());
+    const std::set<std::size_t> counts(given_.options.device_counts.begin(), given_.options.device_counts.end());
     for (const std::size_t count : counts) {
       if (count > 1) probe_together(0, count);
     }
@@ -144,11 +144,11 @@ void Group::probe_together(std::size_t first, std::size_t count) {
     devices.push_back(i);
   }
   if (devices.empty() || stopped()) return;
-  const std::vector<DeviceFault> faults = predictor_.probe(backend_, executor_, devices, members);
+  const std::vector<DeviceFault> faults = predictor_.probe(given_.backend, given_.executor, devices, members);
   for (const DeviceFault& fault : faults) {
     const std::size_t index = devices[fault.device.value];
     lose(index, fault.kind, fault.what);
-    Fault& noted = result_.faults.emplace_back(Fault{devices_[index].facts.id, kind_of(fault.kind), phase_, fault.what});
+    Fault& noted = result_.faults.emplace_back(Fault{given_.devices[index].facts.id, kind_of(fault.kind), phase_, fault.what});
     noted.items_lost = fault.items_lost;
     noted.detection = fault.detection;
   }
@@ -164,9 +164,9 @@ void Group::predict() {
 }
 
 void Group::predict(Case& the_case) {
-  const Nanos begin = backend_.now();
+  const Nanos begin = given_.backend.now();
   predictor_.choose(the_case.prediction, the_case.strategy());
-  if (the_case.prediction.chosen) the_case.choosing = backend_.now() - begin;
+  if (the_case.prediction.chosen) the_case.choosing = given_.backend.now() - begin;
   predictor_.predict(the_case.prediction, the_case.strategy(), the_case.history);
 }
 
@@ -185,10 +185,10 @@ void Group::sample_in_turn() {
       open = true;
       if (round == 0 && the_case.times.size() > fewest) continue;
       if (stopped()) return;
-      if (!backend_.is_virtual() && idle_tracker_.starts_cold(the_case, backend_.now())) take_sample(the_case, false);
+      if (!given_.backend.is_virtual() && idle_tracker_.starts_cold(the_case, given_.backend.now())) take_sample(the_case, false);
       if (the_case.closed) continue;
       take_sample(the_case, true);
-      if (!the_case.closed && options_.stop.satisfied(the_case.times)) {
+      if (!the_case.closed && given_.options.stop.satisfied(the_case.times)) {
         // The last of a case as thoroughly as its first.
         if (const auto last = check(the_case, true, the_case.devices); last.status == Verification::Outcome::Status::wrong)
           fail_wrong(the_case, last.why);
@@ -202,14 +202,14 @@ void Group::sample_in_turn() {
 
 Member Group::member(std::size_t index) {
   const Prepared& mine = result_.prepared[index];
-  const bool compiles = devices_[index].facts.is_cpu() && !mine.executed;
-  return {devices_[index].open.get(), mine.program.get(), compiles ? backend_.limits().build : Nanos{}};
+  const bool compiles = given_.devices[index].facts.is_cpu() && !mine.executed;
+  return {given_.devices[index].open.get(), mine.program.get(), compiles ? given_.backend.limits().build : Nanos{}};
 }
 
 Nanos Group::patience(const Case& the_case) const {
-  const Nanos least = backend_.limits().answer;
+  const Nanos least = given_.backend.limits().answer;
   const auto& expected = the_case.prediction.expected;
-  if (options_.case_timeout || !expected) return least;
+  if (given_.options.case_timeout || !expected) return least;
   return std::max(least, from_seconds(kPatience * seconds(expected->makespan)));
 }
 
@@ -222,9 +222,9 @@ void Group::take_sample(Case& the_case, bool counts) {
   SetEstimates& estimates = the_case.prediction.estimates;
   if (estimates.devices.empty()) estimates = predictor_.estimate(the_case.devices);  // before the probes
   request.merge_device = fastest_of(estimates.devices);
-  request.workload = &workload_;
+  request.workload = &given_.workload;
   request.timeout = patience(the_case);
-  request.stop = [&] { return observer_.stop_requested(); };
+  request.stop = [&] { return given_.observer.stop_requested(); };
   if (!the_case.alone()) {
     request.reserve = [&]() -> std::optional<Member> {
       const auto other = stand_in(the_case);
@@ -234,7 +234,7 @@ void Group::take_sample(Case& the_case, bool counts) {
     };
   }
   std::unique_ptr<SliceSource> source;
-  const Nanos begin = backend_.now();
+  const Nanos begin = given_.backend.now();
   try {
     source = predictor_.begin(the_case.prediction, the_case.strategy(), the_case.history);
   } catch (const Error& error) {
@@ -243,15 +243,15 @@ void Group::take_sample(Case& the_case, bool counts) {
     the_case.closed = true;
     return;
   }
-  const Nanos begun = backend_.now() - begin;
+  const Nanos begun = given_.backend.now() - begin;
   request.source = source.get();
-  RawSample sample = executor_.run(request);
+  RawSample sample = given_.executor.run(request);
   if (sample.interrupted) return;  // stopped() comes next
   idle_tracker_.used(sample, devices);
   if (!sample.faults.empty()) return take_disturbed(the_case, std::move(sample), std::move(devices));
   if (sample.failure) return fail(the_case, sample.failure->what());
   for (const std::size_t i : devices) result_.prepared[i].executed = true;
-  const bool compared = options_.integrity != IntegrityLevel::off && workload_.shape().large_result;
+  const bool compared = given_.options.integrity != IntegrityLevel::off && given_.workload.shape().large_result;
   const Verification::Outcome outcome = check(the_case, the_case.verify.method.empty() || compared, devices);
   if (outcome.status == Verification::Outcome::Status::wrong) return fail_wrong(the_case, outcome.why);
   if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cases();
@@ -265,13 +265,13 @@ void Group::take_sample(Case& the_case, bool counts) {
 }
 
 bool Group::stopped() {
-  const bool late = give_up_at_ && backend_.now() >= *give_up_at_;
-  const bool asked = observer_.stop_requested();
+  const bool late = given_.give_up_at && given_.backend.now() >= *given_.give_up_at;
+  const bool asked = given_.observer.stop_requested();
   if (!late && !asked) return false;
   // A session that is complete has no journal any more: with samples only there, it is not.
   const bool earlier = !asked && has_samples_of_earlier_runs_only();
   if (earlier && !result_.interrupted)
-    observer_.warning(
+    given_.observer.warning(
         "the time limit was reached before cases that have samples of earlier runs had one of this run: the run is not complete");
   result_.interrupted = asked || earlier;
   for (Case& the_case : result_.cases) {
@@ -284,7 +284,7 @@ bool Group::stopped() {
 }
 
 void Group::finish() {
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
+  for (std::size_t i = 0; i < given_.devices.size(); ++i) {
     Prepared& mine = result_.prepared[i];
     if (is_usable(i)) probe_clock_again(i);
     if (!mine.before.empty()) mine.clock = fit_clock(mine.before, mine.after);
@@ -294,11 +294,11 @@ void Group::finish() {
 
 void Group::probe_clock_again(std::size_t index) {
   try {
-    result_.prepared[index].after = devices_[index].open->probe_clock(kClockProbes);
+    result_.prepared[index].after = given_.devices[index].open->probe_clock(kClockProbes);
   } catch (const Error& error) {
     lose(index, error.kind(), error.what());
     if (error.kind() != ErrorKind::interrupted)
-      result_.faults.push_back({devices_[index].facts.id, kind_of(error.kind()), "clock", error.what()});
+      result_.faults.push_back({given_.devices[index].facts.id, kind_of(error.kind()), "clock", error.what()});
   }
 }
 

@@ -8,13 +8,13 @@
 
 namespace mgpu {
 
-void Group::note(const JournalEntry& entry) { observer_.noted(entry, backend_.now()); }
+void Group::note(const JournalEntry& entry) { given_.observer.noted(entry, given_.backend.now()); }
 
 void Group::note_group() {
-  JournalGroup group{number_, std::string(problem_.suite->name) + ' ' + to_string(mode_), {}, {}};
-  for (const SessionDevice& device : devices_) group.devices.push_back(device.facts.id);
+  JournalGroup group{given_.number, std::string(given_.problem.suite->name) + ' ' + to_string(given_.mode), {}, {}};
+  for (const SessionDevice& device : given_.devices) group.devices.push_back(device.facts.id);
   for (const Case& the_case : result_.cases) {
-    group.cases.push_back(the_case.alone() ? "alone " + devices_[the_case.devices.front()].facts.id
+    group.cases.push_back(the_case.alone() ? "alone " + given_.devices[the_case.devices.front()].facts.id
                                            : the_case.choice->label() + " on " + std::to_string(the_case.asked));
   }
   journaled_.resize(result_.cases.size());
@@ -64,8 +64,8 @@ void Group::take_up() {
     std::size_t foreign = 0;
     for (const JournalSample& sample : earlier->samples) foreign += take_up(sample) ? 0 : 1;
     if (foreign > 0) {
-      observer_.warning(std::to_string(foreign) + " samples of " + earlier->group.name +
-                        " from an earlier run are left out: their cases have other devices now");
+      given_.observer.warning(std::to_string(foreign) + " samples of " + earlier->group.name +
+                              " from an earlier run are left out: their cases have other devices now");
     }
     take_up_losses(*earlier);
     for (const JournalFailure& failure : earlier->failures) {  // what was wrong once is not made right by another try
@@ -78,9 +78,9 @@ void Group::take_up() {
 }
 
 const GroupJournal* Group::earlier_runs() const {
-  if (!options_.continued) return nullptr;
-  const auto at = options_.continued->under_way.find(number_);
-  return at == options_.continued->under_way.end() ? nullptr : &at->second;
+  if (!given_.options.continued) return nullptr;
+  const auto at = given_.options.continued->under_way.find(given_.number);
+  return at == given_.options.continued->under_way.end() ? nullptr : &at->second;
 }
 
 bool Group::has_samples_of_earlier_runs_only() const {
@@ -132,7 +132,7 @@ bool Group::take_up(const JournalSample& sample) {
   if (sample.digest.empty()) return true;
   ++the_case.digests[sample.digest];
   ++the_case.verify.checked;
-  digests_.note(sample.digest, ids_of(the_case.devices));
+  given_.digests.note(sample.digest, ids_of(the_case.devices));
   return true;
 }
 

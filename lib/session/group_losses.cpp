@@ -20,13 +20,14 @@ const char* kind_of(ErrorKind kind) {
 // A device that failed in an earlier group gets a new context, but one that hung, or fails again and again.
 void Group::open_again() {
   for (std::size_t i = 0; i < in_set_; ++i) {
-    SessionDevice& device = devices_[i];
+    SessionDevice& device = given_.devices[i];
     if (!device.lost || device.hung || device.failures == 0 || device.failures >= kMostFailures) continue;
     try {
-      device.open = backend_.open(device.facts, device.handicap);
+      device.open = given_.backend.open(device.facts, device.handicap);
       device.free_memory = device.open->free_memory();
       device.lost = false;
-      observer_.warning("device " + device.facts.id + " " + device.facts.name + " was opened again, after: " + device.lost_why);
+      given_.observer.warning("device " + device.facts.id + " " + device.facts.name +
+                              " was opened again, after: " + device.lost_why);
     } catch (const Error& error) {
       ++device.failures;
       device.lost_why = error.what();
@@ -35,22 +36,22 @@ void Group::open_again() {
 }
 
 void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
-  SessionDevice& device = devices_[index];
+  SessionDevice& device = given_.devices[index];
   if (device.lost) return;
   if (kind == ErrorKind::interrupted) return give_up(index);  // nothing is wrong with it
   device.hung = kind == ErrorKind::timeout;
   ++device.failures;
   device.lost_why = what;
-  say_lost(device, observer_);
+  say_lost(device, given_.observer);
   give_up(index);
 }
 
 // Whatever the error, what the device still does is unknown: unless it is seen to do nothing any more, what it may touch is never
 // freed.
 void Group::give_up(std::size_t index) {
-  SessionDevice& device = devices_[index];
+  SessionDevice& device = given_.devices[index];
   device.lost = true;
-  if (device.open && try_drain(backend_, *device.open)) {
+  if (device.open && try_drain(given_.backend, *device.open)) {
     result_.prepared[index].program.reset();
     device.open.reset();
     return;
@@ -64,8 +65,9 @@ void Group::give_up(std::size_t index) {
 void Group::refuse(std::size_t index, const std::string& why) {
   Prepared& mine = result_.prepared[index];
   mine.capacity = {0, 0, 0, why};
-  observer_.warning("device " + devices_[index].facts.id + " takes no more part in " + problem_.suite->name + ": " + why);
-  if (devices_[index].open && try_drain(backend_, *devices_[index].open)) return mine.program.reset();
+  given_.observer.warning("device " + given_.devices[index].facts.id + " takes no more part in " + given_.problem.suite->name +
+                          ": " + why);
+  if (given_.devices[index].open && try_drain(given_.backend, *given_.devices[index].open)) return mine.program.reset();
   leak(std::move(mine.program));
   result_.lost_any = true;
 }
@@ -76,19 +78,19 @@ std::optional<std::size_t> Group::stand_in(const Case& the_case) {
     const bool has_it = std::find(the_case.devices.begin(), the_case.devices.end(), i) != the_case.devices.end();
     if (is_usable(i) && !has_it) return i;
   }
-  if (devices_.size() == in_set_) return std::nullopt;
+  if (given_.devices.size() == in_set_) return std::nullopt;
   const std::size_t reserve = in_set_;
-  SessionDevice& device = devices_[reserve];
+  SessionDevice& device = given_.devices[reserve];
   if (device.lost) return std::nullopt;
   if (!device.open) {
     try {
-      device.open = backend_.open(device.facts, device.handicap);
+      device.open = given_.backend.open(device.facts, device.handicap);
       device.free_memory = device.open->free_memory();
-      observer_.warning("no device of the set is left: device " + device.facts.id + " " + device.facts.name + " steps in");
+      given_.observer.warning("no device of the set is left: device " + device.facts.id + " " + device.facts.name + " steps in");
     } catch (const Error& error) {
       device.lost = true;
       device.lost_why = error.what();
-      say_lost(device, observer_);
+      say_lost(device, given_.observer);
       return std::nullopt;
     }
   }
@@ -100,10 +102,10 @@ std::optional<std::size_t> Group::stand_in(const Case& the_case) {
 void Group::close_unsupported_cases() {
   for (Case& the_case : result_.cases) {
     for (const std::size_t i : the_case.devices) {
-      if (devices_[i].lost || result_.prepared[i].program) continue;
+      if (given_.devices[i].lost || result_.prepared[i].program) continue;
       the_case.closed = true;
       the_case.status = Status::unsupported;
-      the_case.reason = "device " + devices_[i].facts.id + ": " + result_.prepared[i].capacity.reason;
+      the_case.reason = "device " + given_.devices[i].facts.id + ": " + result_.prepared[i].capacity.reason;
       break;
     }
   }
@@ -114,7 +116,7 @@ void Group::shrink_cases() {
   for (Case& the_case : result_.cases) {
     const auto gone = [&](std::size_t i) { return !is_usable(i); };
     if (the_case.closed || std::none_of(the_case.devices.begin(), the_case.devices.end(), gone)) continue;
-    const std::size_t enough = options_.stop.exactly > 0 ? options_.stop.exactly : kEnoughToStand;
+    const std::size_t enough = given_.options.stop.exactly > 0 ? given_.options.stop.exactly : kEnoughToStand;
     if (the_case.times.size() >= enough) {
       the_case.closed = true;
     } else {
@@ -139,8 +141,8 @@ void Group::shrink(Case& the_case) {
   for (std::size_t n = before.size(); n-- > 0;) {
     const std::size_t i = before[n];
     if (is_usable(i)) continue;
-    why = "device " + devices_[i].facts.id + ": " +
-          (devices_[i].lost ? "lost, " + devices_[i].lost_why : result_.prepared[i].capacity.reason);
+    why = "device " + given_.devices[i].facts.id + ": " +
+          (given_.devices[i].lost ? "lost, " + given_.devices[i].lost_why : result_.prepared[i].capacity.reason);
     the_case.devices.erase(the_case.devices.begin() + static_cast<std::ptrdiff_t>(n));
     if (!estimates.devices.empty()) estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));
   }
@@ -171,7 +173,7 @@ void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::si
     const Verification::Outcome outcome = check(the_case, true, disturbed.devices);
     disturbed.reason = outcome.why;
     disturbed.verify = outcome.status == Verification::Outcome::Status::wrong ? VerifyStatus::failed
-                       : outcome.status == Verification::Outcome::Status::right && options_.verify != VerifyLevel::off
+                       : outcome.status == Verification::Outcome::Status::right && given_.options.verify != VerifyLevel::off
                            ? VerifyStatus::passed
                            : VerifyStatus::off;
     if (disturbed.verify == VerifyStatus::failed) {
@@ -188,7 +190,7 @@ void Group::note_faults(Case& the_case, const RawSample& sample, std::span<const
   for (const DeviceFault& fault : sample.faults) {
     const std::size_t index = devices[fault.device.value];
     const Recovery recovery = recovery_of(sample, fault);
-    Fault noted{devices_[index].facts.id, kind_of(fault.kind), fault.merging ? "merge" : phase_, fault.what};
+    Fault noted{given_.devices[index].facts.id, kind_of(fault.kind), fault.merging ? "merge" : phase_, fault.what};
     noted.at = fault.at;
     noted.detection = fault.detection;
     noted.recovery = recovery.time;

@@ -20,14 +20,14 @@ bool Group::publish(std::span<const std::size_t> devices) {
   for (const std::size_t i : devices) {
     if (!is_usable(i)) continue;
     try {
-      OpenDevice& device = *devices_[i].open;
+      OpenDevice& device = *given_.devices[i].open;
       result_.prepared[i].program->publish(device.stream());
-      finish_batch(backend_, device, device.submit());
+      finish_batch(given_.backend, device, device.submit());
       result_.prepared[i].program->published();
     } catch (const Error& error) {
       lose(i, error.kind(), error.what());
       if (error.kind() != ErrorKind::interrupted)
-        result_.faults.push_back({devices_[i].facts.id, kind_of(error.kind()), "publish", error.what()});
+        result_.faults.push_back({given_.devices[i].facts.id, kind_of(error.kind()), "publish", error.what()});
       all = false;
     }
   }
@@ -37,12 +37,12 @@ bool Group::publish(std::span<const std::size_t> devices) {
 // Computes parts of the sample again on other devices of the case, if these are alike: others may give other last bits. False: the
 // case has failed, or goes on without a device that was lost meanwhile.
 bool Group::check_integrity(Case& the_case, const RawSample& sample) {
-  if (options_.integrity == IntegrityLevel::off || !all_alike(the_case.devices)) return true;
+  if (given_.options.integrity == IntegrityLevel::off || !all_alike(the_case.devices)) return true;
   const std::size_t count = the_case.devices.size();
-  const bool full = options_.integrity == IntegrityLevel::full, has_third = count > 2;
+  const bool full = given_.options.integrity == IntegrityLevel::full, has_third = count > 2;
   const Opinion original{the_case.verify.digest, true};
   std::vector<std::string> ids;
-  for (const std::size_t i : the_case.devices) ids.push_back(devices_[i].facts.id);
+  for (const std::size_t i : the_case.devices) ids.push_back(given_.devices[i].facts.id);
   const auto lost_one = [&] {
     return the_case.devices.size() != count ||
            !std::all_of(the_case.devices.begin(), the_case.devices.end(), [&](auto i) { return is_usable(i); });
@@ -52,7 +52,7 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
     const Opinion elsewhere = execute_again(the_case, sample, from, to);
     if (the_case.closed || lost_one()) return false;
     if (elsewhere.digest.empty())
-      return !observer_.stop_requested();  // it did not fit, say: the sample stands, and was not compared
+      return !given_.observer.stop_requested();  // it did not fit, say: the sample stands, and was not compared
     if (elsewhere.digest == original.digest) {
       ++the_case.verify.recomputed;
       continue;
@@ -78,12 +78,12 @@ bool Group::check_integrity(Case& the_case, const RawSample& sample) {
 // The result with the items of device `from` of the case computed by `to`; none when a device is lost or the session stops.
 Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_t from, std::size_t to) {
   ReplaySource source(slices_with(sample, the_case.devices.size(), from, to));
-  SampleRequest request{&workload_, &source};
+  SampleRequest request{&given_.workload, &source};
   for (const std::size_t i : the_case.devices) request.members.push_back(member(i));
   request.merge_device = {static_cast<std::uint32_t>(to)};
   request.timeout = patience(the_case);
-  request.stop = [&] { return observer_.stop_requested(); };
-  RawSample again = executor_.run(request);
+  request.stop = [&] { return given_.observer.stop_requested(); };
+  RawSample again = given_.executor.run(request);
   if (again.interrupted) return {};
   if (!again.faults.empty()) {
     take_disturbed(the_case, std::move(again), the_case.devices);
@@ -91,19 +91,19 @@ Opinion Group::execute_again(Case& the_case, const RawSample& sample, std::size_
   }
   if (again.failure) {
     if (!std::exchange(said_not_computed_again_, true))
-      observer_.warning(std::string("results are not all computed again: ") + again.failure->what());
+      given_.observer.warning(std::string("results are not all computed again: ") + again.failure->what());
     return {};
   }
-  if (workload_.shape().large_result && !publish(the_case.devices)) return {};
-  Opinion opinion{workload_.digest(), true};
+  if (given_.workload.shape().large_result && !publish(the_case.devices)) return {};
+  Opinion opinion{given_.workload.digest(), true};
   if (opinion.digest != the_case.verify.digest || the_case.devices.size() == 2)
-    opinion.right = workload_.verify(VerifyLevel::full, options_.seed).status == Verdict::Status::passed;
+    opinion.right = given_.workload.verify(VerifyLevel::full, given_.options.seed).status == Verdict::Status::passed;
   return opinion;
 }
 
 bool Group::all_alike(std::span<const std::size_t> devices) const {
   const auto alike = [&](std::size_t i) {
-    const Device &a = devices_[i].facts, &b = devices_[devices.front()].facts;
+    const Device &a = given_.devices[i].facts, &b = given_.devices[devices.front()].facts;
     return a.name == b.name && a.platform == b.platform && a.driver_version == b.driver_version;
   };
   return std::all_of(devices.begin(), devices.end(), alike);
@@ -132,13 +132,13 @@ void Group::fail_wrong(Case& the_case, const std::string& reason) {
   // Nobody else had a part in it. What is measured against this device alone has no base.
   Fault fault{ids, "wrong_result", "verify", reason};
   (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(fault));
-  observer_.warning("device " + ids + " alone computes a wrong result: " + reason);
+  given_.observer.warning("device " + ids + " alone computes a wrong result: " + reason);
 }
 
 // Bits that most results do not have are wrong, though the reference's bound allows them: equal devices compute equal bits.
 void Group::agree_on_digests() {
-  if (options_.verify == VerifyLevel::off) return;
-  const std::string& agreed = digests_.agreed();
+  if (given_.options.verify == VerifyLevel::off) return;
+  const std::string& agreed = given_.digests.agreed();
   std::vector<std::size_t> everybody(in_set_);
   std::iota(everybody.begin(), everybody.end(), std::size_t{0});
   for (Case& the_case : result_.cases) {
@@ -155,7 +155,7 @@ void Group::agree_on_digests() {
 
 std::string Group::ids_of(std::span<const std::size_t> devices) const {
   std::string ids;
-  for (const std::size_t i : devices) ids += (ids.empty() ? "" : ", ") + devices_[i].facts.id;
+  for (const std::size_t i : devices) ids += (ids.empty() ? "" : ", ") + given_.devices[i].facts.id;
   return ids;
 }
 

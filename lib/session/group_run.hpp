@@ -16,23 +16,7 @@ namespace mgpu {
 
 class Group {
  public:
-  explicit Group(const GroupRequest& request)
-      : backend_(request.backend),
-        executor_(request.executor),
-        options_(request.options),
-        problem_(request.problem),
-        mode_(request.mode),
-        workload_(request.workload),
-        devices_(request.devices),
-        in_set_(in_set(request.devices)),
-        rates_(request.rates),
-        digests_(request.digests),
-        verification_(request.workload, request.options, request.digests, request.observer),
-        give_up_at_(request.give_up_at),
-        observer_(request.observer),
-        number_(request.number),
-        idle_tracker_(request.devices.size()),
-        predictor_(make_predictor()) {}
+  explicit Group(const GroupRequest& request) : given_(request) {}
 
   GroupResult run() {
     make_cases();
@@ -62,7 +46,7 @@ class Group {
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
-  bool is_usable(std::size_t index) const { return !devices_[index].lost && result_.prepared[index].program != nullptr; }
+  bool is_usable(std::size_t index) const { return !given_.devices[index].lost && result_.prepared[index].program != nullptr; }
   std::optional<std::size_t> stand_in(const Case& the_case);
   void close_unsupported_cases();
   void shrink_cases();
@@ -74,7 +58,7 @@ class Group {
   void predict();
   void predict(Case& the_case);
   void sample_in_turn();
-  void tell() { observer_.progress(progress_of(result_.cases, problem_, mode_, options_.stop)); }
+  void tell() { given_.observer.progress(progress_of(result_.cases, given_.problem, given_.mode, given_.options.stop)); }
   Member member(std::size_t index);
   Nanos patience(const Case& the_case) const;
   void take_sample(Case& the_case, bool counts);
@@ -107,25 +91,14 @@ class Group {
   void keep_choice(Case& the_case, const JournalSample& sample);
   std::size_t fewest_samples() const;
   std::size_t index_of(const Case& the_case) const { return static_cast<std::size_t>(&the_case - result_.cases.data()); }
-  std::uint32_t run_number() const { return options_.continued ? options_.continued->run : 1; }
+  std::uint32_t run_number() const { return given_.options.continued ? given_.options.continued->run : 1; }
 
-  Backend& backend_;
-  Executor& executor_;
-  const SessionOptions& options_;
-  const Problem& problem_;
-  Mode mode_;
-  Workload& workload_;
-  std::vector<SessionDevice>& devices_;
-  const std::size_t in_set_;  // devices; what follows them is in reserve
-  const SuiteRates& rates_;
-  Digests& digests_;
-  Verification verification_;
-  std::optional<Nanos> give_up_at_;
-  SessionObserver& observer_;
-  const std::size_t number_;  // of the group, in the session
+  const GroupRequest given_;
+  const std::size_t in_set_ = in_set(given_.devices);  // devices; what follows them is in reserve
+  Verification verification_{given_.workload, given_.options, given_.digests, given_.observer};
   GroupResult result_;
-  IdleTracker idle_tracker_;
-  Predictor predictor_;
+  IdleTracker idle_tracker_{given_.devices.size()};
+  Predictor predictor_ = make_predictor();
   std::string phase_ = "set_up";  // for faults
   bool said_not_computed_again_ = false;
   struct Journaled {

@@ -20,22 +20,14 @@ std::size_t nearest_to(Nanos median, std::span<const Nanos> times) {
 
 class Recorder {
  public:
-  Recorder(const GroupResult& group, const SessionOptions& options, const Problem& problem, Mode mode, const Workload& workload,
-           std::span<const SessionDevice> devices, Nanos pin, std::span<const TelemetryTrack> tracks)
-      : group_(group),
-        options_(options),
-        problem_(problem),
-        mode_(mode),
-        workload_(workload),
-        devices_(devices),
-        pin_(pin),
-        tracks_(tracks) {}
+  Recorder(const GroupResult& group, const GroupRequest& request, Nanos pin, std::span<const TelemetryTrack> tracks)
+      : group_(group), given_(request), pin_(pin), tracks_(tracks) {}
 
   std::vector<RunRecord> all() const {
     std::vector<RunRecord> records;
-    std::size_t next = in_set(devices_);  // cases after those of single devices are in the order asked for
-    for (const std::size_t count : options_.device_counts) {
-      for (const StrategyChoice& choice : options_.strategies) {
+    std::size_t next = in_set(given_.devices);  // cases after those of single devices are in the order asked for
+    for (const std::size_t count : given_.options.device_counts) {
+      for (const StrategyChoice& choice : given_.options.strategies) {
         const Case& the_case = choice.info->traits.single_device ? fastest_alone(count) : group_.cases[next++];
         records.push_back(record(the_case, choice, the_case.alone() ? left_of(count) : the_case.devices));
         records.back().devices_asked = count;
@@ -61,12 +53,12 @@ class Recorder {
     std::vector<std::size_t> all(count), left;
     std::iota(all.begin(), all.end(), std::size_t{0});
     std::copy_if(all.begin(), all.end(), std::back_inserter(left),
-                 [&](std::size_t i) { return !devices_[i].lost || !group_.cases[i].times.empty(); });
+                 [&](std::size_t i) { return !given_.devices[i].lost || !group_.cases[i].times.empty(); });
     return left.empty() ? all : left;
   }
 
   std::optional<Nanos> alone(std::size_t device) const {
-    if (device >= in_set(devices_) || group_.cases[device].times.empty()) return std::nullopt;  // in reserve: not measured
+    if (device >= in_set(given_.devices) || group_.cases[device].times.empty()) return std::nullopt;  // in reserve: not measured
     return summarise(group_.cases[device].times).median;
   }
 
@@ -97,7 +89,7 @@ class Recorder {
       sample.verify = disturbed.verify;
       sample.reason = disturbed.reason;
       sample.samples_before = disturbed.samples_before;
-      for (const std::size_t i : disturbed.devices) sample.devices.push_back(devices_[i].facts.id);
+      for (const std::size_t i : disturbed.devices) sample.devices.push_back(given_.devices[i].facts.id);
       if (!disturbed.sample.failure && !disturbed.earlier)
         sample.timeline = to_timeline(disturbed.sample, clocks_of(disturbed.devices));
     }
@@ -106,22 +98,23 @@ class Recorder {
   // `set`: the devices of the row; of a device alone, those it was chosen from.
   RunRecord record(const Case& the_case, const StrategyChoice& choice, const std::vector<std::size_t>& set) const {
     RunRecord run;
-    run.suite = problem_.suite->name;
-    run.params = recorded_params(problem_);
+    run.suite = given_.problem.suite->name;
+    run.params = recorded_params(given_.problem);
     run.strategy = choice.info->name;
     for (const StrategyParam& param : choice.info->params) {
       const double value = choice.params.at(param.name);
       run.strategy_params[param.name] = param.choices.empty() ? ParamValue(value) : ParamValue(param.text(value));
     }
-    for (const std::size_t i : set) run.devices.push_back(devices_[i].facts.id);
-    run.mode = mode_;
+    for (const std::size_t i : set) run.devices.push_back(given_.devices[i].facts.id);
+    run.mode = given_.mode;
     run.status = the_case.status;
     if (the_case.status != Status::ok) run.reason = the_case.reason;
     run.verify = the_case.verify;
-    const Shape& shape = workload_.shape();
+    const Shape& shape = given_.workload.shape();
     run.work = {shape.items, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;
-    if (const auto noise = options_.noise.find(work_of(problem_)); noise != options_.noise.end()) run.noise_floor = noise->second;
+    if (const auto noise = given_.options.noise.find(work_of(given_.problem)); noise != given_.options.noise.end())
+      run.noise_floor = noise->second;
     setup(run, set);
     if (!the_case.samples.empty()) measured(run, the_case, set);  // times alone: it was to go on, and did not
     add_faults(run, the_case);
@@ -151,7 +144,7 @@ class Recorder {
     run.plan.decision = the_case.decisions[run.sample_index];
     plan(run, the_case, set);
     const double time = seconds(run.time.median);
-    run.rate = time > 0 ? workload_.shape().ops / time : 0;
+    run.rate = time > 0 ? given_.workload.shape().ops / time : 0;
     const std::vector<DeviceParts> parts = device_parts(run.timeline);
     MetricsInput input;
     input.time = run.time.median;
@@ -178,9 +171,9 @@ class Recorder {
 
   // Of each of a case's times; empty where this is the first run.
   std::vector<std::uint32_t> runs_of(const Case& the_case) const {
-    if (!options_.continued) return {};
+    if (!given_.options.continued) return {};
     std::vector<std::uint32_t> runs = the_case.earlier_runs;
-    runs.resize(the_case.times.size(), options_.continued->run);
+    runs.resize(the_case.times.size(), given_.options.continued->run);
     return runs;
   }
 
@@ -195,50 +188,49 @@ class Recorder {
 
   // Of the devices that share the case's work. None where one was not calibrated, or is gone.
   std::optional<Roof> roof_of_case(const Case& the_case) const {
-    const Calibration& known = options_.calibration;
+    const Calibration& known = given_.options.calibration;
     std::vector<DeviceRoof> devices;
     LinkRoof link;
     bool cpu = false;  // copies with its cores: no link
     const std::size_t count = the_case.devices.size();
     for (const std::size_t i : the_case.devices) {
-      if (i >= known.devices.size() || !known.devices[i] || !devices_[i].open) return std::nullopt;
-      devices.push_back({*known.devices[i], workload_.demand(devices_[i].open->resources().traits())});
+      if (i >= known.devices.size() || !known.devices[i] || !given_.devices[i].open) return std::nullopt;
+      devices.push_back({*known.devices[i], given_.workload.demand(given_.devices[i].open->resources().traits())});
       link.up += known.devices[i]->pinned_up;
       link.down += known.devices[i]->pinned_down;
-      cpu |= devices_[i].facts.is_cpu();
+      cpu |= given_.devices[i].facts.is_cpu();
     }
     if (known.link && known.link->knows(count)) {
       link.up = std::min(link.up, known.link->up.of(count));
       link.down = std::min(link.down, known.link->down.of(count));
     }
-    if (mode_.transfers() && !cpu) {
-      const ItemCost cost = workload_.cost(mode_);
-      const auto items = static_cast<double>(workload_.shape().items);
+    if (given_.mode.transfers() && !cpu) {
+      const ItemCost cost = given_.workload.cost(given_.mode);
+      const auto items = static_cast<double>(given_.workload.shape().items);
       link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * count);
-      link.bytes_down = mode_.outputs_resident ? 0 : cost.out_bytes * items;
+      link.bytes_down = given_.mode.outputs_resident ? 0 : cost.out_bytes * items;
     }
     return roof_of(devices, link);
   }
 
   bool cpus_only(const Case& the_case) const {
-    return std::all_of(the_case.devices.begin(), the_case.devices.end(), [&](std::size_t i) { return devices_[i].facts.is_cpu(); });
+    return std::all_of(the_case.devices.begin(), the_case.devices.end(),
+                       [&](std::size_t i) { return given_.devices[i].facts.is_cpu(); });
   }
 
   void plan(RunRecord& run, const Case& the_case, const std::vector<std::size_t>& set) const {
     const auto& [estimates, chosen_plan, expected] = the_case.prediction;
     if (expected) run.plan.predicted = expected->makespan;
-    const Shape& shape = workload_.shape();
+    const Shape& shape = given_.workload.shape();
     if (the_case.devices == set) {  // a device alone was given itself only
-      run.plan.estimates = estimates.devices;
-      const ItemCost cost = workload_.cost(mode_);
-      run.plan.request = {shape.items,     shape.granularity, cost.in_bytes,       cost.out_bytes,
-                          cost.replicated, estimates.link_up, estimates.link_down, estimates.merge};
+      run.plan.estimates = estimates;
+      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode)};
     }
     if (!chosen_plan) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
     chosen.strategy = chosen_plan->chosen.strategy->name;
     for (std::size_t n = 0; n < the_case.devices.size(); ++n) {
-      if (chosen_plan->uses[n]) chosen.devices.push_back(devices_[the_case.devices[n]].facts.id);
+      if (chosen_plan->uses[n]) chosen.devices.push_back(given_.devices[the_case.devices[n]].facts.id);
     }
     chosen.reasons = chosen_plan->reasons;
   }
@@ -253,9 +245,9 @@ class Recorder {
 
   PerDevice per_device(const RunRecord& run, const Case& the_case, const DeviceParts& parts, std::size_t i) const {
     PerDevice mine;
-    mine.device = devices_[i].facts.id;
+    mine.device = given_.devices[i].facts.id;
     mine.alone = alone(i);
-    if (i < in_set(devices_)) {
+    if (i < in_set(given_.devices)) {
       mine.alone_samples = group_.cases[i].times;
       mine.alone_sample_runs = runs_of(group_.cases[i]);
     }
@@ -295,21 +287,16 @@ class Recorder {
   }
 
   const GroupResult& group_;
-  const SessionOptions& options_;
-  const Problem& problem_;
-  Mode mode_;
-  const Workload& workload_;
-  std::span<const SessionDevice> devices_;
+  const GroupRequest& given_;
   Nanos pin_;
   std::span<const TelemetryTrack> tracks_;
 };
 
 }  // namespace
 
-std::vector<RunRecord> record_group(const GroupResult& group, const SessionOptions& options, const Problem& problem, Mode mode,
-                                    const Workload& workload, std::span<const SessionDevice> devices, Nanos setup_pin,
+std::vector<RunRecord> record_group(const GroupResult& group, const GroupRequest& request, Nanos setup_pin,
                                     std::span<const TelemetryTrack> tracks) {
-  return Recorder(group, options, problem, mode, workload, devices, setup_pin, tracks).all();
+  return Recorder(group, request, setup_pin, tracks).all();
 }
 
 }  // namespace mgpu

@@ -5,10 +5,9 @@
 
 namespace mgpu {
 
-// One record per strategy and device count asked for, in that order. `setup_pin`: pinning the problem's input, once for all.
-// `tracks`: what was read while the group ran.
-std::vector<RunRecord> record_group(const GroupResult& group, const SessionOptions& options, const Problem& problem, Mode mode,
-                                    const Workload& workload, std::span<const SessionDevice> devices, Nanos setup_pin,
+// Of the group that was run for this request: one record per strategy and device count asked for, in that order. `setup_pin`:
+// pinning the problem's input, once for all. `tracks`: what was read while the group ran.
+std::vector<RunRecord> record_group(const GroupResult& group, const GroupRequest& request, Nanos setup_pin,
                                     std::span<const TelemetryTrack> tracks);
 
 }  // namespace mgpu

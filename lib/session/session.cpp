@@ -180,16 +180,16 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         note_digests(digests, std::span(report.runs).subspan(number++ * rows_of_a_group, rows_of_a_group));
         continue;
       }
-      const GroupResult group =
-          run_group({backend, executor, options, problem, mode, *workload, devices, rates, digests, whole, give_up_at, number++});
+      const GroupRequest request{backend, executor, options, problem, mode,       *workload,
+                                 devices, rates,    digests, whole,   give_up_at, number++};
+      const GroupResult group = run_group(request);
       whole.group_ended();
       note_reserve(report, devices);
       note_clocks(report, group);
       report.faults.insert(report.faults.end(), group.faults.begin(), group.faults.end());
       lost_any |= group.lost_any;
       const std::vector<TelemetryTrack> tracks = watch.take();
-      for (RunRecord& run : record_group(group, options, problem, mode, *workload, devices, pin, tracks))
-        report.runs.push_back(std::move(run));
+      for (RunRecord& run : record_group(group, request, pin, tracks)) report.runs.push_back(std::move(run));
       interrupted |= group.interrupted;
       if (!interrupted) observer.finished(number);
       observer.recorded(report);

@@ -22,7 +22,9 @@ namespace mgpu {
 struct Shape {
   Items items = 0, granularity = 1;
   ItemCost cost;
-  bool parts_cost_less = false;       // per item than the whole: what a short probe sees of an item is too little
+  // The work of k items grows faster than k, which `cost.ops`, the same for every item, does not say: in few items, such as those
+  // of a short probe, each costs less than in all of them. Times are then predicted by problems that were executed whole.
+  bool superlinear = false;
   double ops = 0;                     // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
   std::string rate_unit;              // "nodes/s"
   std::string work_unit;              // of `cost.ops` per second; empty: rate_unit

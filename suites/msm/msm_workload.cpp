@@ -47,7 +47,7 @@ Shape shape_of(const Problem& problem) {
   shape.work_unit = "digits/s";
   if (problem.axis == Axis::points) {
     shape.cost.in_bytes = each;
-    shape.parts_cost_less = true;  // few terms share a bucket, and the first of each is not added
+    shape.superlinear = true;  // the first term of a bucket is not added, and few terms share one
   } else {
     shape.cost.replicated = shape.bytes_in;
   }

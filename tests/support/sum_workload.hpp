@@ -62,9 +62,9 @@ struct SumFaults {
 
 class SumWorkload final : public Workload {
  public:
-  explicit SumWorkload(Items items, SumFaults faults = {}, bool parts_cost_less = false) : values_(items), faults_(faults) {
+  explicit SumWorkload(Items items, SumFaults faults = {}, bool superlinear = false) : values_(items), faults_(faults) {
     std::iota(values_.begin(), values_.end(), std::uint64_t{3});
-    shape_.parts_cost_less = parts_cost_less;
+    shape_.superlinear = superlinear;
     shape_.items = items;
     shape_.cost = {8, 0, 1, 0};
     shape_.ops = static_cast<double>(items);

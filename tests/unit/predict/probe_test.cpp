@@ -183,11 +183,11 @@ TEST_CASE("short slices of a CPU are not believed, long ones are") {
   CHECK(fit_compute(10, microseconds(100), 40, microseconds(120), 1000, 5e-6, microseconds(1000)).per_item_s ==
         doctest::Approx(3e-6));
   const StageCost whole = fit_compute(10, microseconds(100), 40, microseconds(120), 1000, 5e-6, Nanos::max());
-  CHECK(whole.per_item_s == doctest::Approx(5e-6));  // parts cost less
+  CHECK(whole.per_item_s == doctest::Approx(5e-6));  // the work is superlinear
   CHECK(whole.fixed == Nanos{});
 }
 
-TEST_CASE("where parts cost less, a share is on the line through problems executed whole, or on the way there") {
+TEST_CASE("where work is superlinear, a share is on the line through problems executed whole, or on the way there") {
   const KnownLine known{1000, microseconds(350), {microseconds(100), 0.25e-6}};
   const auto beyond = fit_line(10, microseconds(150), 50, microseconds(160), known, 4000);
   REQUIRE(beyond);

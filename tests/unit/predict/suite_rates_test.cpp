@@ -81,7 +81,7 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   }
 }
 
-TEST_CASE("where parts cost less a GPU has a line through two problems, which knows costs of a share, slowed down or not") {
+TEST_CASE("where work is superlinear a GPU has a line through two problems, which knows costs of a share, slowed down or not") {
   SuiteInfo suite = sum_suite(false);
   suite.default_size = suite.full_size = 1 << 14;
   suite.make = [](const SuiteParams& params) { return std::make_unique<SumWorkload>(params.size, SumFaults{}, true); };
@@ -116,6 +116,6 @@ TEST_CASE("where parts cost less a GPU has a line through two problems, which kn
   facts.type = DeviceType::cpu;
   CHECK(known_costs(known, workload, Mode::resident, 2, 2).least_slice == microseconds(60));
   facts.type = DeviceType::gpu;
-  // Where they do not, a probe's slice tells what an item costs.
+  // Where it is not, a probe's slice tells what an item costs.
   CHECK_FALSE(known_costs(known, SumWorkload(1 << 13), Mode::resident, 2, 2).line);
 }

@@ -72,8 +72,8 @@ Report estimated_report() {
     estimate.fits = 90'000;
     estimate.pipeline = 12'500;
     estimate.free_memory = Bytes{1} << 37;
-    report.runs[i].plan.estimates = {estimate, estimate};
-    report.runs[i].plan.request = PlanRequestRecord{100'000, 8, 32, 0.5, 4096, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}}};
+    report.runs[i].plan.estimates = {{estimate, estimate}, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}}};
+    report.runs[i].plan.work = PlannedWork{100'000, 8, {32, 0.5, 0, 4096}};
   }
   return report;
 }
@@ -262,30 +262,30 @@ TEST_CASE("estimates and request of a plan come back from JSON, and are absent w
   const Report back = report_from_json(Json::parse(to_json_text(report)));
   CHECK(to_json_text(back) == to_json_text(report));
   const PlanRecord& plan = back.runs[2].plan;
-  REQUIRE(plan.estimates.size() == 2);
-  CHECK(plan.estimates[1].items_per_s == 1e9);
-  CHECK(plan.estimates[1].fixed == Nanos{1000});
-  CHECK(plan.estimates[1].launch == Nanos{2000});
-  CHECK(plan.estimates[1].first_slice_discount == Nanos{500});
-  CHECK(plan.estimates[1].per_peer_contention == Nanos{300});
-  CHECK(plan.estimates[1].transfer == Nanos{3000});
-  CHECK(plan.estimates[1].up == 5e10);
-  CHECK(plan.estimates[1].down == 4e10);
-  CHECK(plan.estimates[1].fits == 90'000);
-  CHECK(plan.estimates[1].pipeline == 12'500);
-  CHECK(plan.estimates[1].free_memory == Bytes{1} << 37);
-  REQUIRE(plan.request);
-  CHECK(plan.request->items == 100'000);
-  CHECK(plan.request->granularity == 8);
-  CHECK(plan.request->in_bytes == 32);
-  CHECK(plan.request->out_bytes == 0.5);
-  CHECK(plan.request->replicated == 4096);
-  CHECK(plan.request->link_up == LinkRate({5e10, 1e11}));
-  CHECK(plan.request->link_down == 9e10);
-  CHECK(plan.request->merge.fixed == Nanos{70});
-  CHECK(plan.request->merge.per_slice == Nanos{7});
+  REQUIRE(plan.estimates.devices.size() == 2);
+  CHECK(plan.estimates.devices[1].items_per_s == 1e9);
+  CHECK(plan.estimates.devices[1].fixed == Nanos{1000});
+  CHECK(plan.estimates.devices[1].launch == Nanos{2000});
+  CHECK(plan.estimates.devices[1].first_slice_discount == Nanos{500});
+  CHECK(plan.estimates.devices[1].per_peer_contention == Nanos{300});
+  CHECK(plan.estimates.devices[1].transfer == Nanos{3000});
+  CHECK(plan.estimates.devices[1].up == 5e10);
+  CHECK(plan.estimates.devices[1].down == 4e10);
+  CHECK(plan.estimates.devices[1].fits == 90'000);
+  CHECK(plan.estimates.devices[1].pipeline == 12'500);
+  CHECK(plan.estimates.devices[1].free_memory == Bytes{1} << 37);
+  REQUIRE(plan.work);
+  CHECK(plan.work->items == 100'000);
+  CHECK(plan.work->granularity == 8);
+  CHECK(plan.work->cost.in_bytes == 32);
+  CHECK(plan.work->cost.out_bytes == 0.5);
+  CHECK(plan.work->cost.replicated == 4096);
+  CHECK(plan.estimates.link_up == LinkRate({5e10, 1e11}));
+  CHECK(plan.estimates.link_down == 9e10);
+  CHECK(plan.estimates.merge.fixed == Nanos{70});
+  CHECK(plan.estimates.merge.per_slice == Nanos{7});
   CHECK_FALSE(to_json(report)["runs"][0]["plan"].contains("estimates"));
-  CHECK_FALSE(back.runs[0].plan.request);
+  CHECK_FALSE(back.runs[0].plan.work);
 }
 
 TEST_CASE("a case that carries estimates becomes a scenario; another does not") {
@@ -315,8 +315,8 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
   DeviceEstimate estimate;
   estimate.items_per_s = 1e9;
   estimate.fits = estimate.pipeline = 1000;
-  run.plan.estimates = {estimate, estimate};
-  run.plan.request = PlanRequestRecord{1000, 1, 0, 0, 0, {}, {}, {Nanos{100}, Nanos{}}};
+  run.plan.estimates = {{estimate, estimate}, {}, {}, {Nanos{100}, Nanos{}}};
+  run.plan.work = PlannedWork{1000, 1, {}};
   run.merge = Nanos{50};
   run.timeline.makespan = Nanos{2100};
   run.timeline.slices = {{DeviceIndex{1}, 0, 500, 1000, {}, Nanos{1000}}, {DeviceIndex{0}, 0, 0, 500, {}, Nanos{2000}}};

@@ -30,13 +30,13 @@ void add(Report& report, int exponent, Nanos alone, Nanos time, Mode mode = Mode
   run.work.ops = static_cast<double>(run.work.items);
   run.samples.assign(9, time);
   run.time = summarise(run.samples);
-  run.plan.request = PlanRequestRecord{run.work.items, 1, 8, 0, 0, {}, {}, {}};
+  run.plan.work = PlannedWork{run.work.items, 1, {8, 0, 0, 0}};
   for (const DeviceRecord& record : report.devices) {
     run.devices.push_back(record.device.id);
     PerDevice& device = run.per_device.emplace_back();
     device.device = record.device.id;
     device.alone_samples.assign(9, alone);
-    DeviceEstimate& estimate = run.plan.estimates.emplace_back();
+    DeviceEstimate& estimate = run.plan.estimates.devices.emplace_back();
     estimate.items_per_s = 1e6;
     estimate.fits = estimate.pipeline = run.work.items;
     estimate.fixed = microseconds(300);
