@@ -1,5 +1,5 @@
 // JSON for other tools. What each of them reads, and what it stumbles over, is said where it matters. Text formats are in
-// export_text.cpp.
+// exports.cpp.
 #include "lib/report/export_json.hpp"
 
 #include <fmt/format.h>

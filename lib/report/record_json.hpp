@@ -1,4 +1,4 @@
-// The result file: Report <-> JSON of schema "mgpu-bench/result", version 1. The schema itself is lib/report/result.schema.json.
+// The result file: Report <-> JSON of schema "mgpu-bench/result". The schema itself is lib/report/result.schema.json.
 #pragma once
 
 #include <filesystem>

@@ -89,18 +89,16 @@ std::string shortened(const std::string& text, std::size_t width) {
   return out + "..";
 }
 
-void leave_out(std::string_view name, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
-  const auto at = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& c) { return c.name == name; });
-  if (at != columns.end()) erase_column(static_cast<std::size_t>(at - columns.begin()), columns, rows);
-}
-
 void choose_columns(std::span<const std::string> choosable, std::span<const std::string> chosen, std::vector<TextColumn>& columns,
                     std::vector<TextRow>& rows) {
   if (chosen.empty()) return;
   for (TextColumn& column : columns)
     if (std::find(chosen.begin(), chosen.end(), column.name) != chosen.end()) column.importance = 0;
-  for (const std::string& name : choosable)
-    if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) leave_out(name, columns, rows);
+  for (const std::string& name : choosable) {
+    if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) continue;
+    const auto at = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& c) { return c.name == name; });
+    if (at != columns.end()) erase_column(static_cast<std::size_t>(at - columns.begin()), columns, rows);
+  }
 }
 
 std::string hidden_line(const std::vector<std::string>& hidden, const std::string& hint, std::size_t width) {

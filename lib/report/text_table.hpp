@@ -28,8 +28,6 @@ std::size_t display_width(std::string_view text);
 // At most `width` columns, the cut marked by "..".
 std::string shortened(const std::string& text, std::size_t width);
 
-// The column of this name is left out, if there is one.
-void leave_out(std::string_view name, std::vector<TextColumn>& columns, std::vector<TextRow>& rows);
 // Of the columns in `choosable` those in `chosen` stay, however wide, and the others are left out; nothing changes where none is
 // chosen.
 void choose_columns(std::span<const std::string> choosable, std::span<const std::string> chosen, std::vector<TextColumn>& columns,
