@@ -66,6 +66,9 @@ std::vector<std::filesystem::path> input_files(const Settings& settings, std::sp
                 fmt::format("{}: with {}, the file says how large the problem is; give one of them", size->from, given->from));
   }
   if (chosen.size() > 1) throw Error(ErrorKind::usage, fmt::format("{}: name the one suite it is for", given->from));
+  if (chosen.front()->input.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: suite {} reads no file; accepted: random data", given->from, chosen.front()->name));
   // A suite that takes one file takes any name, one with a comma too.
   const std::size_t most = chosen.front()->inputs;
   const std::vector<std::string> names = most > 1 ? split_commas(given->value) : std::vector<std::string>{given->value};
@@ -89,7 +92,7 @@ void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::
                           suite.size_name, suite.name, format_bytes(static_cast<double>(memory)), most));
 }
 
-// --sizes-of, where --size is not given as near: a flag wins over the environment, that over the configuration.
+// --sizes-of, unless --size is given in a layer that wins: a flag wins over the environment, that over the configuration file.
 const Given* sizes_of_given(const Settings& settings) {
   const Given* size = settings.find("size");
   const Given* like = settings.find("sizes-of");
@@ -99,7 +102,7 @@ const Given* sizes_of_given(const Settings& settings) {
   return like->layer < size->layer ? like : nullptr;
 }
 
-// Without --size by rates, or with --quick those of the suites; a file says how large its problem is.
+// Without --size, sizes are chosen by rates, with --quick they are the suites' own; an input file has its size.
 Sizes sizes_asked_for(const Settings& settings) {
   const Given* size = settings.find("size");
   if (settings.has("input")) return Sizes::given;
@@ -175,6 +178,7 @@ void complete_problem(Problem& problem, std::uint64_t size, const std::string& f
 }
 
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
+  if (suite.host_bytes == nullptr) throw Error(ErrorKind::internal, "suite " + suite.name + " has no host_bytes");
   const auto fits = [&](std::uint64_t size) {
     params.size = size;
     return suite.host_bytes(params) <= memory;
