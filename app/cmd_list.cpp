@@ -74,7 +74,7 @@ std::string suites_text(std::span<const SuiteInfo> suites) {
     text += fmt::format("{:<14}{}\n", suite.name, suite.summary);
     text += fmt::format("{:<14}--size counts {} (default: chosen by measured rates, {} where there are none; {} with --quick)\n",
                         "", suite.size_name, suite.default_size, suite.quick_size);
-    if (!suite.input.empty()) text += fmt::format("{:<14}--input takes {}\n", "", suite.input);
+    text += fmt::format("{:<14}--input takes {}\n", "", suite.input);
     std::vector<std::string> modes;
     for (const Mode& mode : suite.modes) modes.push_back(option_value(mode));
     text += fmt::format("{:<14}--mode {}\n", "", fmt::join(modes, "|"));

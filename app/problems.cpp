@@ -66,9 +66,6 @@ std::vector<std::filesystem::path> input_files(const Settings& settings, std::sp
                 fmt::format("{}: with {}, the file says how large the problem is; give one of them", size->from, given->from));
   }
   if (chosen.size() > 1) throw Error(ErrorKind::usage, fmt::format("{}: name the one suite it is for", given->from));
-  if (chosen.front()->input.empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: suite {} reads no file; accepted: random data", given->from, chosen.front()->name));
   // A suite that takes one file takes any name, one with a comma too.
   const std::size_t most = chosen.front()->inputs;
   const std::vector<std::string> names = most > 1 ? split_commas(given->value) : std::vector<std::string>{given->value};
@@ -120,6 +117,8 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
   const std::vector<std::uint64_t> sizes = given ? read_counts(*size_given, 0) : std::vector<std::uint64_t>{};
   std::vector<Problem> all;
   for (const SuiteInfo* suite : chosen) {
+    if (suite->host_bytes == nullptr || suite->size_of_input == nullptr)
+      throw Error(ErrorKind::internal, fmt::format("suite {} lacks host_bytes or size_of_input", suite->name));
     Problem problem{suite, {}};
     SuiteParams& params = problem.params;
     params.seed = request.session.seed;
@@ -178,7 +177,6 @@ void complete_problem(Problem& problem, std::uint64_t size, const std::string& f
 }
 
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory) {
-  if (suite.host_bytes == nullptr) throw Error(ErrorKind::internal, "suite " + suite.name + " has no host_bytes");
   const auto fits = [&](std::uint64_t size) {
     params.size = size;
     return suite.host_bytes(params) <= memory;

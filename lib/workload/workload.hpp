@@ -174,18 +174,18 @@ struct SuiteInfo {
   std::string input;                                             // what they hold, for people
   bool has_kernel_variants = false;                              // its workloads have some that `calibrate --tune` chooses among
   std::vector<std::string> tuned_options;  // each value of these is tuned for itself; other options do not change what is best
-  // Host memory one problem of this size takes, for a check before anything is allocated. Every suite has it.
+  // Host memory one problem of this size takes, for a check before anything is allocated. Every suite of the tool has it.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
-  // The size that --input gives; all but `size` is set. Throws Error(input). Null where `input` is empty: --input is then refused.
+  // The size that --input gives; all but `size` is set. Throws Error(input). Every suite of the tool has it.
   std::uint64_t (*size_of_input)(SuiteParams&) = nullptr;
-  // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do. Null: it can do all of them.
+  // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;
   // The shape of a workload of seeded data, before anything is allocated; null: no size is chosen for this suite, it is the default
   // one. Throws what `check` throws.
   Shape (*shape)(const SuiteParams&) = nullptr;
-  // Throws Error(input) for a file it cannot read, and what `check` throws. Every suite has it.
+  // Throws Error(input) for a file it cannot read, and what `check` throws.
   std::function<std::unique_ptr<Workload>(const SuiteParams&)> make;
 };
 
