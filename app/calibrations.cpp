@@ -31,7 +31,7 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
   const CalibrationStore store = calibration_store(context);
   const bool afresh = context.invocation.settings.is_on("recalibrate");
   CalibrationResult result = afresh ? calibrate(backend, devices, store, true) : cached_calibration(devices, store);
-  // Of a GPU, predictions need its link, and shares of roofs what it can do: a second, once.
+  // Predictions need the link of a GPU, and fractions of the roofline its rates: measuring both takes a second, once.
   bool missing = false;
   for (std::size_t i = 0; i < devices.size(); ++i) missing |= !devices[i].is_cpu() && result.origins[i] == CalibrationOrigin::none;
   if (measures && missing && !context.invocation.settings.is_on("no-cache")) result = calibrate(backend, devices, store, false);

@@ -143,7 +143,8 @@ Report run_child(const ChildProgram& child, const std::vector<std::string>& word
   all.insert(all.end(), child.options.begin(), child.options.end());
   for (const std::string& word : {std::string("--quiet"), std::string("-o"), result.string()}) all.push_back(word);
   const int code = spawn_and_wait(all, child.variables, log);
-  constexpr int kCaseFailed = 5, kUnverified = 6;  // there is a result, and it says so itself
+  constexpr int kCaseFailed = 5,
+                kUnverified = 6;  // exit codes with which there is a result all the same, which says what was wrong
   if (code == 0 || code == kCaseFailed || code == kUnverified) return read_report(result);
   throw Error(ErrorKind::device, fmt::format("{} run ended with {}: {}", child.program, code, last_line(log)));
 }

@@ -10,7 +10,7 @@
 
 namespace mgpu {
 
-// A text of the command line as words: blanks part them, '...' and "..." hold them together. Throws Error(usage) for an open quote.
+// A text of the command line as words: blanks separate them, '...' and "..." quote. Throws Error(usage) for an open quote.
 std::vector<std::string> split_words(const std::string& from, const std::string& text);
 
 // One build with its settings.

@@ -51,7 +51,7 @@ constexpr const char* kSimulateFooter =
 
 constexpr const char* kCompareFooter =
     "Examples:\n"
-    "  mgpu-bench compare last~1 last                         the last two that run kept\n"
+    "  mgpu-bench compare last~1 last                         the last two results\n"
     "  mgpu-bench compare base.json new.json                  exit code 3 when something became slower\n"
     "  mgpu-bench compare base.json new.json --confirm 2 --markdown \"$GITHUB_STEP_SUMMARY\"\n"
     "  mgpu-bench compare ./old/mgpu-bench ./new/mgpu-bench --interleave 12 --with 'merkle -d cpu -s equal -n 5'\n"
@@ -90,7 +90,7 @@ class Tree {
 
   CLI::App& app() { return app_; }
   bool version() const { return version_; }
-  // Nothing for CLI11's own, and for arguments.
+  // Null for options of CLI11's own and for positional arguments.
   const OptionSpec* spec_of(const CLI::Option* option) const {
     const auto found = spec_of_.find(option);
     return found == spec_of_.end() ? nullptr : &found->second;
@@ -117,7 +117,7 @@ class Tree {
     std::vector<std::string>& values = values_.emplace_back();
     CLI::Option* option = nullptr;
     if (spec.kind == OptionSpec::Kind::flag) {
-      // Given twice it is on all the same; the last one counts, should they differ.
+      // A flag may be given twice; if the two differ, the last one counts.
       option = sub->add_flag(names, flags_.emplace_back(), spec.help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     } else {
       option = sub->add_option(names, values, spec.help)->option_text(spec.value_name)->allow_extra_args(false);
@@ -243,7 +243,7 @@ class Tree {
       "imbalance.",
       "mgpu-bench"};
   bool version_ = false;
-  std::deque<std::vector<std::string>> values_;  // a deque: addresses stay
+  std::deque<std::vector<std::string>> values_;  // a deque, whose elements keep their addresses
   std::deque<bool> flags_;
   std::map<const CLI::Option*, OptionSpec> spec_of_;
 };
@@ -293,7 +293,7 @@ CommandLineText describe_all(const Tree& tree, const CLI::App& app) {
   return text;
 }
 
-// Of the command, or of the program where it is empty; throws Error(usage) where there is none of that name.
+// The help of the command, or of the program where `name` is empty; throws Error(usage) where there is none of that name.
 std::string help_text(Tree& tree, const std::string& name, bool all) {
   const CommandLineText line = describe_all(tree, tree.app());
   std::string text = name.empty() ? overview_text(line) : "";
@@ -306,10 +306,10 @@ std::string help_text(Tree& tree, const std::string& name, bool all) {
 
 // --json took the word "-" until version 0.1.
 std::vector<std::string> without_dash_of_json(std::span<const std::string> words) {
-  std::vector<std::string> kept;
+  std::vector<std::string> all;
   for (const std::string& word : words)
-    if (word != "-" || kept.empty() || kept.back() != "--json") kept.push_back(word == "--json=-" ? "--json" : word);
-  return kept;
+    if (word != "-" || all.empty() || all.back() != "--json") all.push_back(word == "--json=-" ? "--json" : word);
+  return all;
 }
 
 }  // namespace
@@ -329,7 +329,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   refuse_long_names_behind_one_dash(app, words);
   const std::string first = words.empty() ? "" : words.front();
   const std::string called = first.starts_with('-') ? "" : first;
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {

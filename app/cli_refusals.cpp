@@ -49,7 +49,7 @@ std::string no_option(const std::string& word, const CLI::App& app) {
   return fmt::format("there is no option {}{}", in_quotes(letter), letter == word ? "" : fmt::format(" (of {})", in_quotes(word)));
 }
 
-// CLI11's words for what is wrong, in ours where those are clearer: the option, its value, what is accepted.
+// What CLI11 says is wrong, reworded where that is clearer: the option, its value, what is accepted.
 std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv) {
   const std::string what = error.what();
   const std::string name = what.substr(0, what.find(':'));
@@ -59,7 +59,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span
   if (!none_chosen && !extra.empty() && !extra.front().starts_with('-'))
     return fmt::format("{}: {} is one argument too many", app.get_subcommands().front()->get_name(), in_quotes(extra.front()));
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return no_option(extra.empty() ? what : extra.front(), app);
-  // The value of an option that there is not was taken for one argument too many.
+  // CLI11 took the value of an unknown option for one argument too many.
   if (!extra.empty() && extra.front().starts_with('-')) return no_option(extra.front(), app);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && none_chosen) {
     return "a command is required; accepted: " + joined(command_names(app));

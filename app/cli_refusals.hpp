@@ -10,7 +10,7 @@ namespace mgpu {
 // "there is no command "merkel"; accepted: ...; did you mean ...?"
 std::string no_command(const std::string& name, const CLI::App& app);
 
-// Throws Error(usage): CLI11's words, in ours where those are clearer, and which help has more.
+// Throws Error(usage) with what CLI11 says, reworded where that is clearer, and the help to read.
 [[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv);
 
 // Throws Error(usage) where the first word is no command: "mgpu-bench merkel --help" is no call for help.

@@ -1,4 +1,4 @@
-// `mgpu-bench calibrate`: measures what is not cached yet, keeps it, and prints all of it.
+// `mgpu-bench calibrate`: measures what is not cached yet, caches it, and prints all of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
   }
   for (const SuiteCalibration& suite : suites) {
     if (!suite.rate) continue;
-    text += fmt::format("{} on {}: {}{}, {} a slice ({})\n", suite.work, suite.device, format_si(suite.rate->ops_per_s),
+    text += fmt::format("{} on {}: {}{}, {} per slice besides ({})\n", suite.work, suite.device, format_si(suite.rate->ops_per_s),
                         suite.rate->unit, format_duration(suite.rate->slice), word(suite.origin));
   }
   for (const NoiseCalibration& row : noise) {
@@ -127,7 +127,8 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
   Json floors = Json::array();
   for (const NoiseCalibration& row : noise)
     floors.push_back({{"work", row.work}, {"noise", row.share ? Json(*row.share) : Json(nullptr)}, {"from", word(row.origin)}});
-  // Not mgpu-bench/calibration: that is what the files in the cache are, which look otherwise and are the tool's own.
+  // Not mgpu-bench/calibration: that is the schema of the files in the cache, which have another layout and are private to the
+  // tool.
   const Json json{{"schema", "mgpu-bench/calibrate"},
                   {"schema_version", 2},
                   {"devices", list},

@@ -29,7 +29,7 @@ Report read_side(const std::string& file) {
   return report;
 }
 
-// A child that was stopped with us may have ended well: the next must not begin.
+// A child that got the same stop signal may have ended successfully: the next one must not begin.
 void refuse_to_go_on_when_stopped() {
   if (stop_signal() != 0) throw Error(ErrorKind::device, "interrupted");
 }
@@ -84,10 +84,10 @@ void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
   }
 }
 
-// Every second round the other way round, so that what grows in time hits both alike. More rounds than asked for where so few could
-// not fail: a gate that cannot is none.
-// The sizes that BASE chose in its first round hold for all that follows: else a rate that comes out differently, or another way of
-// choosing, would leave nothing to compare.
+// Every second round runs NEW first, so that a drift affects both alike. Takes more rounds than asked for where so few could never
+// show a regression: a gate that cannot fail is none.
+// The sizes that BASE chose in its first round hold for all that follows: if a rate came out differently, or the other build chose
+// by another rule, there would be nothing to compare.
 Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteInfo> suites) {
   ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
   const std::vector<std::string> words = split_words("--with", request.with);

@@ -31,7 +31,8 @@ std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<co
 }
 
 std::string title(const Problem& problem, Mode mode) {
-  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name, problem.params.size, words_of(mode));
+  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name, format_count(problem.params.size),
+                     words_of(mode));
 }
 
 std::string as_text(const SessionOptions& session, std::span<const PlannedCase> cases) {

@@ -1,4 +1,4 @@
-// `mgpu-bench run`: from options to a session. What becomes of its report is app/conclude.hpp's matter.
+// `mgpu-bench run`: from options to a session. What becomes of its report is in app/conclude.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace mgpu {
 namespace {
 
-// A journal beside the result file, unless that is a pipe or the like. Without one the run can do what it could, but for --resume.
+// A journal beside the result file, unless that is a pipe or the like. Without one the run lacks nothing but --resume.
 void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Report& begun, RunObserver& observer,
                    SessionOptions& session) {
   if (!request.result_file) return;
@@ -80,13 +80,13 @@ void tell_telemetry(const TelemetryRecord& telemetry) {
                                                   : "by " + one.source));
 }
 
-// Like --cap-memory for all of them: the lesser of both holds. A device is then asked for no more, and the record says so.
+// Like --cap-memory for all devices: the smaller of both holds. No more is then asked of a device, and the record says so.
 void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handicaps) {
   if (!most) return;
   for (Handicap& handicap : handicaps) handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
 }
 
-// Every result is kept: without -o in the state folder of the user. Where that cannot be, it is no reason not to measure.
+// Every result is saved: without -o in the user's state folder. Where that is impossible, the run measures all the same.
 // `began`: the date of the result, which its name has too.
 void keep_result(const Context& context, const std::string& began, RunRequest& request, std::vector<std::string>& warnings) {
   if (request.result_file) return;

@@ -1,4 +1,4 @@
-// `mgpu-bench simulate`: a session as run makes it, on devices and work that a file states.
+// `mgpu-bench simulate`: a session as run makes it, on devices and work that a file describes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::size_t kSamples = 3;  // the first, one that has learnt from it, 
 struct NamedScenario {
   Scenario scenario;
   std::string source;        // where it was read, for the result file
-  std::optional<Mode> mode;  // in which its devices were measured; none: they are stated for any
+  std::optional<Mode> mode;  // in which its devices were measured; none: they were given for any
 };
 
 NamedScenario from_result(const Given& file, const Settings& settings) {
@@ -78,7 +78,7 @@ ExitCode cmd_simulate(const Context& context) {
 
   RunRequest request = read_measurement(settings, std::array{&suite});
   SessionOptions& session = request.session;
-  // What a device takes in one mode says nothing of the other: a case is simulated in its own, unless another is asked for.
+  // Times in one mode say nothing of another: a case is simulated in its own mode, unless another is asked for.
   if (named.mode && !settings.has("mode") &&
       std::find(session.modes.begin(), session.modes.end(), *named.mode) != session.modes.end())
     session.modes = {*named.mode};

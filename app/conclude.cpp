@@ -39,7 +39,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
     observer.print_tables(report);
     print(below_run_tables(report, style));
     if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty()) print("\n" + sweeps);
-    // Of a sweep its own sentences say it: those of every size would be too many.
+    // A sweep has sentences of its own: a paragraph for every size would be too much.
     if (!is_sweep(report) || size_sweeps(report).empty()) print("\n" + wrapped_prose(closing_words(report), style, 2));
   }
   if (written && !request.quiet) {
@@ -53,7 +53,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   return written ? ExitCode::ok : ExitCode::internal;
 }
 
-// What a test's reader must count as failed: with what is required, under --strict, every loss that the run survived.
+// What a reader of test results must count as failed: requirements missed and, under --strict, every loss that the run survived.
 std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& missed, bool strict) {
   std::vector<Miss> failures = missed;
   for (const Fault& fault : report.faults)
@@ -68,7 +68,7 @@ std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& mis
   return failures;
 }
 
-// One line for each device, whatever it was lost in: the tables hold the rest.
+// One line for each device that was lost; the tables have the details.
 void tell_faults(const Report& report, bool strict) {
   std::map<std::string, std::pair<const Fault*, std::size_t>> devices;  // the first fault or the worst, and how many
   const auto count = [&](const Fault& fault) {

@@ -1,5 +1,5 @@
 // The TOML of --config: lines of `key = value`, bare or under [run]. Text in, text out; what keys there are is
-// app/option_table.cpp's matter.
+// in app/option_table.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Selection, splitting and capping, in that order. What a selector means is lib/device's matter.
+// Selection, splitting and capping, in that order. What a selector means is in lib/device.
 #include "app/device_set.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-// Enough for a person on a new machine to find out why: a bare -1001 from the loader has cost many an afternoon.
+// Enough to find the cause on a new machine, where the loader alone says -1001.
 [[noreturn]] void refuse_no_device(const std::string& what, const Environment& environment) {
   const std::string folder =
       environment.get("OCL_ICD_VENDORS").value_or(environment.get("OPENCL_VENDOR_PATH").value_or("/etc/OpenCL/vendors"));
@@ -98,7 +98,7 @@ bool asks_for_gpus_only(std::string_view selector) {
   return std::all_of(terms.begin(), terms.end(), [](const std::string& term) { return term == "gpu" || term.starts_with("gpu:"); });
 }
 
-// As a shell takes it for one word.
+// Quoted where a shell would not take it for one word.
 std::string shell_word(const std::string& word) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view("-_./=:,^+%@~").find(c) != std::string_view::npos;
@@ -109,7 +109,7 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-// The command that was given, with `devices` for what it says of devices, or at its end where its environment or a file said it.
+// The command that was given, with `devices` in the place of its -d, or appended where the environment or a file chose devices.
 std::string with_other_devices(const std::vector<std::string>& argv, const std::string& devices) {
   std::string line = "mgpu-bench";
   bool put = false;
@@ -129,7 +129,7 @@ std::string with_other_devices(const std::vector<std::string>& argv, const std::
   return put ? line : line + " " + devices;
 }
 
-// Whoever follows a page written for GPUs on a machine without wants to go on, not to learn how OpenCL looks for drivers.
+// A command written for GPUs, tried on a machine without one: the message has to say how to go on.
 [[noreturn]] void refuse_no_gpu(const Given& selector, const Device& cpu, const Context& context) {
   const bool splits =
       context.invocation.command != "devices" && cpu.compute_units > 1 && !context.invocation.settings.has("sub-devices");

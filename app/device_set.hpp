@@ -9,7 +9,7 @@
 
 namespace mgpu {
 
-// That a CPU is split into where nobody says how many.
+// How many sub-devices a CPU is split into at most where no number is given.
 constexpr std::uint32_t kMostDefaultParts = 8;
 
 struct DeviceSet {

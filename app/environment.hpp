@@ -31,7 +31,7 @@ class Environment {
 // environment is copied.
 void pin_pocl_threads();
 
-// Of this machine, or of the container's limit where that is less.
+// Bytes of this machine's memory, or the container's limit where that is less.
 Bytes host_memory();
 
 // What a reader of the result file needs to know about where it was measured: host, cpu, cores, os, kernel, memory_bytes, and

@@ -1,4 +1,4 @@
-// The table of exit codes as code. Which message goes with a code is the caller's matter.
+// The table of exit codes as code. The caller chooses the message.
 #include "app/exit_codes.hpp"
 
 #include <algorithm>

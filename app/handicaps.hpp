@@ -1,4 +1,4 @@
-// --slow, --cap-memory and --delay: devices made worse on purpose. What a handicap means is lib/device/handicap.hpp's matter.
+// --slow, --cap-memory and --delay: devices made worse on purpose. What a handicap means is in lib/device/handicap.hpp.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The options are those of the argv that the result keeps; what chooses cases is put in their place.
+// The options come from the argv recorded in the result; those that choose cases are replaced by the cases to measure.
 #include "app/measure_again.hpp"
 
 #include <fmt/format.h>

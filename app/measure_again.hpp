@@ -1,4 +1,4 @@
-// `compare --confirm`: the cases that alarmed, measured once more as the run that alarmed was.
+// `compare --confirm`: cases that regressed are measured once more, with the options of the run in which they did.
 #pragma once
 
 #include "app/commands.hpp"

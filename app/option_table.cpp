@@ -20,8 +20,8 @@ constexpr const char* kMeasurement = "Measurement";
 constexpr const char* kFiles = "Files and output";
 constexpr const char* kSuites = "Options of suites";
 
-// Sizes that are given, or those of another result, are in the result as such; that they were chosen is said here. What else
-// decides is in app/problems.cpp.
+// Records whether sizes were chosen, by auto or sweep: sizes that were given, or those of another result, are parameters of the
+// cases. The rest of reading --size is in app/problems.cpp.
 OptionField records_sizes() {
   OptionField field{.words = {"auto", "sweep"}};
   field.read = [](const Given& given, RunRequest& request) {
@@ -65,7 +65,7 @@ std::vector<OptionSpec> own_run_options() {
        in_plan | in_calibrate | in_simulate, sets_flag(&RunRequest::strict)},
       {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using cached figures", kDevices,
        in_calibrate | not_confirmed},
-      {"no-cache", 0, Kind::flag, "", "Neither use nor keep measurements of what the devices can do", kDevices,
+      {"no-cache", 0, Kind::flag, "", "Neither use nor cache measurements of what the devices can do", kDevices,
        in_plan | in_calibrate},
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices,
        in_simulate | not_confirmed | important},
@@ -87,8 +87,7 @@ std::vector<OptionSpec> own_run_options() {
       {"suites", 0, Kind::list, "NAME,..", "Suites to run, where none is an argument (default: all)", kWork, not_confirmed},
       {"size", 0, Kind::list, "N,..",
        "Problem sizes (2^20, 1M and 64Ki are understood); auto: what the fastest device takes about 100 ms for; sweep: from small "
-       "to "
-       "that, with -s capability unless others are named (default: auto; with --quick small ones)",
+       "to that, with -s capability unless others are named (default: auto; with --quick small ones)",
        kWork, in_plan | not_confirmed | recorded | important, records_sizes()},
       {"sizes-of", 0, Kind::value, "FILE", "The problem sizes of this result, so that both can be compared", kWork,
        in_plan | not_confirmed | recorded, records_sizes_of()},
@@ -99,7 +98,7 @@ std::vector<OptionSpec> own_run_options() {
        sets_count(&SessionOptions::seed, 0)},
       {"integrity", 0, Kind::value, "LEVEL",
        "Recompute results on another device, outside the measured time, and name the device that differs: off, sample (one "
-       "device's part per sample, in turn) or full (default: off)",
+       "device's part per sample, each device in turn) or full (default: off)",
        kWork, recorded,
        sets_word(&SessionOptions::integrity,
                  {{"off", IntegrityLevel::off}, {"sample", IntegrityLevel::sample}, {"full", IntegrityLevel::full}})},
@@ -275,11 +274,11 @@ std::vector<OptionSpec> compare_options() {
        gate, important},
       {"resamples", 0, Kind::value, "N", "Number of bootstrap resamples (default: 2000)", gate},
       {"seed", 0, Kind::value, "N", "Seed of the bootstrap (default: 1)", gate},
-      {"confirm", 0, Kind::value, "N", "Measure cases that regressed N times anew with this program; all must agree", measuring,
+      {"confirm", 0, Kind::value, "N", "Measure cases that regressed again, N times, with this program; all must agree", measuring,
        important},
       {"interleave", 0, Kind::value, "ROUNDS",
        "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run interleaved, this many rounds; more where so "
-       "few could not tell anything apart (but with --fail-on nothing)",
+       "few could not tell any two figures apart (except with --fail-on nothing)",
        measuring, important},
       {"round-value", 0, Kind::value, "VALUE",
        "What stands for a round: median, or minimum, which moves less where other programs take the processor (default: median)",

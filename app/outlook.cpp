@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kAroundCase = 0.5;   // s: warm-up, probes, checking the result
 constexpr double kAroundProblem = 5;  // s: inputs, their reference, building kernels
-constexpr double kSampleOfGpu = 0.1;  // s: GPUs are timed steadily, so that the least number of samples mostly is enough
+constexpr double kSampleOfGpu = 0.1;  // s: times on GPUs vary so little that the minimum number of samples is mostly enough
 
 bool has_mode(const Problem& problem, Mode mode) {
   return std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) != problem.suite->modes.end();
@@ -78,7 +78,7 @@ std::optional<Nanos> expected_time(const SessionOptions& session) {
   const StopRule& stop = session.stop;
   if (stop.exactly > 0) return std::nullopt;
   const bool cpus = std::any_of(session.devices.begin(), session.devices.end(), [](const Device& d) { return d.is_cpu(); });
-  // Times on a CPU rarely settle before the rule's limit, as the rest of the system takes its cores now and then.
+  // Intervals on a CPU rarely become narrow enough before the rule's limit, as other programs take its cores now and then.
   const double sampling =
       cpus ? seconds(stop.most_time)
            : std::clamp(static_cast<double>(stop.least) * kSampleOfGpu, seconds(stop.least_time), seconds(stop.most_time));

@@ -89,7 +89,7 @@ void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::
                           suite.size_name, suite.name, format_bytes(static_cast<double>(memory)), most));
 }
 
-// --sizes-of, where --size is not given as near: a flag wins over the environment, that over the configuration.
+// --sizes-of, unless --size is given in a layer that wins: a flag wins over the environment, that over the configuration file.
 const Given* sizes_of_given(const Settings& settings) {
   const Given* size = settings.find("size");
   const Given* like = settings.find("sizes-of");
@@ -99,7 +99,7 @@ const Given* sizes_of_given(const Settings& settings) {
   return like->layer < size->layer ? like : nullptr;
 }
 
-// Without --size by rates, or with --quick those of the suites; a file says how large its problem is.
+// Without --size, sizes are chosen by rates, with --quick they are the suites' own; an input file has its size.
 Sizes sizes_asked_for(const Settings& settings) {
   const Given* size = settings.find("size");
   if (settings.has("input")) return Sizes::given;
@@ -117,6 +117,8 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
   const std::vector<std::uint64_t> sizes = given ? read_counts(*size_given, 0) : std::vector<std::uint64_t>{};
   std::vector<Problem> all;
   for (const SuiteInfo* suite : chosen) {
+    if (suite->host_bytes == nullptr || suite->size_of_input == nullptr)
+      throw Error(ErrorKind::internal, fmt::format("suite {} lacks host_bytes or size_of_input", suite->name));
     Problem problem{suite, {}};
     SuiteParams& params = problem.params;
     params.seed = request.session.seed;

@@ -1,5 +1,5 @@
 // The problems of a request: which suites with which options, input files and sizes. What chooses sizes that are not given is
-// app/sizes.hpp's matter.
+// in app/sizes.hpp.
 #pragma once
 
 #include <span>

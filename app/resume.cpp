@@ -45,7 +45,7 @@ Earlier read_earlier(const std::filesystem::path& file) {
   Report& report = earlier.report;
   if (report.id != header.id || report.runs.size() < header.rows || report.faults.size() < header.faults)
     refuse_to_resume(fmt::format("{} is not the result that {} belongs to", file.string(), journal_file.string()));
-  if (report.complete) {  // killed when all was done but to remove the journal
+  if (report.complete) {  // killed when only removing the journal was left to do
     std::error_code ignored;
     std::filesystem::remove(journal_file, ignored);
     return {true, {}, {}};

@@ -77,7 +77,7 @@ void RunObserver::recorded(const Report& so_far) {
   if (!options_.quiet) tell_rows(so_far);
   try {
     print_tables(so_far);
-  } catch (const Error&) {  // whoever read them may have gone: measured is measured, and it is said at the end
+  } catch (const Error&) {  // their reader may have gone: the run goes on, and the error is reported at the end
   }
 }
 
@@ -103,7 +103,7 @@ bool RunObserver::stop_requested() {
   if (stop_signal() == 0) return false;
   if (!stopping_) {
     clear_line();
-    print_error("stopping after this sample; once more ends at once");
+    print_error("stopping after this sample; a second signal ends at once");
   }
   stopping_ = true;
   return true;
@@ -115,7 +115,7 @@ void RunObserver::keep(std::unique_ptr<JournalWriter> journal, std::size_t rows)
   rows_seen_ = rows;
 }
 
-// The run is worth more than its journal: it goes on without.
+// A run goes on without its journal.
 void RunObserver::noted(const JournalEntry& entry, Nanos now) {
   if (!journal_ || journal_failed_) return;
   try {
@@ -144,7 +144,7 @@ void RunObserver::saved(const Report& report) {
 void RunObserver::save(const Report& report) {
   if (!options_.result_file) return;
   try {
-    if (options_.result_is_dated && report.runs.empty() && !report.complete) {  // nothing that anybody would mean by `last`
+    if (options_.result_is_dated && report.runs.empty() && !report.complete) {  // an empty result is not what `last` should mean
       if (journal_) journal_->remove();
       journal_.reset();
       options_.result_file.reset();

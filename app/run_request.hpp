@@ -45,10 +45,10 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command, std::span<
 // Problems, devices and files are left empty. `chosen`: the suites to run, whose modes can be asked for.
 RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen);
 
-// That any of them has, each once: resident first, end to end last.
+// The modes that any of the suites has, each once: resident first, end to end last.
 std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites);
 
-// What --mode accepts where there are these.
+// What --mode accepts where these modes exist.
 std::vector<std::string> mode_words(std::span<const Mode> modes);
 
 // Of these options, those that results record, with their values, given or by default: {"build_timeout_ns", 300000000000}.

@@ -38,7 +38,7 @@ std::optional<std::size_t> to_index(std::string_view text) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Of a name that name_of() makes; every other name is somebody else's.
+// Parses a name that name_of() makes; files of other names are not touched.
 std::optional<Age> age_of(std::string_view name) {
   if (name.size() < kForm.size() + kEnd.size() || !name.ends_with(kEnd)) return std::nullopt;
   const bool fits =

@@ -1,4 +1,4 @@
-// Results of runs without -o: where they are kept, under what names and how many; and what `last`, `last~1` are.
+// Results of runs without -o: where they are saved, under what names and how many; and what `last`, `last~1` are.
 #pragma once
 
 #include <filesystem>
@@ -38,7 +38,7 @@ std::optional<std::size_t> saved_index(const std::string& from, const std::strin
 // bad number, Error(input) when there are not so many.
 void resolve_saved_results(Invocation& invocation, const Environment& environment);
 
-// What of the suites: "merkle", "matrix+msm", "all".
+// The part of a name that says which suites: "merkle", "matrix+msm", "all".
 std::string suites_word(std::span<const std::string> chosen, std::size_t all);
 
 }  // namespace mgpu

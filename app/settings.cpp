@@ -1,4 +1,4 @@
-// How values from several layers become one. CLI11 is cli.cpp's matter, TOML is config_file.cpp's.
+// How values from several layers become one. CLI11 is in cli.cpp, TOML is config_file.cpp's.
 #include "app/settings.hpp"
 
 #include <fmt/format.h>

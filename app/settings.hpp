@@ -69,7 +69,7 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites);
 std::vector<OptionSpec> simulate_options();
 // Of `calibrate`: those, and those of run about calibration.
 std::vector<OptionSpec> calibrate_options();
-// Of `report`: those of run that a saved result has what it takes for.
+// Of `report`: those of run that a saved result is enough for.
 std::vector<OptionSpec> report_options();
 // Of `compare`.
 std::vector<OptionSpec> compare_options();

@@ -73,14 +73,14 @@ class Chooser {
       missing |= !cached;
     }
     if (!missing || !measures_) return;
-    const bool kept = !settings_.is_on("no-cache");
+    const bool caches = !settings_.is_on("no-cache");
     say(fmt::format("{}: measuring how fast it runs here, to choose its size{}", problem.suite->name,
-                    kept ? "; that is kept" : ""));
+                    caches ? "; the rate is cached" : ""));
     try {
       calibrate_problem(backend_, kinds_, problem, store_, rates, warnings_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::interrupted) throw;
-      stopped_ = true;  // the session will see it, and measure nothing
+      stopped_ = true;  // the session sees the stop signal, too, and measures nothing
     }
   }
 

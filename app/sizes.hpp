@@ -13,9 +13,9 @@ namespace mgpu {
 // By suite, ascending.
 using KnownSizes = std::map<std::string, std::vector<std::uint64_t>>;
 
-// Of a result's cases, those that were not given a file.
+// The sizes of a result's cases, but for those with an input file.
 KnownSizes sizes_of(const Report& report, std::span<const SuiteInfo> suites);
-// Of the problems of a run that is to go on.
+// The sizes of the problems of a run that is to be resumed.
 KnownSizes sizes_of(const Configuration& configuration, std::span<const SuiteInfo> suites);
 
 // Completes the problems of a request that waits for sizes (RunRequest::sizes), and says on stderr what was chosen, unless it is

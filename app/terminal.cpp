@@ -16,7 +16,7 @@
 namespace mgpu {
 namespace {
 
-constexpr unsigned kLeastWidth = 40;  // narrower, a table is a column of single letters
+constexpr unsigned kLeastWidth = 40;  // narrower, nothing in a table could be read
 
 unsigned width(const Environment& environment) {
   if (const auto columns = environment.get("COLUMNS")) {

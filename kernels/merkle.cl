@@ -1,5 +1,5 @@
 // SHA-256 Merkle trees: many nodes down to few, several levels a launch. An odd node at the end of a level is promoted
-// unchanged. OpenCL C 1.2. What is reduced by which launch is the host's matter (suites/merkle/passes.hpp).
+// unchanged. OpenCL C 1.2. The host decides what each launch reduces (suites/merkle/passes.hpp).
 //
 // -D options:
 //   LANES    nodes a work-item hashes at once: 1 (GPUs) or 16 (CPUs: uint16 vectors, one work-item a work-group)

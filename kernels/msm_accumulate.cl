@@ -1,5 +1,5 @@
 // From sorted lists of points to buckets: the mixed additions of an MSM, nearly all of its work, and the few full additions for
-// buckets that were too long for one work-item. What is summed where is the host's and msm_sort.cl's matter; they count buckets from
+// buckets that were too long for one work-item. The host and msm_sort.cl decide what is summed where; they count buckets from
 // the slice's first, `first_bucket` of the device's. OpenCL C 1.2.
 #include "msm_bounds.cl"
 #include "msm_curve.cl"

@@ -24,7 +24,7 @@ struct Capability {
 // What the kernels of a suite reach on one device, its data there already.
 struct SuiteRate {
   double ops_per_s = 0;  // operations as the suite counts them: nodes, FLOP, terms
-  Nanos slice{};         // what one slice more costs
+  Nanos slice{};         // marginal cost of a slice
   Nanos fixed{};         // what a sample costs besides
   std::string unit{};    // of an operation per second: nodes/s
   // Of superlinear work (lib/workload, Shape): a smaller problem, through which the line of `slice` and `ops_per_s` goes too.

@@ -1,4 +1,4 @@
-// Device: plain facts about one OpenCL device, constructible by hand in a test. How they were read is lib/exec's matter.
+// Device: plain facts about one OpenCL device, constructible by hand in a test. How they were read is in lib/exec.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Handicap: a device made worse on purpose, so that balancing can be studied and tested on equal devices. How a backend does it is
-// lib/exec's matter.
+// in lib/exec.
 #pragma once
 
 #include <optional>

@@ -60,8 +60,8 @@ class OpenDevice {
   explicit OpenDevice(const Handicap& handicap = {}) : slow_down_(handicap) {}
   virtual ~OpenDevice() = default;
   SlowDown& slow_down() { return slow_down_; }  // its handicap, and from when on it is in force
-  // Rings when a batch completes and when a handicap's hold begins, of a device that notifies(): a CPU, whose cores are for
-  // kernels. Others are polled.
+  // Of a device that notifies(): notified when a batch completes and when a handicap's hold begins. That is a CPU, whose cores are
+  // for kernels; others are polled.
   Notifier& notifier() { return *notifier_; }
   virtual bool notifies() const { return false; }
   // For how long nobody looks at it without being notified: a device that hangs, or a command that fails, need not notify.

@@ -1,5 +1,5 @@
 // Measures what devices can do at most: each alone, and all of a set moving data at once. Through the seam of lib/exec/backend.hpp,
-// so that it runs on the fake backend as it does on OpenCL. Keeping the figures is lib/report/calibration_store.hpp's matter.
+// so that it runs on the fake backend as it does on OpenCL. Caching the figures is in lib/report/calibration_store.hpp.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Commands and batches; what is made at set-up is cl_device_setup.cpp's matter. Nothing waits inside the driver: a call that blocks
+// Commands and batches; what is made at set-up is in cl_device_setup.cpp. Nothing waits inside the driver: a call that blocks
 // cannot be given up when the device hangs.
 #include "lib/exec/cl_device.hpp"
 

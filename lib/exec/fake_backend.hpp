@@ -1,6 +1,6 @@
 // A backend without hardware: devices of given speed, kernels as host functions, failures by script. On its virtual clock
 // schedulers, failures, reports and exit codes are tested exactly, on any machine, and `simulate` runs sessions on devices nobody
-// has; in real time the executor's threads are tested. When commands start and end is lib/plan/queue_model.hpp's matter.
+// has; in real time the executor's threads are tested. When commands start and end is in lib/plan/queue_model.hpp.
 #pragma once
 
 #include <deque>

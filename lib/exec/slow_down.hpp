@@ -1,5 +1,5 @@
 // From when on and by how much a device is slowed down on purpose. Whoever runs it says when samples begin and how far they
-// are; how the device is held back is the backend's matter. Used by the device's worker thread only.
+// are; how the device is held back is up to the backend. Used by the device's worker thread only.
 #pragma once
 
 #include <optional>

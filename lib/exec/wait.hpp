@@ -1,5 +1,5 @@
 // How long anything may keep the tool waiting, and the one loop in which it waits for a device. Nobody waits inside a driver:
-// calls that block there are lib/exec/driver_call.hpp's matter.
+// calls that block there are in lib/exec/driver_call.hpp.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct WaitLimits {
   StopCheck stop = {};  // ends every wait
 };
 
-// gently: asleep until the device notifies, or 50 us if it does not. closely: looks without a pause, where microseconds count.
+// gently: waits until the device notifies, or 50 us if it does not. closely: looks without a pause, where microseconds count.
 enum class Look { gently, closely };
 
 // Until `done`, which is asked again and again. `rest` is called between two looks where time is real; a virtual clock is moved on

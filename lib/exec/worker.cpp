@@ -269,7 +269,7 @@ void DeviceWorker::start_collect() {
   in_flight_.push_back({batch, kCollect, {}, now});
 }
 
-// The last worker with nothing left to do has all partials on the host, and everybody else at rest.
+// The last worker with nothing left to do merges: all partials are on the host, and no other worker acts any more.
 bool DeviceWorker::try_finish() {
   if (done_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
   {
@@ -279,7 +279,7 @@ bool DeviceWorker::try_finish() {
     for (const SampleRun::Seat& each : run_.seats) {
       if (each.alive && each.done_at != run_.version) return false;
     }
-    // Nobody else acts any more: all others are done_at at this version, and only an unsettled worker changes it.
+    // Nobody else acts any more: all others are done_at at this version, and only a worker with something left to do changes it.
     run_.sample.merge_begin = run_.backend.now();
     const std::size_t best = run_.merge_device.value;
     if (run_.merges && run_.seats[best].alive && run_.workload.merge_on_device(run_.members[best].device->resources().traits())) {

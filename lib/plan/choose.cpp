@@ -16,10 +16,11 @@ namespace mgpu {
 namespace {
 
 constexpr double kSame = 0.03;  // predictions closer than this are taken as equal: about as good as they are
+constexpr const char* kWithin = "; within 3 %, the one that `list strategies` has first is taken";
 // But not of fewer devices, whose predictions are made of what all at once were seen to do: of five cases within 3 % on two and
 // four H200 four took 4 to 13 % longer on fewer (results/h200/predict-4-*.json of commit 1563308).
 constexpr double kNoLonger = 0.001;
-constexpr double kNoDifference = 0.01;  // worth no words
+constexpr double kNoDifference = 0.01;  // not worth mentioning
 // More than these are not simulated: of 1,024 a sample takes 40 ms where shares are fixed, and seconds elsewhere.
 constexpr std::size_t kManyDevices = 64;
 
@@ -176,8 +177,8 @@ class Chooser {
     }
     for (const Candidate& other : considered_) {  // the runner-up of the same device count
       if (other.devices != chosen.devices || other.strategy == chosen.strategy) continue;
-      all.push_back(fmt::format("{} on as many would take {} ({})", other.strategy->name, format_duration(other.predicted),
-                                against(other, chosen)));
+      all.push_back(fmt::format("{} on as many would take {} ({}){}", other.strategy->name, format_duration(other.predicted),
+                                against(other, chosen), other.predicted < chosen.predicted ? kWithin : ""));
       break;
     }
     return all;

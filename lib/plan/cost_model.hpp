@@ -1,5 +1,5 @@
 // What the estimates of a device say about time. Closed forms for strategies that weigh devices; what a source of slices makes of
-// them is lib/plan/simulator.hpp's matter, and what a run shows is lib/plan/observed_rates.hpp's.
+// them is in lib/plan/simulator.hpp, and what a run shows in lib/plan/observed_rates.hpp.
 #pragma once
 
 #include <span>

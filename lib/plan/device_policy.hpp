@@ -22,7 +22,7 @@ class DevicePolicy {
     if (in_flight_ < kDepth && asked_at_ != version) return Action::ask;
     // Collecting waits for nothing if no more work is likely: the queues are in order, and asking the device whether the last slice
     // is finished before enqueueing what comes after it would leave it idle for 50 us on an H200.
-    const bool behind_the_last = answer_ != Told::more && !rejected_last_;
+    const bool behind_the_last = answer_ != Coming::more && !rejected_last_;
     if (uncollected_ && (in_flight_ == 0 || behind_the_last)) return Action::collect;
     return Action::none;
   }
@@ -30,12 +30,12 @@ class DevicePolicy {
   // The source's answer to this device at `version`.
   void answered(const Answer& answer, std::uint64_t version) {
     if (std::holds_alternative<Slice>(answer)) {
-      answer_ = Told::more;
+      answer_ = Coming::more;
       return;
     }
     asked_at_ = version;
     const auto* wait = std::get_if<Wait>(&answer);
-    answer_ = wait == nullptr ? Told::done : wait->likely_last ? Told::last : Told::more;
+    answer_ = wait == nullptr ? Coming::nothing : wait->likely_last ? Coming::likely_nothing : Coming::more;
   }
 
   // Batches of commands that were enqueued, and that ended. Other: what precedes a sample's first slice, and merging. Rejected: a
@@ -63,20 +63,20 @@ class DevicePolicy {
   void ask_again() { asked_at_ = 0; }
 
   bool collecting() const { return collecting_; }
-  bool done() const { return answer_ == Told::done; }  // the source said so, last
+  bool done() const { return answer_ == Coming::nothing; }  // the source said so, last
   // Nothing is in flight and all results are on the host.
   bool idle() const { return in_flight_ == 0 && !uncollected_; }
   // It would ask the source now if there were anything new.
   bool would_ask() const { return !collecting_ && in_flight_ < kDepth; }
 
  private:
-  enum class Told { more, last, done };
+  enum class Coming { more, likely_nothing, nothing };  // by the source's last answer
 
   std::size_t in_flight_ = 0;  // batches
   bool uncollected_ = false;   // slices enqueued since the last collect
   bool collecting_ = false;
   bool rejected_last_ = false;  // the last slice enqueued
-  Told answer_ = Told::more;
+  Coming answer_ = Coming::more;
   std::uint64_t asked_at_ = 0;  // version of the last answer that was no slice; versions begin with 1
 };
 

@@ -1,5 +1,5 @@
 // Scenario: devices and a piece of work that need not exist, as a file states them or as an earlier run estimated them. Plain data:
-// reading files is lib/report's matter, running it lib/exec's.
+// reading files is in lib/report, running it in lib/exec.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SharedLink: bytes that several devices move over one link at the same time. Max-min fair at every moment, by progressive filling
 // (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2): nobody gets more than its own link carries, and what that leaves is
 // shared alike by the others. How much there is depends on how many move something. Whose bytes these are, and what they wait for,
-// is lib/plan/queue_model.hpp's matter.
+// is in lib/plan/queue_model.hpp.
 #pragma once
 
 #include <cstdint>

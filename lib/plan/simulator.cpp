@@ -229,7 +229,7 @@ class Simulator {
     model_.enqueue({i}, queue, request_.devices[i].transfer, std::round(bytes), tag);
   }
 
-  // Nothing is under way: all are asked once more, should a source have work yet for one that it told otherwise.
+  // Nothing is under way: all are asked once more, in case a source has work after all for one that it answered to wait.
   bool everyone_is_done() {
     const std::uint64_t before = given_;
     if (finished_ == request_.items) {

@@ -1,5 +1,5 @@
 // Minimax by water-filling: how much each of several devices should do so that the last one ends as early as possible, when each
-// needs a fixed time and a time per item. Pure arithmetic on real numbers; granules are lib/plan/apportion.hpp's matter.
+// needs a fixed time and a time per item. Pure arithmetic on real numbers; granules are in lib/plan/apportion.hpp.
 #pragma once
 
 #include <limits>

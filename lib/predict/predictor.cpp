@@ -35,7 +35,7 @@ DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& co
   return estimate;
 }
 
-// What the device is, whoever estimated its times.
+// What holds for the device whatever its times were estimated from.
 void add_facts(DeviceEstimate& estimate, const KnownDevice& device) {
   estimate.on_cpu = device.facts->is_cpu();
   estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, device.capacity.fits) : device.capacity.fits;
@@ -134,7 +134,7 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
   const ProbedDevice probed = beside ? together.devices[n] : ProbedDevice{};
   seen.up = probed.up > 0 && seen.estimate.up > 0 ? probed.up : seen.estimate.up;
   seen.down = probed.down > 0 && seen.estimate.down > 0 ? probed.down : seen.estimate.down;
-  // A CPU's rate, too, depends on who is at work beside it, which nothing here tells.
+  // Not for CPUs: their rates depend on what else is at work, too, which cannot be separated here.
   if (count > 1 && !cpu && alone.items_per_s > 0) {
     const Nanos longer = std::max(Nanos{}, seen.estimate.fixed - alone.fixed);
     seen.estimate.per_peer_contention = longer / static_cast<std::int64_t>(count - 1);

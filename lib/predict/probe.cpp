@@ -18,10 +18,10 @@ constexpr Nanos kEnough = std::chrono::milliseconds(60);
 // On CPUs samples of the same work lie 10 % apart, and a few of them say little of how fast one is beside another: several at once
 // are probed for longer. One alone is not, or eight sub-devices would take seconds before their first sample.
 constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240), kMostOfCpus = std::chrono::seconds(1);
-constexpr double kHardlyLonger = 0.2;      // four times the work in that much more time: latency, not work
+constexpr double kHardlyLonger = 0.2;      // if four times the work takes only this share longer, most of it is latency
 constexpr double kSlowerThanCached = 1.5;  // a steeper line than this is not a peculiarity of small slices (msm: up to 1.31)
-// Of what an item costs a full device, by kernels that grow: the others then stay as they are. On an H200 0.57 and more for msm,
-// once below 0.5 for 2^16 terms, as growth from 512 to 2048 is 6 us; 0 for merkle, matrix and fisher.
+// If the kernels that grow with the slice explain this share of what an item costs a full device, the others are taken to be
+// constant. On an H200 the share is 0.57 or more for msm (once below 0.5, for 2^16 terms); 0 for merkle, matrix and fisher.
 constexpr double kExplained = 0.25;
 constexpr Nanos kShortCopy = std::chrono::microseconds(50);  // tells latency, and little of a link
 // Of copies that share a link: pieces of 1 MiB to four H200 took 42 us each, at 99 GB/s in all where long ones get 155.
@@ -89,7 +89,7 @@ Nanos median_of(const std::vector<Execution>& executions, const std::function<Na
   return summarise(times).median;
 }
 
-// What disturbs a sample makes it longer: of small differences, lower quartiles say more than medians.
+// Disturbances only make samples longer: for small differences, lower quartiles are more precise than medians.
 Nanos lower_quartile(const std::vector<Execution>& executions, const std::function<Nanos(const Execution&)>& what) {
   std::vector<Nanos> times;
   for (const Execution& execution : executions) times.push_back(what(execution));
@@ -104,7 +104,7 @@ double slope_of(Items few, Nanos at_few, Items many, Nanos at_many) {
 
 bool is_latency(Nanos shorter, Nanos longer) { return seconds(longer - shorter) < kHardlyLonger * seconds(longer); }
 
-// Than an item is known to cost: of two sizes that tell more than latency.
+// Does an item cost clearly more than is known? Asked only of two sizes that show more than latency.
 bool is_slower(Items small, Nanos at_small, Items large, Nanos at_large, double full_per_item_s) {
   return small < large && !is_latency(at_small, at_large) &&
          slope_of(small, at_small, large, at_large) >= kSlowerThanCached * full_per_item_s;
@@ -334,7 +334,7 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     estimate.first_slice_discount = std::max(Nanos{}, device.next_slice - once);
   } else {
     const auto bytes_per_s = [](const StageCost& copy) { return copy.per_item_s > 0 ? 1 / copy.per_item_s : 0; };
-    estimate.fixed = std::max(Nanos{}, fixed - probe.replicated);  // whoever predicts counts that by its bytes
+    estimate.fixed = std::max(Nanos{}, fixed - probe.replicated);  // predictions add that from its bytes
     const SmallSlices& small = device.kernels;
     const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
     estimate.launch = small.contention + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});

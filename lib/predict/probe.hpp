@@ -1,5 +1,5 @@
 // Probes: short executions of a part of the items, before any case is sampled, that tell what a slice costs each device, alone or
-// with others at work. Estimates are made of them; what is predicted from estimates is lib/plan's matter.
+// with others at work. Estimates are made of them; lib/plan predicts from estimates.
 #pragma once
 
 #include <span>
@@ -28,7 +28,7 @@ struct ProbedDevice {
   // Copies per byte: of an item they are not the same everywhere, as slices of some problems share inputs (tiles of a product).
   StageCost upload, compute, download;
   SmallSlices kernels = {};
-  Nanos next_slice{};    // what one slice more adds to a sample of the same items, all devices at work, host time included; 0: not
+  Nanos next_slice{};    // marginal cost of a slice in a sample of the same items, all devices at work, host time included; 0: not
                          // known
   Nanos per_doubling{};  // what collecting takes longer for twice the items: a level more of a tree
   double up = 0, down = 0;  // bytes/s while the others copy something else; 0: copies were too short to tell
@@ -70,8 +70,8 @@ struct ProbeSize {
 };
 
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
-// small ones, of which each begins with another; where k is one granule, each has its own. In turn, at least three times and until
-// 60 ms are spent (240 for several with a CPU), medians of each. k is what `size` says, but at least one granule. Blocks; a
+// small ones, of which each begins with another; where k is one granule, each has its own. Interleaved, at least three times and
+// until 60 ms are spent (240 for several with a CPU), medians of each. k is what `size` says, but at least one granule. Blocks; a
 // device counts as hung by the limits of the backend.
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size);
 

@@ -1,4 +1,4 @@
-// The size of a problem that nobody gave a size: large enough that its device is busy for a while, small enough for the host. From
+// The size of a problem for which none was given: large enough that its device is busy for a while, small enough for the host. From
 // rates at the reference size; nothing is measured here.
 #pragma once
 
@@ -30,7 +30,7 @@ struct SizedDevice {
 // Those of the devices that have a rate of the problem's suite with its options; none where the suite has no SuiteInfo::shape.
 std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const Device> devices, const SuiteRates& rates);
 
-// What keeps a problem from taking `aim`.
+// What prevents a problem from taking as long as `aim`.
 enum class SizeLimit { none, input, host_time, host_memory, device_memory };
 
 struct ChosenSize {

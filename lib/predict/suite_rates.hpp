@@ -1,5 +1,5 @@
 // What a suite's kernels reach on a device once it is full: a problem of the suite's reference size, executed on it alone. A short
-// probe of a small problem sees little but latency; this says what its work costs beyond that. `calibrate` keeps these figures,
+// probe of a small problem sees little but latency; this says what its work costs beyond that. `calibrate` caches these figures,
 // `plan` needs them.
 #pragma once
 

@@ -1,5 +1,5 @@
 // One device's clock on the host's: offset, drift and how sure we are. Pure functions of probes; who takes the probes and when is
-// lib/exec's matter. clGetDeviceAndHostTimer fails on NVIDIA and PoCL, so the map is fitted from tiny commands.
+// in lib/exec. clGetDeviceAndHostTimer fails on NVIDIA and PoCL, so the map is fitted from tiny commands.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whether the time stamps of commands can be right. Kept apart from what is made of them, which is parts.cpp's matter.
+// Whether the time stamps of commands can be right. Kept apart from what is made of them, which is in parts.cpp.
 #include <algorithm>
 #include <string>
 

@@ -1,6 +1,5 @@
 // A file is named after a hash of who was measured ("of"), so that a newer calibration replaces an older one; what it was measured
-// with
-// ("by") is inside and compared whole, like "of".
+// with ("by") is inside and compared whole, like "of".
 #include "lib/report/calibration_store.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The figures of a case that two results are compared by, one value per sample. What differs between two sets of them is
-// lib/report/comparison.hpp's matter.
+// in lib/report/comparison.hpp.
 #pragma once
 
 #include <array>

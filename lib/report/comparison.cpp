@@ -158,8 +158,8 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.change = Change::same;
   } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.interleaved) * static_cast<double>(tests) >=
              all.options.alpha) {
-    row.reason = fmt::format("too few {}: {} tests at {} take {}", all.interleaved ? "rounds" : "samples", tests, all.options.alpha,
-                             values_needed(tests, all.options.alpha, all.interleaved));
+    row.reason = fmt::format("too few {}: {} tests at alpha {} need {} a side", all.interleaved ? "rounds" : "samples", tests,
+                             all.options.alpha, values_needed(tests, all.options.alpha, all.interleaved));
   } else {
     row.reason = fmt::format("the 95 % interval neither stays within the floor of {:.1f} % nor beyond it", row.floor * 100);
   }

@@ -99,8 +99,8 @@ std::string calibration_table(std::span<const CalibrationRow> calibrated, const 
        rate_column(measured, "up", "B/s", &Capability::pinned_up, 0),
        rate_column(measured, "down", "B/s", &Capability::pinned_down, 0),
        rate_column(measured, "pageable up", "B/s", &Capability::pageable_up, 30),
-       rate_column(measured, "down", "B/s", &Capability::pageable_down, 29),
-       launch_column(measured, "launch", &Capability::launch, 70), launch_column(measured, "next", &Capability::next_launch, 65)},
+       rate_column(measured, "pageable down", "B/s", &Capability::pageable_down, 29),
+       launch_column(measured, "launch", &Capability::launch, 70), launch_column(measured, "queued", &Capability::next_launch, 65)},
       columns, rows);
   columns.push_back({"free", "", true, 50, false});
   columns.push_back({"from", "", false, 0, false});

@@ -131,7 +131,7 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
     ++failures;
     return fmt::format("<failure message=\"{}\"/>", xml(what));
   };
-  // What was survived is not a failure: readers show it with the test that passed.
+  // A fault that the run survived is not a failure: readers show it with the test that passed.
   const auto system_out = [](const std::string& lines) {
     return lines.empty() ? "" : fmt::format("<system-out>{}</system-out>", lines);
   };

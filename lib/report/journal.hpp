@@ -1,5 +1,5 @@
 // The journal of a run: what it has measured and its result file does not hold yet. The result file is written when all cases of
-// one problem and mode, a group, are finished; they are sampled in turn, so that none is finished much before the others. The
+// one problem and mode, a group, are finished; their samples are interleaved, so that none is finished much before the others. The
 // journal gets a line for every sample, between two of them: a run that is killed at any moment loses the sample under way at most,
 // and `run --resume` goes on with the others.
 //
@@ -9,7 +9,7 @@
 // in which a device was lost, every fault and every case that failed. What was cut off at the end of the file is not a line; any
 // other damage makes it unusable, as nobody could tell what is missing.
 //
-// Kept of a sample is what the figures of its case and strategies that learn are made of, not when every command ran. What a result
+// Of a sample it holds what the figures of its case and strategies that learn need, not when every command ran. What a result
 // shows as a timeline is therefore a sample of the run that wrote it: a case that goes on takes one sample more at least.
 #pragma once
 

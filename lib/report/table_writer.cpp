@@ -1,4 +1,4 @@
-// Tables of runs; those of devices are in device_table.cpp. How text is laid out is text_table.cpp's matter, the closing words are
+// Tables of runs; those of devices are in device_table.cpp. How text is laid out is in text_table.cpp, the closing words are
 // in closing_words.cpp.
 #include "lib/report/table_writer.hpp"
 

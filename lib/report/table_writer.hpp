@@ -1,4 +1,4 @@
-// Tables for a terminal: text, aligned, with units; never parsed by anything of ours.
+// Tables for a terminal: aligned text with units. Scripts read JSON, never these.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A table of text cells for a terminal of a given width. What the columns mean is table_writer.cpp's matter. Internal to
+// A table of text cells for a terminal of a given width. What the columns mean is in table_writer.cpp. Internal to
 // lib/report.
 #pragma once
 

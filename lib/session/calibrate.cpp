@@ -230,7 +230,7 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
       const std::optional<Noise> noise = measure_noise(backend, problem, devices);
       if (!noise) continue;
       if (const auto why = why_not_kept(*noise)) {
-        warnings.push_back("the noise of " + row.work + " was not kept: " + *why + "; calibrate on an idle machine");
+        warnings.push_back("the noise of " + row.work + " was not cached: " + *why + "; calibrate on an idle machine");
         continue;
       }
       row.share = noise->share;

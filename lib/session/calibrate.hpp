@@ -1,5 +1,5 @@
 // Calibration of a set of devices: from the store where it holds one, measured where it does not. How it is measured is
-// lib/exec/calibration.hpp's matter, how it is cached lib/report/calibration_store.hpp's.
+// in lib/exec/calibration.hpp, how it is cached in lib/report/calibration_store.hpp.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct CalibrationResult {
 // What is cached of them; measures nothing and opens nothing.
 CalibrationResult cached_calibration(std::span<const Device> devices, const CalibrationStore& store);
 
-// Opens every device, measures what is not cached (everything, if `afresh`) and keeps it. A device that fails is a warning, and
+// Opens every device, measures what is not cached (everything, if `afresh`) and caches it. A device that fails is a warning, and
 // then the link is not measured. Blocks: see lib/exec/calibration.hpp. Once the backend's limits say stop, what is known by then is
 // all.
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh);

@@ -1,4 +1,4 @@
-// The order of a group's run: prepare, warm up, probe and predict, sample in turn, verify.
+// The order of a group's run: prepare, warm up, probe and predict, take samples interleaved, verify.
 #include "lib/session/group.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace mgpu {
 namespace {
 
-constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts: 12 us of uncertainty with 200 on an H200
-constexpr double kPatience = 20;        // times what was predicted
+constexpr unsigned kClockProbes = 100;  // before and after; the tightest counts
+constexpr double kPatience = 20;        // a device is hung after this many times the predicted duration of a sample
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void Group::prepare() {
   }
   bool none = true;
   for (std::size_t i = 0; i < in_set_; ++i) none &= !is_usable(i);
-  if (none && stopped()) return;  // the reason, then
+  if (none && stopped()) return;  // the stop is the reason, not the devices
   close_unsupported_cases();
   shrink_cases();
 }
@@ -170,8 +170,8 @@ void Group::predict(Case& the_case) {
   predictor_.predict(the_case.prediction, the_case.strategy(), the_case.history);
 }
 
-// Round after round, every second one backwards, so that a drift of the machine hits all cases alike.
-void Group::sample_in_turn() {
+// Round after round, every second one backwards, so that a drift of the machine affects all cases alike.
+void Group::sample_interleaved() {
   std::vector<std::size_t> order(result_.cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   constexpr std::size_t kEveryRound = 64, kThenOneIn = 16;  // progress is worked out of all samples so far
@@ -214,7 +214,7 @@ Nanos Group::patience(const Case& the_case) const {
 }
 
 void Group::take_sample(Case& the_case, bool counts) {
-  shrink_cases();  // whoever was lost since, and whatever for
+  shrink_cases();  // devices may have been lost since
   if (the_case.closed) return;
   std::vector<std::size_t> devices = the_case.devices;
   SampleRequest request;
@@ -268,7 +268,7 @@ bool Group::stopped() {
   const bool late = given_.give_up_at && given_.backend.now() >= *given_.give_up_at;
   const bool asked = given_.observer.stop_requested();
   if (!late && !asked) return false;
-  // A session that is complete has no journal any more: with samples only there, it is not.
+  // A session that is complete has no journal any more: as long as a case has samples only there, it is not.
   const bool earlier = !asked && has_samples_of_earlier_runs_only();
   if (earlier && !result_.interrupted)
     given_.observer.warning(

@@ -1,5 +1,5 @@
-// One problem in one mode on the session's devices: programs made, every case ("case") sampled in turn, everything verified. What
-// the samples mean is lib/session/recorder.hpp's matter.
+// One problem in one mode on the session's devices: programs are made, samples of all cases are taken interleaved, results are
+// verified. lib/session/recorder.hpp makes records of the samples.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct SessionDevice {
   Handicap handicap;
   std::unique_ptr<OpenDevice> open;
   Bytes free_memory = 0;  // when it was opened: what is pinned later takes some of the first device's
-  bool reserve = false;   // none of the set: opened when no device of the set is left
+  bool reserve = false;   // not one of the set: opened when no device of the set is left
   bool lost = false;
   bool hung = false;      // lost without an answer: it is not opened again
   unsigned failures = 0;  // how often it was lost

@@ -1,4 +1,4 @@
-// What a group tells the journal while it runs, and what it takes from that of an earlier run.
+// What a group writes to the journal while it runs, and what it takes from that of an earlier run.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -68,7 +68,7 @@ void Group::take_up() {
                               " from an earlier run are left out: their cases have other devices now");
     }
     take_up_losses(*earlier);
-    for (const JournalFailure& failure : earlier->failures) {  // what was wrong once is not made right by another try
+    for (const JournalFailure& failure : earlier->failures) {  // a result that was wrong once stays wrong
       Case& the_case = result_.cases[failure.of_case];
       the_case.verify = failure.verify;
       close_failed(the_case, failure.reason);
@@ -156,7 +156,7 @@ void Group::keep_choice(Case& the_case, const JournalSample& sample) {
   if (prediction.expected) prediction.chosen->chosen.predicted = prediction.expected->makespan;
 }
 
-// Samples that the shortest open case has: a round that was broken off is finished first, so that sample k of all cases is of one
+// Samples that the shortest open case has: an interrupted round is finished first, so that sample k of all cases is of one
 // round or of two that follow each other.
 std::size_t Group::fewest_samples() const {
   std::size_t fewest = ~std::size_t{0};

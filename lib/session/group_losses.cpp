@@ -8,7 +8,7 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kEnoughToStand = 3;  // samples that stand, when a device of the case is lost
+constexpr std::size_t kEnoughToStand = 3;  // with as many samples a case keeps its figures when one of its devices is lost
 constexpr unsigned kMostFailures = 3;      // of a device, after which it is not opened again
 
 }  // namespace
@@ -17,7 +17,7 @@ const char* kind_of(ErrorKind kind) {
   return kind == ErrorKind::timeout ? "hang" : kind == ErrorKind::out_of_memory ? "out_of_memory" : "error";
 }
 
-// A device that failed in an earlier group gets a new context, but one that hung, or fails again and again.
+// A device that failed in an earlier group gets a new context, unless it hung or has failed too often.
 void Group::open_again() {
   for (std::size_t i = 0; i < in_set_; ++i) {
     SessionDevice& device = given_.devices[i];
@@ -46,8 +46,7 @@ void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
   give_up(index);
 }
 
-// Whatever the error, what the device still does is unknown: unless it is seen to do nothing any more, what it may touch is never
-// freed.
+// After any error it is unknown what the device still does: unless it is known to be idle, memory that it may touch is never freed.
 void Group::give_up(std::size_t index) {
   SessionDevice& device = given_.devices[index];
   device.lost = true;

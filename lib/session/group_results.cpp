@@ -129,13 +129,13 @@ void Group::fail_wrong(Case& the_case, const std::string& reason) {
   the_case.verify.status = VerifyStatus::failed;
   fail(the_case, the_case.devices.size() == 1 ? "device " + ids + ": " + reason : reason);
   if (the_case.devices.size() > 1) return;
-  // Nobody else had a part in it. What is measured against this device alone has no base.
+  // No other device took part. Cases that are compared with this device alone have no base.
   Fault fault{ids, "wrong_result", "verify", reason};
   (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(fault));
   given_.observer.warning("device " + ids + " alone computes a wrong result: " + reason);
 }
 
-// Bits that most results do not have are wrong, though the reference's bound allows them: equal devices compute equal bits.
+// A result whose bits differ from those of most is wrong even within the reference's bound: equal devices compute equal bits.
 void Group::agree_on_digests() {
   if (given_.options.verify == VerifyLevel::off) return;
   const std::string& agreed = given_.digests.agreed();

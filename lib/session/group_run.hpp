@@ -32,7 +32,7 @@ class Group {
     warm_up(false);
     take_up();
     phase_ = "sample";
-    sample_in_turn();
+    sample_interleaved();
     agree_on_digests();
     finish();
     return std::move(result_);
@@ -57,7 +57,7 @@ class Group {
   Predictor make_predictor() const;
   void predict();
   void predict(Case& the_case);
-  void sample_in_turn();
+  void sample_interleaved();
   void tell() { given_.observer.progress(progress_of(result_.cases, given_.problem, given_.mode, given_.options.stop)); }
   Member member(std::size_t index);
   Nanos patience(const Case& the_case) const;

@@ -1,5 +1,5 @@
-// IdleTracker: which devices have stood still. One that did for 2 ms is slower at first: samples of 0.2 ms on four H200 took 0.1 ms
-// longer where two of the four had had nothing to do for the 10 ms before. Pure bookkeeping, on the host's clock.
+// IdleTracker: which devices have been idle. One that was for 2 ms is slower at first: samples of 0.2 ms on four H200 took 0.1 ms
+// longer where two of the four had been idle for the 10 ms before. Pure bookkeeping, on the host's clock.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ class IdleTracker {
   void used(const RawSample& sample, std::span<const std::size_t> devices) {
     for (const SliceRecord& slice : sample.slices) used_[devices[slice.device.value]] = sample.end;
   }
-  // Would the case's next sample begin with devices that were idle for long? Of one of 50 ms it is no matter, nor of devices it
-  // left idle.
+  // Would the case's next sample begin with devices that were idle for long? Samples of 50 ms or more are not affected, and devices
+  // to which the case gives no work do not count.
   bool starts_cold(const Case& the_case, Nanos now) const {
     if (!the_case.times.empty() && the_case.times.back() >= kLongSample) return false;
     for (std::size_t i = 0; i < the_case.devices.size(); ++i) {

@@ -19,7 +19,7 @@ std::string tuned_work_of(const Problem& problem);
 std::map<std::string, std::string> cached_variants(const Problem& problem, std::span<const Device> devices,
                                                    const CalibrationStore& store, std::vector<std::string>& warnings);
 
-// Makes the workload compute in these variants. One that it does not know adds to `warnings` and changes nothing.
+// Makes the workload use these variants. One that it does not know adds to `warnings` and changes nothing.
 void take_variants(Workload& workload, const std::map<std::string, std::string>& variants, const DeviceTraits& device,
                    std::vector<std::string>& warnings);
 

@@ -20,7 +20,7 @@ bool keep_or_lose(Backend& backend, SessionDevice& device, const Error& error, b
   return false;
 }
 
-// Of a device, where others only say that this problem is none for it.
+// An error of the device; others only say that the device cannot do this problem.
 bool is_fault(const Error& error) { return error.kind() == ErrorKind::device || error.kind() == ErrorKind::timeout; }
 
 // Of all CPUs that have a rate, at once. `at`: which one failed; null: none did.
@@ -62,7 +62,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     for (const auto& workload : reference.workloads) take_variants(*workload, variants, device.open->resources().traits(), ignored);
     auto rate = measure_rate_at_reference_size(backend, executor, reference, *device.open, false);
     if (!rate) return;
-    if (device.handicap.slows_always()) {  // rates are those of devices as they are
+    if (device.handicap.slows_always()) {  // rates are of devices without handicap
       const double slow = device.handicap.slow;
       rate->ops_per_s *= slow;
       rate->slice = from_seconds(seconds(rate->slice) / slow);

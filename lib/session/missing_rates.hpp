@@ -11,7 +11,7 @@
 
 namespace mgpu {
 
-// Told of a device that failed while its rate was measured, and is lost if it says so, and of what went wrong.
+// Called with a device that failed while its rate was measured (SessionDevice::lost: it is lost), and with what went wrong.
 using RateFailed = std::function<void(const SessionDevice&, const Error&)>;
 
 // Adds to `rates` what is missing for the devices, which compute in `variants`, by device id. Those that fail are left without a
@@ -21,7 +21,7 @@ void measure_missing_rates(Backend& backend, Executor& executor, const Problem& 
                            const std::map<std::string, std::string>& variants, std::span<SessionDevice> devices, SuiteRates& rates,
                            const RateFailed& failed);
 
-// As others use CPUs too, an old figure would be worse than none.
+// Other programs use CPUs as well: an old figure would be worse than none.
 void forget_cpus(std::span<const SessionDevice> devices, SuiteRates& rates);
 
 }  // namespace mgpu

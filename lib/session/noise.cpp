@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kTimes = 8, kFewestMedians = 4, kSamples = 5;
 constexpr Nanos kMostTime = std::chrono::seconds(20);
 
-// Nobody watches; a device that is lost makes the figure void.
+// Reports nothing; when a device is lost there is no figure.
 class LossObserver final : public SessionObserver {
  public:
   void warning(std::string_view text) override { lost = text; }

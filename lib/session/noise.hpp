@@ -26,7 +26,7 @@ struct Noise {
 std::optional<Noise> measure_noise(Backend& backend, const Problem& problem, std::span<const Device> devices);
 
 // Why this is not a figure of the devices and the work, but of a busy machine: "medians of the same work lay 118 % apart, ...".
-// None when it is to be kept.
+// None when it can be cached.
 std::optional<std::string> why_not_kept(const Noise& noise);
 
 }  // namespace mgpu

@@ -1,4 +1,4 @@
-// Whoever watches a session: saves, prints, and asks it to stop.
+// The interface by which a session reports progress, results and warnings, and asks whether it is to stop.
 #pragma once
 
 #include <cstddef>

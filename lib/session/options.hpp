@@ -19,10 +19,11 @@
 
 namespace mgpu {
 
-// Of each sample, whose part is computed again by another device: nobody's, one device's in turn, everybody's.
+// Whose part of a sample is computed again by another device: nobody's, that of one device (another one for each sample),
+// everybody's.
 enum class IntegrityLevel { off, sample, full };
 
-// What earlier runs of the same session left, who did not end by themselves.
+// What earlier, interrupted runs of the same session left.
 struct Continued {
   std::uint32_t run = 2;                          // the number of the run that goes on
   std::size_t groups = 0;                         // finished: their rows are in the report that is begun with

@@ -37,7 +37,7 @@ class Recorder {
   }
 
  private:
-  // The alone case of least median among the first `count` devices; the first one when none has samples.
+  // Of the first `count` devices alone, the case of lowest median; the first one when none has samples.
   const Case& fastest_alone(std::size_t count) const {
     const Case* best = &group_.cases.front();
     for (std::size_t i = 1; i < count; ++i) {
@@ -83,7 +83,7 @@ class Recorder {
       (shrunk ? fault.efficiency_after : fault.efficiency_before) = efficiency(the_case.times, the_case.devices);
     }
     for (const Case::Disturbed& disturbed : the_case.disturbed) {
-      if (the_case.alone()) break;  // recorded in the session's faults: no row is that device's
+      if (the_case.alone()) break;  // recorded in the session's faults, as a device alone has no row
       DisturbedSample& sample = run.disturbed.emplace_back();
       sample.time = disturbed.sample.makespan();
       sample.verify = disturbed.verify;
@@ -116,7 +116,7 @@ class Recorder {
     if (const auto noise = given_.options.noise.find(work_of(given_.problem)); noise != given_.options.noise.end())
       run.noise_floor = noise->second;
     setup(run, set);
-    if (!the_case.samples.empty()) measured(run, the_case, set);  // times alone: it was to go on, and did not
+    if (!the_case.samples.empty()) measured(run, the_case, set);  // it was to be resumed and took no sample: there are only times
     add_faults(run, the_case);
     return run;
   }
@@ -222,7 +222,7 @@ class Recorder {
     const auto& [estimates, chosen_plan, expected] = the_case.prediction;
     if (expected) run.plan.predicted = expected->makespan;
     const Shape& shape = given_.workload.shape();
-    if (the_case.devices == set) {  // a device alone was given itself only
+    if (the_case.devices == set) {  // the estimates of a device alone are only its own
       run.plan.estimates = estimates;
       run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode)};
     }

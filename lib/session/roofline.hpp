@@ -1,5 +1,5 @@
-// The least time that devices can take for a problem, by what each of them was measured to do: what `roofline_fraction` is a share
-// of. Pure.
+// The minimum time of a problem by the measured rates of the devices: `roofline_fraction` is the fraction of a sample that this is.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct LinkRoof {
 };
 
 // Of devices that share the problem so that all end together; for each the kind that it is slowest at decides. Transfers can hide
-// under compute, so that the longer of both counts. None without devices, and where one states no demand or has no figure for it.
+// under compute, so that the longer of both counts. None without devices, and where one has no demand, or no figure for its kind.
 std::optional<Roof> roof_of(std::span<const DeviceRoof> devices, const LinkRoof& link);
 
 }  // namespace mgpu

@@ -64,7 +64,7 @@ void note_clocks(Report& report, const GroupResult& group) {
   }
 }
 
-// It belongs to what is reported once it has been opened.
+// A device is in the report once it has been opened.
 void note_reserve(Report& report, std::span<const SessionDevice> devices) {
   const SessionDevice& last = devices.back();
   if (last.reserve && last.open && report.devices.size() < devices.size())

@@ -15,7 +15,7 @@ struct StopRule {
   Nanos least_time = std::chrono::milliseconds(500);
   double half_width = 0.01;                   // of the 95 % interval of the median, relative to it
   Nanos most_time = std::chrono::seconds(5);  // a case, by its samples alone
-  std::size_t most = 5000;                    // samples: of a few microseconds, others would take minutes for half a second of them
+  std::size_t most = 5000;                    // samples: half a second of samples of a few microseconds would take minutes
   std::size_t warmup = 1;
 
   static StopRule quick();  // 3 samples, 1 s

@@ -1,4 +1,4 @@
-// How long a session will still take, for whoever waits: an estimate for a progress line, never for a decision.
+// How long a session will still take: an estimate for a progress line, never for a decision.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,14 @@
 
 namespace mgpu {
 
-// Of the samples that the open cases will still take by the stop rule, as they took so far. None before every open case has one.
+// The time of the samples that the open cases will still take by the stop rule, if they last as long as those so far. None before
+// every open case has a sample.
 std::optional<Nanos> sampling_left(std::span<const Case> cases, const StopRule& stop);
 
 Progress progress_of(std::span<const Case> cases, const Problem& problem, Mode mode, const StopRule& stop);
 
-// Passes on what a group says, its time left with that of the groups after it: as long as the mean of those that are done, or, as
-// long as none is, as this one.
+// Passes on a group's progress, with the time of the groups after it added to the time left: each is taken to last as long as the
+// mean of those that are done, or, while there is none, as this one.
 class WholeSession final : public SessionObserver {
  public:
   // `groups`: problems times modes, of the session; those that an earlier run finished left out.

@@ -12,7 +12,7 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kRounds = 3;    // each variant so often, in turn: the best counts, as other load only ever slows
+constexpr std::size_t kRounds = 3;    // of every variant, interleaved: the best counts, as other load only ever slows
 constexpr double kWorthwhile = 1.02;  // less than that over the default variant is noise
 constexpr double kHopeless = 0.8;     // of the best so far: measured once, no more
 
@@ -126,7 +126,7 @@ bool tune_device(Backend& backend, Executor& executor, Workload& workload, const
   return true;
 }
 
-// What was measured just now on another device of the same kind: eight of them are tuned as one.
+// What was just measured on another device of the same kind: equal devices are tuned once.
 const Tuning* alike(const std::vector<Tuning>& all, std::span<const Device> devices, const Device& device,
                     const std::string& work) {
   for (const Tuning& tuning : all) {

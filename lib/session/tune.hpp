@@ -1,5 +1,5 @@
 // `calibrate --tune`: measures all kernel variants of a suite on a device, has each verified against the suite's reference, and
-// caches the fastest. How it is cached is lib/report/calibration_store.hpp's matter.
+// caches the fastest. How it is cached is in lib/report/calibration_store.hpp.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace mgpu {
 struct TriedVariant {
   std::string name;
   double ops_per_s = 0;  // 0: it is not eligible
-  std::string why;       // not
+  std::string why;       // why it is not
 };
 
 // A suite's work on a device; `variant` is empty where there was nothing to choose, or nothing worked.

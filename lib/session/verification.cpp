@@ -59,7 +59,7 @@ Verification::Outcome Verification::check(VerifyRecord& record, const std::strin
   return outcome;
 }
 
-// A disk that is full, or a folder that is gone, costs this file and nothing of what was measured.
+// A full disk or a missing folder costs this file, not the measurements.
 void Verification::write_result() {
   if (!options_.result_file || digests_.written) return;
   digests_.written = true;

@@ -1,5 +1,5 @@
-// Verification: whether what a sample made is right. A result whose bits are new is held against the workload's reference; which
-// bits are right, where several pass that, is what most results agree on.
+// Verification: whether the result of a sample is right. A result with new bits is compared with the workload's reference; where
+// results of different bits pass, those of most results are right.
 #pragma once
 
 #include <functional>

@@ -18,7 +18,7 @@ constexpr Nanos kReach = 5 * kInterval;
 // Of all cores. On CPUs others take what is measured; with GPUs a worker per device is all that needs the host.
 constexpr double kOtherLoadCpu = 0.1, kOtherLoadHost = 0.5;
 
-// Without figures that differ from case to case, so that a table can say it once for all; those are in the record.
+// Without figures that differ from case to case, so that a table can say it once for all cases; the record has them.
 void warn(RunRecord& run, const TelemetryFigures& figures, bool cpus) {
   if (figures.throttle != 0)
     run.warnings.push_back(

@@ -102,7 +102,7 @@ class Workload {
   // Largest slice it will be given: `capacity.fits`. Throws Error(out_of_memory) when the device has less than it says.
   virtual std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) = 0;
   // Where several kernels, tiles or settings compute the same on a device: their names, the one taken by default first. `calibrate
-  // --tune` measures them and keeps the fastest that verifies.
+  // --tune` measures them and caches the fastest that verifies.
   virtual std::vector<std::string> kernel_variants(const DeviceTraits&) const { return {}; }
   // Programs made from now on for this device take that kernel variant, where it suits the problem. False: the device has none of
   // that name.
@@ -174,13 +174,13 @@ struct SuiteInfo {
   std::string input;                                             // what they hold, for people
   bool has_kernel_variants = false;                              // its workloads have some that `calibrate --tune` chooses among
   std::vector<std::string> tuned_options;  // each value of these is tuned for itself; other options do not change what is best
-  // Host memory one problem of this size takes, for a check before anything is allocated.
+  // Host memory one problem of this size takes, for a check before anything is allocated. Every suite of the tool has it.
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
-  // The size that --input gives; all but `size` is set. Throws Error(input).
+  // The size that --input gives; all but `size` is set. Throws Error(input). Every suite of the tool has it.
   std::uint64_t (*size_of_input)(SuiteParams&) = nullptr;
   // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
   void (*check)(const SuiteParams&) = nullptr;
-  // After `check`, where there is one: puts what the options left open into them, for the record.
+  // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;
   // The shape of a workload of seeded data, before anything is allocated; null: no size is chosen for this suite, it is the default
   // one. Throws what `check` throws.

@@ -1,6 +1,6 @@
 // The fixed binary tree over blocks (or items) along which partial results are combined, so that a result is the same bits however
-// the ranges fell: nodes, covers of ranges, and what is known of the tree. Pure; what a node's value is and how two combine is the
-// suite's matter.
+// the ranges fell: nodes, covers of ranges, and what is known of the tree. Pure; what a node's value is and how two combine is in
+// each suite.
 #pragma once
 
 #include <algorithm>

@@ -61,10 +61,9 @@ void MerkleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   owned_.push_back({slice.begin, slice.end});
 }
 
-// Leaves first .. first + count - 1 of `leaves`, the last of which leaves `unused_bits` of its 256, to the roots of items
-// first_item
-// ...; the scratch buffers are free again when the launches are done, and the next piece's come after them. No leaves: launches
-// that find nothing to do.
+// Leaves first .. first + count - 1 of `leaves`, the last of which leaves `unused_bits` of its 256, to the roots of the items
+// from first_item on; the scratch buffers are free again when the launches are done, and the next piece's come after them. No
+// leaves: launches that find nothing to do.
 void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count, std::uint32_t unused_bits,
                                  Items first_item, Stream& stream) {
   Buffer* in = &leaves;

@@ -95,7 +95,7 @@ class Calibrates(Case):
         self.assert_exact_schema(calibrated, "calibrate")
         (noise,) = calibrated["noise"]
         if noise["noise"] is None:  # other programs disturbed it
-            self.assertRegex(result.err, r"the noise of merkle.* was not kept: medians of the same work lay \d+ % apart.*idle machine")
+            self.assertRegex(result.err, r"the noise of merkle.* was not cached: medians of the same work lay \d+ % apart.*idle machine")
             self.assertEqual(list(self.cache.glob("noise-*.json")), [])
             self.skipTest("this machine is too busy to measure noise")
         self.assertEqual(noise["from"], "measured")

@@ -30,7 +30,7 @@ class Plans(Case):
         self.assertEqual(result.err, "")
         for plan in self.plans():
             mode = plan["mode"].replace("_", " ")
-            self.assertIn(f"merkle leaves=65536, {mode}: {plan['strategy']} on {', '.join(plan['devices'])}\n", result.out)
+            self.assertIn(f"merkle leaves=2^16, {mode}: {plan['strategy']} on {', '.join(plan['devices'])}\n", result.out)
             count = len(plan["devices"])
             self.assertIn(f"  {plan['strategy']} on {count} of {len(self.devices)} device", result.out)
             for reason in plan["reasons"]:

@@ -1,4 +1,4 @@
-// dynamic: one queue of equal chunks; whoever is free takes the next. Chunks that shrink are another strategy's matter.
+// dynamic: one queue of equal chunks; whoever is free takes the next. Chunks that shrink are those of `guided`.
 #include <algorithm>
 #include <cmath>
 #include <limits>

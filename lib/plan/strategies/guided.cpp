@@ -179,7 +179,9 @@ StrategyInfo guided_strategy() {
           {named_param("variant", {"hguided", "factoring", "trapezoid", "weighted-factoring"}, "the rule for the next chunk"),
            // 2: what all rules were published with; a round over all devices hands out about half of what is left.
            {"K", 2, 1, 4096, "each round over all devices hands out 1/K of what is left (the HGuided papers' k n)"},
-           {"min", 0, 0, 1e9, "least granules in a chunk; 0: as many as keep launches under 2 to 4 % of the time", true}},
+           {"min", 0, 0, 1e9,
+            "smallest chunk, in granules (what slices are multiples of); 0: as large as keeps launches under 2 to 4 % of the time",
+            true}},
           make_guided};
 }
 

@@ -177,13 +177,13 @@ TEST_CASE("slowing and delaying together: kernels are slowed, the delay is not")
   CHECK(run.parts[0].compute == 1ms + 2 * kernel(100'000));
 }
 
-TEST_CASE("a source is told the time a slowed device took, so that shares follow it") {
+TEST_CASE("a source gets the time a slowed device took, so that shares follow it") {
   const Run run({{fake_device("0:0"), slowed(3)}, {fake_device("0:1"), {}}}, "dynamic:chunks=64", 1 << 22);
   const double share = static_cast<double>(run.parts[0].items) / (1 << 22);
   CHECK(share > 0.22);
   CHECK(share < 0.28);
-  const SampleShare told = share_of(run.raw, 2);
-  CHECK(told.busy[0] == run.parts[0].busy);
+  const SampleShare given = share_of(run.raw, 2);
+  CHECK(given.busy[0] == run.parts[0].busy);
 }
 
 TEST_CASE("under a memory cap a device claims no more, and allocates no more") {

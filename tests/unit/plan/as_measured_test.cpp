@@ -59,13 +59,13 @@ struct Set {
     for (DeviceEstimate& device : devices) device.up = 50e9;
     request.link_up = LinkRate({50e9, 80e9, 90e9});
   }
-  PlanRequest told() {
+  PlanRequest as_estimated() {
     request.devices = devices;
     return request;
   }
   // What is "measured" where these devices are the truth.
   MeasuredSample measured(const std::string& strategy) {
-    const PlanRequest truth = told();
+    const PlanRequest truth = as_estimated();
     const StrategyChoice choice = parse_strategies(strategy).front();
     const auto source = choice.info->make(choice.params)->begin(truth, {});
     Recorder recorder(*source, devices.size());
@@ -81,8 +81,8 @@ struct Set {
   PlanRequest request;
 };
 
-Nanos time_under(const Set& told, const SetEstimates& corrected, const std::string& strategy) {
-  PlanRequest request = told.request;
+Nanos time_under(const Set& estimated, const SetEstimates& corrected, const std::string& strategy) {
+  PlanRequest request = estimated.request;
   request.devices = corrected.devices;
   request.link_up = corrected.link_up;
   request.link_down = corrected.link_down;
@@ -98,63 +98,63 @@ bool near(Nanos a, Nanos b, double share = 0.01) { return std::abs(seconds(a) - 
 TEST_CASE("estimates that said how long a sample takes stay as they are") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     for (const char* strategy : {"equal", "dynamic", "guided", "stealing"}) {
-      Set told(3, mode);
-      const SetEstimates corrected = as_measured(told.told(), told.measured(strategy));
+      Set estimated(3, mode);
+      const SetEstimates corrected = as_measured(estimated.as_estimated(), estimated.measured(strategy));
       for (const DeviceEstimate& device : corrected.devices) {
         CHECK(device.items_per_s == doctest::Approx(1e9).epsilon(1e-3));
         CHECK(near(device.fixed, Nanos{400}));
       }
       CHECK(near(corrected.merge.fixed, Nanos{1000}));
-      CHECK(corrected.link_up.limited() == told.request.link_up.limited());
+      CHECK(corrected.link_up.limited() == estimated.request.link_up.limited());
       if (corrected.link_up.limited()) CHECK(corrected.link_up.of(3) == doctest::Approx(90e9).epsilon(1e-3));
     }
   }
 }
 
-TEST_CASE("a device that took twice as long as it was told has half the rate, and what others would take is known") {
-  Set told(2), truth(2);
+TEST_CASE("a device that took twice as long as it was estimated to has half the rate, and what others would take is known") {
+  Set estimated(2), truth(2);
   truth.devices[1].items_per_s /= 2;
   truth.devices[1].launch *= 2;
   truth.devices[1].fixed *= 2;
   truth.request.merge.fixed *= 3;
   truth.request.merge.per_slice *= 3;
   for (const char* strategy : {"equal", "dynamic", "guided"}) {
-    const SetEstimates corrected = as_measured(told.told(), truth.measured(strategy));
+    const SetEstimates corrected = as_measured(estimated.as_estimated(), truth.measured(strategy));
     CHECK(corrected.devices[0].items_per_s == doctest::Approx(1e9).epsilon(1e-3));
     CHECK(corrected.devices[1].items_per_s == doctest::Approx(0.5e9).epsilon(1e-3));
     CHECK(near(corrected.merge.per_slice, Nanos{600}));
     for (const char* other : {"equal", "capability", "latency", "dynamic"}) {
-      CHECK(near(time_under(told, corrected, other), truth.measured(other).makespan));
+      CHECK(near(time_under(estimated, corrected, other), truth.measured(other).makespan));
     }
   }
 }
 
 TEST_CASE("where the link is what took longer, the link is slower") {
-  Set told(3, Mode::end_to_end), truth(3, Mode::end_to_end);
+  Set estimated(3, Mode::end_to_end), truth(3, Mode::end_to_end);
   truth.request.link_up = LinkRate({50e9, 60e9, 60e9});
   const MeasuredSample sample = truth.measured("equal");
-  const SetEstimates corrected = as_measured(told.told(), sample);
+  const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
   CHECK(corrected.link_up.of(3) < 75e9);
-  CHECK(near(time_under(told, corrected, "equal"), sample.makespan));
+  CHECK(near(time_under(estimated, corrected, "equal"), sample.makespan));
 }
 
 TEST_CASE("a device without a part was as slow as all the others, and what the host saw late is part of the sample") {
-  Set told(2), truth(2);
+  Set estimated(2), truth(2);
   for (DeviceEstimate& device : truth.devices) device.items_per_s /= 3, device.launch *= 3, device.fixed *= 3;
   MeasuredSample sample = truth.measured("single");
-  const SetEstimates corrected = as_measured(told.told(), sample);
+  const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
   for (const DeviceEstimate& device : corrected.devices) CHECK(device.items_per_s == doctest::Approx(1e9 / 3).epsilon(1e-3));
   const Nanos late = sample.makespan;
   sample.makespan += late;  // twice as long, though the device did not
-  CHECK(near(time_under(told, as_measured(told.told(), sample), "single"), sample.makespan, 0.02));
+  CHECK(near(time_under(estimated, as_measured(estimated.as_estimated(), sample), "single"), sample.makespan, 0.02));
 }
 
 TEST_CASE("times that are no measurement end in figures that can be used") {
-  Set told(2);
-  MeasuredSample sample = told.measured("equal");
+  Set estimated(2);
+  MeasuredSample sample = estimated.measured("equal");
   sample.devices[0].finish = sample.makespan = Nanos::max();
   sample.devices[1].finish = Nanos{1};
-  for (const DeviceEstimate& device : as_measured(told.told(), sample).devices) {
+  for (const DeviceEstimate& device : as_measured(estimated.as_estimated(), sample).devices) {
     CHECK(device.items_per_s > 0);
     CHECK(std::isfinite(device.items_per_s));
     CHECK(device.fixed >= Nanos{});
@@ -163,14 +163,14 @@ TEST_CASE("times that are no measurement end in figures that can be used") {
 }
 
 TEST_CASE("a sample that is not every item once says nothing") {
-  Set told(2);
-  const MeasuredSample right = told.measured("equal");
+  Set estimated(2);
+  const MeasuredSample right = estimated.measured("equal");
   const auto refused = [&](const std::function<void(MeasuredSample&)>& change) {
     MeasuredSample wrong = right;
     change(wrong);
-    CHECK_THROWS_AS(as_measured(told.told(), wrong), Error);
+    CHECK_THROWS_AS(as_measured(estimated.as_estimated(), wrong), Error);
   };
-  CHECK_NOTHROW(as_measured(told.told(), right));
+  CHECK_NOTHROW(as_measured(estimated.as_estimated(), right));
   refused([](MeasuredSample& sample) { sample.devices[1].slices.pop_back(); });
   refused([](MeasuredSample& sample) { sample.devices[0].slices.push_back(sample.devices[1].slices.front()); });
   refused([](MeasuredSample& sample) { sample.devices[0].slices.front().slice.begin += 1; });

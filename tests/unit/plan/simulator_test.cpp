@@ -156,7 +156,7 @@ TEST_CASE("collecting waits for the last kernel, not for the last download") {
   CHECK(set.shares({100}).makespan == Nanos{240});
 }
 
-TEST_CASE("a sample's first slice is spared what slices that meet cost") {
+TEST_CASE("a sample's first slice is shorter by its discount") {
   Set set(1, 300, 100, Mode::resident);
   set.estimates[0].launch = Nanos{50};
   set.estimates[0].first_slice_discount = Nanos{40};

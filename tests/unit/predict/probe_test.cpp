@@ -305,7 +305,7 @@ std::vector<FakeDevice> two_devices() {
 
 }  // namespace
 
-TEST_CASE("each device is told what a slice more costs itself") {
+TEST_CASE("each device is given its own marginal cost per slice") {
   std::vector<FakeDevice> devices = two_devices();
   devices[0].ops_per_s = 1e6;
   devices[0].launch = microseconds(10);

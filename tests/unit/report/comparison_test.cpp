@@ -136,7 +136,7 @@ TEST_CASE("too few samples are said, and never give a verdict") {
   CHECK(row_of(few, "equal", Compared::time).ratio->ratio == doctest::Approx(2));
   const Comparison five = compared(timed({{"equal", 10}}, 5), timed({{"equal", 20}}, 5));  // p = 0.008, times four rows
   CHECK(row_of(five, "equal", Compared::time).change == Change::inconclusive);
-  CHECK(row_of(five, "equal", Compared::time).reason == "too few samples: 4 tests at 0.01 take 6");
+  CHECK(row_of(five, "equal", Compared::time).reason == "too few samples: 4 tests at alpha 0.01 need 6 a side");
 }
 
 TEST_CASE("a result without samples of its devices has a ratio of speed-ups but no verdict on them") {

@@ -217,7 +217,7 @@ TEST_CASE("what many devices together would take for ever is refused before it b
   has(refusal_of_scenario(json.dump()), {"device 0", "accepted: up to 1e+07 s"});
 }
 
-TEST_CASE("a link may carry more for more devices; what is spared of a launch is no more than it") {
+TEST_CASE("a link may carry more for more devices; a first-slice discount is at most the launch") {
   Json json = small();
   json["link"]["up"] = {5e10, 1e11, 1.3e11};
   json["devices"][0]["launch_ns"] = 7;
@@ -327,19 +327,19 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
     const Scenario scenario = scenario_of(report, 1, figures);
     return std::pair(scenario.devices[0].estimate.items_per_s, scenario.devices[1].estimate.items_per_s);
   };
-  const std::pair told(1e9, 1e9);
-  CHECK(rates(Figures::predicted) == told);
+  const std::pair given(1e9, 1e9);
+  CHECK(rates(Figures::predicted) == given);
   CHECK(rates(Figures::measured).first == doctest::Approx(500 / 2050e-9));  // the host saw the end 50 ns after it
   CHECK(rates(Figures::measured).second == doctest::Approx(500 / 1000e-9));
   CHECK(scenario_of(report, 1, Figures::measured).work.merge.fixed == Nanos{50});
-  const auto what_is_told = scenario_of(report, 1, Figures::measured).given;
-  REQUIRE(what_is_told);
-  CHECK(what_is_told->devices[0].items_per_s == 1e9);
-  CHECK(what_is_told->merge.fixed == Nanos{100});
+  const auto as_given = scenario_of(report, 1, Figures::measured).given;
+  REQUIRE(as_given);
+  CHECK(as_given->devices[0].items_per_s == 1e9);
+  CHECK(as_given->merge.fixed == Nanos{100});
   CHECK_FALSE(scenario_of(report, 1, Figures::predicted).given);
 
   SUBCASE("but for one that failed") { run.status = Status::failed; }
   SUBCASE("but for one in which a device failed") { run.faults = {{"0:1", "hang", "sample", "it hung"}}; }
   SUBCASE("but for one whose slices are not all there") { run.timeline.slices.pop_back(); }
-  if (run.status != Status::ok || !run.faults.empty() || run.timeline.slices.size() != 2) CHECK(rates(Figures::measured) == told);
+  if (run.status != Status::ok || !run.faults.empty() || run.timeline.slices.size() != 2) CHECK(rates(Figures::measured) == given);
 }

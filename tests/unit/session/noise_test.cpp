@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/session/calibrate.hpp"
 #include "lib/predict/suite_rates.hpp"
+#include "lib/session/calibrate.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/sum_workload.hpp"
 
@@ -95,7 +95,7 @@ TEST_CASE("noise of a busy machine is said, with what other programs used, and n
   CHECK_FALSE(rows[0].share);
   CHECK(rows[0].origin == CalibrationOrigin::none);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].starts_with("the noise of sum was not kept: medians of the same work lay "));
+  CHECK(warnings[0].starts_with("the noise of sum was not cached: medians of the same work lay "));
   CHECK(warnings[0].ends_with(" % apart, which is above 25 %; calibrate on an idle machine"));
   std::map<std::string, double> known;
   add_cached_noise(problem_of_reference_size({&sum_suite(), {}}, false), facts, store, known, warnings);
@@ -112,8 +112,10 @@ TEST_CASE("noise is cached for the set it was measured on, in whatever order, an
   const auto measured = calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, false, warnings);
   CHECK(measured.at(0).origin == CalibrationOrigin::measured);
   std::swap(facts[0], facts[1]);
-  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, false, warnings).at(0).origin == CalibrationOrigin::cached);
-  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, true, warnings).at(0).origin == CalibrationOrigin::measured);
+  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, false, warnings).at(0).origin ==
+        CalibrationOrigin::cached);
+  CHECK(calibrate_noise(backend, facts, {&sum_suite(), 1}, {}, ~Bytes{0}, store, true, warnings).at(0).origin ==
+        CalibrationOrigin::measured);
 
   std::map<std::string, double> known;
   add_cached_noise(problem, facts, store, known, warnings);
