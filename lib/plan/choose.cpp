@@ -176,8 +176,9 @@ class Chooser {
     }
     for (const Candidate& other : considered_) {  // the runner-up of the same device count
       if (other.devices != chosen.devices || other.strategy == chosen.strategy) continue;
-      all.push_back(fmt::format("{} on as many would take {} ({})", other.strategy->name, format_duration(other.predicted),
-                                against(other, chosen)));
+      const std::string difference = against(other, chosen);
+      all.push_back(fmt::format("{} on as many would take {} ({}{})", other.strategy->name, format_duration(other.predicted),
+                                difference, difference.ends_with(" less") ? ": so close that the simpler strategy is taken" : ""));
       break;
     }
     return all;

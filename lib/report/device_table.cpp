@@ -34,6 +34,12 @@ FigureColumn rate_column(Measured measured, const char* name, const char* unit, 
   return figures;
 }
 
+// Two columns are called alike: what this one is called where it is hidden.
+FigureColumn named(FigureColumn figures, const char* full) {
+  figures.column.full = full;
+  return figures;
+}
+
 FigureColumn launch_column(Measured measured, const char* name, Nanos Capability::*member, int importance) {
   FigureColumn figures{{name, "us", true, importance, false}, {}};
   for (const auto& device : measured) {
@@ -99,7 +105,7 @@ std::string calibration_table(std::span<const CalibrationRow> calibrated, const 
        rate_column(measured, "up", "B/s", &Capability::pinned_up, 0),
        rate_column(measured, "down", "B/s", &Capability::pinned_down, 0),
        rate_column(measured, "pageable up", "B/s", &Capability::pageable_up, 30),
-       rate_column(measured, "down", "B/s", &Capability::pageable_down, 29),
+       named(rate_column(measured, "down", "B/s", &Capability::pageable_down, 29), "pageable down"),
        launch_column(measured, "launch", &Capability::launch, 70), launch_column(measured, "next", &Capability::next_launch, 65)},
       columns, rows);
   columns.push_back({"free", "", true, 50, false});
@@ -110,6 +116,18 @@ std::string calibration_table(std::span<const CalibrationRow> calibrated, const 
     rows[k].cells.push_back(calibrated[k].from);
   }
   return drawn(std::move(columns), std::move(rows), style);
+}
+
+std::string suite_rate_table(std::span<const SuiteRateRow> rates, const TableStyle& style) {
+  std::vector<TextRow> rows;
+  for (const SuiteRateRow& row : rates)
+    rows.push_back({{row.suite, row.device, row.rate, row.slice > Nanos{} ? format_duration(row.slice) : "-", row.from}, ""});
+  return drawn({{"suite", "", false, 0, false},
+                {"id", "", false, 0, false},
+                {"rate", "", true, 0, false},
+                {"a slice costs", "", true, 20, false},
+                {"from", "", false, 0, false}},
+               std::move(rows), style);
 }
 
 }  // namespace mgpu
