@@ -13,6 +13,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/table_writer.hpp"
 #include "lib/session/planning.hpp"
 
 namespace mgpu {
@@ -21,6 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShown = 6;  // candidates
+constexpr std::size_t kHang = 4;   // what goes on in a further line
 
 std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<const Device> devices) {
   std::vector<std::string> ids;
@@ -31,7 +33,8 @@ std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<co
 }
 
 std::string title(const Problem& problem, Mode mode) {
-  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name, problem.params.size, words_of(mode));
+  return fmt::format("{} {}={}, {}", problem.suite->name, problem.suite->size_name, format_count(problem.params.size),
+                     words_of(mode));
 }
 
 std::string as_text(const SessionOptions& session, std::span<const PlannedCase> cases) {
@@ -94,7 +97,7 @@ ExitCode cmd_plan(const Context& context) {
   if (request.json) {
     print_json(as_json(request.session, cases));
   } else {
-    print(as_text(request.session, cases));
+    print(wrapped_prose(as_text(request.session, cases), table_style(context.invocation.settings, context.environment), kHang));
   }
   return ExitCode::ok;
 }
