@@ -21,8 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kShown = 6;  // candidates
-constexpr std::size_t kHang = 4;   // what goes on in a further line
+constexpr std::size_t kShown = 6;       // candidates
+constexpr std::size_t kReasonHang = 4;  // what goes on in a further line
 
 std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<const Device> devices) {
   std::vector<std::string> ids;
@@ -97,7 +97,8 @@ ExitCode cmd_plan(const Context& context) {
   if (request.json) {
     print_json(as_json(request.session, cases));
   } else {
-    print(wrapped_prose(as_text(request.session, cases), table_style(context.invocation.settings, context.environment), kHang));
+    print(
+        wrapped_prose(as_text(request.session, cases), table_style(context.invocation.settings, context.environment), kReasonHang));
   }
   return ExitCode::ok;
 }
