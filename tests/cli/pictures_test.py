@@ -172,7 +172,7 @@ class Series(unittest.TestCase):
         groups = result_file.groups(documents)
         sweep = next(s for s in result_series.sweeps(groups) if s.title == "merkle, resident")
         self.assertTrue(result_words.sweep_words(sweep).startswith("capability on 1 device reaches 3.05 G nodes/s at 2^19 leaves and 8.61 G nodes/s at 2^27."))
-        self.assertEqual([what for what, _ in report_html.conclusions(groups)], ["fisher, resident", "matrix, resident", "merkle, resident", "msm, resident"])
+        self.assertEqual([what for what, _ in report_html.conclusions(groups)], ["fisher dim=256, resident", "matrix, resident", "merkle, resident", "msm, resident"])
         kinds = [kind for kind, _, _ in plot.wanted(None, groups)]
         self.assertEqual(kinds[:4], ["sizes"] * 4)
         self.assertNotIn("strategies", kinds[:12])
