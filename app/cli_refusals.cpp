@@ -65,7 +65,10 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, std::span
     return "a command is required; accepted: " + joined(command_names(app));
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    return name + (what.find("missing") != std::string::npos ? ": its value is missing" : ": given more than once");
+    if (what.find("missing") != std::string::npos) return name + ": its value is missing";
+    return name.starts_with('-') || none_chosen
+               ? name + ": given more than once"
+               : fmt::format("{}: more than one {} is given, accepted is one", app.get_subcommands().front()->get_name(), name);
   }
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) return what + "; accepted: true, false";
   return what;

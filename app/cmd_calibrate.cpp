@@ -25,6 +25,9 @@ const char* word(CalibrationOrigin origin) {
   return origin == CalibrationOrigin::cached ? "cached" : origin == CalibrationOrigin::measured ? "measured" : "failed";
 }
 
+// "merkle" of "merkle tree=plain": suites are calibrated as they come.
+std::string suite_of(const std::string& work) { return work.substr(0, work.find(' ')); }
+
 std::string as_text(std::span<const Tuning> tunings) {
   std::string text;
   for (const Tuning& tuning : tunings) {
@@ -55,15 +58,17 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
     text += fmt::format("all {} at once: {}B/s up, {}B/s down ({})\n", devices.size(), format_si(link->up.all()),
                         format_si(link->down.all()), word(result.link_origin));
   }
+  std::vector<SuiteRateRow> rates;
   for (const SuiteCalibration& suite : suites) {
     if (!suite.rate) continue;
-    text += fmt::format("{} on {}: {}{}, {} per slice besides ({})\n", suite.work, suite.device, format_si(suite.rate->ops_per_s),
-                        suite.rate->unit, format_duration(suite.rate->slice), word(suite.origin));
+    rates.push_back({suite_of(suite.work), suite.device, format_si(suite.rate->ops_per_s) + suite.rate->unit, suite.rate->slice,
+                     word(suite.origin)});
   }
+  if (!rates.empty()) text += "\n" + suite_rate_table(rates, style);
   for (const NoiseCalibration& row : noise) {
     if (!row.share) continue;
-    text +=
-        fmt::format("{}: medians of the same work lie up to {:.1f} % apart ({})\n", row.work, *row.share * 100, word(row.origin));
+    text += fmt::format("{}: medians of the same work lie up to {:.1f} % apart ({})\n", suite_of(row.work), *row.share * 100,
+                        word(row.origin));
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include "app/commands.hpp"
 #include "app/compare_request.hpp"
 #include "app/measure_again.hpp"
+#include "app/problems.hpp"
 #include "app/signals.hpp"
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
@@ -23,8 +24,9 @@ struct Sides {
   std::vector<Report> base, fresh;
 };
 
-Report read_side(const std::string& file) {
+Report read_side(const std::string& file, std::span<const SuiteInfo> suites) {
   Report report = read_report(file);
+  complete_defaults(report, suites);
   if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
   return report;
 }
@@ -195,8 +197,9 @@ ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
   const TableStyle style = table_style(settings, context.environment, comparison_column_names());
-  const Sides sides = request.rounds > 0 ? measure_interleaved(request, context.suites)
-                                         : Sides{{read_side(request.base)}, {read_side(request.fresh)}};
+  const Sides sides = request.rounds > 0
+                          ? measure_interleaved(request, context.suites)
+                          : Sides{{read_side(request.base, context.suites)}, {read_side(request.fresh, context.suites)}};
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
   if (comparison.rows.empty())

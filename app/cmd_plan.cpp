@@ -13,6 +13,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/table_writer.hpp"
 #include "lib/session/planning.hpp"
 
 namespace mgpu {
@@ -20,7 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kShown = 6;  // candidates
+constexpr std::size_t kShown = 6;       // candidates
+constexpr std::size_t kReasonHang = 4;  // what goes on in a further line
 
 std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<const Device> devices) {
   std::vector<std::string> ids;
@@ -95,7 +97,8 @@ ExitCode cmd_plan(const Context& context) {
   if (request.json) {
     print_json(as_json(request.session, cases));
   } else {
-    print(as_text(request.session, cases));
+    print(
+        wrapped_prose(as_text(request.session, cases), table_style(context.invocation.settings, context.environment), kReasonHang));
   }
   return ExitCode::ok;
 }

@@ -1,6 +1,7 @@
 // `mgpu-bench report`: the tables of a saved result, and the files for other tools that run --export makes. Needs no device.
 #include "app/commands.hpp"
 #include "app/exports.hpp"
+#include "app/problems.hpp"
 #include "app/terminal.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/size_sweep.hpp"
@@ -15,7 +16,8 @@ ExitCode cmd_report(const Context& context) {
   const std::vector<Requirement> requirements = read_requirements(settings);
   for (const ExportFile& one : exports) check_writable(one.file);
   const std::string file = context.invocation.arguments.at(0);
-  const Report report = read_report(file);
+  Report report = read_report(file);
+  complete_defaults(report, context.suites);
   if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
   if (const std::string when = measured_words(report); !when.empty()) print_error(file + ": " + when);
   const std::vector<Miss> missed = misses(report, requirements);

@@ -110,8 +110,9 @@ std::vector<Handicap> handicaps_of(std::span<const HandicapTerm> terms, std::spa
       std::vector<std::string> ids;
       for (const Device& device : devices) ids.push_back(device.id);
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} matches no device of the run; accepted: ranks 0 to {}, or terms that match {}", term.option,
-                              in_quotes(term.device), devices.size() - 1, joined(ids)));
+                  fmt::format("{}: {} matches no device of the run; accepted: rank{}, or terms that match {}", term.option,
+                              in_quotes(term.device), devices.size() == 1 ? " 0" : fmt::format("s 0 to {}", devices.size() - 1),
+                              joined(ids)));
     }
     for (const std::size_t index : matched) term.set(handicaps[index], term.value);
   }

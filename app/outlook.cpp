@@ -20,6 +20,13 @@ bool has_mode(const Problem& problem, Mode mode) {
 // Rows of one table.
 std::size_t rows(const SessionOptions& session) { return session.strategies.size() * session.device_counts.size(); }
 
+// "a", "a and b", "a, b and c"
+std::string listed(std::vector<std::string> words) {
+  const std::string last = words.back();
+  words.pop_back();
+  return words.empty() ? last : fmt::format("{} and {}", fmt::join(words, ", "), last);
+}
+
 // "merkle (3 sizes)" each once, in their order.
 std::string suites_in_words(const SessionOptions& session) {
   std::vector<std::pair<std::string, std::size_t>> suites;
@@ -27,21 +34,26 @@ std::string suites_in_words(const SessionOptions& session) {
     if (suites.empty() || suites.back().first != problem.suite->name) suites.emplace_back(problem.suite->name, 0);
     ++suites.back().second;
   }
-  std::string text;
-  for (const auto& [name, sizes] : suites)
-    text += (text.empty() ? "" : ", ") + name + (sizes > 1 ? fmt::format(" ({} sizes)", sizes) : "");
-  return text;
+  std::vector<std::string> words;
+  for (const auto& [name, sizes] : suites) words.push_back(name + (sizes > 1 ? fmt::format(" ({} sizes)", sizes) : ""));
+  return listed(std::move(words));
 }
 
 std::string modes_in_words(const SessionOptions& session) {
   std::vector<std::string> words;
   for (const Mode& mode : session.modes) words.push_back(words_of(mode));
-  const std::string last = words.back();
-  words.pop_back();
-  return words.empty() ? last : fmt::format("{} and {}", fmt::join(words, ", "), last);
+  return listed(std::move(words));
 }
 
-// "2 devices: 0:0.0 and 0:0.1 (AMD EPYC 7B13)", "9 devices: 0:0, 0:1, 0:2 and 5 more (NVIDIA H200), 1:0 (AMD EPYC 7B13)"
+// Whether all of them are sub-devices of one device.
+bool are_parts(const std::vector<Device>& devices) {
+  return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
+    const std::size_t dot = device.id.find('.');
+    return dot != std::string::npos && device.id.substr(0, dot + 1) == devices.front().id.substr(0, dot + 1);
+  });
+}
+
+// "2 devices: 0:0.0 and 0:0.1 (parts of AMD EPYC 7B13)", "9 devices: 0:0, 0:1, 0:2 and 5 more (NVIDIA H200), 1:0 (AMD EPYC 7B13)"
 std::string devices_in_words(const SessionOptions& session) {
   const auto& devices = session.devices;
   std::string text = fmt::format("{} device{}: ", devices.size(), devices.size() == 1 ? "" : "s");
@@ -49,7 +61,8 @@ std::string devices_in_words(const SessionOptions& session) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
     alike.push_back(devices[i].id);
     if (i + 1 < devices.size() && devices[i + 1].name == devices[i].name) continue;
-    text += fmt::format("{} ({}){}", first_few(alike), devices[i].name, i + 1 < devices.size() ? ", " : "");
+    text += fmt::format("{} ({}{}){}", first_few(alike), are_parts(devices) ? "parts of " : "", devices[i].name,
+                        i + 1 < devices.size() ? ", " : "");
     alike.clear();
   }
   return text;

@@ -11,6 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/session/recorded_params.hpp"
 
 namespace mgpu {
 namespace {
@@ -190,6 +191,12 @@ std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Byte
     (fits(middle) ? low : high) = middle;
   }
   return low;
+}
+
+void complete_defaults(Report& report, std::span<const SuiteInfo> suites) {
+  std::vector<Problem> problems;
+  for (const SuiteInfo& suite : suites) problems.push_back({&suite, {}});
+  for (auto& [suite, values] : default_params(problems)) report.defaults[suite].merge(values);
 }
 
 void read_problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, Bytes memory, RunRequest& request) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/run_request.hpp"
+#include "lib/report/record.hpp"
 
 namespace mgpu {
 
@@ -20,6 +21,9 @@ void read_problems(const Settings& settings, std::span<const SuiteInfo* const> c
 // Gives the problem its size. Throws Error(usage), with `from`, what named the size, for one that the suite does not do, or that
 // does not fit in `memory` of the host.
 void complete_problem(Problem& problem, std::uint64_t size, const std::string& from, Bytes memory);
+
+// Adds the defaults of suites and options that an older file does not have, so that its titles are as short as those of new ones.
+void complete_defaults(Report& report, std::span<const SuiteInfo> suites);
 
 // Largest size whose problem fits in `memory`; 1 when none does.
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory);

@@ -95,7 +95,9 @@ void RunObserver::tell_rows(const Report& so_far) {
     if (options_.verbose || !options_.in_place) print_error(case_line(so_far.runs[i]));
   }
   const RunRecord& last = so_far.runs.back();
-  print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, words_of(last.mode), ok, so_far.runs.size() - rows_seen_));
+  const bool told = options_.tables && options_.in_place && !options_.verbose && ok == so_far.runs.size() - rows_seen_;
+  if (!told)  // by the table, which follows
+    print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, words_of(last.mode), ok, so_far.runs.size() - rows_seen_));
   rows_seen_ = so_far.runs.size();
 }
 

@@ -70,8 +70,10 @@ void print(std::string_view text) { print_data(printable_colored(text)); }
 void print_json(std::string_view json) { print_data(printable_json(json)); }
 
 void print_error(std::string_view text) {
-  std::fflush(stdout);  // so that a message comes after what it is about
-  std::fprintf(stderr, "mgpu-bench: %s\n", printable_lines(text).c_str());
+  constexpr std::size_t kHang = 2;  // what goes on in a further line
+  std::fflush(stdout);              // so that a message comes after what it is about
+  const TableStyle style{.width = error_width(), .wraps = isatty(STDERR_FILENO) == 1};
+  std::fputs(wrapped_prose("mgpu-bench: " + printable_lines(text) + '\n', style, kHang).c_str(), stderr);
 }
 
 }  // namespace mgpu

@@ -52,3 +52,8 @@ if $gpus && (($# == 0)); then
   unset MGPU_BENCH_TRACE MGPU_BENCH_EXPORT MGPU_BENCH_OUTPUT MGPU_BENCH_RESUME  # those were of the first
   "$bench" run --size sweep --mode resident -n 7 -o "${MGPU_BENCH_RESULT%.json*}-sweep.json"
 fi
+if (($# == 0)); then
+  echo
+  echo "the program is $bench (--help); a page of these measurements, to be opened or sent as it is:"
+  echo "  $root/scripts/setup.sh --pictures && $root/scripts/report_html.py $MGPU_BENCH_RESULT -o mgpu-bench.html"
+fi

@@ -107,6 +107,14 @@ def wanted(kinds, groups):
         first.setdefault((group.suite, group.mode), group)
     ordered = [*first.values(), *(group for group in by_work if group is not first[(group.suite, group.mode)])]
     lists = [[(kind, *subject) for subject in subjects(kind, ordered)] for kind in KINDS]
+    if all(len(group.ok()) < 2 for group in ordered) and lists[KINDS.index("sizes")]:  # a sweep: bars of one case each say least
+        bars, sizes = lists.pop(KINDS.index("strategies")), lists.pop(KINDS.index("sizes") - 1)
+        return [*sizes, *in_turn(lists), *bars]
+    return in_turn(lists)
+
+
+def in_turn(lists):
+    """The first of each, then the second of each, and so on."""
     return [column[k] for k in range(max(map(len, lists), default=0)) for column in lists if k < len(column)]
 
 

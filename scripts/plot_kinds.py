@@ -100,7 +100,7 @@ def strategies(group, look):
         if ideal_speedup:
             axes.axvline(alone[1] / ideal_speedup, color=GREEN, linewidth=1.4, linestyle=":", label=f"perfect split: {duration(alone[1] / ideal_speedup)}")
     unit = duration_axis(axes.xaxis, longest)
-    axes.set(yticks=range(len(cases)), yticklabels=[case.label + case.marks for case in cases], xlim=(0, 1.4 * longest), ylim=(len(cases) - 0.4, -0.6),
+    axes.set(yticks=range(len(cases)), yticklabels=[case.told + case.marks for case in cases], xlim=(0, (2 if any(c.faults for c in cases) else 1.4) * longest), ylim=(len(cases) - 0.4, -0.6),
              xlabel=f"time, {unit}: median, 95 % interval, samples as ticks" + ("; \u2605: among the fastest" if len(leaders) > 1 else ""))
     axes.set_title(f"{group.title}: {several(good[0].n)}")
     axes.grid(axis="y", visible=False)
@@ -141,7 +141,7 @@ def timeline(group, _):
     names = [f"device {name}{' ' + SLOWED if name in case.slowed else ''}\n{share_text(case, k)}" for k, name in enumerate(case.devices)]
     axes.set(yticks=range(case.n), yticklabels=names, ylim=(case.n - 0.45, -0.55), xlim=(-0.01 * whole, 1.02 * whole),
              xlabel=f"time since the sample began, {unit}; it took {duration(whole)}")
-    axes.set_title(f"{group.title}: {case.label}{case.marks} on {several(case.n)}")
+    axes.set_title(f"{group.title}: {case.told}{case.marks}" + (f" on {several(case.n)}" if case.asked == case.n else ""))
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 4, [case])
     return figure
@@ -173,7 +173,7 @@ def imbalance(group, _):
             axes.text(1.03 * longest, y, f"{percent:.1f} %", va="center", fontsize=9.5)
     axes.text(1.03 * longest, -0.75, "imbalance", fontsize=9.5, weight="bold", va="center")
     unit = duration_axis(axes.xaxis, longest)
-    axes.set(yticks=range(len(cases)), yticklabels=[case.label + case.marks for case in cases], xlim=(-0.02 * longest, 1.2 * longest),
+    axes.set(yticks=range(len(cases)), yticklabels=[case.told + case.marks for case in cases], xlim=(-0.02 * longest, 1.2 * longest),
              ylim=(len(cases) - 0.4, -1.1), xlabel=f"time a device was busy, {unit} (fastest strategy first)")
     axes.set_title(f"{group.title}: {several(cases[0].n)}")
     axes.grid(axis="y", visible=False)

@@ -14,6 +14,7 @@ from result_series import DASHES, MARKS, RED
 
 CEILINGS = {"memory": GREY, "host link": "#B07800"}  # others as what computes
 PROBLEMS, POINTS_NAMED = 10, 8  # at most
+NAMES_APART = 0.045  # of the height of a picture
 
 
 def sizes(sweep, look):
@@ -129,8 +130,9 @@ def roofline(found, look):
         axes.plot([point.intensity], [point.rate], color=mine.colour, marker=MARKS[mine.mark][0], markersize=8, linestyle="none", zorder=4,
                   label=None if point.case.label in named else f"fastest: {point.case.label}")
         named.add(point.case.label)
-    name_points(axes, points)
-    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(0.4 * min(p.rate for p in points), 2 * top),
+    bottom = 0.4 * min(p.rate for p in points)
+    name_points(axes, points, bottom, 2 * top)
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(bottom, 2 * top),
              xlabel=f"arithmetic intensity: {found.unit.removesuffix('/s')} per byte of input and result", ylabel=found.unit)
     axes.set_title("rate attained, and the roofline of the devices")
     for axis, span in ((axes.xaxis, high / low), (axes.yaxis, 5 * top / min(p.rate for p in points))):
@@ -146,17 +148,14 @@ def short_number(value, _):
     return f"{value / scale:g} {prefix}".strip()
 
 
-def name_points(axes, points):
-    """Beside each, where there are few: in columns of the same intensity the names keep a distance."""
+def name_points(axes, points, low, high):
+    """To the right of all, where there are few: the names keep a distance upwards, and a line leads from each to its point."""
     if len(points) > POINTS_NAMED:
         return
-    columns = {}
-    for point in sorted(points, key=lambda p: p.rate):
-        columns.setdefault(round(4 * math.log10(point.intensity)), []).append(point)
-    for column in columns.values():
-        last = 0
-        for point in column:
-            y = max(point.rate, 1.25 * last)
-            last = y
-            axes.annotate(f"{point.title}, {several(point.case.n)}: {point.words}", (point.intensity, y), xytext=(8, 0), textcoords="offset points",
-                          fontsize=8, va="center", bbox=ON_WHITE, zorder=5)
+    last, x = 0, 1.5 * max(p.intensity for p in points)
+    for point in sorted(points, key=lambda p: (p.rate, -p.intensity)):
+        y = max(point.rate, last * (high / low) ** NAMES_APART)
+        last = y
+        axes.annotate(f"{point.title}, {several(point.case.n)}: {point.words}", (point.intensity, point.rate), xytext=(x, y),
+                      textcoords="data", fontsize=8, va="center", bbox=ON_WHITE, zorder=3,
+                      arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 4})

@@ -15,6 +15,7 @@ from result_series import DASHES, MARKS  # noqa: E402
 
 GREY = "#555555"
 ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind text that lines may cross
+LETTERS_AN_INCH, HANDLE = 12.5, 7  # of a legend, and what the line before a name takes in letters
 AT_MOST = 7  # lines in one picture: more cannot be told apart
 
 plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.fontsize": 10,
@@ -36,6 +37,7 @@ def legend_below(figure, axes, columns, cases=()):
     """The legend, and what the marks behind the names of these cases mean, in room of their own, which makes the picture higher: inside
     they would cover what is drawn."""
     handles, labels = axes.get_legend_handles_labels()
+    columns = max([1, *(n for n in range(2, columns + 1) if letters_across(labels, n) <= LETTERS_AN_INCH * figure.get_figwidth())])
     notes = marks_told(cases)
     below = 0.06 + 0.2 * len(notes)
     room = below + (0.06 + 0.24 * -(-len(handles) // columns) if handles else 0)
@@ -46,6 +48,13 @@ def legend_below(figure, axes, columns, cases=()):
     for k, note in enumerate(reversed(notes)):
         figure.text(0.012, (0.06 + 0.2 * k) / whole, note, fontsize=9, color=GREY)
     figure.get_layout_engine().set(rect=(0, room / whole, 1, 1 - room / whole))
+
+
+def letters_across(labels, columns):
+    """How wide a legend is, which fills one column after the other."""
+    rows, longer = divmod(len(labels), columns)
+    ends = [k * rows + min(k, longer) for k in range(columns + 1)]
+    return sum(HANDLE + max(map(len, labels[begin:end])) for begin, end in zip(ends, ends[1:]) if begin < end)
 
 
 def marks_told(cases):

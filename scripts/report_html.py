@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent / "report_page"
 PARTS = ("compute", "upload", "download", "launch", "sync", "idle", "residue")
 COMMANDS_AT_MOST = 4000  # of a case: above, a browser takes seconds to draw them, and they are narrower than a pixel
 SAMPLES_AT_MOST = 400
+SIZES_TOLD_ONCE = 3  # or more: what is said of a sweep
 
 
 def text(value):
@@ -52,7 +53,7 @@ def chart_data(groups):
     for group in groups:
         cases, leaders = [], group.leaders()
         for case in in_order(group):
-            cases.append({"label": case.label, "marks": case.marks, "strategy": case.strategy, "n": case.n, "devices": case.devices, "median": case.median,
+            cases.append({"label": case.label, "told": case.told, "marks": case.marks, "strategy": case.strategy, "n": case.n, "devices": case.devices, "median": case.median,
                           "slowed": [case.devices.index(d) for d in case.slowed], "interval": case.interval, "samples": case.samples[:SAMPLES_AT_MOST],
                           "leads": case in leaders, "speedup": case.metric("speedup"), "ideal_speedup": case.metric("ideal_speedup"),
                           "faults": len(case.faults), "alone": case.alone(), "predicted": case.predicted,
@@ -100,7 +101,7 @@ def cells(group, case):
     def percent(name):
         return figure(case.metric(name), lambda v: f"{100 * v:.1f}")
 
-    head = [(group.title, group.title), (case.label, case.label), (case.on, case.n)]
+    head = [(group.title, group.title), (case.told, case.label), (case.on, case.n)]
     if not case.ok:
         return head + [("–", "")] * 10 + [(f"{case.status}: {case.reason}", case.status)]
     half = (case.interval[1] - case.interval[0]) / 2 / case.median * 100 if case.interval else None
@@ -227,7 +228,7 @@ def named_cases(groups, holds):
         elif all(holds(case) for n in counts for case in group.ok(n)):
             words = f"every strategy on {' and '.join(map(str, counts))} device{'' if counts == [1] else 's'}"
         else:
-            words = ", ".join(c.label + (f" on {c.n}" if len(group.counts()) > 1 else "") for c in held)
+            words = ", ".join(c.told + (f" on {c.n}" if len(group.counts()) > 1 else "") for c in held)
         by_words.setdefault(words, []).append(group.title)
     return "; ".join(f"{'every problem' if len(titles) == len(groups) > 1 else '; '.join(titles)}: {words}" for words, titles in by_words.items())
 
@@ -248,10 +249,23 @@ def faults(document, groups):
     return f'<section id="faults">\n<h2>What went wrong</h2>\n<ul>{lines}</ul>\n</section>' if lines else ""
 
 
+def conclusions(groups):
+    """(problem, sentences); one strategy at many sizes is told once, by its rate against size."""
+    sweeps = [sweep for sweep in result_series.sweeps(groups) if len(sweep.by_size) >= SIZES_TOLD_ONCE and all(len(g.ok()) == 1 for g in sweep.by_size.values())]
+    told = {id(group): sweep for sweep in sweeps for group in sweep.by_size.values()}
+    for group in groups:
+        sweep = told.get(id(group))
+        if not sweep:
+            yield group.title, result_words.words(group)
+        elif sweep in sweeps:
+            sweeps.remove(sweep)
+            yield sweep.title, result_words.sweep_words(sweep)
+
+
 def page(name, document, plotly):
     groups = result_file.groups([(name, document)])
     data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" out of a label
-    summary = "".join(f"<li><b>{text(group.title)}</b>: {text(result_words.words(group))}</li>" for group in groups)
+    summary = "".join(f"<li><b>{text(what)}</b>: {text(words)}</li>" for what, words in conclusions(groups))
     told = "".join(f'<p class="notice"><b>{text(what)}</b>{f" In {text(where)}." if where else ""}</p>' for what, where in notices(document, groups))
     fill = {"title": text(f"{Path(name).name}: mgpu-bench"), "name": text(Path(name).name), "style": (HERE / "page.css").read_text(encoding="utf-8"),
             "devices": text(devices_in_words(document)), "summary": summary or "<li>The file holds no case.</li>",

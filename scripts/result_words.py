@@ -2,7 +2,7 @@
 
 import math
 
-from result_file import duration, get, makespan, number
+from result_file import duration, get, makespan, number, power, rate
 
 WHAT_IF = {"perfect_balance": "balance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
            "free_launches": "launches; if they were free it would take", "free_merge": "the merge; if it were free it would take"}
@@ -60,21 +60,25 @@ def all_faults(document, groups):
                 yield f"{group.title}, {case.label}", fault_words(fault, case)
 
 
-def held_back(case):
+def held_back(case, whom):
+    """`whom`: "it", or its name where several share the first place."""
     name = get(case.run, "bottleneck", "name")
     time, whole = number(case.run, "bottleneck", "what_if_ns", str(name)), makespan(case)
     if not get(case.run, "timeline", "commands"):
         return ""
     if name == "unknown":
-        return " What holds it back is not known, as time stamps of its commands cannot be right."
+        return f" What holds {whom} back is not known, as time stamps of its commands cannot be right."
     if name not in WHAT_IF or time is None or not whole:
         known = all(number(case.run, "bottleneck", "what_if_ns", free) is not None for free in ("free_transfers", "free_launches", "free_merge"))
         none = "no what-if would save 1 %" if known else "no what-if that is known would save 1 %"
         efficiency, all_work = case.metric("efficiency"), all((get(d, "items") or 0) > 0 for d in get(case.run, "per_device") or [])
         if case.n > 1 and all_work and efficiency is not None and efficiency < 0.95:
-            return f" What holds it back is that each device is slower at its share than alone at everything: {none}."
-        return f" Nothing but the work itself holds it back: {none}."
-    return f" What holds it back most: {WHAT_IF[name]} {duration(case.median * time / whole)} ({100 * (1 - time / whole):.0f} % less)."
+            return f" What holds {whom} back is that each device is slower at its share than alone at everything: {none}."
+        return f" Nothing but the work itself holds {whom} back: {none}."
+    saved = case.median * (1 - time / whole)
+    hidden = not case.exact and case.interval and saved < (case.interval[1] - case.interval[0]) / 2
+    return (f" What holds {whom} back most: {WHAT_IF[name]} {duration(case.median * time / whole)} "
+            f"({100 * (1 - time / whole):.0f} % less{', which is within its noise' if hidden else ''}).")
 
 
 def names(group, cases):
@@ -105,11 +109,11 @@ def alone_interval(case):
 def against_single(first, best):
     """How the best case stands to the device that is fastest alone."""
     only, alone, speedup = best.only_worker(), best.alone(), best.metric("speedup")
-    lone = next((c for c in first if c.only_worker()), None)
+    lone = next((c.only_worker() or c.devices[0] for c in first if c.only_worker() or c.n == 1), None)
     if best.n < 2:
         return ""
     if lone and len(first) > 1:
-        return f": no split is known to beat device {lone.only_worker()} alone"
+        return f": no split is known to beat device {lone} alone"
     if only:
         return f": no split over {best.on} devices beats device {only} alone"
     if not alone or not speedup:
@@ -119,7 +123,8 @@ def against_single(first, best):
         return f", not told apart from device {alone[0]} alone ({duration(alone[1])})"
     if speedup <= 1:
         return f", no faster than device {alone[0]} alone ({duration(alone[1])})"
-    return f", {speedup:.2f} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
+    most, least = f"{speedup:.2f}", f"{speedup * best.median / first[-1].median:.2f}"
+    return f", {most if least == most else f'{least} to {most}'} times as fast as the best device alone ({alone[0]}, {duration(alone[1])})"
 
 
 def against_equal(group, first, best, gained):
@@ -127,14 +132,15 @@ def against_equal(group, first, best, gained):
     if not equal or best.strategy == "equal" or best.n < 2 or best.only_worker() or equal in first or not equal.can_be_ranked:
         return ""
     gain = (equal.median / best.median - 1) * 100
-    return f"{' and' if gained else ','} {gain:.{0 if gain >= 10 else 1}f} % faster than equal shares"
+    return f"{' and' if gained else ','} {'up to ' if len(first) > 1 else ''}{gain:.{0 if gain >= 10 else 1}f} % faster than equal shares"
 
 
 def who_is_first(group, first, doubted):
     best = first[0]
     if len(first) > 1:
         to = "" if duration(first[-1].median) == duration(best.median) else f" to {duration(first[-1].median)}"
-        how = "equally fast" if best.exact else "fastest and not told apart by their noise"
+        how = "equally fast" if best.exact else \
+            f"fastest {'of the rows that can be ranked ' if doubted else ''}and not told apart by their noise"
         return f"{names(group, first)} are {how}, with {duration(best.median)}{to}"
     on = f"device {best.only_worker()}" if best.only_worker() and best.n > 1 else f"{best.on} device{'' if best.asked == 1 else 's'}"
     verb = "takes" if len(group.ok()) == 1 else "is fastest of the rows that can be ranked, with" if doubted else "is fastest with"
@@ -166,4 +172,28 @@ def conclusion(group):
     single = against_single(first, best)
     text = f"{who_is_first(group, first, doubted)}{single}{against_equal(group, first, best, not single or ' times as fast' in single)}."
     text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
-    return text + held_back(best)
+    return text + held_back(best, best.told if len(first) > 1 else "it")
+
+
+def sweep_words(sweep):
+    """Of one strategy at many sizes: its rate, and from which size on it is faster than the device that is fastest alone."""
+    sizes = sorted(sweep.by_size)
+    line = [(size, sweep.by_size[size].ok()[0]) for size in sizes]
+    (least, first), (most, last) = line[0], line[-1]
+
+    def reached(case):
+        return rate(number(case.run, "rate", "value") or 0, str(get(case.run, "rate", "unit") or ""))
+
+    devices = f"{last.on} device{'' if last.asked == 1 else 's'}"
+    text = f"{last.told} on {devices} reaches {reached(first)} at {power(least)} {sweep.axis} and {reached(last)} at {power(most)}."
+    if last.n < 2:
+        return text + held_back(last, "the largest size")
+    pays = []
+    for size, case in reversed(line):
+        alone = alone_interval(case)
+        if not alone or not case.interval or case.interval[1] >= alone[0]:
+            break
+        pays.append(size)
+    where = f"at no size up to {power(most)} {sweep.axis}" if not pays else \
+        f"at every size, from {power(least)} {sweep.axis} on" if len(pays) == len(line) else f"from {power(pays[-1])} {sweep.axis} on"
+    return f"{text} {devices.capitalize()} pay {where}." + held_back(last, "the largest size")

@@ -51,7 +51,15 @@ bool apart_from(const RunRecord& run, const PerDevice& single) {
   return single.alone_samples.empty() || told_apart(run.time, summarise(single.alone_samples));
 }
 
-std::string against_single(const RunGroup& group, const RunRecord& best, bool exact) {
+// "1.41", or "1.32 to 1.41" of several that share the first place.
+std::string speedups_of(const RunGroup& group, const RunRecord& best, const std::vector<std::size_t>& first) {
+  const std::string most = fmt::format("{:.2f}", *best.metrics.speedup);
+  const double slower = seconds(group.runs[first.back()]->time.median) / seconds(best.time.median);
+  const std::string least = fmt::format("{:.2f}", *best.metrics.speedup / slower);
+  return least == most ? most : least + " to " + most;
+}
+
+std::string against_single(const RunGroup& group, const RunRecord& best, const std::vector<std::size_t>& first, bool exact) {
   if (best.devices.size() < 2) return "";
   const auto sharing = group.ranked(Rank::shared);
   const auto alone = std::find_if(sharing.begin(), sharing.end(), [&](std::size_t k) { return only_worker(*group.runs[k]); });
@@ -64,12 +72,12 @@ std::string against_single(const RunGroup& group, const RunRecord& best, bool ex
   const std::string whom = fmt::format("device {} alone ({})", single->device, format_duration(*single->alone));
   if (!exact && !apart_from(best, *single)) return ", not told apart from " + whom;
   if (*best.metrics.speedup <= 1) return ", no faster than " + whom;
-  return fmt::format(", {:.2f} times as fast as the best device alone ({}, {})", *best.metrics.speedup, single->device,
+  return fmt::format(", {} times as fast as the best device alone ({}, {})", speedups_of(group, best, first), single->device,
                      format_duration(*single->alone));
 }
 
-// `gained`: behind a clause that names a gain already.
-std::string against_equal(const RunGroup& group, const RunRecord& best, bool gained) {
+// `gained`: behind a clause that names a gain already; `several`: the best of those that share the first place.
+std::string against_equal(const RunGroup& group, const RunRecord& best, bool gained, bool several) {
   static const std::string equal_shares = strategy_with(&StrategyTraits::equal_shares).info->name;
   if (best.strategy == equal_shares || best.devices.size() < 2 || only_worker(best)) return "";
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
@@ -77,12 +85,14 @@ std::string against_equal(const RunGroup& group, const RunRecord& best, bool gai
     if (equal.strategy != equal_shares || equal.status != Status::ok || equal.devices != best.devices) continue;
     if (group.ranks[k] != Rank::none || best.time.median <= Nanos{}) return "";
     const double gain = static_cast<double>(equal.time.median.count()) / static_cast<double>(best.time.median.count()) - 1;
-    return fmt::format("{} {:.{}f} % faster than equal shares", gained ? " and" : ",", gain * 100, gain < 0.1 ? 1 : 0);
+    return fmt::format("{} {}{:.{}f} % faster than equal shares", gained ? " and" : ",", several ? "up to " : "", gain * 100,
+                       gain < 0.1 ? 1 : 0);
   }
   return "";
 }
 
-std::string held_back(const RunRecord& run) {
+// `whom`: "it", or its name where several share the first place.
+std::string held_back(const RunRecord& run, const std::string& whom, bool exact) {
   struct Words {
     const char *name, *what;
     std::optional<Nanos> Bottleneck::*time;
@@ -91,22 +101,26 @@ std::string held_back(const RunRecord& run) {
                                     {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
                                     {"free_launches", "launches; if they were free it would take", &Bottleneck::free_launches},
                                     {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
-  if (run.bottleneck.name == "unknown") return " What holds it back is not known, as time stamps of its commands cannot be right.";
+  if (run.bottleneck.name == "unknown")
+    return fmt::format(" What holds {} back is not known, as time stamps of its commands cannot be right.", whom);
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
     if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
     // The what-if is of the sample shown. The sentence gives the median, so it is scaled.
     const double left = static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
-    return fmt::format(" What holds it back most: {} {} ({:.0f} % less).", w.what,
-                       format_duration(from_seconds(seconds(run.time.median) * left)), (1 - left) * 100);
+    const double saved = seconds(run.time.median) * (1 - left);
+    const bool hidden = !exact && saved < seconds(run.time.ci95_high - run.time.ci95_low) / 2;
+    return fmt::format(" What holds {} back most: {} {} ({:.0f} % less{}).", whom, w.what,
+                       format_duration(from_seconds(seconds(run.time.median) * left)), (1 - left) * 100,
+                       hidden ? ", which is within its noise" : "");
   }
   const bool known = run.bottleneck.free_transfers && run.bottleneck.free_launches && run.bottleneck.free_merge;
   const char* none = known ? "no what-if would save 1 %" : "no what-if that is known would save 1 %";
   const bool all_work =
       std::all_of(run.per_device.begin(), run.per_device.end(), [](const PerDevice& p) { return p.parts.items > 0; });
   if (run.devices.size() > 1 && all_work && run.metrics.efficiency.value_or(1) < kHardlyLess)
-    return fmt::format(" What holds it back is that each device is slower at its share than alone at everything: {}.", none);
-  return fmt::format(" Nothing but the work itself holds it back: {}.", none);
+    return fmt::format(" What holds {} back is that each device is slower at its share than alone at everything: {}.", whom, none);
+  return fmt::format(" Nothing but the work itself holds {} back: {}.", whom, none);
 }
 
 // " dynamic: device 0:1 failed in the 3rd sample (...)." for each of the first few faults.
@@ -133,20 +147,17 @@ std::string names_of(const RunGroup& group, const std::vector<std::size_t>& rows
 }
 
 // Who is first: "dynamic on 2 devices is fastest with 1.2 ms", or who share that place.
-std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first, std::size_t unknown, std::size_t ok,
-                         bool exact) {
+std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first, std::size_t ok, bool exact) {
   const RunRecord& best = *group.runs[first.front()];
   const std::string fastest = format_duration(best.time.median);
   if (first.size() > 1) {
     const std::string slowest = format_duration(group.runs[first.back()]->time.median);
-    return fmt::format("{} are {}, with {}{}", names_of(group, first),
-                       exact ? "equally fast" : "fastest and not told apart by their noise", fastest,
-                       slowest == fastest ? "" : " to " + slowest);
+    const char* how = exact           ? "equally fast"
+                      : group.doubted ? "fastest of the rows that can be ranked and not told apart by their noise"
+                                      : "fastest and not told apart by their noise";
+    return fmt::format("{} are {}, with {}{}", names_of(group, first), how, fastest, slowest == fastest ? "" : " to " + slowest);
   }
-  const char* verb = ok == 1 ? "takes"
-                     : unknown == 0 || group.ranks[first.front()] == Rank::alone
-                         ? "is fastest with"
-                         : "is fastest of the rows that can be ranked, with";
+  const char* verb = ok == 1 ? "takes" : group.doubted ? "is fastest of the rows that can be ranked, with" : "is fastest with";
   return fmt::format("{} on {} {} {}", group.labels[first.front()], on_devices(best), verb, fastest);
 }
 
@@ -176,11 +187,30 @@ std::string words_for(const RunGroup& group, bool exact) {
                        faults_of(group));
   }
   const RunRecord& best = *group.runs[first.front()];
-  const std::string single = against_single(group, best, exact);
-  const bool gained = single.empty() || single.find(" times as fast") != std::string::npos;
-  return fmt::format("{}: {}{}{}.{}{}{}", group.title, who_is_first(group, first, unknown.size(), ok, exact), single,
-                     against_equal(group, best, gained), unranked(unknown.size()),
-                     best.timeline.commands.empty() ? "" : held_back(best), faults_of(group));
+  const std::string single = against_single(group, best, first, exact);
+  const bool gained = single.empty() || single.find(" times as fast") != std::string::npos, several = first.size() > 1;
+  return fmt::format("{}: {}{}{}.{}{}{}", group.title, who_is_first(group, first, ok, exact), single,
+                     against_equal(group, best, gained, several), unranked(unknown.size()),
+                     best.timeline.commands.empty() ? "" : held_back(best, several ? group.labels[first.front()] : "it", exact),
+                     faults_of(group));
+}
+
+// Where the line is broken, before the character there: at the last blank that leaves a line of the width. A list one|two|three
+// that is too long for a line of its own is broken behind the last bar that does. Nothing does: at the first blank after the width;
+// npos where there is none.
+std::size_t place_to_break(const std::string& line, std::size_t width, std::size_t indent) {
+  const auto fits = [&](std::size_t at) { return display_width(std::string_view(line).substr(0, at)) <= width; };
+  std::size_t blank = line.size();
+  while (blank != std::string::npos && blank > 0 && !fits(blank)) blank = line.rfind(' ', blank - 1);
+  const std::size_t text = line.find_first_not_of(' ');
+  const bool none = blank == std::string::npos || blank <= text;
+  const std::size_t word = none ? text : blank + 1, end = std::min(line.find(' ', word), line.size());
+  if (indent + display_width(std::string_view(line).substr(word, end - word)) > width) {
+    std::size_t bar = line.rfind('|', end);
+    while (bar != std::string::npos && bar > word && !fits(bar + 1)) bar = line.rfind('|', bar - 1);
+    if (bar != std::string::npos && bar > word) return bar + 1;
+  }
+  return none ? line.find(' ', width) : blank;
 }
 
 }  // namespace
@@ -191,13 +221,11 @@ std::string wrapped_prose(const std::string& text, const TableStyle& style, std:
   std::string out;
   for (std::string line; std::getline(lines, line);) {
     while (display_width(line) > style.width) {
-      std::size_t at = line.size();  // the last blank that leaves a line of the width; none: the first after it
-      while (at != std::string::npos && at > 0 && display_width(std::string_view(line).substr(0, at)) > style.width)
-        at = line.rfind(' ', at - 1);
-      if (at == std::string::npos || at <= line.find_first_not_of(' ')) at = line.find(' ', style.width);
+      const std::size_t at = place_to_break(line, style.width, indent);
       if (at == std::string::npos) break;
+      const bool blank = line[at] == ' ';
       out += line.substr(0, at) + '\n';
-      line = std::string(indent, ' ') + line.substr(at + 1);
+      line = std::string(indent, ' ') + line.substr(blank ? at + 1 : at);
     }
     out += line + '\n';
   }

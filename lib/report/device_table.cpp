@@ -112,4 +112,16 @@ std::string calibration_table(std::span<const CalibrationRow> calibrated, const 
   return drawn(std::move(columns), std::move(rows), style);
 }
 
+std::string suite_rate_table(std::span<const SuiteRateRow> rates, const TableStyle& style) {
+  std::vector<TextRow> rows;
+  for (const SuiteRateRow& row : rates)
+    rows.push_back({{row.suite, row.device, row.rate, row.slice > Nanos{} ? format_duration(row.slice) : "-", row.from}, ""});
+  return drawn({{"suite", "", false, 0, false},
+                {"id", "", false, 0, false},
+                {"rate", "", true, 0, false},
+                {"per slice", "", true, 20, false},
+                {"from", "", false, 0, false}},
+               std::move(rows), style);
+}
+
 }  // namespace mgpu

@@ -174,6 +174,9 @@ struct ToolInfo {
   std::vector<std::string> argv;
 };
 
+// Of Report::defaults: a number that is that of the size unless it is given.
+inline constexpr const char* kSameAsSize = "same";
+
 struct Report {
   bool complete = false;
   std::string id;  // by which its journal knows it; empty: it has none

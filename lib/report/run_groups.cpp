@@ -62,12 +62,11 @@ void rank(RunGroup& group, bool exact) {
     ++sharing;
   }
   // Who may be faster for all that is known leaves no winner either.
-  bool doubted = false;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const Summary& time = group.runs[k]->time;
-    doubted |= group.ranks[k] == Rank::unknown && !(time.n >= kFewestRanked && told_apart(best->time, time));
+    group.doubted |= group.ranks[k] == Rank::unknown && !(time.n >= kFewestRanked && told_apart(best->time, time));
   }
-  if (sharing == 1 && !doubted) *std::find(group.ranks.begin(), group.ranks.end(), Rank::shared) = Rank::alone;
+  if (sharing == 1 && !group.doubted) *std::find(group.ranks.begin(), group.ranks.end(), Rank::shared) = Rank::alone;
 }
 
 }  // namespace
@@ -79,7 +78,18 @@ Titles::Titles(const Report& report) : report_(report) {
       if (seen.emplace(std::pair(run.suite, name), value).first->second != value) varying_[run.suite].insert(name);
 }
 
+bool follows_size(const Report& report, const RunRecord& run, const std::string& name) {
+  const auto defaults = report.defaults.find(run.suite);
+  if (defaults == report.defaults.end()) return false;
+  const auto usual = defaults->second.find(name), value = run.params.find(name);
+  if (usual == defaults->second.end() || usual->second != ParamValue(kSameAsSize) || value == run.params.end()) return false;
+  // The size is the number that has no default.
+  return std::any_of(run.params.begin(), run.params.end(),
+                     [&](const auto& param) { return param.second == value->second && !defaults->second.contains(param.first); });
+}
+
 bool Titles::is_named(const RunRecord& run, const std::string& name, const ParamValue& value) const {
+  if (follows_size(report_, run, name)) return false;
   if (const auto varying = varying_.find(run.suite); varying != varying_.end() && varying->second.contains(name)) return true;
   const auto defaults = report_.defaults.find(run.suite);
   if (defaults == report_.defaults.end()) return true;

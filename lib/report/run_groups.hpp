@@ -24,6 +24,9 @@ class Titles {
   std::map<std::string, std::set<std::string>> varying_;  // by suite
 };
 
+// Whether this number of the run is that of its size, as it is unless it is given: the sides of a square.
+bool follows_size(const Report& report, const RunRecord& run, const std::string& name);
+
 // How the rows of a table stand to each other.
 enum class Rank {
   none,    // not ok, or slower than the fastest
@@ -38,6 +41,7 @@ struct RunGroup {
   std::vector<const RunRecord*> runs;
   std::vector<std::string> labels;  // "dynamic", or "dynamic:chunks=32" where two differ only by that; "auto (dynamic)"
   std::vector<Rank> ranks;
+  bool doubted = false;             // a row that cannot be ranked may be faster than those of the first place
   const RunRecord* best = nullptr;  // of the rows that are ok the one of least median, the first of equals; null when none is
 
   // Rows of that rank, by their places in `runs`; the fastest first.

@@ -12,6 +12,7 @@
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/case_name.hpp"
+#include "lib/report/run_groups.hpp"
 
 namespace mgpu {
 namespace {
@@ -118,7 +119,10 @@ void predict_missing(const std::vector<const RunRecord*>& runs, const std::vecto
 SizeSweep sweep_of(const Report& report, const std::vector<const RunRecord*>& runs) {
   SizeSweep sweep;
   const RunRecord& first = *runs.front();
-  const std::vector<std::string> names = varying_params(runs);
+  std::vector<std::string> names = varying_params(runs);
+  std::erase_if(names, [&](const std::string& name) {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunRecord* run) { return follows_size(report, *run, name); });
+  });
   sweep.title = first.suite + ", " + words_of(first.mode);
   sweep.size_name = fmt::format("{}", fmt::join(names, "="));
   sweep.rate_unit = first.rate_unit;
@@ -243,8 +247,10 @@ std::string sweep_tables(const Report& report, const TableStyle& style) {
   for (const SizeSweep& sweep : size_sweeps(report)) {
     std::vector<TextColumn> columns{{sweep.size_name, "", true, 0, true}};
     for (const std::size_t count : sweep.counts) {
-      columns.push_back({count == 1 ? "1 device" : fmt::format("{} devices", count), "", true, 0, false});
-      columns.push_back({count == 1 ? "rate" : "speedup", count == 1 ? sweep.rate_unit : "x", true, count == 1 ? 20 : 10, false});
+      const std::string who = count == 1 ? "1 device" : fmt::format("{} devices", count);
+      columns.push_back({who, "", true, 0, false});
+      if (count == 1) columns.push_back({"rate", sweep.rate_unit, true, 20, false});
+      if (count > 1) columns.push_back({"speedup", "x", true, 10, false, "speedup of " + who});
     }
     std::vector<TextRow> rows;
     bool predicted = false;

@@ -188,11 +188,14 @@ std::string run_table(const RunGroup& group, bool simulated, const TableStyle& s
   const std::vector<RunColumn> columns = run_columns(scales, style, simulated);
   std::vector<TextColumn> headings = {{"", "", false, 0, false}, {"strategy", "", false, 0, true}, {"dev", "", true, 0, false}};
   for (const RunColumn& column : columns) headings.push_back(column.heading);
+  const auto is_ok = [](const RunRecord* run) { return run->status == Status::ok; };
+  const bool lone = std::count_if(group.runs.begin(), group.runs.end(), is_ok) == 1;  // it is faster than nothing
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
-    rows.push_back(run_row(*group.runs[k], group.labels[k],
-                           std::string(mark_of(group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
-                           columns, scales));
+    rows.push_back(run_row(
+        *group.runs[k], group.labels[k],
+        std::string(mark_of(lone ? Rank::none : group.ranks[k])) + (warnings_of(*group.runs[k], simulated).empty() ? "" : "!"),
+        columns, scales));
   return wrapped_prose(printable(group.title) + '\n', {std::max(style.width, 20u), false, true}, 2) +
          draw_table(std::move(headings), std::move(rows), style.width, style.color, hidden) +
          warning_lines(group, simulated, std::max(style.width, 20u));
@@ -240,7 +243,9 @@ std::string below_run_tables(const Report& report, const TableStyle& style) {
   std::string out = hidden_line(in_order, "--columns NAME,.. or all shows them", std::max(style.width, 20u));
   if (const std::string faults = fault_table(report, style); !faults.empty()) out += (report.runs.empty() ? "" : "\n") + faults;
   if (const auto clock = report.environment.find("simulated"); clock != report.environment.end())
-    out += printable("simulated on a virtual clock (" + clock->second + "): nothing was computed, so nothing was verified") + '\n';
+    out += wrapped_prose(
+        printable("simulated on a virtual clock (" + clock->second + "): nothing was computed, so nothing was verified") + '\n',
+        style, 2);
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;

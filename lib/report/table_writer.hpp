@@ -32,6 +32,14 @@ struct CalibrationRow {
 // Everything that was measured of each device alone. Transfers are those of pinned memory unless the column says otherwise.
 std::string calibration_table(std::span<const CalibrationRow> calibrated, const TableStyle& style);
 
+struct SuiteRateRow {
+  std::string suite, device, rate;  // "merkle", "0:0", "2.5 Mnodes/s"
+  Nanos slice;                      // what each slice takes besides; 0: too little to be measured
+  std::string from;
+};
+// What each suite was measured to reach on each device.
+std::string suite_rate_table(std::span<const SuiteRateRow> rates, const TableStyle& style);
+
 // One table per suite, parameters, mode; one row per strategy and device set: time with its spread, rate, speed-up, efficiency,
 // balance, bottleneck, verification. The row that is fastest by more than the noise is marked with '*', several that share the
 // first place with '=', one that cannot be ranked with '?', one that something is wrong with '!'. Below them which columns had no

@@ -20,7 +20,12 @@ ParamMap default_params_of(const SuiteInfo& suite) {
   for (const auto& [name, value] : problem.params.options) {
     const auto before = open.find(name);
     const bool kept = before != open.end() && before->second == value;
-    if (!kept && std::holds_alternative<std::int64_t>(params.at(name))) params.erase(name);
+    if (kept || !std::holds_alternative<std::int64_t>(params.at(name))) continue;
+    if (before != open.end() && before->second == kSameAsSize) {
+      params[name] = before->second;
+    } else {
+      params.erase(name);
+    }
   }
   return params;
 }

@@ -14,7 +14,7 @@ namespace mgpu {
 ParamMap recorded_params(const Problem& problem);
 
 // By suite, for Report::defaults: the parameters of its problems where no option is given. Sizes are not among them, nor what a
-// suite makes of the size, such as the other sides of a square matrix.
+// suite makes of other options; what is as the size, such as the other sides of a square matrix, is kSameAsSize.
 std::map<std::string, ParamMap> default_params(std::span<const Problem> problems);
 
 }  // namespace mgpu

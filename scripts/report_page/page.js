@@ -35,7 +35,7 @@
     ...more, margin: { l: 55, r: 10, t: 32, b: 50 + room(entries, columns) }, legend: { orientation: "h", y: -55 / (height - 82), yanchor: "top" } });
   const titled = (text) => ({ title: { text, standoff: 8 } });
   const lanes = (labels) => ({ type: "category", categoryorder: "array", categoryarray: [...labels].reverse(), automargin: true, fixedrange: true });
-  const shown = (c) => (narrow() ? plain(c.label).replace(" (", "<br>(") : plain(c.label)) + c.marks;
+  const shown = (c) => (narrow() ? plain(c.told).replace(" (", "<br>(") : plain(c.told)) + c.marks;
   const prefixed = (v) => {
     const [scale, prefix] = v >= 1e12 ? [1e12, " T"] : v >= 1e9 ? [1e9, " G"] : v >= 1e6 ? [1e6, " M"] : v >= 1e3 ? [1e3, " k"] : [1, ""];
     return `${Number((v / scale).toPrecision(3))}${prefix}`;
@@ -158,7 +158,7 @@
   function draw_parts(c) {
     const [scale, unit] = unit_of(c.timeline.whole || c.median);
     const y = c.parts.map((_, d) => plain(`device ${c.devices[d]}`) + (c.slowed.includes(d) ? " \u2193" : ""));
-    at("parts-of").textContent = `Where the time of each device went: ${c.label}${c.marks}, ${plural(c.n)}`;
+    at("parts-of").textContent = `Where the time of each device went: ${c.told}${c.marks}, ${plural(c.n)}`;
     const traces = parts().map(([name, color, shape], k) => ({ type: "bar", orientation: "h", name, y, x: c.parts.map((p) => (p[k] || 0) / scale),
       marker: filled(color, shape, { line: { color: ink("paper"), width: 0.5 } }), hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
       .filter((t) => t.x.some((x) => x > 0));
@@ -169,7 +169,7 @@
   function draw_timeline(group, c) {
     const t = c.timeline;
     const [scale, unit] = unit_of(t.whole);
-    at("timeline-of").textContent = `Timeline: ${group.title}, ${c.label}${c.marks} on ${plural(c.n)}, ${time(t.whole)}`;
+    at("timeline-of").textContent = `Timeline: ${group.title}, ${c.told}${c.marks} on ${plural(c.n)}, ${time(t.whole)}`;
     at("timeline-note").textContent = t.count > t.commands.length ? `The ${t.commands.length} longest of ${t.count} commands.`
       : t.count ? "" : "The file holds no commands of this case.";
     at("timeline").hidden = at("zoom").hidden = !t.count;
@@ -243,7 +243,7 @@
     chosen.group = group;
     chosen.index = index;
     at("problem").value = String(group);
-    at("case").replaceChildren(...groups[group].cases.map((c, k) => new Option(`${c.label} on ${plural(c.n)}, ${time(c.median)}`, k, false, k === index)));
+    at("case").replaceChildren(...groups[group].cases.map((c, k) => new Option(`${c.told} on ${plural(c.n)}, ${time(c.median)}`, k, false, k === index)));
     draw();
   }
 

@@ -37,7 +37,7 @@ class Outlook(Case):
         said = self.begin()
         suites = [suite["name"] for suite in json.loads(self.good("list", "suites", "--json").out)["suites"]]
         strategies = len(json.loads(self.good("list", "strategies", "--json").out)["strategies"]) - 1  # all but auto
-        self.assertIn(f"measuring {', '.join(suites)}, resident and end to end, under {strategies} strategies: "
+        self.assertIn(f"measuring {', '.join(suites[:-1])} and {suites[-1]}, resident and end to end, under {strategies} strategies: "
                       f"{len(suites) * 2 * strategies} cases, about ", said)
         self.assertRegex(said, r"\n  on \d+ devices?: \d+:\d")
 

@@ -20,6 +20,8 @@ from compare_test import python_with
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import json_input  # noqa: E402
+import plot  # noqa: E402
+import report_html  # noqa: E402
 import result_file  # noqa: E402
 import result_series  # noqa: E402
 import result_words  # noqa: E402
@@ -27,6 +29,8 @@ import result_words  # noqa: E402
 GOLDEN = ROOT / "tests/golden/report.json"
 COMMITTED = ROOT / "results/xeon/merkle-two-cores.json.gz"
 ROOFS = ROOT / "results/h200/merkle-2-slow3.json.gz"
+SWEEP = ROOT / "results/h200/sweep-1.json.gz"
+TWO_CORES = ROOT / "results/epyc/two-cores-fisher-models.json.gz"
 NASTY = "</script><script>throw 1</script>"  # in names that come from a file
 
 
@@ -162,6 +166,29 @@ class Series(unittest.TestCase):
         self.assertEqual(titles(), ["merkle leaves=8, resident", "mine things=9, resident"])
         said = {"merkle": {"seed": 7, "tree": "plain"}, "mine": {"knob": "down", "things": 9}}
         self.assertEqual(titles(defaults=said), ["merkle leaves=8 seed=1, resident", "mine knob=up, resident"])
+
+    def test_a_sweep_is_told_by_its_rates_and_drawn_against_size_first(self):
+        documents = [(str(SWEEP), json_input.result(str(SWEEP)))]
+        groups = result_file.groups(documents)
+        sweep = next(s for s in result_series.sweeps(groups) if s.title == "merkle, resident")
+        self.assertTrue(result_words.sweep_words(sweep).startswith("capability on 1 device reaches 3.05 G nodes/s at 2^19 leaves and 8.61 G nodes/s at 2^27."))
+        self.assertEqual([what for what, _ in report_html.conclusions(groups)], ["fisher dim=256, resident", "matrix, resident", "merkle, resident", "msm, resident"])
+        kinds = [kind for kind, _, _ in plot.wanted(None, groups)]
+        self.assertEqual(kinds[:4], ["sizes"] * 4)
+        self.assertNotIn("strategies", kinds[:12])
+
+    def test_auto_says_what_it_chose(self):
+        groups = result_file.groups([(str(ROOFS), json_input.result(str(ROOFS)))])
+        self.assertIn("auto (capability)", [case["told"] for case in report_html.chart_data(groups)["groups"][0]["cases"]])
+        self.assertIn(">auto (capability)</button>", report_html.table(groups))
+
+    def test_words_say_of_several_that_share_the_first_place_what_holds_for_all(self):
+        groups = result_file.groups([(str(TWO_CORES), json_input.result(str(TWO_CORES)))])
+        words = result_words.words(groups[0])
+        self.assertIn("with 5.03 ms to 5.53 ms, 1.69 to 1.85 times as fast as the best device alone", words)
+        self.assertIn("What holds proportional back most", words)
+        self.assertIn("(3 % less, which is within its noise)", words)
+        self.assertIn("fastest of the rows that can be ranked and not told apart", result_words.words(groups[1]))
 
     def test_where_a_device_ran_nothing_is_told_apart(self):
         names = {"commands": ["device", "kind", "slice", "label", "bytes", "started_ns", "ended_ns"], "spans": ["device", "state", "begin_ns", "end_ns"]}

@@ -95,6 +95,7 @@ class Refuses(Case):
 
     def test_bad_input_is_one_line_that_says_what_is_accepted(self):
         self.refused(["plan"], 2, "SUITE")
+        self.refused(["plan", "merkle", "matrix"], 2, "plan: more than one SUITE is given, accepted is one")
         self.refused(["plan", "bogus"], 2, "plan", '"bogus"', "accepted", "merkle")
         self.refused(["plan", "merkle,msm"], 2, "plan", "one")
         self.refused(["plan", "merkle", "--size", "4,8"], 2, "--size", "one")

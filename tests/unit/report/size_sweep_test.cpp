@@ -61,6 +61,7 @@ TEST_CASE("a count pays from the first size on from which it is always faster th
   const std::string table = sweep_tables(report, {});
   CHECK(table.find("2^16") != std::string::npos);
   CHECK(table.find("1.78") != std::string::npos);
+  CHECK(sweep_tables(report, {.width = 40}).find("hidden: speedup of 2 devices (") != std::string::npos);
 }
 
 TEST_CASE("what the noise does not tell apart does not pay; nor is a failed case a figure") {
