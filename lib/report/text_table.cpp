@@ -49,7 +49,7 @@ bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows, s
   for (std::size_t k = 0; k < columns.size(); ++k)
     if (columns[k].importance > 0 && (least == columns.size() || columns[k].importance < columns[least].importance)) least = k;
   if (least == columns.size()) return false;
-  const std::string& name = columns[least].name;
+  const std::string& name = columns[least].full.empty() ? columns[least].name : columns[least].full;
   if (std::find(hidden.begin(), hidden.end(), name) == hidden.end()) hidden.push_back(name);
   erase_column(least, columns, rows);
   return true;

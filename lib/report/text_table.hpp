@@ -16,6 +16,7 @@ struct TextColumn {
   bool right = true;       // numbers to the right, words to the left
   int importance = 0;      // the least important columns are dropped first when the width does not do; 0: never
   bool cut = false;        // cells may be shortened, with "..", before any column is dropped
+  std::string full = {};   // what it is called where it is hidden, if the name occurs twice
 };
 
 struct TextRow {
