@@ -122,7 +122,12 @@ class Bench(unittest.TestCase):
         env = {k: v for k, v in os.environ.items() if not k.startswith("MGPU_BENCH_")}
         done = subprocess.run([script, *arguments], env={**env, "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return [line.replace(f"{root}/", "") for line in done.stdout.splitlines()]
+        lines = [line.replace(f"{root}/", "") for line in done.stdout.splitlines()]
+        if not arguments:  # what to do next
+            self.assertIn("build/release/mgpu-bench (--help)", lines[-2])
+            self.assertIn("report_html.py mgpu-bench-result.json", lines[-1])
+            lines = lines[:-3]
+        return lines
 
     def test_without_a_gpu_it_is_quick_and_resident(self):
         self.assertEqual(self.called("cpu"), ["setup", "devices quick=true mode=resident result=mgpu-bench-result.json",
