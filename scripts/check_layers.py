@@ -16,7 +16,8 @@ LAYERS = {
     "exec": {"base", "device", "plan", "workload", "profile"},
     "report": {"base", "device", "plan", "profile"},
     "predict": {"base", "device", "plan", "workload", "exec"},
-    "session": {"base", "device", "plan", "workload", "profile", "exec", "report", "predict"},
+    "exchange": {"base", "device", "plan", "workload"},
+    "session": {"base", "device", "plan", "workload", "profile", "exec", "report", "predict", "exchange"},
 }
 SUITES_MAY = {"base", "plan", "workload"}
 

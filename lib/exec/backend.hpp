@@ -17,6 +17,7 @@
 #include "lib/exec/wait.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/timeline.hpp"
+#include "lib/workload/peers.hpp"
 #include "lib/workload/stream.hpp"
 
 namespace mgpu {
@@ -28,6 +29,7 @@ struct RawCommand {
   Bytes bytes = 0;
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
   std::uint32_t queue = 0;  // of the device's compute queues; 0 for transfers
+  std::optional<ExchangeInfo> exchange{};
 };
 
 // From the first start to the last end of a batch's commands, in device nanoseconds; zero without commands.
@@ -124,6 +126,11 @@ class Backend {
   std::unique_ptr<OpenDevice> open(const Device& device) { return open(device, Handicap{}); }
   // Pins `memory` in place where that makes transfers of `devices` faster; null where it would not.
   virtual std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) = 0;
+
+  // Makes it possible for the devices to exchange data, over `path`, or over the best that each ordered pair has; staged works for
+  // all. They must outlive the group, and be in one group at a time. Throws Error(unsupported) where a pair does not have the path
+  // asked for, Error(device), Error(out_of_memory), Error(timeout).
+  virtual std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) = 0;
 
   virtual Nanos now() = 0;              // the clock of every host time: steady, or virtual
   virtual bool is_virtual() const = 0;  // then the executor runs all workers on one thread

@@ -8,6 +8,7 @@
 #include "lib/exec/cl_common.hpp"
 #include "lib/exec/cl_describe.hpp"
 #include "lib/exec/cl_device.hpp"
+#include "lib/exec/cl_peers.hpp"
 #include "lib/exec/cl_pinned.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 
@@ -80,6 +81,12 @@ class ClBackend final : public Backend {
       }
     }
     return nullptr;
+  }
+
+  std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override {
+    std::vector<ClDevice*> opened;
+    for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
+    return std::make_unique<ClPeers>(*this, std::move(opened), path);
   }
 
   Nanos now() override { return host_now(); }

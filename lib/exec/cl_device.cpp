@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/exec/cl_objects.hpp"
+#include "lib/exec/cl_peers.hpp"
 #include "lib/exec/cl_rows.hpp"
 #include "lib/exec/cl_wait.hpp"
 
@@ -28,15 +29,32 @@ const std::vector<cl::Event>* ClDevice::dependency(CommandKind kind) {
 }
 
 ClDevice::Pending& ClDevice::record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since) {
-  Batch& batch = batches_.back();
-  batch.last[static_cast<std::size_t>(kind)] = latest_[static_cast<std::size_t>(kind)] = event;
+  return record(batches_.back(), queue_of(kind), kind, std::move(event), label, bytes, std::move(since));
+}
+
+ClDevice::Pending& ClDevice::record(Batch& batch, std::size_t queue, CommandKind kind, cl::Event event, Name label, Bytes bytes,
+                                    cl::Event since) {
+  batch.last[queue] = latest_[queue] = event;
   Pending& pending = batch.commands.emplace_back();
+  pending.queue = queue;
   pending.event = std::move(event);
   pending.since = std::move(since);
   pending.command.kind = kind;
   pending.command.label = label;
   pending.command.bytes = bytes;
   return pending;
+}
+
+void ClDevice::record_exchange(std::uint64_t batch, CommandKind kind, cl::Event event, Name label, Bytes bytes,
+                               const ExchangeInfo& info, cl::Event since) {
+  record(find({batch}), queue_of(kind), CommandKind::exchange, std::move(event), label, bytes, std::move(since)).command.exchange =
+      info;
+}
+
+cl::Event ClDevice::mark() {
+  cl::Event event;
+  queues_[1].enqueueMarkerWithWaitList(nullptr, &event);
+  return event;
 }
 
 void ClDevice::delay_slice() {
@@ -175,6 +193,7 @@ ClDevice::Batch& ClDevice::find(BatchId batch) {
 bool ClDevice::complete(BatchId batch) {
   try {
     if (holds_.poll(slow_down())) flush();
+    if (peer_ != nullptr) peer_->go_on();
     const auto& last = find(batch).last;
     for (const cl::Event& event : last) {
       if (event() == nullptr) continue;
@@ -182,6 +201,7 @@ bool ClDevice::complete(BatchId batch) {
       if (status < 0) throw cl_failure("a command on " + facts_.id + " " + facts_.name + " failed", status);
       if (status != CL_COMPLETE) return false;
     }
+    if (find(batch).expected > 0) return false;
     for (std::size_t queue = 0; queue < last.size(); ++queue) {
       if (latest_[queue]() == last[queue]()) latest_[queue] = cl::Event();
     }
@@ -213,7 +233,7 @@ DeviceSpan ClDevice::span(BatchId batch) {
     // In each in-order queue the first command starts first and the last ends last.
     std::array<bool, 3> seen{};
     for (const Pending& pending : find(batch).commands) {
-      if (std::exchange(seen[static_cast<std::size_t>(pending.command.kind)], true)) continue;
+      if (std::exchange(seen[pending.queue], true)) continue;
       const std::uint64_t first = started(pending);
       span.started = span.started == 0 ? first : std::min(span.started, first);
     }

@@ -24,6 +24,8 @@ struct ClBuiltProgram {
   cl::Program program;
 };
 
+class ClPeer;
+
 class ClDevice final : public OpenDevice, private DeviceResources, private Stream {
  public:
   // `backend`, `kernels` and `cache` must outlive the device. Throws Error(device), Error(timeout), Error(interrupted).
@@ -52,8 +54,41 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const cl::CommandQueue& upload_queue() const { return queues_[0]; }
   const Device& facts() const { return facts_; }  // under its handicap
 
+  // For the group that it exchanges data in (cl_peers.hpp). `peer` is asked to go on whenever the device is asked for completion.
+  void join(ClPeer* peer) { peer_ = peer; }
+  Backend& backend() { return backend_; }
+  const cl::CommandQueue& queue(CommandKind kind) const { return queues_[queue_of(kind)]; }
+  bool in_doubt() const { return state_->in_doubt; }
+  void refuse_beyond_memory(Bytes size) const;  // throws Error(out_of_memory) where it cannot fit
+  // Memory made elsewhere, as a buffer of this device; `counted` among what it has allocated.
+  std::unique_ptr<Buffer> adopt(cl::Buffer memory, Bytes size, bool counted);
+  // The last of what was launched, and of what was uploaded; null when that is complete.
+  const cl::Event& launched() const { return latest_[queue_of(CommandKind::compute)]; }
+  const cl::Event& uploaded() const { return latest_[queue_of(CommandKind::upload)]; }
+  // What a launch has to wait for; null: nothing.
+  const std::vector<cl::Event>* uploads() { return dependency(CommandKind::compute); }
+  // Ends when everything launched so far has.
+  cl::Event mark();
+  // The batch that commands are recorded in; it is not complete while more is expected of it.
+  std::uint64_t open_batch() const { return batches_.back().id; }
+  void expect_more(std::uint64_t batch) { ++find({batch}).expected; }
+  void expect_less(std::uint64_t batch) { --find({batch}).expected; }
+  // A command of an exchange that was enqueued in the queue of `kind`.
+  void record_exchange(std::uint64_t batch, CommandKind kind, cl::Event event, Name label, Bytes bytes, const ExchangeInfo& info,
+                       cl::Event since = {});
+  void notify_after(const cl::Event& event) { ring_after(event); }
+  void wait_for_command(const cl::Event& event) { wait_aside(event, backend_.limits().answer); }
+  cl::Kernel make_kernel(std::string_view file, const char* entry, const std::string& options);
+  std::shared_ptr<Notifier> notified() const { return shared_notifier(); }
+  void flush_queues() { flush(); }
+  void end_holds() { holds_.release_all(); }
+
  private:
+  static constexpr std::size_t queue_of(CommandKind kind) {
+    return static_cast<std::size_t>(kind == CommandKind::exchange ? CommandKind::compute : kind);
+  }
   struct Pending {
+    std::size_t queue = 0;
     cl::Event event;
     cl::Event since;  // of a hold: it began when this ended; null for what runs
     RawCommand command;
@@ -67,6 +102,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   struct Batch {
     std::uint64_t id = 0;
     std::vector<Staged> staged;
+    unsigned expected = 0;      // parts of exchanges that have not been enqueued, or not ended
     bool arrived = false;       // known to be complete
     bool first_launch = false;  // of a kernel by a CPU, which compiles it now
     std::vector<Pending> commands;
@@ -94,6 +130,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
   Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});
+  Pending& record(Batch& batch, std::size_t queue, CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since);
   void delay_slice();   // before its first kernel
   void slow_kernels();  // after the kernels of a batch, or before a download of their results
   void flush();
@@ -115,7 +152,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   DeviceTraits traits_;
   cl::Device device_;
   cl::Context context_;
-  std::array<cl::CommandQueue, 3> queues_;  // by CommandKind
+  std::array<cl::CommandQueue, 3> queues_;  // by queue_of
   std::span<const EmbeddedText> kernels_;
   const ClProgramCache& cache_;
   std::vector<ClBuiltProgram> programs_;
@@ -127,6 +164,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   bool in_slice_ = false, delayed_ = false;
   ClSlowDown slow_down_;
   ClHolds holds_;
+  ClPeer* peer_ = nullptr;  // none: it is in no group
   ClPoolMember pool_;
   SetupCost setup_;
   ClStaging staging_;

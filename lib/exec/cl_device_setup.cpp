@@ -8,6 +8,8 @@
 
 #include "lib/exec/cl_describe.hpp"
 #include "lib/exec/cl_device.hpp"
+#include "lib/exec/cl_objects.hpp"
+#include "lib/exec/cl_peers.hpp"
 #include "lib/exec/cl_wait.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
@@ -130,6 +132,7 @@ void ClDevice::close() noexcept {
 void ClDevice::abandon() {
   state_->in_doubt = true;
   holds_.release_all();
+  if (peer_ != nullptr) peer_->release_all();
 }
 
 bool ClDevice::drained() {
@@ -141,6 +144,7 @@ bool ClDevice::drained() {
   };
   try {
     holds_.release_all();
+    if (peer_ != nullptr) peer_->release_all();
     flush();
     const bool all = std::all_of(aside_.begin(), aside_.end(), over) &&
                      std::all_of(batches_.begin(), batches_.end(),
@@ -169,13 +173,18 @@ void ClDevice::wait_aside(const cl::Event& event, Nanos limit, Look look) {
   aside_.pop_back();
 }
 
+// Drivers that allocate on first use would fail inside a sample; a CPU device swaps.
+void ClDevice::refuse_beyond_memory(Bytes size) const {
+  if (state_->allocated + size <= facts_.global_memory && size <= facts_.max_allocation) return;
+  throw Error(ErrorKind::out_of_memory,
+              "allocating " + std::to_string(size) + " bytes on " + facts_.id + " " + facts_.name + ": does not fit");
+}
+
 std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   const Nanos begin = host_now();
   const std::string what = "allocating " + std::to_string(size) + " bytes on " + facts_.id + " " + facts_.name;
   if (size == 0) throw Error(ErrorKind::internal, what);
-  // Drivers that allocate on first use would fail inside a sample; a CPU device swaps. Refuse what cannot fit.
-  if (state_->allocated + size > facts_.global_memory || size > facts_.max_allocation)
-    throw Error(ErrorKind::out_of_memory, what + ": does not fit");
+  refuse_beyond_memory(size);
   try {
     holds_.release_all();  // what follows would wait for them, and nobody polls
     cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
@@ -190,6 +199,14 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   } catch (const cl::Error& error) {
     throw allocation_failure(what, error.err());
   }
+}
+
+std::unique_ptr<Buffer> ClDevice::adopt(cl::Buffer memory, Bytes size, bool counted) {
+  return std::make_unique<ClBuffer>(std::move(memory), size, state_, pool_.pool(), counted);
+}
+
+cl::Kernel ClDevice::make_kernel(std::string_view file, const char* entry, const std::string& options) {
+  return cl::Kernel(program(file, options), entry);
 }
 
 // PoCL (3.1 to 5.0 at least) counts the users of a loaded kernel by its program and work-group size, but loads it anew for a wider

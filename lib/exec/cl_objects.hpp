@@ -25,28 +25,29 @@ struct ClDeviceState {
   std::atomic<bool> in_doubt = false;  // it was abandoned, and may be at work: nothing it knows of is released
 };
 
-// Counts itself in what its device and its pool have allocated, for as long as it lives.
+// Counts itself in what its device and its pool have allocated, for as long as it lives; but not memory of another device.
 class ClBuffer final : public Buffer {
  public:
-  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device, std::shared_ptr<ClMemoryPool> pool)
-      : memory_(std::move(memory)), size_(size), device_(std::move(device)), pool_(std::move(pool)) {
-    device_->allocated += size_;
-    pool_->allocated += size_;
+  ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device, std::shared_ptr<ClMemoryPool> pool,
+           bool counted = true)
+      : memory_(std::move(memory)), size_(size), counted_(counted ? size : 0), device_(std::move(device)), pool_(std::move(pool)) {
+    device_->allocated += counted_;
+    pool_->allocated += counted_;
   }
   ~ClBuffer() override {
     if (device_->in_doubt) {
       leak(std::move(memory_));
       return;
     }
-    device_->allocated -= size_;
-    pool_->allocated -= size_;
+    device_->allocated -= counted_;
+    pool_->allocated -= counted_;
   }
   Bytes size() const override { return size_; }
   const cl::Buffer& memory() const { return memory_; }
 
  private:
   cl::Buffer memory_;
-  Bytes size_;
+  Bytes size_, counted_;
   std::shared_ptr<ClDeviceState> device_;
   std::shared_ptr<ClMemoryPool> pool_;
 };

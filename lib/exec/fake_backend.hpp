@@ -29,7 +29,8 @@ struct FakeKernelCode {
 using FakeKernels = std::map<std::string, FakeKernelCode>;  // by entry name
 
 // Where a script may interfere with a device.
-enum class FakeCall { open, allocate, build, upload, launch, download, wait, take, probe_clock };  // take: of time stamps
+// take: of time stamps. exchange: a put or a signal.
+enum class FakeCall { open, allocate, build, upload, launch, download, exchange, wait, take, probe_clock };
 
 // What goes wrong with a call.
 struct FakeFault {
@@ -40,7 +41,7 @@ struct FakeFault {
     out_of_memory,  // the call throws Error(out_of_memory)
     hang,           // of a command: it never ends; of another call: Error(timeout), as of one that was given up
     slow,           // of a command: it takes `factor` times as long
-    corrupt,        // of a transfer: a bit of what arrives is another
+    corrupt,        // of a transfer or a put: a bit of what arrives is another
   } kind = Kind::none;
   double factor = 10;
 };
@@ -54,12 +55,14 @@ FakeScript fails_from(FakeCall call, std::uint64_t number, FakeFault::Kind kind)
 struct FakeDevice {
   Device facts;  // id, type, memory, score as a test needs them
   double ops_per_s = 1e9;
-  double up = 1e10, down = 1e10;                // bytes/s; 0: no limit
-  Nanos transfer{};                             // added to every upload and download
-  Nanos launch = std::chrono::microseconds(5);  // added to every kernel
-  Nanos minimum_kernel{};                       // of a kernel with it
-  Nanos build{};                                // what building for it costs, as far as it says
-  std::int64_t clock_offset_ns = 0;             // device clock = host clock * (1 + drift) + offset
+  double up = 1e10, down = 1e10;                      // bytes/s; 0: no limit
+  Nanos transfer{};                                   // added to every upload and download
+  Nanos launch = std::chrono::microseconds(5);        // added to every kernel
+  Nanos minimum_kernel{};                             // of a kernel with it
+  double peer_bytes_per_s = 1e11;                     // of what it puts into other devices' memory
+  Nanos peer_latency = std::chrono::microseconds(2);  // of each put, and of each signal
+  Nanos build{};                                      // what building for it costs, as far as it says
+  std::int64_t clock_offset_ns = 0;                   // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
   FakeScript script{};  // none: nothing goes wrong. In real time asked by the thread that drives the device
 };
@@ -82,6 +85,8 @@ class FakeBackend final : public Backend {
   using Backend::open;
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;  // null
+  // Every pair has every path; all of them take the same time.
+  std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
   Nanos now() override;
   bool is_virtual() const override { return time_ == FakeTime::is_virtual; }
   bool advance(std::optional<Nanos> limit) override;

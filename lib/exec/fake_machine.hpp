@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <deque>
+#include <map>
 #include <mutex>
+#include <span>
 #include <stop_token>
 #include <thread>
 #include <unordered_map>
@@ -16,6 +19,17 @@
 namespace mgpu {
 
 inline Nanos real_now() { return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch()); }
+
+// Signals from one device to another. Guarded by the machine's mutex.
+struct FakeSignals {
+  struct Wait {
+    DeviceIndex device;
+    std::uint64_t tag = 0, number = 0;  // ends with signal `number`, the first of which is 1
+  };
+  std::uint64_t given = 0, awaited = 0;
+  bool lost = false;       // whoever gives them: no wait lasts
+  std::deque<Wait> waits;  // that have not ended
+};
 
 // Shared by the open devices, whose worker threads all come here in real time.
 struct FakeBackend::Machine {
@@ -38,8 +52,47 @@ struct FakeBackend::Machine {
   void enqueue(DeviceIndex device, CommandKind kind, Nanos duration, double bytes, std::uint64_t tag, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
-    model.enqueue(device, static_cast<QueueModel::Queue>(kind), duration, bytes, tag);
+    const auto queue = kind == CommandKind::exchange ? QueueModel::compute : static_cast<QueueModel::Queue>(kind);
+    model.enqueue(device, queue, duration, queue == QueueModel::compute ? 0 : bytes, tag);
+    end_waits();
     changed.notify_all();
+  }
+
+  // The next command of that tag gives a signal when it ends. `signals` must live until then.
+  void ends_with_signal(DeviceIndex device, std::uint64_t tag, FakeSignals& signals) {
+    const std::lock_guard lock(mutex);
+    gives[{device, tag}] = &signals;
+  }
+
+  // The next command of that tag, which lasts for ever, ends with the next signal that nobody waited for yet.
+  void waits_for_signal(DeviceIndex device, std::uint64_t tag, FakeSignals& signals) {
+    const std::lock_guard lock(mutex);
+    signals.waits.push_back({device, tag, ++signals.awaited});
+    if (std::find(awaited.begin(), awaited.end(), &signals) == awaited.end()) awaited.push_back(&signals);
+  }
+
+  void lose(std::span<FakeSignals> of_group, Nanos now) {
+    const std::lock_guard lock(mutex);
+    advance(now);
+    for (FakeSignals& signals : of_group) signals.lost = true;
+    end_waits();
+    changed.notify_all();
+  }
+
+  // Forgets signals whose devices have left the group.
+  void forget(std::span<FakeSignals> signals) {
+    const std::lock_guard lock(mutex);
+    const auto among = [&](const FakeSignals* each) { return each >= signals.data() && each < signals.data() + signals.size(); };
+    std::erase_if(gives, [&](const auto& entry) { return among(entry.second); });
+    std::erase_if(awaited, among);
+  }
+
+  // Does the device wait for one of these signals, and for nothing before it?
+  bool waits(const FakeSignals& signals, DeviceIndex device) {
+    const std::lock_guard lock(mutex);
+    return std::any_of(signals.waits.begin(), signals.waits.end(), [&](const FakeSignals::Wait& wait) {
+      return wait.device == device && model.runs(device, QueueModel::compute, wait.tag);
+    });
   }
 
   // Of a command that has ended by now, once.
@@ -78,9 +131,26 @@ struct FakeBackend::Machine {
     model.advance(std::max(now, model.now()), ended);
     for (const QueueModel::Ended& command : ended) {
       known[command.device.value][command.tag] = {command.started, command.ended};
+      if (const auto giving = gives.find({command.device, command.tag}); giving != gives.end()) {
+        ++giving->second->given;
+        gives.erase(giving);
+      }
       if (const auto& notifier = notifiers[command.device.value]) notifier->notify();
     }
+    if (!ended.empty()) end_waits();
     return ended.size();
+  }
+
+  // Waits whose signal has come end now, but for those that have not begun.
+  void end_waits() {
+    for (FakeSignals* signals : awaited) {
+      while (!signals->waits.empty()) {
+        const FakeSignals::Wait& wait = signals->waits.front();
+        if (wait.number > signals->given && !signals->lost) break;
+        if (!model.set_duration(wait.device, QueueModel::compute, wait.tag, Nanos{})) break;
+        signals->waits.pop_front();
+      }
+    }
   }
 
   // In real time: as a driver's own thread does, so that devices notify though nobody asks.
@@ -100,10 +170,12 @@ struct FakeBackend::Machine {
   std::mutex mutex;
   std::condition_variable_any changed;  // commands were enqueued
   QueueModel model;
-  std::vector<std::unordered_map<std::uint64_t, Times>> known;  // by device and tag: ended, and not taken
-  std::vector<std::shared_ptr<Notifier>> notifiers;             // by device; null: it does not notify
-  std::vector<QueueModel::Ended> ended;                         // scratch
-  std::jthread notifying;                                       // last: joined before what it uses is destroyed
+  std::vector<std::unordered_map<std::uint64_t, Times>> known;          // by device and tag: ended, and not taken
+  std::vector<std::shared_ptr<Notifier>> notifiers;                     // by device; null: it does not notify
+  std::map<std::pair<DeviceIndex, std::uint64_t>, FakeSignals*> gives;  // by device and tag of the command that will
+  std::vector<FakeSignals*> awaited;                                    // of some device
+  std::vector<QueueModel::Ended> ended;                                 // scratch
+  std::jthread notifying;                                               // last: joined before what it uses is destroyed
 };
 
 }  // namespace mgpu

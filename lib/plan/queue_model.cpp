@@ -36,10 +36,15 @@ void QueueModel::enqueue(DeviceIndex device, Queue queue, Nanos duration, double
 }
 
 bool QueueModel::set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration) {
+  if (!runs(device, queue, tag)) return false;
   const Line& line = devices_[device.value].lines[queue];
-  if (!line.running || line.commands[line.head].tag != tag) return false;
   events_.push({std::max(now_, line.started + duration), events_made_++, device.value, queue});
   return true;
+}
+
+bool QueueModel::runs(DeviceIndex device, Queue queue, std::uint64_t tag) const {
+  const Line& line = devices_[device.value].lines[queue];
+  return line.running && line.commands[line.head].tag == tag;
 }
 
 void QueueModel::start_if_ready(std::uint32_t device, Queue queue) {

@@ -37,6 +37,7 @@ class QueueModel {
   // The command `tag`, enqueued with kForever, takes `duration` from its start after all, and ends now if that is over. False: it
   // is not the one that runs.
   bool set_duration(DeviceIndex device, Queue queue, std::uint64_t tag, Nanos duration);
+  bool runs(DeviceIndex device, Queue queue, std::uint64_t tag) const;
 
   Nanos now() const { return now_; }
   // When something happens next, if nothing is enqueued: not always the end of a command. Nanos::max(): never.

@@ -37,7 +37,10 @@ struct DeviceState {
   Stages all;
 };
 
-std::size_t stage_of(CommandKind kind) { return static_cast<std::size_t>(kind); }
+// Exchanges go in order with kernels.
+std::size_t stage_of(CommandKind kind) {
+  return static_cast<std::size_t>(kind == CommandKind::exchange ? CommandKind::compute : kind);
+}
 
 class Replay {
  public:

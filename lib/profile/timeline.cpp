@@ -11,6 +11,8 @@ const char* to_string(CommandKind kind) {
       return "compute";
     case CommandKind::download:
       return "download";
+    case CommandKind::exchange:
+      return "exchange";
   }
   return "";
 }

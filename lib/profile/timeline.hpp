@@ -9,11 +9,21 @@
 #include "lib/base/ids.hpp"
 #include "lib/base/name.hpp"
 #include "lib/base/units.hpp"
+#include "lib/device/peer_path.hpp"
 
 namespace mgpu {
 
-enum class CommandKind { upload, compute, download };
+// exchange: moves data to another device, or waits for one, in order with kernels.
+enum class CommandKind { upload, compute, download, exchange };
 const char* to_string(CommandKind kind);
+
+// Of a command of kind exchange.
+struct ExchangeInfo {
+  DeviceIndex peer;  // the other device
+  PeerPath path = PeerPath::direct;
+  bool arrives = false;  // false: data goes to `peer`; true: it comes from there, or its signal is awaited
+  bool operator==(const ExchangeInfo&) const = default;
+};
 
 // Where a command belongs: a slice's number on its device (0, 1, ...), or one of these.
 inline constexpr std::int32_t kPrepare = -1, kCollect = -2, kMerge = -3;
@@ -23,8 +33,9 @@ struct Command {
   CommandKind kind = CommandKind::compute;
   std::int32_t slice = 0;
   Name label;       // kernel name; empty for transfers
-  Bytes bytes = 0;  // of a transfer
+  Bytes bytes = 0;  // of a transfer or an exchange
   Nanos queued{}, submitted{}, started{}, ended{};
+  std::optional<ExchangeInfo> exchange{};
 };
 
 // What a device's worker was doing, by the host clock.

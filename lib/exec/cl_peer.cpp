@@ -1,0 +1,272 @@
+// One device's end of a group: what it enqueues, and what the host does for it while exchanges are under way.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "lib/exec/cl_objects.hpp"
+#include "lib/exec/cl_peers.hpp"
+#include "lib/exec/cl_wait.hpp"
+
+namespace mgpu {
+namespace {
+
+const Name kPut("put"), kArrival("arrival"), kSync("sync"), kSending("sending"), kWait("wait");
+
+bool is_over(const cl::Event& event) {
+  if (event() == nullptr) return true;
+  const cl_int status = status_of(event);
+  if (status < 0) throw cl::Error(status, "a command of an exchange");
+  return status == CL_COMPLETE;
+}
+
+bool all_over(const std::vector<cl::Event>& events) { return std::all_of(events.begin(), events.end(), is_over); }
+
+}  // namespace
+
+void ClMailbox::add(ClMessage message) {
+  const std::lock_guard lock(mutex_);
+  messages_.push_back(std::move(message));
+}
+
+std::optional<ClMessage> ClMailbox::take() {
+  const std::lock_guard lock(mutex_);
+  if (messages_.empty()) return std::nullopt;
+  ClMessage message = std::move(messages_.front());
+  messages_.pop_front();
+  return message;
+}
+
+ClPeer::ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self)
+    : group_(group), device_(device), self_(self), pairs_(group.size()) {}
+
+std::size_t ClPeer::count() const { return group_.size(); }
+PeerPath ClPeer::path(DeviceIndex to) const { return group_.path_of(self_, to); }
+
+bool ClPeer::by_flags(DeviceIndex other) const { return group_.path_of(self_, other) == PeerPath::direct; }
+
+void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) {
+  if (size == 0) return;
+  const ExchangeInfo info{to, path(to), false};
+  try {
+    if (Buffer* reached = into.remote(self_, to)) return copy(from, offset, memory_of(*reached), to_offset, size, info);
+    Pair& pair = pairs_[to.value];
+    Sending& put = pair.sending.emplace_back();
+    put.batch = device_.open_batch();
+    put.since = ready();
+    put.from = memory_of(from);
+    put.into = memory_of(into.piece(to));
+    put.offset = offset;
+    put.to_offset = to_offset;
+    put.size = size;
+    put.gate = shut_gate(kSending, info);
+    device_.expect_more(put.batch);
+    before_puts_ = put.since;
+    puts_end_ = device_.launched();
+    send(to, pair);
+  } catch (const cl::Error& error) {
+    throw cl_failure("putting " + std::to_string(size) + " bytes from " + device_.facts().id, error.err());
+  }
+}
+
+// What has to be over before something that the host passes on.
+std::vector<cl::Event> ClPeer::ready() const {
+  // Puts through the host shut a gate for kernels, which neither their signal nor other puts have to wait for.
+  std::vector<cl::Event> events;
+  if (puts_end_() != nullptr && device_.launched()() == puts_end_()) {
+    events = before_puts_;
+  } else if (device_.launched()() != nullptr) {
+    events.push_back(device_.launched());
+  }
+  if (device_.uploaded()() != nullptr) events.push_back(device_.uploaded());
+  return events;
+}
+
+void ClPeer::copy(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size, const ExchangeInfo& info) {
+  cl::Event event;
+  device_.queue(CommandKind::compute).enqueueCopyBuffer(memory_of(from), to, offset, to_offset, size, device_.uploads(), &event);
+  device_.notify_after(event);
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPut, size, info);
+}
+
+// The device's later kernels and exchanges wait until the gate is opened.
+cl::UserEvent ClPeer::shut_gate(Name label, const ExchangeInfo& info) {
+  cl::Event since = device_.launched();
+  if (since() == nullptr) since = device_.mark();
+  cl::UserEvent gate(device_.context());
+  const std::vector<cl::Event> gates{gate};
+  device_.queue(CommandKind::compute).enqueueBarrierWithWaitList(&gates, nullptr);
+  cl::Event end = device_.mark();  // NVIDIA does not stamp barriers (cl_holds.cpp)
+  device_.notify_after(end);
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(end), label, 0, info, std::move(since));
+  return gate;
+}
+
+void ClPeer::sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) {
+  try {
+    unsigned signal_flags = 0, await_flags = 0;
+    for (const DeviceIndex to : signal) {
+      if (by_flags(to)) {
+        signal_flags |= 1u << to.value;
+        continue;
+      }
+      Sending& signalling = pairs_[to.value].sending.emplace_back();
+      signalling.batch = device_.open_batch();
+      signalling.is_signal = true;
+      signalling.since = ready();
+      for (const cl::Event& event : signalling.since) device_.notify_after(event);
+      device_.expect_more(signalling.batch);
+    }
+    for (const DeviceIndex from : await)
+      if (by_flags(from)) await_flags |= 1u << from.value;
+    if ((signal_flags | await_flags) != 0) sync_by_flags(signal_flags, await_flags);
+    for (const DeviceIndex from : await) {
+      if (by_flags(from)) continue;
+      const std::uint64_t batch = device_.open_batch();
+      pairs_[from.value].waiting.push_back({batch, shut_gate(kWait, {from, path(from), true})});
+      device_.expect_more(batch);
+    }
+  } catch (const cl::Error& error) {
+    throw cl_failure("an exchange of " + device_.facts().id, error.err());
+  }
+}
+
+// One kernel: it sets the others' flags, then waits for its own.
+void ClPeer::sync_by_flags(unsigned signal, unsigned await) {
+  flags_kernel_->setArg(0, cl_uint{signal});
+  flags_kernel_->setArg(1, cl_uint{await});
+  cl::Event event;
+  device_.queue(CommandKind::compute)
+      .enqueueNDRangeKernel(*flags_kernel_, cl::NullRange, cl::NDRange(kMostByFlags), cl::NDRange(kMostByFlags), device_.uploads(),
+                            &event);
+  const auto first = static_cast<std::uint32_t>(std::countr_zero(await != 0 ? await : signal));
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kSync, 0,
+                          {{first}, PeerPath::direct, await != 0});
+}
+
+void ClPeer::go_on() {
+  bool acted = false;
+  awaited_ = kNobody;
+  for (std::uint32_t i = 0; i < pairs_.size(); ++i) {
+    Pair& pair = pairs_[i];
+    if (!pair.sending.empty()) acted |= send({i}, pair);
+    if (pair.waiting.empty()) continue;
+    acted |= receive({i}, pair);
+    if (!pair.waiting.empty() && awaited_ == kNobody) awaited_ = i;
+  }
+  if (acted) device_.flush_queues();
+}
+
+// Of what goes to one device, as much as can: true if anything was done.
+bool ClPeer::send(DeviceIndex to, Pair& pair) {
+  bool acted = false;
+  while (!pair.sending.empty()) {
+    Sending& first = pair.sending.front();
+    if (first.is_signal) {
+      if (!all_over(first.since)) break;
+      post(to, {});
+    } else {
+      acted |= group_.lost_ ? give_up(first) : send_pieces(to, first);
+      if (first.posted < first.size) break;
+      first.gate.setStatus(CL_COMPLETE);
+    }
+    device_.expect_less(first.batch);
+    pair.sending.pop_front();
+    acted = true;
+  }
+  return acted;
+}
+
+void ClPeer::post(DeviceIndex to, ClMessage message) {
+  group_.mail(self_, to).add(std::move(message));
+  group_.devices_[to.value]->notifier().notify();
+}
+
+bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
+  bool acted = false;
+  // A quarter of the put, so that sending and receiving overlap, but not so small that latency decides.
+  constexpr Bytes kSmallest = Bytes{256} << 10;
+  const Bytes piece = std::clamp(put.size / 4, kSmallest, ClSlots::kSize);
+  while (put.begun < put.size) {
+    const auto slot = slots_.take();
+    if (!slot) break;
+    const Bytes size = std::min(piece, put.size - put.begun);
+    cl::Event downloaded;
+    device_.queue(CommandKind::download)
+        .enqueueReadBuffer(put.from, CL_FALSE, put.offset + put.begun, size, slot->memory, put.since.empty() ? nullptr : &put.since,
+                           &downloaded);
+    device_.notify_after(downloaded);
+    device_.record_exchange(put.batch, CommandKind::download, downloaded, kPut, size, {to, PeerPath::staged, false});
+    put.pieces.push_back({std::move(downloaded), *slot, size});
+    put.begun += size;
+    acted = true;
+  }
+  while (!put.pieces.empty() && is_over(put.pieces.front().downloaded)) {
+    const Piece& done = put.pieces.front();
+    post(to, {{done.slot.memory, done.size}, done.slot.taken, put.into, put.to_offset + put.posted});
+    put.posted += done.size;
+    put.pieces.pop_front();
+    acted = true;
+  }
+  return acted;
+}
+
+// A device of the group is lost, so that slots may stay taken for ever: what has begun ends, the rest is left.
+bool ClPeer::give_up(Sending& put) {
+  while (!put.pieces.empty() && is_over(put.pieces.front().downloaded)) put.pieces.pop_front();
+  if (!put.pieces.empty()) return false;
+  put.posted = put.size;
+  return true;
+}
+
+// Of what comes from one device that is waited for, as much as there is.
+bool ClPeer::receive(DeviceIndex from, Pair& pair) {
+  bool acted = false;
+  while (auto message = group_.mail(from, self_).take()) {
+    Arriving& arriving = pair.arriving.emplace_back();
+    if (!message->piece.empty()) {
+      device_.queue(CommandKind::upload)
+          .enqueueWriteBuffer(message->into, CL_FALSE, message->offset, message->piece.size(), message->piece.data(), nullptr,
+                              &arriving.uploaded);
+      device_.notify_after(arriving.uploaded);
+      device_.record_exchange(pair.waiting.front().batch, CommandKind::upload, arriving.uploaded, kArrival, message->piece.size(),
+                              {from, PeerPath::staged, true});
+    }
+    arriving.message = std::move(*message);
+    acted = true;
+  }
+  while (!pair.arriving.empty() && is_over(pair.arriving.front().uploaded)) {
+    const ClMessage& message = pair.arriving.front().message;
+    if (message.slot != nullptr) {
+      message.slot->store(false, std::memory_order_release);
+      group_.devices_[from.value]->notifier().notify();  // it may go on with the next piece
+    } else {
+      ++pair.arrived;
+    }
+    pair.arriving.pop_front();
+  }
+  while (!pair.waiting.empty() && (pair.arrived > 0 || group_.lost_)) {
+    if (pair.arrived > 0) --pair.arrived;
+    pair.waiting.front().gate.setStatus(CL_COMPLETE);
+    device_.expect_less(pair.waiting.front().batch);
+    pair.waiting.pop_front();
+    acted = true;
+  }
+  return acted;
+}
+
+void ClPeer::release_all() noexcept {
+  for (Pair& pair : pairs_) {
+    for (const Sending& sending : pair.sending)
+      if (sending.gate() != nullptr) clSetUserEventStatus(sending.gate(), CL_COMPLETE);
+    for (const Waiting& waiting : pair.waiting) clSetUserEventStatus(waiting.gate(), CL_COMPLETE);
+    pair.sending.clear();
+    pair.waiting.clear();
+  }
+}
+
+std::optional<DeviceIndex> ClPeer::awaited() const {
+  const std::uint32_t device = awaited_;
+  return device == kNobody ? std::nullopt : std::optional(DeviceIndex{device});
+}
+
+}  // namespace mgpu

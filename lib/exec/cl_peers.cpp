@@ -1,0 +1,200 @@
+// Groups: which path each pair takes, and what a loss means for the others.
+#include "lib/exec/cl_peers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "lib/exec/cl_objects.hpp"
+#include "lib/exec/cl_wait.hpp"
+#include "lib/exec/leak.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr std::string_view kFlagsKernels = "peer_flags.cl";
+// A kernel that waits for a flag gives up after this share of the time that the host waits for an answer, so that it says whom it
+// waited for before the host counts its device as hung.
+constexpr double kShareOfAnswer = 0.5;
+
+// Of a device's flags, in 32-bit words: `kFlagWords` for each device that signals it, as many for how often it signalled each, and
+// for how often it waited for each; then its status. As kernels/peer_flags.cl has it.
+constexpr std::size_t kFlagWords = 32, kStatusWord = 3 * ClPeer::kMostByFlags * kFlagWords, kAllWords = kStatusWord + kFlagWords;
+
+}  // namespace
+
+void ClPeer::set_up(ClSharedMemory* flags) {
+  bool staged = false;
+  for (std::uint32_t i = 0; i < count(); ++i) staged = staged || (i != self_.value && path({i}) == PeerPath::staged);
+  if (staged) slots_.make(device_);
+  if (flags == nullptr) return;
+  flags_kernel_ = device_.make_kernel(kFlagsKernels, "sync", "");
+  const double seconds_allowed = seconds(device_.backend().limits().answer) * kShareOfAnswer;
+  flags_kernel_->setArg(2, cl_uint{self_.value});
+  flags_kernel_->setArg(3, static_cast<cl_ulong>(seconds_allowed * 1e9));
+  for (std::uint32_t i = 0; i < kMostByFlags; ++i) {
+    Buffer* of = i < count() ? flags->remote(self_, {i}) : nullptr;
+    flags_kernel_->setArg(4 + i, memory_of(of != nullptr ? *of : flags->piece(self_)));
+  }
+}
+
+ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path)
+    : backend_(backend), devices_(std::move(devices)), paths_(devices_.size() * devices_.size()), mail_(paths_.size()) {
+  for (std::uint32_t i = 0; i < devices_.size(); ++i) {
+    peers_.push_back(std::make_unique<ClPeer>(*this, *devices_[i], DeviceIndex{i}));
+    devices_[i]->join(peers_[i].get());
+  }
+  try {
+    find_paths(path);
+    const bool direct = std::find(paths_.begin(), paths_.end(), PeerPath::direct) != paths_.end();
+    if (direct) {
+      flags_ = std::make_unique<ClSharedMemory>(devices_, paths_, kAllWords * sizeof(cl_uint));
+      for (std::uint32_t i = 0; i < devices_.size(); ++i) {
+        cl::Event cleared;
+        const cl::CommandQueue& queue = devices_[i]->queue(CommandKind::compute);
+        queue.enqueueFillBuffer(memory_of(flags_->piece({i})), cl_uint{0}, 0, kAllWords * sizeof(cl_uint), nullptr, &cleared);
+        queue.flush();
+        devices_[i]->wait_for_command(cleared);
+      }
+    }
+    for (const auto& peer : peers_) peer->set_up(flags_.get());
+  } catch (const cl::Error& error) {
+    for (ClDevice* device : devices_) device->join(nullptr);
+    throw cl_failure("connecting devices", error.err());
+  } catch (...) {
+    for (ClDevice* device : devices_) device->join(nullptr);
+    throw;
+  }
+}
+
+ClPeers::~ClPeers() {
+  const bool in_doubt = std::any_of(devices_.begin(), devices_.end(), [](const ClDevice* device) { return device->in_doubt(); });
+  for (ClDevice* device : devices_) device->join(nullptr);
+  if (!in_doubt) return;
+  for (const auto& peer : peers_) peer->slots().leak();
+}
+
+// Pairs of CPUs meet in host memory, GPUs of one driver in each other's, all others by way of the host; what was tried and does not
+// work is staged, too.
+void ClPeers::find_paths(std::optional<PeerPath> wanted) {
+  const auto n = static_cast<std::uint32_t>(devices_.size());
+  for (std::uint32_t from = 0; from < n; ++from) {
+    for (std::uint32_t to = 0; to < n; ++to) {
+      PeerPath& path = path_of({from}, {to});
+      path = PeerPath::staged;
+      if (from == to || wanted == PeerPath::staged) continue;
+      const bool cpus = devices_[from]->facts().is_cpu() && devices_[to]->facts().is_cpu();
+      const PeerPath best = wanted.value_or(cpus ? PeerPath::host : PeerPath::direct);
+      const std::string reason = why_not({from}, {to}, best);
+      if (reason.empty()) {
+        path = best;
+        continue;
+      }
+      const std::string pair = devices_[from]->facts().id + " to " + devices_[to]->facts().id;
+      if (wanted) throw Error(ErrorKind::unsupported, "no " + std::string(to_string(best)) + " path from " + pair + ": " + reason);
+      notes_.push_back("staged from " + pair + ": " + reason);
+    }
+  }
+  // A wait by flags needs both to have the path.
+  for (std::uint32_t i = 0; i < n; ++i) {
+    for (std::uint32_t k = 0; k < i; ++k) {
+      PeerPath& one = path_of({i}, {k});
+      PeerPath& other = path_of({k}, {i});
+      if (one != other) one = other = PeerPath::staged;
+    }
+  }
+}
+
+// Empty: the path works.
+std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
+  const Device& source = devices_[from.value]->facts();
+  const Device& target = devices_[to.value]->facts();
+  if (path == PeerPath::host)
+    return source.is_cpu() && target.is_cpu() ? std::string() : "device " + (source.is_cpu() ? target : source).id + " is no CPU";
+  for (const Device* device : {&source, &target}) {
+    if (!device->compute_capability) return "device " + device->id + " is not NVIDIA's";
+    if (std::find(device->extensions.begin(), device->extensions.end(), "cl_khr_external_memory_opaque_fd") ==
+        device->extensions.end())
+      return "device " + device->id + " has no cl_khr_external_memory_opaque_fd";
+  }
+  if (devices_.size() > ClPeer::kMostByFlags) return "a set of more than " + std::to_string(ClPeer::kMostByFlags) + " devices";
+  const CudaMemory::Loaded& cuda = CudaMemory::instance();
+  if (!cuda.memory) return cuda.why;
+  try {
+    path_of(from, to) = path;
+    try_pair(from, to);
+    path_of(from, to) = PeerPath::staged;
+    return {};
+  } catch (const cl::Error& error) {
+    path_of(from, to) = PeerPath::staged;
+    return cl_status_name(error.err());
+  } catch (const Error& error) {
+    path_of(from, to) = PeerPath::staged;
+    return error.what();
+  }
+}
+
+// Does data that one puts into the other's memory arrive there?
+void ClPeers::try_pair(DeviceIndex from, DeviceIndex to) {
+  constexpr std::size_t kWords = 1024;
+  std::vector<PeerPath> only(paths_.size(), PeerPath::staged);
+  only[from.value * devices_.size() + to.value] = PeerPath::direct;
+  ClSharedMemory memory(devices_, only, kWords * sizeof(cl_uint));
+  const auto pattern = std::make_unique<std::array<cl_uint, kWords>>();
+  for (cl_uint i = 0; i < kWords; ++i) (*pattern)[i] = i * 2654435761u + from.value;
+  const auto arrived = std::make_unique<std::array<cl_uint, kWords>>();
+  const auto run = [&](DeviceIndex device, const auto& command) {
+    cl::Event event;
+    const cl::CommandQueue& queue = devices_[device.value]->queue(CommandKind::compute);
+    command(queue, event);
+    queue.flush();
+    devices_[device.value]->wait_for_command(event);
+  };
+  run(from, [&](const cl::CommandQueue& queue, cl::Event& event) {
+    queue.enqueueWriteBuffer(memory_of(*memory.remote(from, to)), CL_FALSE, 0, sizeof *pattern, pattern->data(), nullptr, &event);
+  });
+  run(to, [&](const cl::CommandQueue& queue, cl::Event& event) {
+    queue.enqueueReadBuffer(memory_of(memory.piece(to)), CL_FALSE, 0, sizeof *arrived, arrived->data(), nullptr, &event);
+  });
+  if (*arrived != *pattern) throw Error(ErrorKind::unsupported, "what is written does not arrive");
+}
+
+std::unique_ptr<SharedMemory> ClPeers::allocate(Bytes size) { return std::make_unique<ClSharedMemory>(devices_, paths_, size); }
+
+void ClPeers::lose(DeviceIndex device) {
+  {
+    const std::lock_guard lock(losing_);
+    if (loss_.empty()) loss_ = "device " + devices_[device.value]->facts().id + " was lost during an exchange";
+  }
+  lost_ = true;
+  for (ClDevice* each : devices_) each->notifier().notify();
+}
+
+void ClPeers::check(DeviceIndex device) {
+  {
+    const std::lock_guard lock(losing_);
+    if (!loss_.empty()) throw Error(ErrorKind::device, loss_);
+  }
+  if (!flags_) return;
+  const auto status = std::make_shared<cl_uint>(0);
+  ClDevice& own = *devices_[device.value];
+  try {
+    cl::Event event;
+    const cl::CommandQueue& queue = own.queue(CommandKind::download);
+    queue.enqueueReadBuffer(memory_of(flags_->piece(device)), CL_FALSE, kStatusWord * sizeof(cl_uint), sizeof(cl_uint),
+                            status.get(), nullptr, &event);
+    queue.flush();
+    own.wait_for_command(event);
+  } catch (const cl::Error& error) {
+    throw cl_failure("asking " + own.facts().id + " for its signals", error.err());
+  } catch (...) {
+    leak_shared(status);
+    throw;
+  }
+  if (*status == 0) return;
+  throw Error(ErrorKind::device, "device " + devices_[*status - 1]->facts().id + " gave no signal to device " + own.facts().id);
+}
+
+DeviceIndex ClPeers::awaited_by(DeviceIndex device) { return peers_[device.value]->awaited().value_or(device); }
+
+}  // namespace mgpu

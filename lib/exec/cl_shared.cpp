@@ -1,0 +1,76 @@
+#include "lib/exec/cl_shared.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/exec/cl_objects.hpp"
+#include "lib/exec/leak.hpp"
+
+namespace mgpu {
+namespace {
+
+// Of the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which the descriptor may be closed after.
+cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
+  FileDescriptor own(memory.duplicate());
+  const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, static_cast<cl_mem_properties>(own.get()), 0};
+  cl_int status = CL_SUCCESS;
+  const cl_mem buffer = clCreateBufferWithProperties(device.context()(), properties, CL_MEM_READ_WRITE, size, nullptr, &status);
+  if (status != CL_SUCCESS) {
+    const std::string what = "importing " + std::to_string(size) + " bytes on " + device.facts().id;
+    const Error failure = allocation_failure(what, status);
+    if (failure.kind() == ErrorKind::out_of_memory) throw failure;
+    throw Error(ErrorKind::unsupported, failure.what());
+  }
+  own.release();  // the driver's, now that it has taken it
+  return cl::Buffer(buffer);
+}
+
+}  // namespace
+
+ClSharedMemory::ClSharedMemory(std::vector<ClDevice*> devices, std::span<const PeerPath> paths, Bytes size)
+    : devices_(std::move(devices)), size_(size), buffers_(devices_.size() * devices_.size()) {
+  for (std::uint32_t i = 0; i < devices_.size(); ++i) make_piece({i}, paths);
+}
+
+void ClSharedMemory::make_piece(DeviceIndex device, std::span<const PeerPath> paths) {
+  const std::size_t n = devices_.size();
+  ClDevice& own = *devices_[device.value];
+  const auto path_from = [&](std::size_t from) { return paths[from * n + device.value]; };
+  const auto reached = [&](PeerPath path) {
+    for (std::size_t from = 0; from < n; ++from)
+      if (from != device.value && path_from(from) == path) return true;
+    return false;
+  };
+  const auto keep = [&](std::size_t by, std::unique_ptr<Buffer> buffer) { buffers_[by * n + device.value] = std::move(buffer); };
+  if (!reached(PeerPath::direct) && !reached(PeerPath::host)) return keep(device.value, own.resources().allocate(size_));
+  own.refuse_beyond_memory(size_);
+  try {
+    if (reached(PeerPath::direct)) {
+      const FileDescriptor memory = CudaMemory::instance().memory->make(own.facts(), size_);
+      keep(device.value, own.adopt(import(own, memory, size_), size_, true));
+      for (std::size_t by = 0; by < n; ++by) {
+        if (by != device.value && path_from(by) == PeerPath::direct)
+          keep(by, devices_[by]->adopt(import(*devices_[by], memory, size_), size_, false));
+      }
+    } else {
+      Pages& pages = *pages_.emplace_back(std::make_unique<Pages>(size_, "memory that devices share"));
+      const auto over = [&](ClDevice& by) {
+        return cl::Buffer(by.context(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size_, pages.data());
+      };
+      keep(device.value, own.adopt(over(own), size_, true));
+      for (std::size_t by = 0; by < n; ++by) {
+        if (by != device.value && path_from(by) == PeerPath::host) keep(by, devices_[by]->adopt(over(*devices_[by]), size_, false));
+      }
+    }
+  } catch (const cl::Error& error) {
+    throw allocation_failure("allocating " + std::to_string(size_) + " bytes to share on " + own.facts().id, error.err());
+  }
+}
+
+ClSharedMemory::~ClSharedMemory() {
+  if (std::none_of(devices_.begin(), devices_.end(), [](const ClDevice* device) { return device->in_doubt(); })) return;
+  leak(std::move(buffers_));
+  leak(std::move(pages_));
+}
+
+}  // namespace mgpu

@@ -1,0 +1,35 @@
+// Memory with a piece on each device of a group, known to the contexts of others where a path other than staged leads there.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lib/exec/cl_device.hpp"
+#include "lib/exec/cuda_memory.hpp"
+#include "lib/workload/pages.hpp"
+
+namespace mgpu {
+
+class ClSharedMemory final : public SharedMemory {
+ public:
+  // `paths`: by sender and receiver. Throws Error(out_of_memory), Error(unsupported), Error(device), Error(timeout).
+  ClSharedMemory(std::vector<ClDevice*> devices, std::span<const PeerPath> paths, Bytes size);
+  ~ClSharedMemory() override;  // leaks it all where one of the devices may be at work on it
+
+  Bytes size() const override { return size_; }
+  Buffer& piece(DeviceIndex device) override { return *known(device, device); }
+  Buffer* remote(DeviceIndex by, DeviceIndex of) override { return known(by, of); }
+
+ private:
+  Buffer* known(DeviceIndex by, DeviceIndex of) { return buffers_[by.value * devices_.size() + of.value].get(); }
+  void make_piece(DeviceIndex device, std::span<const PeerPath> paths);
+
+  std::vector<ClDevice*> devices_;
+  Bytes size_;
+  std::vector<std::unique_ptr<Pages>> pages_;     // of CPUs
+  std::vector<std::unique_ptr<Buffer>> buffers_;  // by the device that uses it and the one it belongs to; null: staged
+};
+
+}  // namespace mgpu

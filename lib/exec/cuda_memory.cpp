@@ -1,0 +1,137 @@
+// Names, types and values as in the CUDA driver API reference (docs.nvidia.com/cuda/cuda-driver-api), which keeps them stable.
+#include "lib/exec/cuda_memory.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "lib/base/error.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr int kOutOfMemory = 2, kFileDescriptor = 1, kRecommendedGranularity = 1;
+
+// "0a1b...": the hexadecimal digits of a UUID, without dashes.
+std::string digits(const std::array<unsigned char, 16>& uuid) {
+  constexpr const char* hex = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : uuid) text += {hex[byte >> 4], hex[byte & 15]};
+  return text;
+}
+
+std::string without_dashes(std::string uuid) {
+  std::erase(uuid, '-');
+  return uuid;
+}
+
+}  // namespace
+
+FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+int FileDescriptor::duplicate() const { return ::dup(fd_); }
+
+struct CudaMemory::Functions {
+  // CUmemAllocationProp.
+  struct AllocationProperties {
+    int type = 1;           // CU_MEM_ALLOCATION_TYPE_PINNED
+    int handle_types = 1;   // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+    int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+    int location_id = 0;
+    void* windows_handle = nullptr;
+    unsigned char compression = 0, rdma_capable = 0;
+    unsigned short usage = 0;
+    unsigned char reserved[4] = {};
+  };
+  using Handle = unsigned long long;
+  int (*init)(unsigned) = nullptr;
+  int (*device_count)(int*) = nullptr;
+  int (*device_get)(int*, int) = nullptr;
+  int (*device_uuid)(std::array<unsigned char, 16>*, int) = nullptr;
+  int (*granularity)(std::size_t*, const AllocationProperties*, int) = nullptr;
+  int (*create)(Handle*, std::size_t, const AllocationProperties*, unsigned long long) = nullptr;
+  int (*export_handle)(void*, Handle, int, unsigned long long) = nullptr;
+  int (*release)(Handle) = nullptr;
+  int (*error_name)(int, const char**) = nullptr;
+  void* library = nullptr;
+
+  ~Functions() {
+    if (library != nullptr) ::dlclose(library);
+  }
+  template <class F>
+  bool find(F& function, const char* name) {
+    function = reinterpret_cast<F>(::dlsym(library, name));
+    return function != nullptr;
+  }
+  std::string name_of(int status) const {
+    const char* name = nullptr;
+    return error_name(status, &name) == 0 && name != nullptr ? name : "error " + std::to_string(status);
+  }
+};
+
+CudaMemory::CudaMemory(std::unique_ptr<Functions> functions) : functions_(std::move(functions)) {}
+CudaMemory::~CudaMemory() = default;
+
+CudaMemory::Loaded CudaMemory::load(const std::string& library) {
+  auto functions = std::make_unique<Functions>();
+  Functions& f = *functions;
+  f.library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (f.library == nullptr) return {nullptr, library + " cannot be loaded"};
+  const bool complete = f.find(f.init, "cuInit") && f.find(f.device_count, "cuDeviceGetCount") &&
+                        f.find(f.device_get, "cuDeviceGet") && f.find(f.device_uuid, "cuDeviceGetUuid") &&
+                        f.find(f.granularity, "cuMemGetAllocationGranularity") && f.find(f.create, "cuMemCreate") &&
+                        f.find(f.export_handle, "cuMemExportToShareableHandle") && f.find(f.release, "cuMemRelease") &&
+                        f.find(f.error_name, "cuGetErrorName");
+  if (!complete) return {nullptr, library + " is too old"};
+  f.find(f.device_uuid, "cuDeviceGetUuid_v2");  // of parts of a GPU their own
+  if (const int status = f.init(0); status != 0) return {nullptr, library + " does not start: " + f.name_of(status)};
+  return {std::unique_ptr<CudaMemory>(new CudaMemory(std::move(functions))), {}};
+}
+
+const CudaMemory::Loaded& CudaMemory::instance() {
+  // Leaked: exit handlers of drivers are not to be relied on.
+  static const Loaded& only = *new Loaded(load(kLibrary));
+  return only;
+}
+
+FileDescriptor CudaMemory::make(const Device& device, Bytes size) const {
+  static_assert(sizeof(Functions::AllocationProperties) == 32);
+  const Functions& f = *functions_;
+  const std::string what = "memory of device " + device.id + " to share";
+  const auto refused = [&](const char* call, int status) {
+    return Error(status == kOutOfMemory ? ErrorKind::out_of_memory : ErrorKind::unsupported,
+                 what + ": " + call + " says " + f.name_of(status));
+  };
+  int count = 0;
+  if (const int status = f.device_count(&count); status != 0) throw refused("cuDeviceGetCount", status);
+  Functions::AllocationProperties properties;
+  bool found = false;
+  for (int ordinal = 0; ordinal < count && !found; ++ordinal) {
+    std::array<unsigned char, 16> uuid{};
+    found = f.device_get(&properties.location_id, ordinal) == 0 && f.device_uuid(&uuid, properties.location_id) == 0 &&
+            device.uuid && without_dashes(*device.uuid) == digits(uuid);
+  }
+  if (!found) throw Error(ErrorKind::unsupported, what + ": CUDA knows no device of its UUID");
+  std::size_t granule = 0;
+  if (const int status = f.granularity(&granule, &properties, kRecommendedGranularity); status != 0)
+    throw refused("cuMemGetAllocationGranularity", status);
+  Functions::Handle handle = 0;
+  if (const int status = f.create(&handle, (size + granule - 1) / granule * granule, &properties, 0); status != 0)
+    throw refused("cuMemCreate", status);
+  int fd = -1;
+  const int status = f.export_handle(&fd, handle, kFileDescriptor, 0);
+  f.release(handle);  // what was exported keeps the memory
+  if (status != 0) throw refused("cuMemExportToShareableHandle", status);
+  return FileDescriptor(fd);
+}
+
+}  // namespace mgpu

@@ -1,0 +1,339 @@
+// An opened device of the fake backend. Data moves when a command is enqueued, or when the signal that it waits for is enqueued;
+// time when it ends: the order of commands in their queues makes the two indistinguishable to a program that keeps the rules of
+// Stream and Peer. When a command ends is found out as time passes, since transfers that begin later may slow down those under way.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/exec/fake_machine.hpp"
+
+namespace mgpu {
+
+inline const Name kSlowDown("slow-down"), kDelay("delay"), kPut("put"), kSignal("signal"), kWait("wait");
+
+class FakeBuffer final : public Buffer {
+ public:
+  FakeBuffer(Bytes size, std::shared_ptr<Bytes> allocated) : data_(size), allocated_(std::move(allocated)) { *allocated_ += size; }
+  ~FakeBuffer() override { *allocated_ -= data_.size(); }
+  Bytes size() const override { return data_.size(); }
+  std::span<std::byte> data() { return data_; }
+
+ private:
+  std::vector<std::byte> data_;
+  std::shared_ptr<Bytes> allocated_;
+};
+
+class FakeKernel final : public Kernel {
+ public:
+  FakeKernel(const std::string& name, const FakeKernelCode& code) : name_(name), code_(code) {}
+  Name name() const { return name_; }
+  const FakeKernelCode& code() const { return code_; }
+
+ private:
+  Name name_;
+  const FakeKernelCode& code_;
+};
+
+inline std::span<std::byte> data_of(Buffer& buffer) { return static_cast<FakeBuffer&>(buffer).data(); }
+
+inline FakeArg fake_arg(const KernelArg& arg) {
+  return std::visit(
+      [](const auto& value) -> FakeArg {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Buffer*>) {
+          return data_of(*value);
+        } else {
+          return value;
+        }
+      },
+      arg);
+}
+
+class FakeStream : public Stream {
+ public:
+  virtual void pretend(CommandKind kind, Bytes bytes) = 0;
+};
+
+class OpenFake final : public OpenDevice, private DeviceResources, private FakeStream {
+ public:
+  OpenFake(const FakeDevice& spec, const Handicap& handicap, const FakeKernels& kernels, FakeBackend& backend,
+           std::shared_ptr<FakeBackend::Machine> machine)
+      : OpenDevice(handicap),
+        spec_(spec),
+        kernels_(kernels),
+        backend_(backend),
+        machine_(std::move(machine)),
+        notifies_(spec.facts.is_cpu() && !backend.is_virtual()),
+        index_(machine_->add_device(spec, notifies_ ? shared_notifier() : nullptr)),
+        allocated_(std::make_shared<Bytes>(0)) {
+    spec_.facts = limited(spec.facts, handicap);
+    traits_.id = spec_.facts.id;
+    traits_.cpu = spec_.facts.is_cpu();
+    traits_.compute_units = spec_.facts.compute_units;
+    traits_.float_width = spec_.facts.native_float_width;
+    traits_.max_work_group = spec_.facts.max_work_group;
+    traits_.global_memory = spec_.facts.global_memory;
+    traits_.max_allocation = spec_.facts.max_allocation;
+    traits_.local_memory = spec_.facts.local_memory;
+    traits_.fp64 = spec_.facts.fp64;
+    traits_.fp32_denormals = spec_.facts.fp32_denormals;
+  }
+
+  DeviceResources& resources() override { return *this; }
+  Stream& stream() override { return *this; }
+
+  bool notifies() const override { return notifies_; }
+  Nanos looked_at_every() const override { return std::chrono::hours(1); }  // it never fails to notify, nor must workers
+  void begin_slice() override { in_slice_ = true; }
+  void abandon() override {}
+  bool drained() override {
+    end_kernels();
+    for (Batch& each : closed_) note_ended(each);
+    note_ended(open_);
+    const auto over = [](const Batch& batch) { return batch.ended == batch.commands.size(); };
+    return over(open_) && std::all_of(closed_.begin(), closed_.end(), over);
+  }
+
+  BatchId submit() override {
+    end_kernels();
+    in_slice_ = delayed_ = false;
+    open_.id = next_batch_++;
+    closed_.push_back(std::move(open_));
+    open_ = Batch{};
+    open_.first_tag = next_tag_;
+    return {closed_.back().id};
+  }
+
+  bool complete(BatchId batch) override {
+    check(FakeCall::wait);
+    for (Batch& each : closed_) note_ended(each);
+    const Batch& found = find(batch);
+    if (found.ended < found.commands.size()) return false;
+    if (found.failed) throw Error(ErrorKind::device, "device " + spec_.facts.id + " failed, as its script says");
+    return true;
+  }
+
+  DeviceSpan span(BatchId batch) override {
+    DeviceSpan span;
+    for (const RawCommand& command : find(batch).commands) {
+      span.started = span.ended == 0 ? command.started : std::min(span.started, command.started);
+      span.ended = std::max(span.ended, command.ended);
+    }
+    return span;
+  }
+
+  std::vector<RawCommand> take(BatchId batch) override {
+    check(FakeCall::take);
+    std::vector<RawCommand> commands = std::move(find(batch).commands);
+    const auto not_slow = [](const RawCommand& command) { return command.label == kSlowDown && command.ended == command.started; };
+    std::erase_if(commands, not_slow);
+    std::erase_if(closed_, [&](const Batch& b) { return b.id == batch.value; });
+    return commands;
+  }
+
+  std::vector<ClockProbe> probe_clock(unsigned count) override {
+    check(FakeCall::probe_clock);
+    const Nanos now = backend_.now();
+    const std::uint64_t stamp = device_clock(now);
+    return std::vector<ClockProbe>(count, ClockProbe{now, now, stamp, stamp});
+  }
+
+  SetupCost take_setup_cost() override { return {spec_.build, {}, *allocated_}; }
+  Bytes free_memory() override { return spec_.facts.global_memory - *allocated_; }
+
+  // For the group that it is in (lib/exec/fake_peers.hpp).
+  // Runs what it is given when all that this device waits for has come; none: at once.
+  using Order = std::function<void(std::function<void()>)>;
+  void join(Order order) { order_ = std::move(order); }
+  DeviceIndex in_machine() const { return index_; }
+  std::unique_ptr<Buffer> shared_piece(Bytes size) { return allocate(size); }
+  void put(std::span<const std::byte> from, std::span<std::byte> to, const ExchangeInfo& info) {
+    const FakeFault fault = check(FakeCall::exchange);
+    if (!fails(fault)) {
+      perform([from, to, corrupt = fault.kind == FakeFault::Kind::corrupt] {
+        std::copy(from.begin(), from.end(), to.begin());
+        if (corrupt) flip_a_bit(to);
+      });
+    }
+    const Nanos duration = spec_.peer_latency + from_seconds(static_cast<double>(from.size()) / spec_.peer_bytes_per_s);
+    add(CommandKind::exchange, kPut, from.size(), duration, fault, info);
+  }
+  void signal(FakeSignals& signals, const ExchangeInfo& info) {
+    const FakeFault fault = check(FakeCall::exchange);
+    machine_->ends_with_signal(index_, next_tag_, signals);
+    add(CommandKind::exchange, kSignal, 0, spec_.peer_latency, fault, info);
+  }
+  void await(FakeSignals& signals, const ExchangeInfo& info) {
+    machine_->waits_for_signal(index_, next_tag_, signals);
+    add(CommandKind::exchange, kWait, 0, QueueModel::kForever, {}, info);
+  }
+
+ private:
+  struct Batch {
+    std::uint64_t id = 0;
+    std::vector<RawCommand> commands;
+    std::uint64_t first_tag = 0;  // of its commands in the machine; the others follow
+    std::size_t ended = 0;        // of its commands, from the first, known to have ended
+    Nanos slowed{};               // what a slow-down at that place lasts
+    bool has_duration = false;    // set since it was enqueued
+    bool failed = false;
+  };
+
+  const DeviceTraits& traits() const override { return traits_; }
+
+  std::unique_ptr<Buffer> allocate(Bytes size) override {
+    check(FakeCall::allocate);
+    if (*allocated_ + size > spec_.facts.global_memory || size > spec_.facts.max_allocation) {
+      throw Error(ErrorKind::out_of_memory, "device " + spec_.facts.id + " has no room for " + std::to_string(size) + " bytes");
+    }
+    return std::make_unique<FakeBuffer>(size, allocated_);
+  }
+
+  std::unique_ptr<Kernel> kernel(std::string_view, std::string_view entry, const std::string&) override {
+    check(FakeCall::build);
+    const auto code = kernels_.find(std::string(entry));
+    if (code == kernels_.end()) throw Error(ErrorKind::device, "the fake backend has no kernel " + std::string(entry));
+    return std::make_unique<FakeKernel>(code->first, code->second);
+  }
+
+  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
+    const FakeFault fault = check(FakeCall::upload);
+    const auto target = data_of(to).subspan(offset, from.size());
+    std::copy(from.begin(), from.end(), target.begin());
+    if (fault.kind == FakeFault::Kind::corrupt) flip_a_bit(target);
+    add(CommandKind::upload, {}, from.size(), spec_.transfer, fault);
+  }
+
+  void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
+    const auto& fake = static_cast<FakeKernel&>(kernel);
+    const Handicap& handicap = slow_down().handicap();
+    if (in_slice_ && !std::exchange(delayed_, true) && handicap.delay > Nanos{})
+      add(CommandKind::compute, kDelay, 0, handicap.delay);
+    std::vector<FakeArg> values;
+    for (const KernelArg& arg : args) values.push_back(fake_arg(arg));
+    const FakeFault fault = check(FakeCall::launch);
+    if (!fails(fault)) perform([&code = fake.code(), grid, values] { code.run(grid, values); });
+    const auto by_ops = [&] {
+      return std::max(spec_.minimum_kernel, spec_.launch + from_seconds(fake.code().ops(grid, values) / spec_.ops_per_s));
+    };
+    add(CommandKind::compute, fake.name(), 0, fake.code().time ? fake.code().time(values) : by_ops(), fault);
+    slow_down_due_ = handicap.slows();
+  }
+
+  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
+    end_kernels();
+    const FakeFault fault = check(FakeCall::download);
+    const auto source = data_of(from).subspan(offset, to.size());
+    if (!fails(fault)) {
+      perform([source, to, corrupt = fault.kind == FakeFault::Kind::corrupt] {
+        std::copy(source.begin(), source.end(), to.begin());
+        if (corrupt) flip_a_bit(to);
+      });
+    }
+    add(CommandKind::download, {}, to.size(), spec_.transfer, fault);
+  }
+
+  void pretend(CommandKind kind, Bytes bytes) override { add(kind, {}, bytes, spec_.transfer); }
+
+  // Kernels are over, of the batch or before a download: a slowed device takes its time now. How long is known when they have
+  // ended.
+  void end_kernels() {
+    if (std::exchange(slow_down_due_, false)) add(CommandKind::compute, kSlowDown, 0, QueueModel::kForever);
+  }
+
+  void note_ended(Batch& batch) {
+    const Nanos now = backend_.now();
+    for (; batch.ended < batch.commands.size(); ++batch.ended) {
+      RawCommand& command = batch.commands[batch.ended];
+      const std::uint64_t tag = batch.first_tag + batch.ended;
+      if (command.label == kSlowDown && !batch.has_duration)
+        batch.has_duration = machine_->set_duration(index_, tag, batch.slowed, now);
+      const auto times = machine_->take(index_, tag, now);
+      if (!times) return;
+      command.started = device_clock(times->started);
+      command.ended = device_clock(times->ended);
+      if (command.label == kSlowDown) {
+        batch.slowed = Nanos{};
+        batch.has_duration = false;
+      } else if (command.kind == CommandKind::compute && command.label != kDelay) {
+        batch.slowed += slow_down().extra(times->started, times->ended);
+      }
+    }
+  }
+
+  // What the script says of a call; faults of the call itself are thrown.
+  FakeFault check(FakeCall call) {
+    const FakeFault fault = backend_.ask(spec_, call);
+    const bool command =
+        call == FakeCall::upload || call == FakeCall::launch || call == FakeCall::download || call == FakeCall::exchange;
+    const std::string what = "device " + spec_.facts.id + " ";
+    if (fault.kind == FakeFault::Kind::out_of_memory)
+      throw Error(ErrorKind::out_of_memory, what + "has no memory left, as its script says");
+    if (fault.kind == FakeFault::Kind::refused || (fault.kind == FakeFault::Kind::error && !command))
+      throw Error(ErrorKind::device, what + "refused, as its script says");
+    if (fault.kind == FakeFault::Kind::hang && !command)
+      throw Error(ErrorKind::timeout, what + "does not answer, as its script says");
+    return fault;
+  }
+
+  static bool fails(const FakeFault& fault) { return fault.kind == FakeFault::Kind::error || fault.kind == FakeFault::Kind::hang; }
+
+  static void flip_a_bit(std::span<std::byte> data) {
+    if (!data.empty()) data[data.size() / 2] ^= std::byte{1};
+  }
+
+  // `duration`: what it takes beside moving its bytes.
+  void add(CommandKind kind, Name label, Bytes bytes, Nanos duration, const FakeFault& fault = {},
+           const std::optional<ExchangeInfo>& exchange = {}) {
+    open_.failed |= fails(fault);
+    if (fault.kind == FakeFault::Kind::hang) duration = QueueModel::kForever;
+    double moved = static_cast<double>(bytes);
+    if (fault.kind == FakeFault::Kind::slow) {
+      duration = from_seconds(seconds(duration) * fault.factor);
+      moved *= fault.factor;
+    }
+    const Nanos now = backend_.now();
+    const std::uint64_t stamp = device_clock(now);
+    open_.commands.push_back({kind, label, bytes, stamp, stamp, 0, 0, 0, exchange});
+    machine_->enqueue(index_, kind, duration, moved, next_tag_++, now);
+  }
+
+  template <class Effect>
+  void perform(Effect effect) {
+    if (order_)
+      order_(std::move(effect));
+    else
+      effect();
+  }
+
+  std::uint64_t device_clock(Nanos host) const {
+    const auto ns = static_cast<double>(host.count());
+    return static_cast<std::uint64_t>(host.count() + spec_.clock_offset_ns +
+                                      static_cast<std::int64_t>(ns * spec_.clock_drift_ppb * 1e-9));
+  }
+
+  Batch& find(BatchId batch) {
+    const auto at = std::find_if(closed_.begin(), closed_.end(), [&](const Batch& b) { return b.id == batch.value; });
+    if (at == closed_.end()) throw Error(ErrorKind::internal, "batch taken twice");
+    return *at;
+  }
+
+  FakeDevice spec_;
+  const FakeKernels& kernels_;
+  FakeBackend& backend_;
+  std::shared_ptr<FakeBackend::Machine> machine_;
+  const bool notifies_;
+  DeviceIndex index_;  // in the machine
+  std::shared_ptr<Bytes> allocated_;
+  Order order_;
+  DeviceTraits traits_;
+  Batch open_;
+  bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
+  std::uint64_t next_batch_ = 0, next_tag_ = 0;
+  std::vector<Batch> closed_;
+};
+
+}  // namespace mgpu

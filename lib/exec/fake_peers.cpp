@@ -1,0 +1,130 @@
+#include "lib/exec/fake_peers.hpp"
+
+#include <utility>
+
+namespace mgpu {
+namespace {
+
+class FakeSharedMemory final : public SharedMemory {
+ public:
+  FakeSharedMemory(std::vector<std::unique_ptr<Buffer>> pieces, PeerPath path) : pieces_(std::move(pieces)), path_(path) {}
+  Bytes size() const override { return pieces_.front()->size(); }
+  Buffer& piece(DeviceIndex device) override { return *pieces_[device.value]; }
+  Buffer* remote(DeviceIndex by, DeviceIndex of) override {
+    return by == of || path_ != PeerPath::staged ? pieces_[of.value].get() : nullptr;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Buffer>> pieces_;
+  PeerPath path_;
+};
+
+}  // namespace
+
+class FakePeers::End final : public Peer {
+ public:
+  End(FakePeers& group, DeviceIndex self) : group_(group), self_(self) {}
+  DeviceIndex self() const override { return self_; }
+  std::size_t count() const override { return group_.size(); }
+  PeerPath path(DeviceIndex) const override { return group_.path_; }
+
+  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
+    device().put(data_of(from).subspan(offset, size), data_of(into.piece(to)).subspan(to_offset, size), {to, path(to), false});
+  }
+
+  void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override {
+    for (const DeviceIndex to : signal) {
+      device().signal(group_.signals(self_, to), {to, path(to), false});
+      group_.add(self_, Signal{to});
+    }
+    for (const DeviceIndex from : await) {
+      device().await(group_.signals(from, self_), {from, path(from), true});
+      group_.add(self_, Await{from});
+    }
+  }
+
+ private:
+  OpenFake& device() { return *group_.devices_[self_.value]; }
+
+  FakePeers& group_;
+  DeviceIndex self_;
+};
+
+FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices,
+                     PeerPath path)
+    : backend_(backend),
+      machine_(std::move(machine)),
+      devices_(std::move(devices)),
+      path_(path),
+      signals_(devices_.size() * devices_.size()),
+      orders_(devices_.size()) {
+  for (std::uint32_t i = 0; i < devices_.size(); ++i) {
+    orders_[i].given.resize(devices_.size());
+    orders_[i].awaited.resize(devices_.size());
+    peers_.push_back(std::make_unique<End>(*this, DeviceIndex{i}));
+    devices_[i]->join([this, i](std::function<void()> effect) { add({i}, std::move(effect)); });
+  }
+}
+
+FakePeers::~FakePeers() {
+  for (OpenFake* device : devices_) device->join({});
+  machine_->forget(signals_);
+}
+
+std::unique_ptr<SharedMemory> FakePeers::allocate(Bytes size) {
+  std::vector<std::unique_ptr<Buffer>> pieces;
+  for (OpenFake* device : devices_) pieces.push_back(device->shared_piece(size));
+  return std::make_unique<FakeSharedMemory>(std::move(pieces), path_);
+}
+
+void FakePeers::add(DeviceIndex device, Step step) {
+  const std::lock_guard lock(mutex_);
+  orders_[device.value].steps.push_back(std::move(step));
+  go_on(device);
+}
+
+bool FakePeers::arrived(DeviceIndex device, DeviceIndex from) {
+  return !lost_.empty() || orders_[device.value].awaited[from.value] < orders_[from.value].given[device.value];
+}
+
+void FakePeers::go_on(DeviceIndex device) {
+  Order& mine = orders_[device.value];
+  std::vector<DeviceIndex> signalled;
+  while (!mine.steps.empty()) {
+    Step& step = mine.steps.front();
+    if (const auto* await = std::get_if<Await>(&step)) {
+      if (!arrived(device, await->from)) break;
+      ++mine.awaited[await->from.value];
+    } else if (const auto* signal = std::get_if<Signal>(&step)) {
+      ++mine.given[signal->to.value];
+      signalled.push_back(signal->to);
+    } else {
+      std::get<std::function<void()>>(step)();
+    }
+    mine.steps.pop_front();
+  }
+  for (const DeviceIndex to : signalled)
+    if (to != device) go_on(to);
+}
+
+void FakePeers::lose(DeviceIndex device) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (lost_.empty()) lost_ = devices_[device.value]->resources().traits().id;
+    for (std::uint32_t i = 0; i < size(); ++i) go_on({i});
+  }
+  machine_->lose(signals_, backend_.now());
+}
+
+void FakePeers::check(DeviceIndex) {
+  const std::lock_guard lock(mutex_);
+  if (!lost_.empty()) throw Error(ErrorKind::device, "device " + lost_ + " was lost during an exchange");
+}
+
+DeviceIndex FakePeers::awaited_by(DeviceIndex device) {
+  for (std::uint32_t from = 0; from < size(); ++from)
+    if (machine_->waits(signals({from}, device), devices_[device.value]->in_machine())) return {from};
+  return device;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,59 @@
+// Exchange between devices of the fake backend. The order of data is kept apart from time: what a device does after a wait is done
+// when the signal has been enqueued and everything before it done, whichever thread that is on.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <variant>
+#include <vector>
+
+#include "lib/exec/fake_device.hpp"
+
+namespace mgpu {
+
+class FakePeers final : public PeerGroup {
+ public:
+  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerPath path);
+  ~FakePeers() override;
+
+  std::size_t size() const override { return devices_.size(); }
+  Peer& peer(DeviceIndex device) override { return *peers_[device.value]; }
+  std::unique_ptr<SharedMemory> allocate(Bytes size) override;
+  std::span<const std::string> notes() const override { return {}; }
+  void lose(DeviceIndex device) override;
+  void check(DeviceIndex device) override;
+  DeviceIndex awaited_by(DeviceIndex device) override;
+
+ private:
+  class End;  // one device's
+  struct Signal {
+    DeviceIndex to;
+  };
+  struct Await {
+    DeviceIndex from;
+  };
+  using Step = std::variant<std::function<void()>, Signal, Await>;
+  struct Order {                                // what a device does, in order
+    std::deque<Step> steps;                     // the first is an Await whose signal has not been enqueued
+    std::vector<std::uint64_t> given, awaited;  // signals to and from each device
+  };
+
+  FakeSignals& signals(DeviceIndex from, DeviceIndex to) { return signals_[from.value * size() + to.value]; }
+  void add(DeviceIndex device, Step step);
+  void go_on(DeviceIndex device);  // with the lock
+  bool arrived(DeviceIndex device, DeviceIndex from);
+
+  FakeBackend& backend_;
+  std::shared_ptr<FakeBackend::Machine> machine_;
+  std::vector<OpenFake*> devices_;
+  PeerPath path_;
+  std::vector<FakeSignals> signals_;  // by sender and receiver
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::mutex mutex_;
+  std::vector<Order> orders_;
+  std::string lost_;  // the device that is; empty: none
+};
+
+}  // namespace mgpu

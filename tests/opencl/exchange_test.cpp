@@ -1,0 +1,88 @@
+// Exchange between OpenCL devices: what arrives over each path, and collectives against plain loops.
+#include <doctest/doctest.h>
+
+#include "lib/exchange/collectives.hpp"
+#include "tests/support/collective_check.hpp"
+#include "tests/support/machine.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+using mgpu::testing::machine;
+
+namespace {
+
+constexpr std::uint64_t kLargest = 300'007;  // elements: pieces of a staged put, and what is scattered and gathered
+
+// The devices of this machine; one that is alone is opened twice, each time in a context of its own.
+std::vector<std::unique_ptr<OpenDevice>>& devices_here() {
+  static std::vector<std::unique_ptr<OpenDevice>> twice;
+  if (machine().open.size() > 1) return machine().open;
+  if (twice.empty()) {
+    for (int i = 0; i < 2; ++i) twice.push_back(machine().backend->open(machine().backend->enumerate().devices.front()));
+  }
+  return twice;
+}
+
+bool on_cpus() { return devices_here().front()->resources().traits().cpu; }
+
+std::vector<PeerPath> paths_here() {
+  std::vector<PeerPath> paths{PeerPath::staged};
+  if (on_cpus()) paths.push_back(PeerPath::host);
+  if (devices_here().front()->resources().traits().nvidia) paths.push_back(PeerPath::direct);
+  return paths;
+}
+
+}  // namespace
+
+TEST_CASE("collectives on every path equal plain loops, and hold the same bits on all devices") {
+  for (const PeerPath path : paths_here()) {
+    CAPTURE(to_string(path));
+    Connected connected(*machine().backend, devices_here(), devices_here().size(), path, kLargest * 8);
+    std::uint64_t seed = 1;
+    for (const Collective collective : all_collectives()) {
+      CAPTURE(to_string(collective));
+      const bool in_place = collective == Collective::all_reduce;
+      for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{5}, std::uint64_t{1021}, kLargest}) {
+        ++seed;
+        CHECK(connected.right({collective, Element::f32, Reduction::sum, count, {0}}, seed, in_place, seed % 3, 2));
+      }
+    }
+  }
+}
+
+TEST_CASE("every type and operation, of odd sizes") {
+  Connected connected(*machine().backend, devices_here(), devices_here().size(), {}, 4096);
+  std::uint64_t seed = 100;
+  for (const Element element : all_elements()) {
+    if (element == Element::f64 && !devices_here().front()->resources().traits().fp64) continue;
+    for (const Reduction reduction : all_reductions()) {
+      CAPTURE(to_string(element));
+      CAPTURE(to_string(reduction));
+      CHECK(connected.right({Collective::all_reduce, element, reduction, 509, {0}}, ++seed, false, 1));
+    }
+  }
+}
+
+TEST_CASE("a device that is lost ends what the others wait for, and the check names it") {
+  Connected connected(*machine().backend, devices_here(), 2, PeerPath::staged, 4096);
+  OpenDevice& device = *devices_here()[0];
+  const DeviceIndex other{1};
+  connected.group().peer({0}).sync({}, std::span(&other, 1));
+  const BatchId batch = device.submit();
+  for (int i = 0; i < 100; ++i) CHECK_FALSE(device.complete(batch));
+  CHECK(connected.group().awaited_by({0}) == other);
+  connected.group().lose(other);
+  finish_batch(*machine().backend, device, batch);
+  CHECK_THROWS_AS(connected.group().check({0}), Error);
+}
+
+TEST_CASE("a path that a pair does not have is refused by name") {
+  if (machine().open.size() < 2 || !devices_here().front()->resources().traits().cpu) return;
+  try {
+    Connected connected(*machine().backend, machine().open, 2, PeerPath::direct, 64);
+    FAIL("connected");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::unsupported);
+    CHECK(std::string(error.what()).find("no direct path from") != std::string::npos);
+  }
+}

@@ -1,0 +1,205 @@
+// Collectives on the fake backend: every one, on any number of devices, of any size and type, equal to a plain loop; what peers
+// that fail do to the others.
+#include "lib/exchange/collectives.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lib/exec/fake_backend.hpp"
+#include "tests/support/collective_check.hpp"
+#include "tests/support/collective_kernels.hpp"
+#include "tests/support/sum_workload.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+struct Fakes {
+  explicit Fakes(std::size_t count, FakeScript script = {}, FakeTime time = FakeTime::is_virtual)
+      : backend(devices(count, std::move(script)), collective_kernels(), time) {
+    for (const Device& device : backend.enumerate().devices) open.push_back(backend.open(device));
+  }
+  // The last one has the script.
+  static std::vector<FakeDevice> devices(std::size_t count, FakeScript script) {
+    std::vector<FakeDevice> made;
+    for (std::size_t i = 0; i < count; ++i) made.push_back(fake_device("0:" + std::to_string(i)));
+    made.back().script = std::move(script);
+    return made;
+  }
+  FakeBackend backend;
+  std::vector<std::unique_ptr<OpenDevice>> open;
+};
+
+constexpr std::uint64_t kLargest = 100'003;
+
+}  // namespace
+
+TEST_CASE("every collective of every type and operation equals a plain loop on 1 to 8 devices") {
+  for (std::size_t n = 1; n <= 8; ++n) {
+    Fakes fakes(n);
+    Connected connected(fakes.backend, fakes.open, n, {}, kLargest * 8);
+    std::uint64_t seed = n;
+    for (const Collective collective : all_collectives()) {
+      for (const Element element : all_elements()) {
+        for (const Reduction reduction : all_reductions()) {
+          if (!reduces(collective) && reduction != Reduction::sum) continue;
+          for (const std::uint64_t count : {0, 1, 2, 3, 5, 8, 31, 32, 33, 1000, 1021}) {
+            const CollectiveCall call{collective, element, reduction, count, {static_cast<std::uint32_t>(seed % n)}};
+            CAPTURE(n);
+            CAPTURE(to_string(collective));
+            CAPTURE(to_string(element));
+            CAPTURE(count);
+            ++seed;
+            CHECK(connected.right(call, seed, false, seed % 3));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("large calls, which are scattered and gathered, and calls one after another in the same place") {
+  for (const std::size_t n : {2, 3, 8}) {
+    Fakes fakes(n);
+    Connected connected(fakes.backend, fakes.open, n, {}, kLargest * 8);
+    for (const Collective collective : all_collectives()) {
+      const bool in_place =
+          collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::all_reduce;
+      const CollectiveCall call{collective, Element::f64, Reduction::sum, kLargest, {1}};
+      CAPTURE(n);
+      CAPTURE(to_string(collective));
+      CHECK(connected.right(call, n, in_place, 1, 3));
+    }
+  }
+}
+
+TEST_CASE("parts are in order, together everything, and equal to 16 bytes") {
+  for (const Element element : all_elements()) {
+    const std::uint64_t granule = 16 / bytes_of(element);
+    for (std::size_t parts = 1; parts <= 9; ++parts) {
+      for (std::uint64_t count = 0; count < 300; ++count) {
+        std::uint64_t at = 0;
+        for (std::size_t i = 0; i < parts; ++i) {
+          const Part part = part_of(count, element, parts, i);
+          CHECK(part.begin == at);
+          at = part.end;
+          const std::uint64_t equal = count / parts;
+          CHECK(part.size() + granule > equal);
+          CHECK(part.size() < equal + 2 * granule);
+        }
+        CHECK(at == count);
+      }
+    }
+  }
+}
+
+TEST_CASE("a put takes what its bytes take, and a wait ends with the signal: to the nanosecond") {
+  Fakes fakes(2);
+  Connected connected(fakes.backend, fakes.open, 2, {}, 64);
+  const auto memory = connected.group().allocate(1 << 20);
+  Peer& first = connected.group().peer({0});
+  Peer& second = connected.group().peer({1});
+  const DeviceIndex zero{0}, one{1};
+  const Nanos begin = fakes.backend.now();
+  second.sync({}, std::span(&zero, 1));  // enqueued before what it waits for
+  first.put(memory->piece({0}), 0, *memory, one, 0, 1 << 20);
+  first.sync(std::span(&one, 1), {});
+  const BatchId sent = fakes.open[0]->submit(), arrived = fakes.open[1]->submit();
+  while (!fakes.open[0]->complete(sent) || !fakes.open[1]->complete(arrived)) REQUIRE(fakes.backend.advance({}));
+  const auto commands = fakes.open[0]->take(sent), waits = fakes.open[1]->take(arrived);
+  REQUIRE(commands.size() == 2);
+  REQUIRE(waits.size() == 1);
+  const Nanos put = std::chrono::microseconds(2) + from_seconds((1 << 20) / 1e11), all = put + std::chrono::microseconds(2);
+  CHECK(commands[0].kind == CommandKind::exchange);
+  CHECK(commands[0].bytes == 1 << 20);
+  CHECK(commands[0].exchange == ExchangeInfo{one, PeerPath::direct, false});
+  CHECK(Nanos(static_cast<std::int64_t>(commands[0].ended - commands[0].started)) == put);
+  CHECK(waits[0].exchange == ExchangeInfo{zero, PeerPath::direct, true});
+  CHECK(waits[0].ended == commands[1].ended);
+  CHECK(Nanos(static_cast<std::int64_t>(waits[0].ended - waits[0].started)) == all);
+  CHECK(fakes.backend.now() - begin == all);
+}
+
+TEST_CASE("a peer that fails in the middle: the others end when it is given up, and the check names it") {
+  for (const FakeFault::Kind kind : {FakeFault::Kind::hang, FakeFault::Kind::error}) {
+    for (std::uint64_t at = 0; at < 4; ++at) {  // two devices exchange no more: a put and a signal, twice
+      for (const std::size_t n : {2, 3, 5}) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(at);
+        CAPTURE(n);
+        Fakes fakes(n, fails_from(FakeCall::exchange, at, kind));
+        Connected connected(fakes.backend, fakes.open, n, {}, kLargest * 8);
+        const CollectiveCall call{Collective::all_reduce, Element::f64, Reduction::sum, kLargest, {}};
+        const auto memory = connected.group().allocate(kLargest * 8);
+        std::vector<BatchId> batches;
+        for (std::uint32_t i = 0; i < n; ++i) {
+          connected.collectives().enqueue({i}, call, {&memory->piece({i}), 0}, {memory.get(), 0}, fakes.open[i]->stream());
+          batches.push_back(fakes.open[i]->submit());
+        }
+        const std::uint32_t bad = static_cast<std::uint32_t>(n) - 1;
+        const auto ends = [&](std::uint32_t device) {
+          const auto done = [&] { return fakes.open[device]->complete(batches[device]); };
+          wait_until(fakes.backend, "device", std::chrono::seconds(1), {}, done, [] {});
+        };
+        CHECK_THROWS_AS(ends(bad), Error);  // it failed, or does not answer
+        bool hung = false;
+        for (std::uint32_t i = 0; i < bad; ++i) {
+          try {
+            ends(i);
+          } catch (const Error& error) {
+            hung = true;
+            CHECK(error.kind() == ErrorKind::timeout);
+            // What it waits for is the one that failed, or another that waits for that one.
+            DeviceIndex awaited{i};
+            for (std::size_t step = 0; step < n; ++step) awaited = connected.group().awaited_by(awaited);
+            CHECK(awaited == DeviceIndex{bad});
+          }
+        }
+        CHECK(hung == (kind == FakeFault::Kind::hang));
+        connected.group().lose({bad});
+        for (std::uint32_t i = 0; i < bad; ++i) {
+          CHECK_NOTHROW(ends(i));
+          try {
+            connected.group().check({i});
+            FAIL("nothing was lost");
+          } catch (const Error& error) {
+            CHECK(std::string(error.what()).find("device 0:" + std::to_string(bad)) != std::string::npos);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a bit that flips on the way is seen") {
+  const auto flips = [](FakeCall call, std::uint64_t number) {
+    return call == FakeCall::exchange && number == 0 ? FakeFault{FakeFault::Kind::corrupt} : FakeFault{};
+  };
+  Fakes fakes(2, flips);
+  Connected connected(fakes.backend, fakes.open, 2, {}, kLargest * 8);
+  CHECK_FALSE(connected.right({Collective::all_reduce, Element::u32, Reduction::sum, 1000, {}}, 1));
+}
+
+TEST_CASE("in real time, devices on threads of their own") {
+  Fakes fakes(4, {}, FakeTime::is_real);
+  Connected connected(fakes.backend, fakes.open, 4, {}, kLargest * 8);
+  const CollectiveCall call{Collective::all_reduce, Element::f32, Reduction::sum, 70'000, {}};
+  const auto memory = connected.group().allocate(call.count * 4);
+  std::vector<Bytestring> given, outputs(4, Bytestring(call.count * 4));
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    given.push_back(random_elements(Element::f32, call.count * 4, i));
+    fakes.open[i]->stream().upload(memory->piece({i}), 0, given[i]);
+  }
+  connected.finish();
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        connected.collectives().enqueue({i}, call, {&memory->piece({i}), 0}, {memory.get(), 0}, fakes.open[i]->stream());
+        fakes.open[i]->stream().download(memory->piece({i}), 0, outputs[i]);
+        finish_batch(fakes.backend, *fakes.open[i], fakes.open[i]->submit());
+      });
+    }
+  }
+  CHECK(outputs == expected_outputs(call, given, given));
+}
