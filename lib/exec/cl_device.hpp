@@ -78,6 +78,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
                        cl::Event since = {});
   void notify_after(const cl::Event& event) { ring_after(event); }
   void wait_for_command(const cl::Event& event) { wait_aside(event, backend_.limits().answer); }
+  void clear(Buffer& buffer);  // fills it with zeros, and waits for that
   cl::Kernel make_kernel(std::string_view file, const char* entry, const std::string& options);
   std::shared_ptr<Notifier> notified() const { return shared_notifier(); }
   void flush_queues() { flush(); }
