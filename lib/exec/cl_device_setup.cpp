@@ -201,6 +201,8 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   }
 }
 
+Peer* ClDevice::peer() { return peer_; }
+
 std::unique_ptr<Buffer> ClDevice::adopt(cl::Buffer memory, Bytes size, bool counted) {
   return std::make_unique<ClBuffer>(std::move(memory), size, state_, pool_.pool(), counted);
 }

@@ -6,12 +6,13 @@
 
 namespace mgpu {
 
-SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_, std::size_t places)
+SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_,
+                     std::size_t most_members)
     : backend(backend_),
       source(source_),
       workload(workload_),
       members(std::move(members_)),
-      listening(places),
+      listening(most_members),
       seats(members.size()) {}
 
 void SampleRun::end() {
@@ -23,6 +24,11 @@ void SampleRun::fail(const Error& error) {
   if (over()) return;
   sample.failure = error;
   end();
+}
+
+bool SampleRun::waits_for_another(DeviceIndex member) {
+  if (peers == nullptr || member.value >= places.size()) return false;
+  return peers->awaited_by(places[member.value]) != places[member.value];
 }
 
 void SampleRun::lose(DeviceFault fault) {
@@ -40,6 +46,12 @@ void SampleRun::lose(DeviceFault fault) {
   }
   const Error error(fault.kind, fault.what);
   sample.faults.push_back(std::move(fault));
+  if (peers != nullptr && device.value < places.size()) {
+    peers->lose(places[device.value]);
+    // What the others have of it, and of each other, is not known.
+    if (std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; }))
+      return fail(Error(error.kind(), "a device was lost in the middle of an exchange: " + std::string(error.what())));
+  }
   if (over()) {  // what became of its commands was read too late for others to compute its part again
     if (!sample.failure) sample.failure = error;
     return;

@@ -96,12 +96,17 @@ bool DeviceWorker::advance() {
     const auto items = static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
     slow_down.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
   }
+  // All who exchange data have to take part, with or without a slice.
+  if (run_.peers != nullptr && !prepared_ && self_.value < run_.places.size() && !run_.over()) {
+    enter(HostState::in_flight);
+    prepare(member().device->stream());
+  }
   const bool progress = retire();
   if (run_.over() && in_flight_.empty()) {
     leave();
     return true;
   }
-  if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit) {
+  if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit && !run_.waits_for_another(self_)) {
     throw Error(ErrorKind::timeout,
                 "no answer for " + format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
   }
@@ -150,6 +155,10 @@ bool DeviceWorker::retire() {
       merged();
     } else {
       policy_.ended();
+      if (done.number == kPrepare) {
+        const std::lock_guard lock(run_.mutex);
+        seat().prepared = true;
+      }
       if (done.number != kPrepare && !done.rejected) retire_slice(done);
     }
   }
@@ -356,6 +365,17 @@ void DeviceWorker::enter(HostState state) {
   state_since_ = now;
 }
 
+// Did all that the device waited for come? A kernel that waits for a flag ends without it before the device counts as hung.
+void DeviceWorker::check_exchange() {
+  if (run_.peers == nullptr || self_.value >= run_.places.size()) return;
+  try {
+    driver([&] { run_.peers->check(run_.places[self_.value]); });
+  } catch (const Error& error) {
+    const std::lock_guard lock(run_.mutex);
+    if (!run_.sample.failure) run_.sample.failure = error;
+  }
+}
+
 void DeviceWorker::leave() {
   std::vector<RawBatch> batches;
   if (stage_ != Stage::lost) {
@@ -363,6 +383,7 @@ void DeviceWorker::leave() {
       batches.push_back(RawBatch{self_, number, driver([&, batch = batch] { return member().device->take(batch); })});
     }
     std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
+    check_exchange();
   }
   member().device->slow_down().end_sample();
   const std::lock_guard lock(run_.mutex);

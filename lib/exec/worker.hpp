@@ -67,6 +67,7 @@ class DeviceWorker {
   void fail(ErrorKind kind, const std::string& what);
   bool would_act_on_others();
   void enter(HostState state);
+  void check_exchange();
   void leave();
   Member& member() { return run_.members[self_.value]; }
   SampleRun::Seat& seat() { return run_.seats[self_.value]; }

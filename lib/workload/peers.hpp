@@ -52,7 +52,8 @@ class Peer {
   virtual std::optional<FlagWait> flag_wait() { return std::nullopt; }
 };
 
-// Devices that exchange data. All of them have to be drained, or leaked, before it is destroyed, and what it allocated before it.
+// Devices that exchange data. All of them have to be drained, or leaked, before it is destroyed; what it allocated may outlive it,
+// as memory that nothing is put into any more.
 class PeerGroup {
  public:
   virtual ~PeerGroup() = default;

@@ -14,6 +14,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/ids.hpp"
 #include "lib/plan/slice_source.hpp"
+#include "lib/workload/peers.hpp"
 #include "lib/workload/stream.hpp"
 
 namespace mgpu {
@@ -110,6 +111,16 @@ class Workload {
 
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
+
+  // Would devices that exchange data (lib/workload/peers.hpp) bring its inputs, or combine its results, faster in this mode?
+  virtual bool exchanges(Mode) const { return false; }
+  // Before programs are made: their devices have an end of this group (DeviceResources::peer). Throws what PeerGroup::allocate
+  // does.
+  virtual void connect(PeerGroup&) {}
+  // When programs are gone: frees what it allocated of the group, which may be gone before, once a device of it was lost.
+  virtual void disconnect() {}
+  // Before begin_sample: those of the group that share the sample. None: nothing is exchanged in it.
+  virtual void exchange_among(std::span<const DeviceIndex> /*members*/) {}
 
   // Before begin_sample: so many devices share the sample, where that decides how it is computed.
   virtual void expect(std::size_t) {}
