@@ -20,7 +20,7 @@ Part piece_of(Part whole, std::size_t pieces, std::size_t i) {
 
 }  // namespace
 
-ReplicatedInput::ReplicatedInput(PeerGroup& group, Bytes size) : memory_(group.allocate(size)) {}
+ReplicatedInput::ReplicatedInput(PeerGroup& group, Bytes size) : group_(group), memory_(group.allocate(size)) {}
 
 void ReplicatedInput::among(std::span<const DeviceIndex> members) { members_.assign(members.begin(), members.end()); }
 
@@ -28,17 +28,16 @@ Bytes ReplicatedInput::uploaded(Bytes size, std::size_t members) {
   return piece_of({0, size}, std::max<std::size_t>(members, 1), 0).size();
 }
 
-void ReplicatedInput::bring(Peer& peer, std::span<const std::byte> data, Stream& stream) const {
-  Buffer& mine = memory_->piece(peer.self());
-  const auto self = std::find(members_.begin(), members_.end(), peer.self());
-  std::vector<DeviceIndex> others;
-  bool direct = true;
-  for (const DeviceIndex member : members_) {
-    if (member == peer.self()) continue;
-    others.push_back(member);
-    direct = direct && peer.path(member) == PeerPath::direct;
-  }
-  if (others.empty() || self == members_.end() || (direct && data.size() < kSmallest)) return stream.upload(mine, 0, data);
+void ReplicatedInput::bring(DeviceIndex device, std::span<const std::byte> data, Stream& stream) const {
+  Buffer& mine = memory_->piece(device);
+  const auto self = std::find(members_.begin(), members_.end(), device);
+  if (self == members_.end() || members_.size() < 2) return stream.upload(mine, 0, data);
+  Peer& peer = group_.peer(device);
+  std::vector<DeviceIndex> others = members_;
+  std::erase(others, device);
+  const bool direct =
+      std::all_of(others.begin(), others.end(), [&](DeviceIndex other) { return peer.path(other) == PeerPath::direct; });
+  if (direct && data.size() < kSmallest) return stream.upload(mine, 0, data);
   const Part part = piece_of({0, data.size()}, members_.size(), static_cast<std::size_t>(self - members_.begin()));
   for (std::size_t i = 0; i < kPieces; ++i) {
     const Part piece = piece_of(part, kPieces, i);

@@ -23,12 +23,13 @@ class ReplicatedInput {
 
   // Enqueues what makes the copy of this device whole; what is launched afterwards finds it so. `data` is of the memory's size, and
   // stays valid and unchanged until the commands are complete. Throws what Stream does.
-  void bring(Peer& peer, std::span<const std::byte> data, Stream& stream) const;
+  void bring(DeviceIndex device, std::span<const std::byte> data, Stream& stream) const;
 
   // What a device uploads itself of an input of `size` bytes that `members` of them gather.
   static Bytes uploaded(Bytes size, std::size_t members);
 
  private:
+  PeerGroup& group_;  // used while there are members
   std::unique_ptr<SharedMemory> memory_;
   std::vector<DeviceIndex> members_;
 };

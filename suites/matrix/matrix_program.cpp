@@ -33,8 +33,10 @@ MatrixProgram::MatrixProgram(MatrixWorkload& workload, DeviceResources& device, 
     for (unsigned i = 0; i < count && size > 0; ++i) buffers[i] = device.allocate(size);
   };
   // What every device needs whole may be memory that they all put into.
-  if (mode_ == Mode::end_to_end && workload_.replicated() != nullptr) peer_ = device.peer();
-  if (peer_ != nullptr) shared_ = &workload_.replicated()->piece(peer_->self());
+  if (Peer* peer = device.peer(); peer != nullptr && mode_ == Mode::end_to_end && workload_.replicated() != nullptr) {
+    place_ = peer->self();
+    shared_ = &workload_.replicated()->piece(place_);
+  }
   if (!gathers(Axis::cols)) allocate(a_, layout_.a_buffers(), layout_.a);
   if (!gathers(Axis::rows)) allocate(b_, layout_.b_buffers(), layout_.b);
   allocate(c_, layout_.c_buffers(), layout_.c);
@@ -97,13 +99,13 @@ void MatrixProgram::prepare(Stream& stream) {
     column_panels_.assign(problem_.columns / geometry_.edge() + 1, false);
   } else if (axis == Axis::cols) {
     if (gathers(axis))
-      workload_.replicated()->bring(*peer_, workload_.operands().a(), stream);
+      workload_.replicated()->bring(place_, workload_.operands().a(), stream);
     else if (mode_ == Mode::end_to_end)
       upload_a(0, problem_.rows, 0, 0, stream);
     pack_rows(0, problem_.rows, problem_.rows, 0, stream);
   } else {
     if (gathers(axis))
-      workload_.replicated()->bring(*peer_, workload_.operands().b(), stream);
+      workload_.replicated()->bring(place_, workload_.operands().b(), stream);
     else if (mode_ == Mode::end_to_end)
       upload_b(0, problem_.columns, 0, problem_.columns, 0, stream);
     pack_columns(0, problem_.columns, problem_.columns, 0, stream);

@@ -55,8 +55,8 @@ class MatrixProgram : public DeviceProgram {
   const Layout layout_;
   const TileTable table_;  // empty for waves, which have their own
   std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], packed_a_[2], packed_b_[2], tiles_[2];
-  Peer* peer_ = nullptr;      // null: nothing is gathered
-  Buffer* shared_ = nullptr;  // of the workload: the operand that is
+  DeviceIndex place_;         // in the group that the device exchanges data in
+  Buffer* shared_ = nullptr;  // of the workload: the operand that is gathered; null: none is
   bool tiles_there_ = false;
 
   std::vector<Slice> done_;                       // since prepare, resident
