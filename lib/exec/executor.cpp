@@ -43,6 +43,7 @@ struct Executor::Sample {
     run.merges = request.merges;
     run.peers = request.peers;
     run.places = request.places;
+    run.combines = request.peers != nullptr && request.workload->combines();
     for (std::uint32_t i = 0; i < request.members.size(); ++i) workers.emplace_back(run, DeviceIndex{i});
     looks.resize(workers.size());
   }

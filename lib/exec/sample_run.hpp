@@ -33,15 +33,19 @@ struct SampleRun {
 
   PeerGroup* peers = nullptr;  // that members exchange data in, at these places, before their first slices; none: they do not
   std::vector<DeviceIndex> places;
+  bool combines = false;              // partials stay on the devices until all are there
+  std::atomic<bool> together = true;  // nobody was lost: devices combine them among themselves
 
   PollingMutex mutex;
   std::atomic<std::uint64_t> version = 1;    // counts events after which a waiting worker should ask again; changed under the lock
   std::vector<std::atomic<bool>> listening;  // per member: its worker sleeps, to be notified when `version` or `stage` changes
   std::atomic<Items> finished = 0;           // by all, and not lost since
-  enum class Stage { working, merging, over };
-  std::atomic<Stage> stage = Stage::working;  // merging: the worker of `merge_device` shall; over: merged, or failed
-  struct Seat {                               // of a member
+  // combining: each worker brings what its device holds; merging: the worker of `merge_device` merges; over: merged, or failed
+  enum class Stage { working, combining, merging, over };
+  std::atomic<Stage> stage = Stage::working;
+  struct Seat {  // of a member
     bool alive = true;
+    bool brought = false;                // combining: its part is on the host
     bool prepared = false;               // its inputs are there: what it exchanges before its first slice is over
     std::uint64_t done_at = 0;           // the version at which it had nothing left to do; 0: it has
     std::vector<Slice> not_on_host;      // given to it, and lost with it (Brings)

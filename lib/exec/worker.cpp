@@ -149,8 +149,11 @@ bool DeviceWorker::retire() {
       member().program->collected();
       policy_.ended_collect();
       const std::lock_guard lock(run_.mutex);
+      if (run_.combines) continue;  // it stays on the device
       seat().not_on_host.clear();
       seat().records.clear();
+    } else if (done.number == kMerge && bringing_) {
+      brought();
     } else if (done.number == kMerge) {
       merged();
     } else {
@@ -202,6 +205,11 @@ bool DeviceWorker::act() {
   }
   if (!in_flight_.empty()) return progress;
   enter(HostState::sync);
+  if (run_.stage == SampleRun::Stage::combining) {
+    if (bringing_ || brought_at_ == run_.version) return progress;
+    start_bringing();
+    return true;
+  }
   if (run_.stage == SampleRun::Stage::merging) {
     if (self_ != run_.merge_device) return progress;
     start_merge();
@@ -290,6 +298,10 @@ bool DeviceWorker::try_finish() {
     }
     // Nobody else acts any more: all others are done_at at this version, and only a worker with something left to do changes it.
     run_.sample.merge_begin = run_.backend.now();
+    if (run_.combines) {
+      run_.stage = SampleRun::Stage::combining;
+      return true;
+    }
     const std::size_t best = run_.merge_device.value;
     if (run_.merges && run_.seats[best].alive && run_.workload.merge_on_device(run_.members[best].device->resources().traits())) {
       run_.stage = SampleRun::Stage::merging;  // by that device's own worker: streams and kernels belong to one thread
@@ -308,6 +320,35 @@ void DeviceWorker::start_merge() {
   });
   policy_.enqueued_other();
   in_flight_.push_back({batch, kMerge, {}, now});
+}
+
+void DeviceWorker::start_bringing() {
+  enter(HostState::in_flight);
+  const Nanos now = run_.backend.now();
+  const BatchId batch = driver([&] {
+    member().program->bring(run_.together, member().device->stream());
+    return member().device->submit();
+  });
+  bringing_ = true;
+  policy_.enqueued_other();
+  in_flight_.push_back({batch, kMerge, {}, now});
+}
+
+// The last worker to bring its part merges.
+void DeviceWorker::brought() {
+  policy_.ended();
+  bringing_ = false;
+  member().program->brought();
+  {
+    const std::lock_guard lock(run_.mutex);
+    if (run_.stage != SampleRun::Stage::combining) return;  // a device was lost: there may be more to bring
+    seat().brought = true;
+    brought_at_ = run_.version;
+    for (const SampleRun::Seat& each : run_.seats) {
+      if (each.alive && !each.brought) return;
+    }
+  }
+  merge_on_host();
 }
 
 void DeviceWorker::merged() {

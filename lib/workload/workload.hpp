@@ -77,6 +77,11 @@ class DeviceProgram {
   virtual void finished(const Slice&) {}
   virtual void collect(Stream&) {}
   virtual void collected() {}
+  // Of a workload that combines(): when all devices have collected, brings what is left on this one to the host; `together`: it is
+  // combined with the others' first, and each brings a part of the result. Once those commands are complete, brought(); merge()
+  // comes when all devices have brought theirs. May be called again, after others were lost and this device did their part.
+  virtual void bring(bool /*together*/, Stream&) {}
+  virtual void brought() {}
   // Outside the sample: bring to the host what verify() wants beyond the partials.
   virtual void publish(Stream&) {}
   virtual void published() {}
@@ -119,6 +124,9 @@ class Workload {
   virtual void connect(PeerGroup&) {}
   // When programs are gone: frees what it allocated of the group, which may be gone before, once a device of it was lost.
   virtual void disconnect() {}
+  // In samples whose devices exchange data: do partials stay on the devices until all are there, to be combined among them
+  // (DeviceProgram::bring)?
+  virtual bool combines() const { return false; }
   // Before begin_sample: those of the group that share the sample. None: nothing is exchanged in it.
   virtual void exchange_among(std::span<const DeviceIndex> /*members*/) {}
 
