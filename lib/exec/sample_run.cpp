@@ -28,7 +28,13 @@ void SampleRun::fail(const Error& error) {
 
 bool SampleRun::waits_for_another(DeviceIndex member) {
   if (peers == nullptr || member.value >= places.size()) return false;
-  return peers->awaited_by(places[member.value]) != places[member.value];
+  DeviceIndex device = places[member.value];
+  for (std::size_t step = 0; step < peers->size(); ++step) {
+    const DeviceIndex awaited = peers->awaited_by(device);
+    if (awaited == device) return device != places[member.value];
+    device = awaited;
+  }
+  return false;  // they wait for each other
 }
 
 void SampleRun::lose(DeviceFault fault) {

@@ -56,7 +56,7 @@ struct SampleRun {
   RawSample sample;
 
   bool over() const { return stage == Stage::over; }
-  // The device whose signal a member's exchange waits for, if that is another one: it is not the one that hangs.
+  // Does a member wait, in an exchange, for a device that waits for nobody? Then it is not the one that hangs.
   bool waits_for_another(DeviceIndex member);
   void end();                     // the sample, as it is; with the lock
   void fail(const Error& error);  // the sample as a whole; with the lock

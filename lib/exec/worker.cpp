@@ -106,7 +106,11 @@ bool DeviceWorker::advance() {
     leave();
     return true;
   }
-  if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit && !run_.waits_for_another(self_)) {
+  if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit) {
+    if (run_.waits_for_another(self_)) {
+      last_sign_ = run_.backend.now();  // its time begins when the other is lost
+      return act() || progress;
+    }
     throw Error(ErrorKind::timeout,
                 "no answer for " + format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
   }
