@@ -234,7 +234,7 @@ class Compares(Results):
 
 class MeasuresInterleaved(Results):
     def test_a_switch_that_every_round_has_anyway_may_be_asked_for(self):
-        words = " ".join(["merkle", *binary.DEVICES, "--size 2^10 --mode resident -s equal -n 1 --warmup 0 -q"])
+        words = " ".join(["merkle", *binary.ONE_DEVICE, "--size 2^10 --mode resident -s equal -n 1 --warmup 0 -q"])
         self.good("compare", binary.BINARY, binary.BINARY, "--interleave", 5, "--with", words, "--metrics", "time", "--fail-on", "nothing", "-q", "-q")
 
     def test_two_interleaved_programs_tell_a_small_change_apart_from_a_large_drift(self):
@@ -293,7 +293,7 @@ class MeasuresInterleaved(Results):
 
     def test_alarms_are_measured_anew_and_fall_when_they_do_not_come_back(self):
         base = self.folder / "base.json"
-        self.good("run", "merkle", *binary.DEVICES, "-n", 6, "--size", "2^10", "--mode", "resident", "-s", "equal,dynamic:chunks=4",
+        self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 6, "--size", "2^10", "--mode", "resident", "-s", "equal,dynamic:chunks=4",
                   "-o", base)
         report = json.loads(base.read_text())
         for run in report["runs"]:  # without the spread of a machine that others use
