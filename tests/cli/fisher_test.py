@@ -33,6 +33,16 @@ class Computes(Fisher):
                 digests.add(run["verify"]["digest"])
             self.assertEqual(len(digests), 1)
 
+    def test_devices_that_combine_among_themselves_get_the_same_bits(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("one device")
+        digests = set()
+        for peer in ("staged", "host"):
+            for run in self.run_fisher("--size", 96, "--dim", 1024, "--mode", "both", "-s", "equal,dynamic,single", "--peer", peer):
+                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+                digests.add(run["verify"]["digest"])
+        self.assertEqual(len(digests), 1)
+
     def test_the_record_says_what_was_computed(self):
         run = self.run_fisher("--size", 600, "--dim", 20, "-s", "equal", devices=binary.ONE_DEVICE)[0]
         self.assertEqual((run["params"]["points"], run["params"]["dim"], run["params"]["model"]), (600, 20, "scores"))

@@ -45,6 +45,29 @@ class Computes(Matrix):
         self.assertEqual(len(digests), 1)
         self.assertGreaterEqual(cases, 3 * 2 * 4)
 
+    def test_devices_that_gather_what_both_need_upload_it_once_and_get_the_same_bits(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("one device")
+        for axis, size in (("rows", ("--size", 97, "--cols", 150, "--inner", 40)), ("cols", ("--size", 97, "--cols", 150, "--inner", 40))):
+            digests, uploaded = set(), {}
+            for peer in ("staged", "host"):
+                for run in self.run_matrix(*size, "--axis", axis, "--mode", "end-to-end", "-s", "equal,dynamic,single", "--peer", peer):
+                    self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+                    digests.add(run["verify"]["digest"])
+                    if run["strategy"] == "equal":
+                        uploaded[peer] = sum(part["bytes_in"] for part in run["per_device"])
+            self.assertEqual(len(digests), 1)
+            shared = 4 * 40 * (150 if axis == "rows" else 97)
+            self.assertEqual(uploaded["staged"] - uploaded["host"], shared)
+
+    def test_a_path_that_devices_do_not_have_is_said_and_done_without(self):
+        file = self.folder / "r.json"
+        result = self.good("run", "matrix", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, "--size", 97, "--cols", 150, "--inner", 40,
+                           "--mode", "end-to-end", "-s", "equal", "--peer", "direct")
+        if binary.DEVICE_COUNT > 1:
+            self.assertIn("devices exchange no data: no direct path from", result.err)
+        self.refused(["run", "matrix", "--peer", "nvlink"], 2, "--peer", "nvlink", "auto, direct, staged, host")
+
     def test_operands_larger_than_a_device_go_through_it_in_waves_to_the_same_bits(self):
         digests, capped = set(), [f"{i}=1300KiB" for i in range(binary.DEVICE_COUNT)]
         size = ("--size", 190, "--cols", 230, "--inner", 900, "--mode", "end-to-end", "-s", "equal,dynamic", "--axis", "tiles")
