@@ -49,6 +49,17 @@ constexpr const char* kSimulateFooter =
     "  mgpu-bench simulate --from r.json -s all --trace s.trace.json\n"
     "  mgpu-bench schema scenario                             what FILE may hold\n";
 
+constexpr const char* kLinksFooter =
+    "Matrices of GB/s with a row a source and a column a destination; then collectives, whose data are checked.\n"
+    "Times are medians: alone, from the call until it is known to be complete; back to back, one of 20 calls\n"
+    "enqueued together. algbw = size / time back to back, busbw = algbw x 2 (n - 1) / n for all-reduce, (n - 1) / n\n"
+    "for all-gather, reduce-scatter and all-to-all, 1 for the others (as in nccl-tests).\n"
+    "Examples:\n"
+    "  mgpu-bench links -d gpu\n"
+    "  mgpu-bench links -d gpu --op all --sizes 4KiB:1GiB --no-pairs -o links.json\n"
+    "  mgpu-bench links -d cpu --sub-devices 2 --quick\n"
+    "  mgpu-bench links -d gpu --peer staged --op all-reduce --sizes 64KiB,16MiB\n";
+
 constexpr const char* kCompareFooter =
     "Examples:\n"
     "  mgpu-bench compare last~1 last                         the last two results\n"
@@ -64,6 +75,7 @@ class Tree {
       : run_specs_(run_options(suites)),
         device_specs_(device_options()),
         calibrate_specs_(calibrate_options()),
+        link_specs_(link_options()),
         plan_specs_(plan_options(suites)),
         simulate_specs_(simulate_options()),
         report_specs_(report_options()),
@@ -78,6 +90,7 @@ class Tree {
     add_report();
     add_compare();
     add_calibrate();
+    add_links();
     add_plan();
     add_simulate();
     add_trace();
@@ -101,6 +114,7 @@ class Tree {
     if (command == "plan") return plan_specs_;
     if (command == "simulate") return simulate_specs_;
     if (command == "calibrate") return calibrate_specs_;
+    if (command == "links") return link_specs_;
     return {};
   }
 
@@ -150,6 +164,11 @@ class Tree {
     for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema calibrate)", ""});
     add(sub, color_option());
+  }
+
+  void add_links() {
+    CLI::App* sub = command("links", "Measure what moves between the host and devices, and between devices", kLinksFooter);
+    for (const OptionSpec& spec : link_specs_) add(sub, spec);
   }
 
   void add_list() {
@@ -237,7 +256,8 @@ class Tree {
     add(sub, {"all", 0, OptionSpec::Kind::flag, "", "With every option, as --help-all does", ""});
   }
 
-  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, plan_specs_, simulate_specs_, report_specs_, compare_specs_;
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, link_specs_, plan_specs_, simulate_specs_, report_specs_,
+      compare_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and measures speed-up, efficiency and "
       "imbalance.",

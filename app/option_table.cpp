@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "app/option_fields.hpp"
+#include "lib/exchange/collective.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/table_writer.hpp"
 
@@ -268,6 +269,48 @@ std::vector<OptionSpec> calibrate_options() {
   options.push_back({"tune", 0, Kind::flag, "",
                      "Also measure every kernel variant of the suites (kernels, tiles), and cache the fastest that verifies",
                      kDevices});
+  return options;
+}
+
+std::vector<OptionSpec> link_options() {
+  std::vector<OptionSpec> options = device_options();
+  const std::vector<OptionSpec> run = own_run_options();
+  const auto take = [&](std::string_view name, const char* help) {
+    options.push_back(*std::find_if(run.begin(), run.end(), [&](const OptionSpec& option) { return option.name == name; }));
+    if (*help != 0) options.back().help = help;
+    options.back().uses |= important;
+  };
+  const auto words = [](const auto& all) {
+    std::vector<std::string> names;
+    for (const auto each : all) names.emplace_back(to_string(each));
+    return names;
+  };
+  std::vector<std::string> collectives = words(all_collectives());
+  const std::string known = fmt::format("{}", fmt::join(collectives, ", "));
+  collectives.insert(collectives.end(), {"all", "none"});
+  options.push_back({"op", 0, Kind::list, "OP,..", "Collectives: " + known + "; all or none (default: all-reduce)", kWork,
+                     important, OptionField{.words = collectives}});
+  options.push_back({"sizes", 0, Kind::list, "SIZES",
+                     "Bytes of the elements of a collective: 4KiB,1MiB, or 4KiB:1GiB for every fourth power of two from one to the "
+                     "other (default: 4KiB:16MiB, with GPUs 4KiB:256MiB, with --quick 4KiB:1MiB)",
+                     kWork, important});
+  options.push_back({"element", 0, Kind::value, "TYPE", "Of the elements: u32, u64, f32, f64 (default: f32)", kWork, 0,
+                     OptionField{.words = words(all_elements())}});
+  options.push_back({"redop", 0, Kind::value, "OP", "How elements are combined: sum, min, max (default: sum)", kWork, 0,
+                     OptionField{.words = words(all_reductions())}});
+  options.push_back({"no-pairs", 0, Kind::flag, "", "No matrices and latencies, collectives only", kWork});
+  take("peer", "");
+  take("device-counts", "Collectives on the first N devices, for each N (default: all)");
+  take("quick", "Smaller sizes, fewer repetitions");
+  take("timeout", "A device that completes nothing for this long counts as hung: 500ms, 30s, 2m (default: 60s)");
+  options.push_back(
+      {"result", 'o', Kind::value, "FILE",
+       "Save the figures as JSON (mgpu-bench schema links); compressed where the name ends in .gz; missing folders are "
+       "made",
+       kFiles, important});
+  options.push_back({"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles, important});
+  options.push_back({"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles});
+  options.push_back(color_option());
   return options;
 }
 

@@ -69,6 +69,8 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites);
 std::vector<OptionSpec> simulate_options();
 // Of `calibrate`: those, and those of run about calibration.
 std::vector<OptionSpec> calibrate_options();
+// Of `links`: those that choose devices, and its own.
+std::vector<OptionSpec> link_options();
 // Of `report`: those of run that a saved result is enough for.
 std::vector<OptionSpec> report_options();
 // Of `compare`.
