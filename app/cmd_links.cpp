@@ -40,13 +40,15 @@ Value named(const Given& given, std::span<const Value> all) {
 std::vector<Collective> read_collectives(const Settings& settings) {
   const Given* given = settings.find("op");
   if (given == nullptr) return {Collective::all_reduce};
-  if (given->value == "none") return {};
   const auto all = all_collectives();
-  if (given->value == "all") return {all.begin(), all.end()};
+  std::vector<std::string> words;
+  for (const Collective collective : all) words.emplace_back(to_string(collective));
+  words.insert(words.end(), {"all", "none"});
   std::vector<Collective> chosen;
   for (const std::string& word : split(given->value, ',')) {
-    const Collective collective = named(Given{word, given->from, given->layer}, all);
-    if (std::find(chosen.begin(), chosen.end(), collective) == chosen.end()) chosen.push_back(collective);
+    const std::size_t at = read_word(Given{word, given->from, given->layer}, words);
+    if (at == all.size()) chosen.assign(all.begin(), all.end());
+    if (at < all.size() && std::find(chosen.begin(), chosen.end(), all[at]) == chosen.end()) chosen.push_back(all[at]);
   }
   return chosen;
 }

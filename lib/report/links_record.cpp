@@ -42,7 +42,9 @@ std::string microseconds(const std::vector<Nanos>& times) {
 
 std::string matrix_text(const LinkMatrix& matrix, std::size_t devices, const TableStyle& style, std::vector<std::string>& hidden) {
   std::vector<TextColumn> columns{{"from", "", false}};
-  std::vector<std::optional<std::uint32_t>> places{std::nullopt};
+  std::vector<std::optional<std::uint32_t>> places;
+  const auto at_host = [](const LinkCell& cell) { return !cell.from || !cell.to; };
+  if (std::any_of(matrix.cells.begin(), matrix.cells.end(), at_host)) places.push_back(std::nullopt);
   for (std::uint32_t i = 0; i < devices; ++i) places.push_back(i);
   for (const auto& to : places) columns.push_back({"to " + place_text(to), "GB/s"});
   std::vector<TextRow> rows;

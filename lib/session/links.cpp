@@ -43,7 +43,16 @@ class Together {
       enqueue(i);
       batches.push_back(devices_[i]->submit());
     }
-    for (std::size_t i = 0; i < devices_.size(); ++i) finish_batch(backend_, *devices_[i], batches[i]);
+    std::vector<Span> spans(devices_.size());
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      try {
+        finish_batch(backend_, *devices_[i], batches[i]);
+      } catch (...) {
+        spans[i].failure = std::current_exception();
+        note_culprit(i);
+      }
+    }
+    rethrow(spans);
     return backend_.now() - begin;
   }
 
@@ -98,11 +107,19 @@ class Together {
     group_->lose(culprit);
   }
 
+  // The culprit's own failure, or the first one, with the culprit's name.
   void rethrow(const std::vector<Span>& spans) const {
-    const std::size_t first = culprit_ != kNobody ? culprit_.load() : 0;
-    if (spans[first].failure) std::rethrow_exception(spans[first].failure);
-    for (const Span& span : spans)
-      if (span.failure) std::rethrow_exception(span.failure);
+    if (culprit_ != kNobody && spans[culprit_].failure) std::rethrow_exception(spans[culprit_].failure);
+    for (const Span& span : spans) {
+      if (!span.failure) continue;
+      if (culprit_ == kNobody) std::rethrow_exception(span.failure);
+      try {
+        std::rethrow_exception(span.failure);
+      } catch (const Error& error) {
+        throw Error(error.kind(),
+                    "device " + devices_[culprit_]->resources().traits().id + " gave no signal: " + std::string(error.what()));
+      }
+    }
   }
 
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
