@@ -87,7 +87,8 @@ Timeline read_timeline(const JsonReader& json) {
   t.merge_end = merge.at("end_ns").nanos();
   t.merged_on = merge.at("on").optional([](const JsonReader& j) { return DeviceIndex{j.integer<std::uint32_t>()}; });
   if (t.merged_on && t.merged_on->value >= t.devices) merge.at("on").fail("no such device");
-  const Json& columns = json.at("columns").at("commands").json();
+  const JsonReader written = json.at("columns").at("commands");
+  const Json& columns = written.json();
   const bool exchanges = columns.is_array() && columns.size() >= kCommandColumns.size() + kExchangeColumns.size() &&
                          std::equal(kExchangeColumns.begin(), kExchangeColumns.end(), columns.begin() + kCommandColumns.size());
   rows(json, "commands", kCommandColumns, [&](Row row) {
