@@ -396,8 +396,9 @@ class LinkRun {
             [&](std::size_t at) {
               if (at != i) return;
               Stream& stream = devices_[i]->stream();
-              if (up || both) stream.upload(to.piece({i}), 0, mine.first(options_.pair_bytes));
+              // In this order: a download waits for the uploads before it.
               if (!up || both) stream.download(from.piece({i}), 0, mine.last(options_.pair_bytes));
+              if (up || both) stream.upload(to.piece({i}), 0, mine.first(options_.pair_bytes));
             },
             nullptr);
         matrix.cells.push_back(std::move(cell));
