@@ -22,6 +22,7 @@ ExitCode dispatch(const Context& context) {
   const std::string& command = context.invocation.command;
   if (command == "devices") return cmd_devices(context);
   if (command == "calibrate") return cmd_calibrate(context);
+  if (command == "links") return cmd_links(context);
   if (command == "list") return cmd_list(context);
   if (command == "run") return cmd_run(context);
   if (command == "plan") return cmd_plan(context);

@@ -1,0 +1,147 @@
+#include "lib/session/links.hpp"
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/exec/leak.hpp"
+#include "lib/session/collective_runs.hpp"
+#include "lib/session/link_matrix.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Bytes kKiB = 1024, kMiB = 1024 * kKiB;
+
+Repetitions repetitions_of(const LinksOptions& options) {
+  if (options.quick) return {.warmup = 5, .least = 3, .most = 5, .budget = std::chrono::milliseconds(15)};
+  return {};
+}
+
+// A piece that no cache of a GPU holds, and that takes a CPU some milliseconds; a repetition of some milliseconds.
+LinkAmounts amounts_of(LinkSet& set, bool quick) {
+  const bool cpu = set.any_cpu();
+  LinkAmounts amounts{cpu ? 16 * kMiB : 64 * kMiB, cpu ? 2u : 4u};
+  if (quick) amounts = {cpu ? 2 * kMiB : 64 * kMiB, 1};
+  for (const DeviceIndex device : set.all()) {
+    const Bytes free = set.device(device).free_memory();  // three pieces are held
+    while (amounts.piece > kMiB && (amounts.piece * 4 > free || amounts.piece > set.traits(device).max_allocation))
+      amounts.piece /= 2;
+  }
+  return amounts;
+}
+
+std::vector<Bytes> default_sizes(LinkSet& set, bool quick) {
+  if (quick) return {4 * kKiB, 1 * kMiB};
+  if (set.any_cpu()) return {4 * kKiB, 64 * kKiB, 1 * kMiB, 16 * kMiB};
+  return {4 * kKiB, 64 * kKiB, 1 * kMiB, 16 * kMiB, 256 * kMiB};
+}
+
+// Sizes that do not fit are replaced by the largest that does.
+std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest, LinksReport& report) {
+  const Bytes asked = *std::max_element(sizes.begin(), sizes.end());
+  if (asked <= largest.size) return sizes;
+  report.warnings.push_back("sizes up to " + format_bytes(static_cast<double>(asked)) + " were asked for: the memory of device " +
+                            largest.device + " allows " + format_bytes(static_cast<double>(largest.size)));
+  std::erase_if(sizes, [&](Bytes size) { return size > largest.size; });
+  if (sizes.empty() || sizes.back() != largest.size) sizes.push_back(largest.size);
+  return sizes;
+}
+
+void measure_collectives(LinkSet& set, const LinksOptions& options, LinksReport& report,
+                         const std::function<void(const std::string&)>& progress) {
+  const LargestCall most = largest_call(set, options.ops, options.element);
+  std::vector<Bytes> sizes = fitting(options.sizes.empty() ? default_sizes(set, options.quick) : options.sizes, most, report);
+  const Bytes largest = *std::max_element(sizes.begin(), sizes.end());
+  CollectiveRuns runs(set, options.ops, options.element, options.reduction, largest, repetitions_of(options));
+  for (const Collective op : options.ops) {
+    progress(std::string(to_string(op)) + " on " + std::to_string(set.size()) + (set.size() == 1 ? " device" : " devices"));
+    if (op == Collective::barrier) {
+      report.collectives.push_back(runs.measure(op, 0));
+      continue;
+    }
+    for (const Bytes size : sizes) report.collectives.push_back(runs.measure(op, size));
+  }
+  set.clear();
+}
+
+void note_pairs(LinkSet& set, LinksReport& report) {
+  for (const DeviceIndex from : set.all())
+    for (const DeviceIndex to : set.all())
+      if (from != to) report.pairs.push_back({set.traits(from).id, set.traits(to).id, set.peer(from).path(to)});
+  report.notes.assign(set.group().notes().begin(), set.group().notes().end());
+}
+
+class OpenedDevices {
+ public:
+  explicit OpenedDevices(Backend& backend) : backend_(backend) {}
+  // A device that does not come to rest is never closed.
+  ~OpenedDevices() {
+    for (auto& device : open_)
+      if (!device->drained() && !try_drain(backend_, *device)) leak(std::move(device));
+  }
+  OpenedDevices(const OpenedDevices&) = delete;
+  OpenedDevices& operator=(const OpenedDevices&) = delete;
+  void open(const Device& device) { open_.push_back(backend_.open(device)); }
+  std::vector<OpenDevice*> first(std::size_t count) {
+    std::vector<OpenDevice*> devices;
+    for (std::size_t i = 0; i < count; ++i) devices.push_back(open_[i].get());
+    return devices;
+  }
+
+ private:
+  Backend& backend_;
+  std::vector<std::unique_ptr<OpenDevice>> open_;
+};
+
+}  // namespace
+
+void measure_links(Backend& backend, const LinksOptions& options, LinksReport& report,
+                   const std::function<void(const std::string&)>& progress) {
+  OpenedDevices opened(backend);
+  report.devices = options.devices;
+  for (const Device& device : options.devices) {
+    if (options.element == Element::f64 && !options.ops.empty() && !device.fp64)
+      throw Error(ErrorKind::unsupported, "device " + device.id + " has no f64; accepted by --element: u32, u64, f32");
+    opened.open(device);
+  }
+  const std::size_t all = options.devices.size();
+  std::vector<std::size_t> counts = options.device_counts;
+  if (counts.empty()) counts = {all};
+  bool compared = false;  // with the staged path
+  {
+    LinkSet set(backend, opened.first(all), options.path);
+    note_pairs(set, report);
+    if (options.matrices) {
+      const Repetitions repetitions = repetitions_of(options);
+      LinkMatrix matrix(set, amounts_of(set, options.quick), repetitions, true, report);
+      progress("host and devices");
+      matrix.host();
+      progress("pairs of devices");
+      matrix.pairs();
+      matrix.latency();
+      set.clear();
+    }
+    compared = !options.path && std::any_of(report.pairs.begin(), report.pairs.end(),
+                                            [](const LinkPair& pair) { return pair.path != PeerPath::staged; });
+    if (std::find(counts.begin(), counts.end(), all) != counts.end() && !options.ops.empty())
+      measure_collectives(set, options, report, progress);
+  }
+  if (!options.ops.empty()) {
+    for (const std::size_t count : counts) {
+      if (count == all) continue;
+      LinkSet set(backend, opened.first(count), options.path);
+      measure_collectives(set, options, report, progress);
+    }
+  }
+  if (compared && options.matrices) {
+    LinkSet set(backend, opened.first(all), PeerPath::staged);
+    LinkMatrix matrix(set, amounts_of(set, options.quick), repetitions_of(options), false, report);
+    progress("pairs of devices, staged");
+    matrix.pairs();
+    matrix.latency();
+  }
+  report.complete = true;
+}
+
+}  // namespace mgpu
