@@ -41,6 +41,18 @@ constexpr const char* kRunFooter =
 
 constexpr const char* kOrLast = ", or one that it kept by itself: last, last~1 and so on";
 
+constexpr const char* kLinksFooter =
+    "Matrices: rows are sources, columns destinations; both ways is the sum of both directions. GB/s are 10^9 bytes per second.\n"
+    "Collectives, as nccl-tests defines them: algbw = size / time, where the time is that of one of up to 20 calls enqueued "
+    "together; busbw = algbw x 2(n-1)/n of all-reduce on n devices, x (n-1)/n of all-gather, reduce-scatter and all-to-all, x 1 of "
+    "the others. Every element of every result is checked; what was wrong has no rate, and exit code 6.\n"
+    "\n"
+    "Examples:\n"
+    "  mgpu-bench links                                       matrices, latencies, all-reduce\n"
+    "  mgpu-bench links -d cpu --sub-devices 2 --quick        without a GPU\n"
+    "  mgpu-bench links --op all-reduce,all-gather --sizes 4KiB:1GiB --device-counts 2,4 -o links.json\n"
+    "  mgpu-bench links --peer staged --json | jq '.transfers[] | {from, to, bytes_per_s}'\n";
+
 constexpr const char* kScenario = "Scenario";
 constexpr const char* kSimulateFooter =
     "Examples:\n"
@@ -48,17 +60,6 @@ constexpr const char* kSimulateFooter =
     "  mgpu-bench simulate cluster.json -s equal,dynamic --mode end-to-end --device-counts 64,256,1024\n"
     "  mgpu-bench simulate --from r.json -s all --trace s.trace.json\n"
     "  mgpu-bench schema scenario                             what FILE may hold\n";
-
-constexpr const char* kLinksFooter =
-    "Matrices of GB/s with a row a source and a column a destination; then collectives, whose data are checked.\n"
-    "Times are medians: alone, from the call until it is known to be complete; back to back, one of 20 calls\n"
-    "enqueued together. algbw = size / time back to back, busbw = algbw x 2 (n - 1) / n for all-reduce, (n - 1) / n\n"
-    "for all-gather, reduce-scatter and all-to-all, 1 for the others (as in nccl-tests).\n"
-    "Examples:\n"
-    "  mgpu-bench links -d gpu\n"
-    "  mgpu-bench links -d gpu --op all --sizes 4KiB:1GiB --no-pairs -o links.json\n"
-    "  mgpu-bench links -d cpu --sub-devices 2 --quick\n"
-    "  mgpu-bench links -d gpu --peer staged --op all-reduce --sizes 64KiB,16MiB\n";
 
 constexpr const char* kCompareFooter =
     "Examples:\n"
@@ -75,7 +76,7 @@ class Tree {
       : run_specs_(run_options(suites)),
         device_specs_(device_options()),
         calibrate_specs_(calibrate_options()),
-        link_specs_(link_options()),
+        links_specs_(links_options()),
         plan_specs_(plan_options(suites)),
         simulate_specs_(simulate_options()),
         report_specs_(report_options()),
@@ -114,7 +115,7 @@ class Tree {
     if (command == "plan") return plan_specs_;
     if (command == "simulate") return simulate_specs_;
     if (command == "calibrate") return calibrate_specs_;
-    if (command == "links") return link_specs_;
+    if (command == "links") return links_specs_;
     return {};
   }
 
@@ -167,8 +168,8 @@ class Tree {
   }
 
   void add_links() {
-    CLI::App* sub = command("links", "Measure what moves between the host and devices, and between devices", kLinksFooter);
-    for (const OptionSpec& spec : link_specs_) add(sub, spec);
+    CLI::App* sub = command("links", "Measure what moves between devices, and how fast; collectives", kLinksFooter);
+    for (const OptionSpec& spec : links_specs_) add(sub, spec);
   }
 
   void add_list() {
@@ -256,7 +257,7 @@ class Tree {
     add(sub, {"all", 0, OptionSpec::Kind::flag, "", "With every option, as --help-all does", ""});
   }
 
-  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, link_specs_, plan_specs_, simulate_specs_, report_specs_,
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, plan_specs_, simulate_specs_, report_specs_,
       compare_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and measures speed-up, efficiency and "

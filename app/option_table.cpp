@@ -70,22 +70,22 @@ std::vector<OptionSpec> own_run_options() {
       {"devices", 'd', Kind::list, "SEL",
        "Devices, in order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, name~TEXT, uuid=, pci=, !TERM "
        "(default: all GPUs, else all CPUs)",
-       kDevices, in_devices | in_plan | in_calibrate | important},
+       kDevices, in_devices | in_links | in_plan | in_calibrate | important},
       {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, 0, OptionField(), "devices"},
       {"sub-devices", 0, Kind::value, "N",
        "Split each chosen CPU into N equal devices (default: one per core, at most 8, when no device is named)", kDevices,
-       in_devices | in_plan | in_calibrate | important},
-      {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices, in_plan | in_calibrate},
+       in_devices | in_links | in_plan | in_calibrate | important},
+      {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices, in_plan | in_calibrate | in_links},
       {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices, 0,
        sets_count(&RunRequest::require_devices, 1)},
       {"strict", 0, Kind::flag, "", "Treat device terms that match nothing, skipped cases and lost devices as errors", kDevices,
-       in_plan | in_calibrate | in_simulate, sets_flag(&RunRequest::strict)},
+       in_plan | in_calibrate | in_simulate | in_links, sets_flag(&RunRequest::strict)},
       {"recalibrate", 0, Kind::flag, "", "Measure anew what the devices can do, instead of using cached figures", kDevices,
        in_calibrate | not_confirmed},
       {"no-cache", 0, Kind::flag, "", "Neither use nor cache measurements of what the devices can do", kDevices,
        in_plan | in_calibrate},
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices,
-       in_simulate | not_confirmed | important},
+       in_simulate | in_links | not_confirmed | important},
       {"slow", 0, Kind::list, "DEV=FACTOR",
        "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the items on), 0=2@20ms; DEV is a rank among the chosen "
        "devices or any term of --devices",
@@ -129,7 +129,7 @@ std::vector<OptionSpec> own_run_options() {
        kMeasurement, in_simulate | recorded | important, sets_count(&StopRule::exactly, 1)},
       {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)", kMeasurement, in_simulate | recorded,
        sets_count(&StopRule::warmup, 0)},
-      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement, recorded | important,
+      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement, recorded | important | in_links,
        sets_flag(&RunRequest::quick)},
       {"peer", 0, Kind::value, "PATH",
        "How devices exchange data: direct (into each other's memory), staged (by way of the host), host (CPUs) or auto (direct "
@@ -139,29 +139,29 @@ std::vector<OptionSpec> own_run_options() {
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
        "or more where samples are predicted to be long)",
-       kMeasurement, recorded, sets_time(&SessionOptions::case_timeout)},
+       kMeasurement, recorded | in_links, sets_time(&SessionOptions::case_timeout)},
       {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds", kMeasurement, 0, OptionField(),
        "timeout", "ms"},
       {"build-timeout", 0, Kind::value, "TIME", "As --timeout, while a device is opened or builds its kernels (default: 5m)",
-       kMeasurement, recorded, sets_time(&SessionOptions::build_timeout)},
+       kMeasurement, recorded | in_links, sets_time(&SessionOptions::build_timeout)},
       {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement, 0,
        sets_time(&SessionOptions::time_limit)},
       {"no-telemetry", 0, Kind::flag, "", "Do not sample clocks, power, temperature and load during the run", kMeasurement},
       {"result", 'o', Kind::value, "FILE",
        "Save the measurements as JSON, after every group of cases; compressed where the name ends in .gz; missing folders are made "
        "(default: a dated file in $XDG_STATE_HOME/mgpu-bench, which report and others take as last)",
-       kFiles, in_simulate | not_confirmed | important},
+       kFiles, in_simulate | in_links | not_confirmed | important},
       {"resume", 0, Kind::value, "FILE",
        "Continue the interrupted or killed run that was writing FILE (or last), with the same options; its samples are kept",
        kFiles, not_confirmed},
       {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles,
-       in_plan | in_simulate | not_confirmed | important},
+       in_plan | in_simulate | in_links | not_confirmed | important},
       {"trace", 0, Kind::value, "FILE", "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
        in_simulate | not_confirmed | important},
       {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles, not_confirmed},
       {"export", 0, Kind::list, "KIND=FILE",
        "Save for another tool: googlecpp, googlecpp-samples, bmf, gha-bigger, gha-smaller, csv, markdown or junit", kFiles,
-       in_simulate | in_report | not_confirmed},
+       in_simulate | in_links | in_report | not_confirmed},
       {"require", 0, Kind::list, "EXPR",
        "Exit with 3 unless it holds for every case: efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for a strategy, "
        "best:rate>=1e9 for the fastest of each table",
@@ -173,7 +173,7 @@ std::vector<OptionSpec> own_run_options() {
       {"dump-config", 0, Kind::flag, "",
        "Print what was asked for, by options, environment and --config, as a file for --config; run nothing", kFiles,
        not_confirmed},
-      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles, in_simulate | not_confirmed,
+      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles, in_simulate | in_links | not_confirmed,
        sets_flag(&RunRequest::quiet)},
       {"verbose", 'v', Kind::flag, "", "Report the devices used, what telemetry is read from them, and a line for every case",
        kFiles, in_simulate | not_confirmed, sets_flag(&RunRequest::verbose)},
@@ -205,7 +205,7 @@ OptionSpec color_option() {
           "WHEN",
           "auto, always or never (default: auto)",
           kFiles,
-          in_simulate | in_report | not_confirmed,
+          in_simulate | in_report | in_links | not_confirmed,
           OptionField{.words = {"auto", "always", "never"}}};
 }
 
@@ -272,45 +272,40 @@ std::vector<OptionSpec> calibrate_options() {
   return options;
 }
 
-std::vector<OptionSpec> link_options() {
-  std::vector<OptionSpec> options = device_options();
-  const std::vector<OptionSpec> run = own_run_options();
-  const auto take = [&](std::string_view name, const char* help) {
-    options.push_back(*std::find_if(run.begin(), run.end(), [&](const OptionSpec& option) { return option.name == name; }));
-    if (*help != 0) options.back().help = help;
-    options.back().uses |= important;
+std::vector<OptionSpec> links_options() {
+  constexpr const char* exchange = "Exchange";
+  const auto names = [](const auto& values) {
+    std::vector<std::string> words;
+    for (const auto value : values) words.emplace_back(to_string(value));
+    return words;
   };
-  const auto words = [](const auto& all) {
-    std::vector<std::string> names;
-    for (const auto each : all) names.emplace_back(to_string(each));
-    return names;
-  };
-  std::vector<std::string> collectives = words(all_collectives());
-  const std::string known = fmt::format("{}", fmt::join(collectives, ", "));
-  collectives.insert(collectives.end(), {"all", "none"});
-  options.push_back({"op", 0, Kind::list, "OP,..", "Collectives: " + known + "; all or none (default: all-reduce)", kWork,
-                     important, OptionField{.words = collectives}});
-  options.push_back({"sizes", 0, Kind::list, "SIZES",
-                     "Bytes of the elements of a collective: 4KiB,1MiB, or 4KiB:1GiB for every fourth power of two from one to the "
-                     "other (default: 4KiB:16MiB, with GPUs 4KiB:256MiB, with --quick 4KiB:1MiB)",
-                     kWork, important});
-  options.push_back({"element", 0, Kind::value, "TYPE", "Of the elements: u32, u64, f32, f64 (default: f32)", kWork, 0,
-                     OptionField{.words = words(all_elements())}});
-  options.push_back({"redop", 0, Kind::value, "OP", "How elements are combined: sum, min, max (default: sum)", kWork, 0,
-                     OptionField{.words = words(all_reductions())}});
-  options.push_back({"no-pairs", 0, Kind::flag, "", "No matrices and latencies, collectives only", kWork});
-  take("peer", "");
-  take("device-counts", "Collectives on the first N devices, for each N (default: all)");
-  take("quick", "Smaller sizes, fewer repetitions");
-  take("timeout", "A device that completes nothing for this long counts as hung: 500ms, 30s, 2m (default: 60s)");
-  options.push_back(
-      {"result", 'o', Kind::value, "FILE",
-       "Save the figures as JSON (mgpu-bench schema links); compressed where the name ends in .gz; missing folders are "
-       "made",
-       kFiles, important});
-  options.push_back({"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles, important});
-  options.push_back({"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles});
-  options.push_back(color_option());
+  std::vector<std::string> ops = names(all_collectives());
+  ops.emplace_back("all");
+  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_links);
+  named(options, "device-counts").help = "Collectives of the first N devices, for each N (default: all of them)";
+  named(options, "quick").help = "Less data, fewer repetitions, fewer sizes: some seconds";
+  named(options, "timeout").help = "A device that completes nothing for this long counts as hung: 500ms, 30s, 2m (default: 60s)";
+  named(options, "result").help =
+      "Save the measurements as JSON (mgpu-bench schema links), which compare takes; compressed where the name ends in .gz; "
+      "missing "
+      "folders are made";
+  options.push_back({"peer", 0, Kind::value, "PATH",
+                     "How data gets from device to device: auto (the best that each pair has), direct (a device writes into the "
+                     "other's memory), staged (through the host) or host (CPUs: a copy there) (default: auto)",
+                     exchange, important, OptionField{.words = {"auto", "direct", "staged", "host"}}});
+  options.push_back({"op", 0, Kind::list, "NAME,..",
+                     fmt::format("Only these collectives, and no matrices: {} (default: matrices, latencies and a few sizes of "
+                                 "all-reduce)",
+                                 fmt::join(ops, ", ")),
+                     exchange, important, OptionField{.words = ops}});
+  options.push_back({"sizes", 0, Kind::list, "SIZE,..",
+                     "Of the elements of a collective: 4KiB,1MiB, or a range that is doubled, 4KiB:1GiB, or multiplied, "
+                     "4KiB:1GiB:4 (default: a few)",
+                     exchange, important});
+  options.push_back({"element", 0, Kind::value, "TYPE", "Of elements: u32, u64, f32 or f64 (default: f32)", exchange, 0,
+                     OptionField{.words = names(all_elements())}});
+  options.push_back({"redop", 0, Kind::value, "NAME", "How they are combined: sum, min or max (default: sum)", exchange, 0,
+                     OptionField{.words = names(all_reductions())}});
   return options;
 }
 

@@ -40,14 +40,15 @@ struct OptionSpec {
   char letter = 0;                        // 0: no short form
   Kind kind = Kind::value;
   enum Use : unsigned {
-    in_devices = 1,  // the first five: these commands take it too, besides `run`
+    in_devices = 1,  // the first five and in_links: these commands take it too, besides `run`
     in_plan = 2,
     in_calibrate = 4,
     in_simulate = 8,
     in_report = 16,
     not_confirmed = 32,  // `compare --confirm`, which repeats the options of a run, does without it
     important = 128,     // most people need it: the first help of a command has it
-    recorded = 64        // it says how samples are taken: results record its field, --resume goes on under the same value only
+    in_links = 256,
+    recorded = 64  // it says how samples are taken: results record its field, --resume goes on under the same value only
   };
   std::string value_name, help, group;
   unsigned uses = 0;  // of Use, or-ed
@@ -69,8 +70,8 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites);
 std::vector<OptionSpec> simulate_options();
 // Of `calibrate`: those, and those of run about calibration.
 std::vector<OptionSpec> calibrate_options();
-// Of `links`: those that choose devices, and its own.
-std::vector<OptionSpec> link_options();
+// Of `links`: devices, and its own.
+std::vector<OptionSpec> links_options();
 // Of `report`: those of run that a saved result is enough for.
 std::vector<OptionSpec> report_options();
 // Of `compare`.

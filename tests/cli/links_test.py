@@ -18,36 +18,43 @@ class Links(Case):
         return result, json.loads(file.read_text())
 
     def test_matrices_latencies_and_collectives_are_measured_checked_and_saved(self):
-        result, saved = self.links("--op", "all-reduce,all-gather", "--sizes", "4KiB:1MiB")
+        result, saved = self.links()
         check = [python_with_jsonschema(), "-c", "import json, jsonschema, sys; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))",
                  str(self.folder / "links.json"), str(SCHEMA)]
         self.assertEqual(subprocess.run(check, capture_output=True, text=True).stderr, "")
         n = binary.DEVICE_COUNT
-        self.assertEqual(len(saved["matrices"][0]["cells"]), 2 * n + n * (n - 1))
-        self.assertEqual([row["bytes"] for row in saved["collectives"]], [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20] * 2)
+        pairs = [t for t in saved["transfers"] if "host" not in (t["from"], t["to"])]
+        self.assertEqual(len([t for t in saved["transfers"] if t not in pairs]), 3 * n)  # to it, from it, both
+        if n > 1:
+            self.assertEqual({t["path"] for t in pairs}, {"host", "staged"})
+            self.assertEqual({t["path"] for t in pairs if t["in_use"]}, {"host"})
+            self.assertTrue(saved["collectives"])
         for row in saved["collectives"]:
             self.assertEqual(row["wrong"], 0)
-            self.assertEqual(len(row["alone_ns"]), 3)
-        if n > 1:
-            self.assertEqual({cell["path"] for cell in saved["matrices"][0]["cells"] if cell["from"] != "host" and cell["to"] != "host"}, {"host"})
-            self.assertIn("staged", result.out)
-            self.assertIn("0 and 1 meet in", result.out)
-        self.assertIn("#wrong", result.out)
+        self.assertEqual(self.good("report", self.folder / "links.json").out, result.out)
+
+    def test_collectives_of_sizes(self):
+        _, saved = self.links("--op", "all-reduce,all-gather", "--sizes", "4KiB:64KiB:4")
+        self.assertEqual([(row["op"], row["size_bytes"]) for row in saved["collectives"]],
+                         [(op, size << 10) for op in ("all-reduce", "all-gather") for size in (4, 16, 64)])
+        self.assertEqual(saved["transfers"], [])
+        file = self.folder / "links.json"
+        compared = self.good("compare", file, file, "--fail-on", "nothing")
+        self.assertIn("0 regressions", compared.out)
 
     def test_json_on_standard_output_and_nothing_else(self):
-        result = self.good("links", *binary.DEVICES, "--quick", "-q", "--json", "--no-pairs", "--op", "barrier")
+        result = self.good("links", *binary.DEVICES, "--quick", "-q", "--json", "--op", "barrier")
         self.assertEqual(json.loads(result.out)["collectives"][0]["op"], "barrier")
-        self.assertEqual(json.loads(result.out)["matrices"], [])
 
     def test_bad_input_is_one_line(self):
-        for arguments, names in ((["--op", "gather"], ["--op", "gather", "all-gather", "none"]),
+        for arguments, names in ((["--op", "gather"], ["--op", "gather", "all-gather", "all"]),
                                  (["--sizes", "4KiB:1KiB"], ["--sizes", "4KiB:1KiB"]),
-                                 (["--sizes", "1:2:3"], ["--sizes", "1:2:3", "4KiB:1GiB"]),
-                                 (["--sizes", "0:4KiB"], ["--sizes", "above 0"]),
+                                 (["--sizes", "1:2:3:4"], ["--sizes", "1:2:3:4", "4KiB:1GiB"]),
+                                 (["--sizes", "0:4KiB"], ["--sizes", "\"0\""]),
                                  (["--sizes", "much"], ["--sizes", "much"]),
                                  (["--element", "f16"], ["--element", "f16", "u32, u64, f32, f64"]),
                                  (["--redop", "avg"], ["--redop", "avg", "sum, min, max"]),
-                                 (["--device-counts", "77"], ["--device-counts", "77"]),
+                                 (["--device-counts", "77"], ["--device-counts"]),
                                  (["--peer", "nvlink"], ["--peer", "nvlink", "auto, direct, staged, host"])):
             with self.subTest(arguments=arguments):
                 self.refused(["links", *binary.DEVICES, *arguments], 2, *names)

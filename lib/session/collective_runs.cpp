@@ -1,0 +1,173 @@
+#include "lib/session/collective_runs.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "lib/exchange/verifiable.hpp"
+#include "lib/workload/parallel_for.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr std::uint64_t kLeastQueued = 4;
+constexpr Bytes kWindow = Bytes{16} << 20;
+constexpr Bytes kChunk = Bytes{1} << 18;  // compared by one thread at a time
+
+CollectiveCall call_of(Collective op, Element element, Reduction reduction, Bytes size) {
+  return {op, element, reduction, op == Collective::barrier ? 0 : size / bytes_of(element), {0}};
+}
+
+// Of the calls of one size, on the device that needs most.
+struct Needed {
+  Bytes input = 0, output = 0;
+};
+
+Needed needed_for(std::span<const Collective> ops, Element element, Bytes size, std::size_t devices) {
+  Needed needed;
+  for (const Collective op : ops) {
+    const CollectiveCall call = call_of(op, element, Reduction::sum, size);
+    needed.input = std::max(needed.input, largest_input(call, devices));
+    needed.output = std::max(needed.output, largest_output(call, devices));
+  }
+  return needed;
+}
+
+}  // namespace
+
+LargestCall largest_call(LinkSet& set, std::span<const Collective> ops, Element element) {
+  constexpr Bytes kSmallest = 4096;
+  constexpr double kShare = 0.8;
+  LargestCall least{~Bytes{0}, {}};
+  for (const DeviceIndex device : set.all()) {
+    const auto free = static_cast<Bytes>(static_cast<double>(set.device(device).free_memory()) * kShare);
+    const auto fits = [&](Bytes size) {
+      const Needed needed = needed_for(ops, element, size, set.size());
+      const Bytes landing = size + (Bytes{256} << 10) * set.size();  // lib/exchange/collectives.cpp
+      return needed.input + needed.output + landing <= free &&
+             std::max({needed.input, needed.output, landing}) <= set.traits(device).max_allocation;
+    };
+    Bytes size = kSmallest;
+    while (size < (Bytes{1} << 40) && fits(2 * size)) size *= 2;
+    if (size < least.size) least = {size, set.traits(device).id};
+  }
+  return least;
+}
+
+CollectiveRuns::CollectiveRuns(LinkSet& set, std::span<const Collective> ops, Element element, Reduction reduction, Bytes largest,
+                               const Repetitions& repetitions)
+    : set_(set), element_(element), reduction_(reduction), repetitions_(repetitions) {
+  constexpr Bytes kLeast = 64;  // an allocation of nothing is none
+  const Needed needed = needed_for(ops, element, largest, set.size());
+  std::vector<DeviceResources*> resources;
+  for (const DeviceIndex device : set.all()) {
+    resources.push_back(&set.device(device).resources());
+    inputs_.push_back(&set.hold(resources.back()->allocate(std::max(kLeast, needed.input))));
+  }
+  outputs_ = &set.hold(set.group().allocate(std::max(kLeast, needed.output)));
+  windows_ = &set.host_memory(std::min(kWindow, std::max({kLeast, needed.input, needed.output})) * set.size());
+  collectives_ = &set.hold(std::make_unique<Collectives>(set.group(), resources, largest));
+}
+
+std::span<std::byte> CollectiveRuns::window(DeviceIndex device) {
+  const Bytes size = windows_->bytes().size() / set_.size();
+  return windows_->bytes().subspan(device.value * size, size);
+}
+
+// Through all inputs or outputs, as many bytes of each device at a time as a window has: each(begin, parts), a part a device.
+template <class F>
+void CollectiveRuns::each_window(const CollectiveCall& call, Bytes (*bytes)(const CollectiveCall&, std::size_t, DeviceIndex),
+                                 const F& each) {
+  Bytes most = 0;
+  for (const DeviceIndex device : set_.all()) most = std::max(most, bytes(call, set_.size(), device));
+  const Bytes step = window({0}).size() / 16 * 16;
+  for (Bytes begin = 0; begin < most; begin += step) {
+    std::vector<std::span<std::byte>> parts;
+    for (const DeviceIndex device : set_.all()) {
+      const Bytes all = bytes(call, set_.size(), device);
+      parts.push_back(window(device).first(begin < all ? std::min(step, all - begin) : 0));
+    }
+    each(begin, parts);
+  }
+}
+
+void CollectiveRuns::upload_inputs(const CollectiveCall& call, std::uint64_t seed) {
+  each_window(call, input_bytes, [&](Bytes begin, const std::vector<std::span<std::byte>>& parts) {
+    parallel_for(parts.size(), std::thread::hardware_concurrency(), [&](std::uint64_t i) {
+      fill_input(call, {static_cast<std::uint32_t>(i)}, begin / bytes_of(element_), seed, parts[i]);
+    });
+    set_.once(set_.all(), [&](DeviceIndex device) {
+      const auto part = parts[device.value];
+      if (!part.empty()) set_.device(device).stream().upload(*inputs_[device.value], begin, part);
+    });
+  });
+}
+
+void CollectiveRuns::poison() {
+  std::fill(windows_->bytes().begin(), windows_->bytes().end(), kPoison);
+  set_.once(set_.all(), [&](DeviceIndex device) {
+    const auto poisoned = window(device);
+    for (Bytes at = 0; at < output_; at += poisoned.size())
+      set_.device(device).stream().upload(outputs_->piece(device), at, poisoned.first(std::min(poisoned.size(), output_ - at)));
+  });
+}
+
+std::uint64_t CollectiveRuns::count_wrong(const CollectiveCall& call, std::uint64_t seed) {
+  std::atomic<std::uint64_t> wrong = 0;
+  each_window(call, output_bytes, [&](Bytes begin, const std::vector<std::span<std::byte>>& parts) {
+    set_.once(set_.all(), [&](DeviceIndex device) {
+      const auto part = parts[device.value];
+      if (!part.empty()) set_.device(device).stream().download(outputs_->piece(device), begin, part);
+    });
+    const Bytes chunks = (window({0}).size() + kChunk - 1) / kChunk;
+    parallel_for(parts.size() * chunks, std::thread::hardware_concurrency(), [&](std::uint64_t k) {
+      const DeviceIndex device{static_cast<std::uint32_t>(k / chunks)};
+      const auto part = parts[device.value];
+      const Bytes at = k % chunks * kChunk;
+      if (at >= part.size()) return;
+      wrong += mgpu::count_wrong(call, set_.size(), device, (begin + at) / bytes_of(element_), seed,
+                                 part.subspan(at, std::min(kChunk, part.size() - at)));
+    });
+  });
+  return wrong;
+}
+
+CollectiveRecord CollectiveRuns::measure(Collective op, Bytes size) {
+  const CollectiveCall call = call_of(op, element_, reduction_, size);
+  const std::uint64_t seed = ++calls_;
+  CollectiveRecord row;
+  row.op = to_string(op);
+  row.element = to_string(element_);
+  if (reduces(op)) row.reduction = to_string(reduction_);
+  row.count = call.count;
+  row.size = call.count * bytes_of(element_);
+  row.devices = set_.ids(set_.all());
+  row.path = set_.path_among(set_.all());
+  row.bus_factor = bus_factor(op, set_.size());
+
+  const auto one_call = [&](DeviceIndex device) {
+    collectives_->enqueue(device, call, {inputs_[device.value], 0}, {outputs_, 0}, set_.device(device).stream());
+  };
+  output_ = largest_output(call, set_.size());
+  collectives_->build(call);
+  upload_inputs(call, seed);
+  poison();
+  const auto alone = set_.together().measure(set_.all(), repetitions_, one_call);
+  row.alone = whole_times(alone);
+  // As many as nccl-tests has, unless they would take long.
+  const Nanos limit = 4 * repetitions_.budget, time = *median_of(row.alone);
+  row.queued_calls = std::clamp<std::uint64_t>(time > Nanos{} ? static_cast<std::uint64_t>(limit / time) : kQueuedCalls,
+                                               kLeastQueued, kQueuedCalls);
+  Repetitions queued = repetitions_;
+  queued.warmup = std::min(repetitions_.warmup, 1u);
+  row.queued = whole_times(set_.together().measure(set_.all(), queued, [&](DeviceIndex device) {
+    for (std::uint64_t k = 0; k < row.queued_calls; ++k) one_call(device);
+  }));
+  row.wrong = count_wrong(call, seed);
+  poison();
+  set_.once(set_.all(), one_call);
+  row.wrong += count_wrong(call, seed);
+  return row;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,197 @@
+#include "lib/session/link_matrix.hpp"
+
+#include <algorithm>
+
+#include "lib/exchange/verifiable.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr std::uint32_t kHostKey = 0;
+std::uint32_t key_of(const std::optional<DeviceIndex>& source) { return source ? source->value + 1 : kHostKey; }
+
+}  // namespace
+
+// A way with its places: of each repetition, `pieces` times the same bytes.
+struct LinkMatrix::Flow {
+  Way way;
+  Bytes offset = 0, size = 0;  // in the target, and as many from the source's begin
+};
+
+LinkMatrix::LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use, LinksReport& report)
+    : set_(set), amounts_(amounts), repetitions_(repetitions), in_use_(in_use), report_(report) {
+  memory_ = &set.host_memory(amounts.piece * (set.size() + 2));
+  shared_ = &set.hold(set.group().allocate(amounts.piece));
+  for (const DeviceIndex device : set.all()) {
+    sources_.push_back(&set.hold(set.device(device).resources().allocate(amounts.piece)));
+    targets_.push_back(&set.hold(set.device(device).resources().allocate(amounts.piece)));
+    const auto words = host_region(device.value + 1);
+    fill_words(key_of(device), words);
+    const DeviceIndex only[] = {device};
+    set.once(only, [&](DeviceIndex d) { set.device(d).stream().upload(*sources_[d.value], 0, words); });
+  }
+  fill_words(kHostKey, host_region(0));
+}
+
+void LinkMatrix::enqueue(DeviceIndex device, std::span<const Flow> flows) {
+  Stream& stream = set_.device(device).stream();
+  std::vector<DeviceIndex> to, from;
+  // First: a download waits for the uploads that were enqueued before it.
+  for (unsigned k = 0; k < amounts_.pieces; ++k) {
+    for (const Flow& flow : flows)
+      if (!flow.way.to && flow.way.from == device)
+        stream.download(*sources_[device.value], 0, host_region(device.value + 1).first(flow.size));
+  }
+  for (unsigned k = 0; k < amounts_.pieces; ++k) {
+    for (const Flow& flow : flows) {
+      const Way& way = flow.way;
+      if (!way.from && way.to == device) stream.upload(*targets_[device.value], flow.offset, host_region(0).first(flow.size));
+      if (!way.from || !way.to) continue;
+      if (*way.from == device) set_.peer(device).put(*sources_[device.value], 0, *shared_, *way.to, flow.offset, flow.size);
+      if (k > 0) continue;
+      if (*way.from == device) to.push_back(*way.to);
+      if (*way.to == device) from.push_back(*way.from);
+    }
+  }
+  if (!to.empty() || !from.empty()) set_.peer(device).sync(to, from);
+}
+
+void LinkMatrix::poison(std::span<const Flow> flows) {
+  const auto poisoned = host_region(set_.size() + 1);
+  std::fill(poisoned.begin(), poisoned.end(), kPoison);
+  for (const Flow& flow : flows) {
+    if (!flow.way.to) {
+      const auto here = host_region(flow.way.from->value + 1);
+      std::fill(here.begin(), here.end(), kPoison);
+      continue;
+    }
+    Buffer& target = flow.way.from ? shared_->piece(*flow.way.to) : *targets_[flow.way.to->value];
+    const DeviceIndex only[] = {*flow.way.to};
+    set_.once(only, [&](DeviceIndex d) { set_.device(d).stream().upload(target, flow.offset, poisoned.first(flow.size)); });
+  }
+}
+
+std::uint64_t LinkMatrix::count_wrong(std::span<const Flow> flows) {
+  std::uint64_t wrong = 0;
+  for (const Flow& flow : flows) {
+    std::span<const std::byte> arrived;
+    if (flow.way.to) {
+      Buffer& target = flow.way.from ? shared_->piece(*flow.way.to) : *targets_[flow.way.to->value];
+      const auto fetched = host_region(set_.size() + 1).first(flow.size);
+      const DeviceIndex only[] = {*flow.way.to};
+      set_.once(only, [&](DeviceIndex d) { set_.device(d).stream().download(target, flow.offset, fetched); });
+      arrived = fetched;
+    } else {
+      arrived = host_region(flow.way.from->value + 1).first(flow.size);
+    }
+    wrong += count_wrong_words(key_of(flow.way.from), arrived);
+  }
+  return wrong;
+}
+
+// `piece`: what each way moves at a time; ways into the same device have a part of its memory each.
+LinkMoves LinkMatrix::move(std::span<const Way> ways, Bytes piece, std::vector<LinkShare>* shares) {
+  std::vector<Flow> flows;
+  std::vector<DeviceIndex> who;
+  std::vector<Bytes> used(set_.size());
+  for (const Way& way : ways) {
+    const bool shares_target = way.from && way.to;
+    flows.push_back({way, shares_target ? used[way.to->value] : 0, piece});
+    if (shares_target) used[way.to->value] += piece;
+    for (const auto& end : {way.from, way.to})
+      if (end && std::find(who.begin(), who.end(), *end) == who.end()) who.push_back(*end);
+  }
+  poison(flows);
+  const auto samples = set_.together().measure(who, repetitions_, [&](DeviceIndex device) { enqueue(device, flows); });
+  LinkMoves moves{piece * amounts_.pieces * ways.size(), whole_times(samples), count_wrong(flows)};
+  if (shares == nullptr) return moves;
+  for (std::size_t i = 0; i < who.size(); ++i) {
+    LinkShare& share = shares->emplace_back();
+    share.device = set_.traits(who[i]).id;
+    for (const Way& way : ways)
+      if (way.from == who[i] || (!way.from && way.to == who[i])) share.bytes += piece * amounts_.pieces;
+    for (const TogetherSample& sample : samples) share.samples.push_back(sample[i].end - sample[i].begin);
+  }
+  return moves;
+}
+
+void LinkMatrix::host() {
+  for (const DeviceIndex device : set_.all()) {
+    const std::string id = set_.traits(device).id;
+    const Way up{{}, device}, down{device, {}};
+    const Way both[] = {up, down};
+    report_.transfers.push_back({LinkTraffic::one_way, kLinksHost, id, {}, true, move(std::span(&up, 1), amounts_.piece, nullptr)});
+    report_.transfers.push_back(
+        {LinkTraffic::one_way, id, kLinksHost, {}, true, move(std::span(&down, 1), amounts_.piece, nullptr)});
+    report_.transfers.push_back({LinkTraffic::both_ways, kLinksHost, id, {}, true, move(both, amounts_.piece, nullptr)});
+  }
+  if (set_.size() < 2) return;
+  for (const LinkCrowd crowd : {LinkCrowd::up, LinkCrowd::down, LinkCrowd::up_and_down}) {
+    std::vector<Way> ways;
+    for (const DeviceIndex device : set_.all()) {
+      if (crowd != LinkCrowd::down) ways.push_back({{}, device});
+      if (crowd != LinkCrowd::up) ways.push_back({device, {}});
+    }
+    LinkAtOnce& row = report_.at_once.emplace_back();
+    row.crowd = crowd;
+    row.moves = move(ways, amounts_.piece, &row.devices);
+  }
+}
+
+void LinkMatrix::pairs() {
+  std::vector<Way> every;
+  for (const DeviceIndex from : set_.all()) {
+    for (const DeviceIndex to : set_.all()) {
+      if (from == to) continue;
+      const Way way{from, to}, both[] = {way, {to, from}};
+      const std::string one = set_.traits(from).id, other = set_.traits(to).id;
+      const PeerPath path = set_.peer(from).path(to);
+      report_.transfers.push_back(
+          {LinkTraffic::one_way, one, other, path, in_use_, move(std::span(&way, 1), amounts_.piece, nullptr)});
+      if (from < to)
+        report_.transfers.push_back({LinkTraffic::both_ways, one, other, path, in_use_, move(both, amounts_.piece, nullptr)});
+    }
+  }
+  // From the next device on, so that not all of them send to the same one first.
+  for (std::uint32_t step = 1; step < set_.size(); ++step)
+    for (const DeviceIndex from : set_.all())
+      every.push_back({from, DeviceIndex{static_cast<std::uint32_t>((from.value + step) % set_.size())}});
+  if (every.empty()) return;
+  LinkAtOnce& row = report_.at_once.emplace_back();
+  row.crowd = LinkCrowd::devices;
+  row.path = set_.path_among(set_.all());
+  row.in_use = in_use_;
+  constexpr Bytes kPage = 4096;
+  row.moves = move(every, std::max(kPage, amounts_.piece / (set_.size() - 1) / kPage * kPage), &row.devices);
+}
+
+LinkLatency LinkMatrix::latency_of(std::span<const DeviceIndex> who) {
+  const auto exchange = [&](DeviceIndex device) {
+    std::vector<DeviceIndex> others(who.begin(), who.end());
+    std::erase(others, device);
+    set_.peer(device).sync(others, others);
+  };
+  const auto queued = [&](DeviceIndex device) {
+    for (std::uint64_t k = 0; k < kQueuedCalls; ++k) exchange(device);
+  };
+  LinkLatency latency;
+  latency.devices = set_.ids(who);
+  latency.path = set_.path_among(who);
+  latency.in_use = in_use_;
+  latency.alone = whole_times(set_.together().measure(who, repetitions_, exchange));
+  latency.queued = whole_times(set_.together().measure(who, repetitions_, queued));
+  latency.queued_calls = kQueuedCalls;
+  return latency;
+}
+
+void LinkMatrix::latency() {
+  for (const DeviceIndex one : set_.all()) {
+    for (const DeviceIndex other : set_.all()) {
+      const DeviceIndex pair[] = {one, other};
+      if (one < other) report_.latencies.push_back(latency_of(pair));
+    }
+  }
+  if (set_.size() > 2) report_.latencies.push_back(latency_of(set_.all()));
+}
+
+}  // namespace mgpu

@@ -1,0 +1,62 @@
+// The devices that `links` measures, connected, with what they use: freed in the right order, or leaked where a device does not
+// come to rest.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/exec/calibration_parts.hpp"
+#include "lib/session/together.hpp"
+
+namespace mgpu {
+
+class LinkSet {
+ public:
+  // Of opened devices, which must outlive it. `path`: as Backend::connect has it, and its errors.
+  LinkSet(Backend& backend, std::vector<OpenDevice*> devices, std::optional<PeerPath> path);
+  // Waits until the devices are at rest.
+  ~LinkSet();
+  LinkSet(const LinkSet&) = delete;
+  LinkSet& operator=(const LinkSet&) = delete;
+
+  Backend& backend() { return backend_; }
+  std::size_t size() const { return devices_.size(); }
+  OpenDevice& device(DeviceIndex i) { return *devices_[i.value]; }
+  std::span<OpenDevice* const> devices() { return devices_; }
+  const DeviceTraits& traits(DeviceIndex i) { return device(i).resources().traits(); }
+  bool any_cpu();
+  PeerGroup& group() { return *group_; }
+  Peer& peer(DeviceIndex i) { return group_->peer(i); }
+  Together& together() { return together_; }
+  std::span<const DeviceIndex> all() const { return all_; }
+  std::vector<std::string> ids(std::span<const DeviceIndex> of);
+
+  // "direct", "staged", "host"; "mixed" where pairs of these differ; empty for fewer than two.
+  std::string path_among(std::span<const DeviceIndex> of);
+
+  // Until the end of this, or of the clear() that comes first.
+  template <class T>
+  T& hold(std::unique_ptr<T> object) {
+    return holdings_.add(std::move(object));
+  }
+  void clear() { holdings_.clear(); }
+  HostMemory& host_memory(Bytes size);  // pinned for all of the devices
+  // Enqueues what `enqueue` does for each of `who`, and waits for it.
+  template <class F>
+  void once(std::span<const DeviceIndex> who, const F& enqueue) {
+    together_.once(who, enqueue);
+  }
+
+ private:
+  Backend& backend_;
+  std::vector<OpenDevice*> devices_;
+  std::vector<DeviceIndex> all_;
+  std::unique_ptr<PeerGroup> group_;
+  Together together_;
+  Holdings holdings_;
+};
+
+}  // namespace mgpu
