@@ -170,8 +170,8 @@ class ToldWithoutDevices(Case):
                     self.assertEqual((letter, value), ("", ""), command)
                 if letter == "-o, ":
                     with_o[command] = (name, value)
-        self.assertLessEqual({"devices", "calibrate", "plan", "list", "run", "simulate", "compare"}, with_json)
-        self.assertEqual(with_o, {**dict.fromkeys(("run", "simulate", "compare"), ("result", " FILE")), "trace": ("trace", " FILE")})
+        self.assertLessEqual({"devices", "calibrate", "plan", "list", "run", "simulate", "compare", "links"}, with_json)
+        self.assertEqual(with_o, {**dict.fromkeys(("run", "simulate", "compare", "links"), ("result", " FILE")), "trace": ("trace", " FILE")})
 
     def test_a_misspelt_command_or_option_is_told_what_it_may_have_been(self):
         self.refused(["merkel"], 2, '"merkel"', "accepted")
@@ -197,7 +197,7 @@ class ToldWithoutDevices(Case):
     def test_schemas_are_json_and_help_names_them_all(self):
         listed = re.search(r"One of ([a-z,\s]+?)\s*\n\s*\n", self.good("schema", "--help").out)[1]
         names = re.split(r",\s+", listed)
-        self.assertEqual(names, ["calibrate", "compare", "devices", "list", "plan", "result", "scenario", "trace"])
+        self.assertEqual(names, ["calibrate", "compare", "devices", "links", "list", "plan", "result", "scenario", "trace"])
         for name in names:
             schema = json.loads(self.good("schema", name).out)
             self.assertIn("$schema", schema)
