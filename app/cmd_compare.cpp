@@ -15,6 +15,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/comparison_text.hpp"
+#include "lib/report/links_json.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -25,10 +26,27 @@ struct Sides {
 };
 
 Report read_side(const std::string& file, std::span<const SuiteInfo> suites) {
+  if (is_links_file(file)) {
+    const LinksReport links = read_links(file);
+    if (!links.complete) print_error("warning: " + file + ": the measurement was not completed; this is what it has");
+    return as_cases(links);
+  }
   Report report = read_report(file);
   complete_defaults(report, suites);
   if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
   return report;
+}
+
+// A file of links has other cases than a result has, and none that `run` could measure again.
+void refuse_mixed_kinds(const CompareRequest& request) {
+  if (request.rounds > 0) return;
+  const bool base = is_links_file(request.base), fresh = is_links_file(request.fresh);
+  if (base != fresh) {
+    throw Error(ErrorKind::input, fmt::format("{} was made by links, {} was not; accepted: two files of one kind",
+                                              base ? request.base : request.fresh, base ? request.fresh : request.base));
+  }
+  if (base && request.confirm > 0)
+    throw Error(ErrorKind::usage, "--confirm: not with files of links, which run does not measure; accepted: results of run");
 }
 
 // A child that got the same stop signal may have ended successfully: the next one must not begin.
@@ -197,6 +215,7 @@ ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
   const TableStyle style = table_style(settings, context.environment, comparison_column_names());
+  refuse_mixed_kinds(request);
   const Sides sides = request.rounds > 0
                           ? measure_interleaved(request, context.suites)
                           : Sides{{read_side(request.base, context.suites)}, {read_side(request.fresh, context.suites)}};

@@ -3,11 +3,27 @@
 #include "app/exports.hpp"
 #include "app/problems.hpp"
 #include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/report/links_json.hpp"
+#include "lib/report/links_tables.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/size_sweep.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
+namespace {
+
+ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& exports, const std::string& file,
+                      const TableStyle& style) {
+  if (!links.complete) print_error("warning: " + file + ": the measurement was not completed; this is what it has");
+  const Report cases = as_cases(links);
+  if (const std::string when = measured_words(cases); !when.empty()) print_error(file + ": " + when);
+  const bool written = write_exports(cases, exports, {});
+  print(links_tables(links, style));
+  return written ? ExitCode::ok : ExitCode::internal;
+}
+
+}  // namespace
 
 ExitCode cmd_report(const Context& context) {
   const Settings& settings = context.invocation.settings;
@@ -16,6 +32,10 @@ ExitCode cmd_report(const Context& context) {
   const std::vector<Requirement> requirements = read_requirements(settings);
   for (const ExportFile& one : exports) check_writable(one.file);
   const std::string file = context.invocation.arguments.at(0);
+  if (is_links_file(file)) {
+    if (!requirements.empty()) throw Error(ErrorKind::usage, "--require: not of a file of links; accepted: a result of run");
+    return report_links(read_links(file), exports, file, style);
+  }
   Report report = read_report(file);
   complete_defaults(report, context.suites);
   if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
