@@ -131,6 +131,11 @@ LinksRequest read_links_request(const Settings& settings) {
                       {"redop", std::string(to_string(options.reduction))},
                       {"quick", std::int64_t{options.quick}},
                       {"timeout_ns", request.answer.count()}};
+  for (const char* name : {"sizes", "device-counts"}) {
+    std::string key = name;
+    std::replace(key.begin(), key.end(), '-', '_');
+    if (const Given* given = settings.find(name)) request.recorded[key] = given->value;
+  }
   read_files(settings, request);
   return request;
 }

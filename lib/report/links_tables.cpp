@@ -162,9 +162,9 @@ class LinksText {
     for (auto begin = report_.collectives.begin(); begin != report_.collectives.end();) {
       const auto end =
           std::find_if_not(begin, report_.collectives.end(), [&](const CollectiveRecord& r) { return same_table(*begin, r); });
-      title(fmt::format("{} on {} device{}{}: busbw = algbw x {:.4g}, algbw = size / time back to back", begin->op,
-                        begin->devices.size(), begin->devices.size() == 1 ? "" : "s",
-                        begin->path.empty() ? "" : " (" + begin->path + ")", begin->bus_factor));
+      const std::string formula = fmt::format(": busbw = algbw x {:.4g}, algbw = size / time back to back", begin->bus_factor);
+      title(fmt::format("{} on {} device{}{}{}", begin->op, begin->devices.size(), begin->devices.size() == 1 ? "" : "s",
+                        begin->path.empty() ? "" : " (" + begin->path + ")", begin->size > 0 ? formula : ""));
       std::vector<TextRow> rows;
       for (auto row = begin; row != end; ++row) {
         rows.push_back(

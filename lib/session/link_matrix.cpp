@@ -36,22 +36,26 @@ LinkMatrix::LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitio
 void LinkMatrix::enqueue(DeviceIndex device, std::span<const Flow> flows) {
   Stream& stream = set_.device(device).stream();
   std::vector<DeviceIndex> to, from;
-  // First: a download waits for the uploads that were enqueued before it.
-  for (unsigned k = 0; k < amounts_.pieces; ++k) {
-    for (const Flow& flow : flows)
-      if (!flow.way.to && flow.way.from == device)
-        stream.download(*sources_[device.value], 0, host_region(device.value + 1).first(flow.size));
-  }
-  for (unsigned k = 0; k < amounts_.pieces; ++k) {
-    for (const Flow& flow : flows) {
-      const Way& way = flow.way;
-      if (!way.from && way.to == device) stream.upload(*targets_[device.value], flow.offset, host_region(0).first(flow.size));
-      if (!way.from || !way.to) continue;
-      if (*way.from == device) set_.peer(device).put(*sources_[device.value], 0, *shared_, *way.to, flow.offset, flow.size);
-      if (k > 0) continue;
-      if (*way.from == device) to.push_back(*way.to);
-      if (*way.to == device) from.push_back(*way.from);
-    }
+  const auto each_piece = [&](const auto& enqueue_one) {
+    for (unsigned k = 0; k < amounts_.pieces; ++k) std::for_each(flows.begin(), flows.end(), enqueue_one);
+  };
+  // Downloads first: one waits for the uploads that were enqueued before it.
+  each_piece([&](const Flow& flow) {
+    if (!flow.way.to && flow.way.from == device)
+      stream.download(*sources_[device.value], 0, host_region(device.value + 1).first(flow.size));
+  });
+  each_piece([&](const Flow& flow) {
+    if (!flow.way.from && flow.way.to == device)
+      stream.upload(*targets_[device.value], flow.offset, host_region(0).first(flow.size));
+  });
+  each_piece([&](const Flow& flow) {
+    if (flow.way.from == device && flow.way.to)
+      set_.peer(device).put(*sources_[device.value], 0, *shared_, *flow.way.to, flow.offset, flow.size);
+  });
+  for (const auto& [way, offset, size] : flows) {
+    if (!way.from || !way.to) continue;
+    if (*way.from == device) to.push_back(*way.to);
+    if (*way.to == device) from.push_back(*way.from);
   }
   if (!to.empty() || !from.empty()) set_.peer(device).sync(to, from);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/exec/calibration_parts.hpp"
-#include "lib/session/together.hpp"
+#include "lib/exec/together.hpp"
 
 namespace mgpu {
 
@@ -37,12 +37,11 @@ class LinkSet {
   // "direct", "staged", "host"; "mixed" where pairs of these differ; empty for fewer than two.
   std::string path_among(std::span<const DeviceIndex> of);
 
-  // Until the end of this, or of the clear() that comes first.
+  // Until the end of this.
   template <class T>
   T& hold(std::unique_ptr<T> object) {
     return holdings_.add(std::move(object));
   }
-  void clear() { holdings_.clear(); }
   HostMemory& host_memory(Bytes size);  // pinned for all of the devices
   // Enqueues what `enqueue` does for each of `who`, and waits for it.
   template <class F>

@@ -14,7 +14,7 @@ namespace {
 constexpr Bytes kKiB = 1024, kMiB = 1024 * kKiB;
 
 Repetitions repetitions_of(const LinksOptions& options) {
-  if (options.quick) return {.warmup = 5, .least = 3, .most = 5, .budget = std::chrono::milliseconds(15)};
+  if (options.quick) return {.warmup = 5, .least = 5, .most = 8, .budget = std::chrono::milliseconds(15)};
   return {};
 }
 
@@ -62,7 +62,6 @@ void measure_collectives(LinkSet& set, const LinksOptions& options, LinksReport&
     }
     for (const Bytes size : sizes) report.collectives.push_back(runs.measure(op, size));
   }
-  set.clear();
 }
 
 void note_pairs(LinkSet& set, LinksReport& report) {
@@ -108,38 +107,26 @@ void measure_links(Backend& backend, const LinksOptions& options, LinksReport& r
   const std::size_t all = options.devices.size();
   std::vector<std::size_t> counts = options.device_counts;
   if (counts.empty()) counts = {all};
-  bool compared = false;  // with the staged path
-  {
-    LinkSet set(backend, opened.first(all), options.path);
-    note_pairs(set, report);
-    if (options.matrices) {
-      const Repetitions repetitions = repetitions_of(options);
-      LinkMatrix matrix(set, amounts_of(set, options.quick), repetitions, true, report);
+  const auto measure_matrix = [&](std::optional<PeerPath> path, bool in_use) {
+    LinkSet set(backend, opened.first(all), path);
+    if (in_use) note_pairs(set, report);
+    if (!options.matrices) return;
+    LinkMatrix matrix(set, amounts_of(set, options.quick), repetitions_of(options), in_use, report);
+    if (in_use) {
       progress("host and devices");
       matrix.host();
-      progress("pairs of devices");
-      matrix.pairs();
-      matrix.latency();
-      set.clear();
     }
-    compared = !options.path && std::any_of(report.pairs.begin(), report.pairs.end(),
-                                            [](const LinkPair& pair) { return pair.path != PeerPath::staged; });
-    if (std::find(counts.begin(), counts.end(), all) != counts.end() && !options.ops.empty())
-      measure_collectives(set, options, report, progress);
-  }
-  if (!options.ops.empty()) {
-    for (const std::size_t count : counts) {
-      if (count == all) continue;
-      LinkSet set(backend, opened.first(count), options.path);
-      measure_collectives(set, options, report, progress);
-    }
-  }
-  if (compared && options.matrices) {
-    LinkSet set(backend, opened.first(all), PeerPath::staged);
-    LinkMatrix matrix(set, amounts_of(set, options.quick), repetitions_of(options), false, report);
-    progress("pairs of devices, staged");
+    progress(in_use ? "pairs of devices" : "pairs of devices, staged");
     matrix.pairs();
     matrix.latency();
+  };
+  measure_matrix(options.path, true);
+  const bool staged =
+      std::all_of(report.pairs.begin(), report.pairs.end(), [](const LinkPair& pair) { return pair.path == PeerPath::staged; });
+  if (!staged && !options.path && options.matrices) measure_matrix(PeerPath::staged, false);
+  for (const std::size_t count : options.ops.empty() ? std::vector<std::size_t>() : counts) {
+    LinkSet set(backend, opened.first(count), options.path);
+    measure_collectives(set, options, report, progress);
   }
   report.complete = true;
 }

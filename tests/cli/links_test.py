@@ -1,70 +1,113 @@
 #!/usr/bin/env python3
-"""`mgpu-bench links` from the command line: python3 links_test.py BINARY [unittest arguments]."""
+"""`mgpu-bench links` as a user sees it. Usage: links_test.py BINARY [unittest arguments]. The helpers are those of binary.py. Figures are
+only ever compared with themselves."""
 
 import json
-import subprocess
-from pathlib import Path
+import unittest
 
 import binary
-from binary import Case, mgpu, python_with_jsonschema
+from binary import Case, mgpu
 
-SCHEMA = Path(__file__).resolve().parents[2] / "lib/report/links.schema.json"
+SMALL = ["--quick", "--sizes", "4KiB,1000"]
+RATES = ("bytes_per_s", "algbw_bytes_per_s", "busbw_bytes_per_s")
 
 
 class Links(Case):
-    def links(self, *arguments):
-        file = self.folder / "links.json"
-        result = self.good("links", *binary.DEVICES, "--quick", "-q", "-o", file, *arguments)
-        return result, json.loads(file.read_text())
+    def links(self, *arguments, **named):
+        return self.good("links", *binary.DEVICES, *SMALL, "-q", *arguments, **named)
 
-    def test_matrices_latencies_and_collectives_are_measured_checked_and_saved(self):
-        result, saved = self.links()
-        check = [python_with_jsonschema(), "-c", "import json, jsonschema, sys; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))",
-                 str(self.folder / "links.json"), str(SCHEMA)]
-        self.assertEqual(subprocess.run(check, capture_output=True, text=True).stderr, "")
-        n = binary.DEVICE_COUNT
-        pairs = [t for t in saved["transfers"] if "host" not in (t["from"], t["to"])]
-        self.assertEqual(len([t for t in saved["transfers"] if t not in pairs]), 3 * n)  # to it, from it, both
-        if n > 1:
-            self.assertEqual({t["path"] for t in pairs}, {"host", "staged"})
-            self.assertEqual({t["path"] for t in pairs if t["in_use"]}, {"host"})
-            self.assertTrue(saved["collectives"])
-        for row in saved["collectives"]:
+    def measured(self, *arguments):
+        """Its file, and what it printed."""
+        file = self.folder / "links.json"
+        result = self.links("-o", file, *arguments)
+        self.assertEqual(result.err, "")
+        return json.loads(file.read_text()), result.out, file
+
+    @unittest.skipIf(binary.DEVICE_COUNT == 1, "with one device there is nothing between devices")
+    def test_matrices_latencies_and_all_reduce(self):
+        document, text, file = self.measured()
+        self.assert_schema(file, "links")
+        self.assertTrue(document["complete"])
+        ids = [device["id"] for device in document["devices"]]
+        self.assertEqual(len(ids), binary.DEVICE_COUNT)
+        ways = {(t["traffic"], t["from"], t["to"]) for t in document["transfers"] if t["in_use"]}
+        for one in ids:
+            self.assertLessEqual({("one-way", "host", one), ("one-way", one, "host"), ("both-ways", "host", one)}, ways)
+            for other in ids:
+                self.assertEqual(("one-way", one, other) in ways, one != other)
+        self.assertEqual({pair["path"] for pair in document["paths"]}, {"host"})
+        self.assertEqual({t["path"] for t in document["transfers"] if not t["in_use"]}, {"staged"})
+        self.assertEqual([row["size_bytes"] for row in document["collectives"]], [1000, 4096])
+        rows = [*document["transfers"], *document["at_once"], *document["collectives"]]
+        for row in rows:
             self.assertEqual(row["wrong"], 0)
-        self.assertEqual(self.good("report", self.folder / "links.json").out, result.out)
+            for rate in RATES:
+                self.assertGreater(row.get(rate, 1), 0)
+        for latency in document["latencies"]:
+            self.assertGreater(latency["alone_ns"], 0)
+        for words in ("one way, GB/s", "both ways, GB/s", "one way, staged (not in use)", "everything at once", "an exchange of nothing",
+                      "all-reduce on 2 devices (host): busbw = algbw x 1", "#wrong"):
+            self.assertIn(words, text)
 
-    def test_collectives_of_sizes(self):
-        _, saved = self.links("--op", "all-reduce,all-gather", "--sizes", "4KiB:64KiB:4")
-        self.assertEqual([(row["op"], row["size_bytes"]) for row in saved["collectives"]],
-                         [(op, size << 10) for op in ("all-reduce", "all-gather") for size in (4, 16, 64)])
-        self.assertEqual(saved["transfers"], [])
-        file = self.folder / "links.json"
-        compared = self.good("compare", file, file, "--fail-on", "nothing")
-        self.assertIn("0 regressions", compared.out)
+        self.assertEqual(self.good("report", file).out, text)
+        same = self.good("compare", file, file)
+        self.assertIn("0 regressions, 0 improvements", same.out)
+        export = self.folder / "links.csv"
+        self.good("report", file, "--export", f"csv={export}")
+        self.assertEqual(len(export.read_text().splitlines()),
+                         1 + len(document["transfers"]) + len(document["at_once"]) + 2 * len(document["latencies"]) + 2 * len(document["collectives"]))
 
-    def test_json_on_standard_output_and_nothing_else(self):
-        result = self.good("links", *binary.DEVICES, "--quick", "-q", "--json", "--op", "barrier")
-        self.assertEqual(json.loads(result.out)["collectives"][0]["op"], "barrier")
+        run = self.folder / "run.json"
+        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "--size", "2^10", "--mode", "resident", "-s", "equal", "-o", run, "-q")
+        self.refused(["compare", file, run], 2, str(file), str(run), "two files of one kind")
+        self.refused(["compare", file, file, "--confirm", 2], 2, "--confirm", "run")
+        self.refused(["report", file, "--require", "time<1s"], 2, "--require")
+        self.refused(["trace", file], 2, "links.json", "mgpu-bench/links")
 
-    def test_bad_input_is_one_line(self):
-        for arguments, names in ((["--op", "gather"], ["--op", "gather", "all-gather", "all"]),
-                                 (["--sizes", "4KiB:1KiB"], ["--sizes", "4KiB:1KiB"]),
-                                 (["--sizes", "1:2:3:4"], ["--sizes", "1:2:3:4", "4KiB:1GiB"]),
-                                 (["--sizes", "0:4KiB"], ["--sizes", "\"0\""]),
-                                 (["--sizes", "much"], ["--sizes", "much"]),
-                                 (["--element", "f16"], ["--element", "f16", "u32, u64, f32, f64"]),
-                                 (["--redop", "avg"], ["--redop", "avg", "sum, min, max"]),
-                                 (["--device-counts", "77"], ["--device-counts"]),
-                                 (["--peer", "nvlink"], ["--peer", "nvlink", "auto, direct, staged, host"])):
-            with self.subTest(arguments=arguments):
-                self.refused(["links", *binary.DEVICES, *arguments], 2, *names)
+    @unittest.skipIf(binary.DEVICE_COUNT == 1, "with one device there is nothing between devices")
+    def test_collectives_of_their_own_over_a_path_that_is_asked_for(self):
+        document, _, file = self.measured("--op", "barrier,all-gather", "--device-counts", "1,2", "--peer", "staged", "--element", "u32", "--json")
+        self.assertEqual(document["transfers"], [])
+        rows = [(row["op"], row["size_bytes"], len(row["devices"]), row["type"], row["redop"], row["path"]) for row in document["collectives"]]
+        expected = [("barrier", 0), ("all-gather", 1000), ("all-gather", 4096)]
+        self.assertEqual(rows, [(op, size, n, "u32", None, "staged" if n > 1 else None) for n in (1, 2) for op, size in expected])
+        self.assert_schema(file, "links")
 
-    def test_a_path_that_devices_do_not_have_is_refused(self):
-        if binary.DEVICE_COUNT < 2:
-            self.skipTest("one device")
-        result = mgpu("links", *binary.DEVICES, "--quick", "-q", "--peer", "direct")
-        self.assertEqual((result.code, result.out, len(result.err.splitlines())), (5, "", 1), result)
-        self.assertIn("no direct path from", result.err)
+    def test_one_device_exchanges_with_the_host_alone(self):
+        result = self.good("links", *binary.DEVICES, "--max-devices", 1, "--quick", "-q", "--json")
+        self.assertIn("there is one device", result.err)
+        document = json.loads(result.out)
+        self.assertEqual(len(document["transfers"]), 3)
+        self.assertEqual(document["collectives"], [])
+
+    def test_what_cannot_be_is_refused_in_one_line(self):
+        for arguments, *names in ((["--peer", "fast"], "--peer", "fast", "auto, direct, staged, host"),
+                                  (["--op", "all-reduec"], "--op", "all-reduec", "did you mean", "all-reduce"),
+                                  (["--sizes", "4KiB:1"], "--sizes", "1"),
+                                  (["--sizes", "8KiB:4KiB"], "--sizes", "ends before it begins"),
+                                  (["--sizes", "4KiB:8KiB:1"], "--sizes", "factor"),
+                                  (["--sizes", "1:2:3:4"], "--sizes"),
+                                  (["--sizes", "2B"], "--sizes"),
+                                  (["--sizes", "many"], "--sizes", "many"),
+                                  (["--element", "f16"], "--element", "u32, u64, f32, f64"),
+                                  (["--redop", "product"], "--redop", "sum, min, max"),
+                                  (["--device-counts", "0"], "--device-counts", "0"),
+                                  (["--timeout", "0s"], "--timeout"),
+                                  (["--export", "pdf=x"], "--export", "pdf"),
+                                  (["-o", ""], "--result"),
+                                  (["all-reduce"], "all-reduce")):
+            self.refused(["links", *arguments], 2, *names)
+
+    def test_a_path_that_no_pair_has(self):
+        if "-d" in binary.DEVICES and "cpu:1" in binary.DEVICES:
+            self.refused(["links", *binary.DEVICES, "-q", "--peer", "direct"], 5, "direct", "0:")
+
+    def test_a_file_that_is_none(self):
+        file = self.folder / "bad.json"
+        file.write_text('{"schema": "mgpu-bench/links", "schema_version": 9}')
+        self.refused(["report", file], 2, "bad.json", "schema_version")
+        self.refused(["compare", file, file], 2, "bad.json", "schema_version")
+        self.assertEqual(mgpu("links", "-d", "no such").code, 2)
 
 
 if __name__ == "__main__":

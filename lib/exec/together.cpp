@@ -1,4 +1,4 @@
-#include "lib/session/together.hpp"
+#include "lib/exec/together.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,0 +1,211 @@
+// `links` on the fake backend: rates and latencies to the nanosecond, what is wrong, what fails.
+#include "lib/session/links.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "tests/support/collective_kernels.hpp"
+#include "tests/support/sum_workload.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+constexpr Nanos kSignal = std::chrono::microseconds(2);  // of a fake device, and of each put besides its bytes
+constexpr Bytes kPiece = Bytes{2} << 20;                 // of devices whose memory is four of them
+
+struct Measured {
+  LinksReport report;
+  std::string failure;
+};
+
+// Of devices the last of which has the script.
+Measured measured(std::size_t count, LinksOptions options, FakeScript script = {}, FakeTime time = FakeTime::is_virtual) {
+  std::vector<FakeDevice> devices;
+  for (std::size_t i = 0; i < count; ++i) {
+    FakeDevice& device = devices.emplace_back(fake_device("0:" + std::to_string(i)));
+    device.facts.global_memory = 4 * kPiece;
+    device.down = 2e10;
+  }
+  devices.back().script = std::move(script);
+  FakeBackend backend(devices, collective_kernels(), time);
+  backend.limit_waits({.answer = std::chrono::milliseconds(200)});
+  options.devices = backend.enumerate().devices;
+  options.quick = true;
+  Measured result;
+  try {
+    measure_links(backend, options, result.report, [](const std::string&) {});
+  } catch (const Error& error) {
+    result.failure = error.what();
+  }
+  return result;
+}
+
+const LinkMoves& transfer(const LinksReport& report, LinkTraffic traffic, const std::string& from, const std::string& to,
+                          bool in_use = true) {
+  const auto found = std::find_if(report.transfers.begin(), report.transfers.end(), [&](const LinkTransfer& t) {
+    return t.traffic == traffic && t.from == from && t.to == to && t.in_use == in_use;
+  });
+  REQUIRE(found != report.transfers.end());
+  CHECK(found->moves.wrong == 0);
+  return found->moves;
+}
+
+const LinkMoves& at_once(const LinksReport& report, LinkCrowd crowd) {
+  const auto found = std::find_if(report.at_once.begin(), report.at_once.end(),
+                                  [&](const LinkAtOnce& row) { return row.crowd == crowd && row.in_use; });
+  REQUIRE(found != report.at_once.end());
+  return found->moves;
+}
+
+Nanos put_of(Bytes bytes) { return kSignal + from_seconds(static_cast<double>(bytes) / 1e11); }
+
+// All samples, on a clock that knows no noise.
+void check_times(const std::vector<Nanos>& samples, Nanos expected) {
+  CHECK(samples.size() >= 5);
+  for (const Nanos time : samples) CHECK(std::chrono::abs(time - expected) <= Nanos{2});
+}
+
+}  // namespace
+
+TEST_CASE("matrices and latencies are what the fake devices take") {
+  const LinksReport report = measured(3, {}).report;
+  CHECK(report.complete);
+  const Nanos up = from_seconds(kPiece / 1e10), down = from_seconds(kPiece / 2e10);
+  CHECK(transfer(report, LinkTraffic::one_way, "host", "0:1").bytes == kPiece);
+  check_times(transfer(report, LinkTraffic::one_way, "host", "0:1").samples, up);
+  check_times(transfer(report, LinkTraffic::one_way, "0:1", "host").samples, down);
+  check_times(transfer(report, LinkTraffic::both_ways, "host", "0:1").samples, up);
+  CHECK(transfer(report, LinkTraffic::both_ways, "host", "0:1").bytes == 2 * kPiece);
+  for (const bool in_use : {true, false}) {
+    check_times(transfer(report, LinkTraffic::one_way, "0:2", "0:0", in_use).samples, put_of(kPiece) + kSignal);
+    check_times(transfer(report, LinkTraffic::both_ways, "0:0", "0:2", in_use).samples, put_of(kPiece) + kSignal);
+  }
+  check_times(at_once(report, LinkCrowd::up).samples, up);
+  check_times(at_once(report, LinkCrowd::down).samples, down);
+  CHECK(at_once(report, LinkCrowd::up_and_down).bytes == 6 * kPiece);
+  CHECK(at_once(report, LinkCrowd::devices).bytes == 6 * kPiece / 2);
+  check_times(at_once(report, LinkCrowd::devices).samples, 2 * put_of(kPiece / 2) + 2 * kSignal);
+
+  CHECK(report.pairs.size() == 6);
+  CHECK(report.transfers.size() == 3 * 3 + 2 * (6 + 3));
+  REQUIRE(report.latencies.size() == 2 * (3 + 1));
+  CHECK(report.latencies[0].devices == std::vector<std::string>{"0:0", "0:1"});
+  CHECK(report.latencies[0].path == "direct");
+  check_times(report.latencies[0].alone, kSignal);
+  CHECK(report.latencies[0].queued_calls == 20);
+  check_times(report.latencies[0].queued, 20 * kSignal);
+  CHECK(report.latencies[3].devices.size() == 3);
+  check_times(report.latencies[3].alone, 2 * kSignal);
+  CHECK(report.latencies[4].path == "staged");
+  CHECK_FALSE(report.latencies[4].in_use);
+}
+
+TEST_CASE("a path that is asked for is the only one") {
+  LinksOptions options;
+  options.path = PeerPath::staged;
+  const LinksReport report = measured(2, options).report;
+  CHECK(report.pairs.front().path == PeerPath::staged);
+  CHECK(std::all_of(report.transfers.begin(), report.transfers.end(), [](const LinkTransfer& t) { return t.in_use; }));
+}
+
+TEST_CASE("one device: only the host moves anything") {
+  const LinksReport report = measured(1, {}).report;
+  CHECK(report.complete);
+  CHECK(report.transfers.size() == 3);
+  CHECK(report.at_once.empty());
+  CHECK(report.latencies.empty());
+}
+
+TEST_CASE("every collective of every size and count of devices, with nothing wrong") {
+  LinksOptions options;
+  options.matrices = false;
+  options.ops.assign(all_collectives().begin(), all_collectives().end());
+  options.device_counts = {1, 2, 3};
+  options.element = Element::u64;
+  options.reduction = Reduction::max;
+  options.sizes = {8, 1000, 64 << 10};
+  const LinksReport report = measured(3, options).report;
+  CHECK(report.complete);
+  CHECK(report.transfers.empty());
+  CHECK(report.collectives.size() == 3 * (1 + 7 * 3));  // a barrier has one size
+  for (const CollectiveRecord& row : report.collectives) {
+    CAPTURE(row.op);
+    CAPTURE(row.size);
+    CHECK(row.wrong == 0);
+    CHECK(row.size == row.count * 8);
+    CHECK(row.reduction == (row.op == "reduce" || row.op == "all-reduce" || row.op == "reduce-scatter" ? "max" : ""));
+    CHECK(row.alone.size() >= 5);
+    CHECK(row.alone.front() == row.alone.back());  // the first ones were warm-up
+    CHECK(row.queued.front() == row.queued.back());
+    if (row.devices.size() == 1 || row.size == 0) continue;
+    const double time = static_cast<double>(row.queued.front().count()) / 1e9 / static_cast<double>(row.queued_calls);
+    CHECK(*algorithm_bandwidth(row) == doctest::Approx(static_cast<double>(row.size) / time));
+    CHECK(*bus_bandwidth(row) == doctest::Approx(*algorithm_bandwidth(row) * row.bus_factor));
+  }
+}
+
+TEST_CASE("sizes are limited by memory, in one line") {
+  LinksOptions options;
+  options.matrices = false;
+  options.ops = {Collective::all_reduce};
+  options.sizes = {1 << 20, 64 << 20};
+  const LinksReport report = measured(2, options).report;
+  REQUIRE(report.collectives.size() == 1);
+  CHECK(report.collectives[0].size == 1 << 20);
+  REQUIRE(report.warnings.size() == 1);
+  CHECK(report.warnings[0] == "sizes up to 64.0 MiB were asked for: the memory of device 0:0 allows 1.00 MiB");
+}
+
+TEST_CASE("what arrives wrong is counted, and has no rate") {
+  const auto flips = [](FakeCall call, std::uint64_t) {
+    return call == FakeCall::exchange ? FakeFault{FakeFault::Kind::corrupt} : FakeFault{};
+  };
+  LinksOptions options;
+  options.ops = {Collective::all_reduce};
+  options.element = Element::u32;  // a sum of floats may round a small error away
+  options.sizes = {4096};
+  const LinksReport report = measured(2, options, flips).report;
+  CHECK(report.complete);
+  CHECK(wrong_in(report) > 0);
+  std::size_t wrong = 0;
+  for (const LinkTransfer& row : report.transfers) {
+    const bool from_bad = row.from == "0:1" || (row.traffic == LinkTraffic::both_ways && row.to == "0:1");
+    const bool affected = from_bad && row.path.has_value();
+    CHECK((row.moves.wrong > 0) == affected);
+    CHECK(rate_of(row.moves).has_value() != affected);
+    wrong += affected ? 1 : 0;
+  }
+  CHECK(wrong == 4);  // one way and both ways, on two paths
+  REQUIRE(report.collectives.size() == 1);
+  CHECK(report.collectives[0].wrong > 0);
+  CHECK_FALSE(bus_bandwidth(report.collectives[0]));
+}
+
+TEST_CASE("a device that hangs in an exchange is named, and what was measured before is kept") {
+  const Measured result = measured(2, {}, fails_from(FakeCall::exchange, 3, FakeFault::Kind::hang));
+  CHECK_FALSE(result.report.complete);
+  CHECK(result.failure.find("device 0:1") != std::string::npos);
+  CHECK(result.report.transfers.size() >= 6);  // with the host
+}
+
+TEST_CASE("a device that cannot be opened, and one without f64") {
+  CHECK(measured(2, {}, fails_from(FakeCall::open, 0, FakeFault::Kind::refused)).failure.find("device 0:1 cannot be opened") == 0);
+  LinksOptions options;
+  options.ops = {Collective::all_reduce};
+  options.element = Element::f64;
+  CHECK(measured(2, options).failure.find("device 0:0 has no f64") == 0);
+}
+
+TEST_CASE("in real time, with threads") {
+  LinksOptions options;
+  options.ops = {Collective::all_reduce};
+  options.sizes = {4096};
+  const LinksReport report = measured(2, options, {}, FakeTime::is_real).report;
+  CHECK(report.complete);
+  CHECK(wrong_in(report) == 0);
+  CHECK(report.collectives.size() == 1);
+}
