@@ -1,4 +1,4 @@
-// The worker of a device: enqueues, polls, gives work back when its device fails.
+// The worker of a device: enqueues, polls, gives work back when its device fails. How it merges is in worker_merge.cpp.
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/quantity.hpp"
+#include "lib/exec/worker_driver.hpp"
 
 namespace mgpu {
 
@@ -26,32 +27,6 @@ bool DeviceWorker::abandon(std::uint64_t call, const std::string& why) {
   }
   run_.notify_all();
   return true;
-}
-
-template <class Function>
-auto DeviceWorker::driver(Function&& function) {
-  const std::uint64_t call = calls_.load(std::memory_order_relaxed) + 1;
-  calls_.store(call, std::memory_order_release);
-  struct Return {
-    DeviceWorker& worker;
-    std::uint64_t call;
-    bool was_given_up() { return !worker.calls_.compare_exchange_strong(call, call + 1); }
-  } back{*this, call};
-  try {
-    if constexpr (std::is_void_v<decltype(function())>) {
-      function();
-      if (back.was_given_up()) throw Abandoned{};
-    } else {
-      auto result = function();
-      if (back.was_given_up()) throw Abandoned{};
-      return result;
-    }
-  } catch (const Abandoned&) {
-    throw;
-  } catch (...) {
-    if (back.was_given_up()) throw Abandoned{};
-    throw;
-  }
 }
 
 // What a source throws is not a failure of the device that asked: nobody can take what is left.
@@ -290,97 +265,6 @@ void DeviceWorker::start_collect() {
   in_flight_.push_back({batch, kCollect, {}, now});
 }
 
-// The last worker with nothing left to do merges: all partials are on the host, and no other worker acts any more.
-bool DeviceWorker::try_finish() {
-  if (done_at_ == run_.version) return false;  // no lock: this is polled while the last one merges
-  {
-    const std::lock_guard lock(run_.mutex);
-    seat().done_at = done_at_ = run_.version;
-    if (run_.over()) return false;
-    for (const SampleRun::Seat& each : run_.seats) {
-      if (each.alive && each.done_at != run_.version) return false;
-    }
-    // Nobody else acts any more: all others are done_at at this version, and only a worker with something left to do changes it.
-    run_.sample.merge_begin = run_.backend.now();
-    if (run_.combines) {
-      run_.stage = SampleRun::Stage::combining;
-      return true;
-    }
-    const std::size_t best = run_.merge_device.value;
-    if (run_.merges && run_.seats[best].alive && run_.workload.merge_on_device(run_.members[best].device->resources().traits())) {
-      run_.stage = SampleRun::Stage::merging;  // by that device's own worker: streams and kernels belong to one thread
-      return true;
-    }
-  }
-  merge_on_host();
-  return true;
-}
-
-void DeviceWorker::start_merge() {
-  const Nanos now = run_.backend.now();
-  const BatchId batch = driver([&] {
-    member().program->merge(member().device->stream());
-    return member().device->submit();
-  });
-  policy_.enqueued_other();
-  in_flight_.push_back({batch, kMerge, {}, now});
-}
-
-void DeviceWorker::start_bringing() {
-  enter(HostState::in_flight);
-  const Nanos now = run_.backend.now();
-  const BatchId batch = driver([&] {
-    member().program->bring(run_.together, member().device->stream());
-    return member().device->submit();
-  });
-  bringing_ = true;
-  policy_.enqueued_other();
-  in_flight_.push_back({batch, kMerge, {}, now});
-}
-
-// The last worker to bring its part merges.
-void DeviceWorker::brought() {
-  policy_.ended();
-  bringing_ = false;
-  member().program->brought();
-  {
-    const std::lock_guard lock(run_.mutex);
-    if (run_.stage != SampleRun::Stage::combining) return;  // a device was lost: there may be more to bring
-    seat().brought = true;
-    brought_at_ = run_.version;
-    for (const SampleRun::Seat& each : run_.seats) {
-      if (each.alive && !each.brought) return;
-    }
-  }
-  merge_on_host();
-}
-
-void DeviceWorker::merged() {
-  policy_.ended();
-  member().program->merged();
-  const std::lock_guard lock(run_.mutex);
-  run_.sample.merged_on = self_;
-  run_.end();
-  run_.sample.merge_end = run_.sample.end;
-}
-
-void DeviceWorker::merge_on_host() {
-  RawSample& sample = run_.sample;
-  std::optional<Error> failure;
-  try {
-    if (run_.merges) run_.workload.merge();
-  } catch (const Error& error) {
-    failure = error;
-  } catch (const std::exception& error) {
-    failure = Error(ErrorKind::internal, error.what());
-  }
-  const std::lock_guard lock(run_.mutex);
-  if (run_.over()) return;  // interrupted
-  sample.failure = std::move(failure);
-  run_.end();
-  sample.merge_end = sample.end;
-}
-
 void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
   const bool was_to_merge = run_.stage == SampleRun::Stage::merging && self_ == run_.merge_device;
   const bool waited = !in_flight_.empty();
@@ -408,17 +292,6 @@ void DeviceWorker::enter(HostState state) {
   if (now > state_since_) spans_.push_back({self_, state_, state_since_, now});
   state_ = state;
   state_since_ = now;
-}
-
-// Did all that the device waited for come? A kernel that waits for a flag ends without it before the device counts as hung.
-void DeviceWorker::check_exchange() {
-  if (run_.peers == nullptr || self_.value >= run_.places.size()) return;
-  try {
-    driver([&] { run_.peers->check(run_.places[self_.value]); });
-  } catch (const Error& error) {
-    const std::lock_guard lock(run_.mutex);
-    if (!run_.sample.failure) run_.sample.failure = error;
-  }
 }
 
 void DeviceWorker::leave() {
