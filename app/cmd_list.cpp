@@ -63,6 +63,7 @@ Json metrics_json() {
     list.push_back({{"name", metric.name},
                     {"unit", metric.unit},
                     {"higher_is_better", metric.higher_is_better},
+                    {"optional", metric.optional},
                     {"definition", metric.definition}});
   }
   return list;

@@ -44,6 +44,22 @@ OptionField records_sizes_of() {
   return field;
 }
 
+// auto is not recorded, as results of versions that had no such option have it.
+OptionField sets_peer_path() {
+  const std::vector<std::string> words{"auto", "direct", "staged", "host"};
+  OptionField field = sets(
+      &SessionOptions::peer,
+      [words](const Given& given) -> std::optional<PeerPath> {
+        const std::size_t word = read_word(given, words);
+        return word == 0 ? std::nullopt : std::optional(static_cast<PeerPath>(word - 1));
+      },
+      [](const std::optional<PeerPath>& path) {
+        return path ? std::optional<ParamValue>(std::string(to_string(*path))) : std::nullopt;
+      });
+  field.words = words;
+  return field;
+}
+
 OptionField chooses_columns(std::vector<std::string> names) {
   names.emplace_back("all");
   return {.words = std::move(names)};
@@ -115,6 +131,11 @@ std::vector<OptionSpec> own_run_options() {
        sets_count(&StopRule::warmup, 0)},
       {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement, recorded | important | in_links,
        sets_flag(&RunRequest::quick)},
+      {"peer", 0, Kind::value, "PATH",
+       "How devices exchange data: direct (into each other's memory), staged (by way of the host), host (CPUs) or auto (direct "
+       "where "
+       "they can) (default: auto)",
+       kWork, recorded, sets_peer_path()},
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
        "or more where samples are predicted to be long)",

@@ -59,11 +59,12 @@ __kernel void combine_blocks(__global const real* restrict partials, const uint 
 #endif
 }
 
-// The `count` (at most 16) nodes in slots first_slot + g * slots + k * child_slots into the first of them. Work-item (e, g).
-__kernel void combine_nodes(__global double* restrict nodes, const ulong triangle, const ulong first_slot, const ulong slots,
-                            const ulong child_slots, const uint count) {
-  const ulong e = get_global_id(0);
-  if (e >= triangle) return;
+// The `count` (at most 16) nodes in slots first_slot + g * slots + k * child_slots into the first of them, elements `begin` to `end`.
+// Work-item (e, g): element begin + e.
+__kernel void combine_nodes(__global double* restrict nodes, const ulong triangle, const ulong begin, const ulong end,
+                            const ulong first_slot, const ulong slots, const ulong child_slots, const uint count) {
+  const ulong e = begin + get_global_id(0);
+  if (e >= end) return;
   __global double* from = nodes + (first_slot + get_global_id(1) * slots) * triangle + e;
   double v[16];
   UNROLL for (uint k = 0; k < 16; ++k) v[k] = k < count ? from[k * child_slots * triangle] : 0.0;
@@ -71,8 +72,8 @@ __kernel void combine_nodes(__global double* restrict nodes, const ulong triangl
   from[0] = v[0];
 }
 
-// The root: divided by the number of points.
-__kernel void divide(__global double* nodes, const ulong triangle, const double points) {
-  const ulong e = get_global_id(0);
-  if (e < triangle) nodes[e] /= points;
+// The root's elements `begin` to `end`: divided by the number of points.
+__kernel void divide(__global double* nodes, const ulong begin, const ulong end, const double points) {
+  const ulong e = begin + get_global_id(0);
+  if (e < end) nodes[e] /= points;
 }

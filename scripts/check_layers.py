@@ -19,7 +19,7 @@ LAYERS = {
     "exchange": {"base", "device", "plan", "workload"},
     "session": {"base", "device", "plan", "workload", "profile", "exec", "report", "predict", "exchange"},
 }
-SUITES_MAY = {"base", "plan", "workload"}
+SUITES_MAY = {"base", "plan", "workload", "exchange"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)

@@ -33,7 +33,7 @@ def schema(metrics):
     members = {
         "type": "object",
         "description": "null: undefined, as balance is for one device",
-        "required": [metric["name"] for metric in metrics],
+        "required": [metric["name"] for metric in metrics if not metric["optional"]],
         "properties": {metric["name"]: {} for metric in metrics},
     }
     text = json.dumps(members, indent=2)[2:-2].replace("{}", '{"type": ["number", "null"]}')

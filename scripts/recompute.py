@@ -14,7 +14,7 @@ import sys
 
 import json_input
 
-KINDS = ("upload", "compute", "download")
+KINDS = ("upload", "compute", "download", "exchange")
 PREPARE, COLLECT, MERGE = -1, -2, -3
 SLACK, COARSEST, TAKES_TIME = 100_000, 1_000_000, 1 << 20  # ns that a command may lie outside the sample; ns; bytes of a transfer
 TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "residue_ns", "finish_ns",
@@ -70,6 +70,11 @@ def impossible(timeline, device):
     return False
 
 
+def rows_of(timeline, table):
+    names = timeline["columns"][table]
+    return [dict(zip(names, row)) for row in timeline[table]]
+
+
 class Events:
     """The commands, spans and slices of one device in the sample shown, cut to the sample."""
 
@@ -77,9 +82,7 @@ class Events:
         whole = timeline["makespan_ns"]
 
         def rows(table):
-            names = timeline["columns"][table]
-            found = (dict(zip(names, row)) for row in timeline[table])
-            return [row for row in found if row["device"] == device]
+            return [row for row in rows_of(timeline, table) if row["device"] == device]
 
         def inside(begin, end):
             return min(max(begin, 0), whole), min(max(end, 0), whole)
@@ -102,10 +105,10 @@ class Events:
 def parts(timeline, device):
     """Where the device's time went: compute counts before upload, upload before download; host states where nothing runs."""
     events = Events(timeline, device)
-    p = dict.fromkeys(("upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "busy_ns", "transfer_total_ns",
+    p = dict.fromkeys(("upload_ns", "compute_ns", "download_ns", "exchange_ns", "launch_ns", "sync_ns", "idle_ns", "busy_ns", "transfer_total_ns",
                        "transfer_hidden_ns"), 0)
     for length, kinds, states in events.pieces():
-        first = next((k for k in ("compute", "upload", "download") if k in kinds), None)
+        first = next((k for k in ("compute", "upload", "download", "exchange") if k in kinds), None)
         if first:
             p[first + "_ns"] += length
             p["busy_ns"] += length
@@ -115,14 +118,20 @@ def parts(timeline, device):
         if not kinds:
             for state in states:
                 p[{"in_flight": "launch_ns", "sync": "sync_ns", "idle": "idle_ns"}[state]] += length
-    p["residue_ns"] = timeline["makespan_ns"] - sum(p[k + "_ns"] for k in ("upload", "compute", "download", "launch", "sync", "idle"))
+    p["residue_ns"] = timeline["makespan_ns"] - sum(p[k + "_ns"] for k in ("upload", "compute", "download", "exchange", "launch", "sync", "idle"))
     p["finish_ns"] = events.finish
     p["items"] = sum(s["end"] - s["begin"] for s in events.slices)
     p["slices"] = len(events.slices)
     p["bytes_in"] = sum(c["bytes"] for c in events.raw if c["kind"] == "upload")
     p["bytes_out"] = sum(c["bytes"] for c in events.raw if c["kind"] == "download")
+    if any(c["kind"] == "exchange" for c in events.raw):
+        sent = [c for c in rows_of(timeline, "commands") if c["kind"] == "exchange" and not c["arrives"]]
+        p["bytes_sent"] = sum(c["bytes"] for c in sent if c["device"] == device)
+        p["bytes_received"] = sum(c["bytes"] for c in sent if c["peer"] == device)
+    else:
+        del p["exchange_ns"]
     if impossible(timeline, device):
-        p.update(dict.fromkeys(TIMES))
+        p.update(dict.fromkeys(name for name in (*TIMES, "exchange_ns") if name in p))
     return p
 
 
@@ -159,6 +168,8 @@ def metrics(run, devices, alone):
         m["overlap"] = hidden / transfers
     if whole:
         m["comm_share"] = (transfers - hidden) / (n * whole)
+        if "exchange_share" in m:
+            m["exchange_share"] = sum(d.get("exchange_ns", 0) for d in devices) / (n * whole)
         m["sync_share"] = sum(d["sync_ns"] for d in devices) / (n * whole)
         if n > 1:
             m["utilisation_stdev"] = statistics.pstdev(d["compute_ns"] / whole for d in devices)

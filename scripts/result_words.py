@@ -5,6 +5,7 @@ import math
 from result_file import duration, get, makespan, number, power, rate
 
 WHAT_IF = {"perfect_balance": "balance; perfectly balanced it would take", "free_transfers": "transfers; if they were free it would take",
+           "free_exchange": "exchanges; if they were free it would take",
            "free_launches": "launches; if they were free it would take", "free_merge": "the merge; if it were free it would take"}
 
 

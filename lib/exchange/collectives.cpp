@@ -4,6 +4,7 @@
 #include "lib/exchange/collectives.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "lib/base/error.hpp"
 
@@ -16,6 +17,10 @@ constexpr Bytes kAtOnce = Bytes{256} << 10;
 // From here on the root of a broadcast to several gives each a part, which they pass on.
 constexpr Bytes kScattered = Bytes{256} << 10;
 constexpr Bytes kLine = 128;
+// What a kernel of collectives.cl takes as arguments: the memory of so many devices.
+constexpr std::size_t kMost = 8;
+// Work-groups of the kernel that exchanges and combines at once, all of them resident on any GPU that has a direct path.
+constexpr std::size_t kPacketGroups = 64, kPacketGroup = 256;
 
 Bytes in_lines(Bytes size) { return (size + kLine - 1) / kLine * kLine; }
 
@@ -39,7 +44,8 @@ const char* c_type(Element element) {
 
 struct Collectives::Member {
   DeviceResources* device = nullptr;
-  std::map<std::pair<Element, Reduction>, std::unique_ptr<Kernel>> kernels;
+  std::map<std::pair<Element, Reduction>, std::unique_ptr<Kernel>> combining, exchanging;
+  std::uint32_t by_one_kernel = 0;  // calls so far
   // May others put into its landing memory without asking? Not after it combined what was there, until all have met since. The same
   // on every device, as all enqueue the same calls.
   bool landing_free = true;
@@ -57,28 +63,39 @@ Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices
   }
   slot_ = n == 1 ? kLine : in_lines(std::max(std::min(largest, kAtOnce), largest / n + 2 * kLine));
   landing_ = group.allocate(slot_ * n);
+  bool direct = n > 1 && n <= kMost;
+  for (const DeviceIndex from : all_) direct = direct && group.peer(from).flag_wait();
+  for (const DeviceIndex from : all_)
+    for (const DeviceIndex to : others_[from.value]) direct = direct && group.peer(from).path(to) == PeerPath::direct;
+  if (!direct) return;
+  packets_ = group.allocate(2 * n * kAtOnce);
+  flags_ = group.allocate(kPacketGroups * kLine);
+  const std::vector<std::byte> zeros(kPacketGroups * kLine);
+  for (const DeviceIndex device : all_)
+    members_[device.value]->device->try_out([&](Stream& stream) { stream.upload(flags_->piece(device), 0, zeros); });
 }
 
 Collectives::~Collectives() = default;
 
 void Collectives::build(const CollectiveCall& call) {
   if (!reduces(call.collective)) return;
-  for (const DeviceIndex device : all_) combining(device, call);
+  for (const DeviceIndex device : all_) kernel(device, call, by_one_kernel(call));
 }
 
-Kernel& Collectives::combining(DeviceIndex device, const CollectiveCall& call) {
+Kernel& Collectives::kernel(DeviceIndex device, const CollectiveCall& call, bool exchanges) {
   Member& member = *members_[device.value];
-  auto& kernel = member.kernels[{call.element, call.reduction}];
-  if (!kernel) {
-    const std::string entry = "combine_" + std::string(to_string(call.element)) + "_" + std::string(to_string(call.reduction));
-    std::string options =
-        "-DCOMBINE=" + entry + " -DELEMENT=" + c_type(call.element) + " -DWIDTH=" + std::to_string(16 / bytes_of(call.element));
+  auto& made = (exchanges ? member.exchanging : member.combining)[{call.element, call.reduction}];
+  if (!made) {
+    const std::string kind = std::string(to_string(call.element)) + "_" + std::string(to_string(call.reduction));
+    std::string options = "-DCOMBINE=combine_" + kind + " -DELEMENT=" + c_type(call.element) +
+                          " -DWIDTH=" + std::to_string(16 / bytes_of(call.element));
     options += call.reduction == Reduction::sum ? " -DSUM" : call.reduction == Reduction::min ? " -DMIN" : " -DMAX";
     if (call.element == Element::f64) options += " -DFP64";
     if (member.device->traits().cpu) options += " -DLINEAR";
-    kernel = member.device->kernel(kCollectiveKernels, entry, options);
+    if (packets_) options += " -DAT_ONCE=all_reduce_" + kind;
+    made = member.device->kernel(kCollectiveKernels, (exchanges ? "all_reduce_" : "combine_") + kind, options);
   }
-  return *kernel;
+  return *made;
 }
 
 void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out, Stream& stream) {
@@ -87,7 +104,6 @@ void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const 
   const bool fits = (needed == 0 || (in.buffer != nullptr && in.offset + needed <= in.buffer->size())) &&
                     (made == 0 || (out.memory != nullptr && out.offset + made <= out.memory->size()));
   if (!fits) throw Error(ErrorKind::internal, "memory too small for " + std::string(to_string(call.collective)));
-  const auto here = [&] { return InBuffer{&out.memory->piece(device), out.offset}; };
   switch (call.collective) {
     case Collective::barrier:
       return sync_all(device);
@@ -101,16 +117,11 @@ void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const 
     case Collective::neighbours:
       return neighbours(device, call, in, out);
     case Collective::reduce_scatter:
-      return reduce_parts(device, call, in, here(), stream);
+      return reduce_parts(device, call, in, std::array{&out.memory->piece(device)}, out.offset, stream);
     case Collective::reduce:
       return reduce(device, call, in, out, stream);
-    case Collective::all_reduce: {
-      if (call.count * bytes_of(call.element) <= kAtOnce) return reduce_at_once(device, call, in, out, stream);
-      InBuffer part = here();
-      part.offset += part_of(call.count, call.element, n, device.value).begin * bytes_of(call.element);
-      reduce_parts(device, call, in, part, stream);
-      return gather(device, call, part, out);
-    }
+    case Collective::all_reduce:
+      return all_reduce(device, call, in, out, stream);
   }
 }
 
@@ -195,19 +206,90 @@ void Collectives::neighbours(DeviceIndex device, const CollectiveCall& call, con
   peer.sync(beside, beside);
 }
 
-void Collectives::reduce_at_once(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out,
-                                 Stream& stream) {
-  enter_landing(device);
-  Peer& peer = group_.peer(device);
-  for (const DeviceIndex to : others_[device.value])
-    peer.put(*in.buffer, in.offset, *landing_, to, slot_ * device.value, call.count * bytes_of(call.element));
-  sync_all(device);
-  combine(device, call, in, {&out.memory->piece(device), out.offset}, call.count, stream);
+void Collectives::all_reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out,
+                             Stream& stream) {
+  if (by_one_kernel(call)) return reduce_by_one_kernel(device, call, in, out, stream);
+  const Bytes size = bytes_of(call.element);
+  Buffer& here = out.memory->piece(device);
+  if (call.count * size <= kAtOnce) {
+    enter_landing(device);
+    for (const DeviceIndex to : others_[device.value])
+      group_.peer(device).put(*in.buffer, in.offset, *landing_, to, slot_ * device.value, call.count * size);
+    sync_all(device);
+    return combine(device, call, in, std::array{&here}, out.offset, call.count, stream);
+  }
+  const Bytes at = out.offset + part_of(call.count, call.element, group_.size(), device.value).begin * size;
+  if (const std::vector<Buffer*> all = everywhere(device, *out.memory); !all.empty()) {
+    reduce_parts(device, call, in, all, at, stream);  // which gives them to everybody
+    return sync_all(device);
+  }
+  reduce_parts(device, call, in, std::array{&here}, at, stream);
+  gather(device, call, {&here, at}, out);
 }
 
-// Combines the device's part into `to`.
-void Collectives::reduce_parts(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InBuffer& to,
-                               Stream& stream) {
+// The memory of all devices as this one's kernels reach it; empty where they do not.
+std::vector<Buffer*> Collectives::everywhere(DeviceIndex device, SharedMemory& memory) const {
+  std::vector<Buffer*> all;
+  if (group_.size() > kMost) return all;
+  for (const DeviceIndex of : all_) {
+    all.push_back(memory.remote(device, of));
+    if (all.back() == nullptr) return {};
+  }
+  return all;
+}
+
+bool Collectives::by_one_kernel(const CollectiveCall& call) const {
+  return packets_ && call.collective == Collective::all_reduce && call.count > 0 && call.count * bytes_of(call.element) <= kAtOnce;
+}
+
+void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out,
+                                       Stream& stream) {
+  const Bytes size = bytes_of(call.element);
+  Member& member = *members_[device.value];
+  const auto wait = *group_.peer(device).flag_wait();
+  // The same on every device: work-groups wait for those of their number.
+  const std::size_t groups = std::clamp<std::size_t>((call.count * size / 16 + kPacketGroup - 1) / kPacketGroup, 1, kPacketGroups);
+  const bool aligned = in.offset % 16 == 0 && out.offset % 16 == 0;
+  std::array<Buffer*, kMost> packets{}, flags{};
+  for (std::uint32_t i = 0; i < kMost; ++i) {
+    const DeviceIndex of{i < group_.size() ? i : 0};
+    packets[i] = packets_->remote(device, of);
+    flags[i] = flags_->remote(device, of);
+  }
+  stream.launch(kernel(device, call, true), Grid{{groups * kPacketGroup, 1, 1}, {kPacketGroup, 1, 1}},
+                {&out.memory->piece(device),
+                 out.offset / size,
+                 in.buffer,
+                 in.offset / size,
+                 call.count,
+                 device.value,
+                 static_cast<std::uint32_t>(group_.size()),
+                 static_cast<std::uint32_t>(aligned),
+                 kAtOnce / size,
+                 ++member.by_one_kernel,
+                 wait.status,
+                 wait.limit_ns,
+                 packets[0],
+                 packets[1],
+                 packets[2],
+                 packets[3],
+                 packets[4],
+                 packets[5],
+                 packets[6],
+                 packets[7],
+                 flags[0],
+                 flags[1],
+                 flags[2],
+                 flags[3],
+                 flags[4],
+                 flags[5],
+                 flags[6],
+                 flags[7]});
+}
+
+// Combines the device's part into each memory of `to`.
+void Collectives::reduce_parts(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, std::span<Buffer* const> to,
+                               Bytes to_offset, Stream& stream) {
   const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element);
   Peer& peer = group_.peer(device);
@@ -219,7 +301,7 @@ void Collectives::reduce_parts(DeviceIndex device, const CollectiveCall& call, c
   }
   sync_all(device);
   const Part mine = part_of(call.count, call.element, n, device.value);
-  combine(device, call, {in.buffer, in.offset + mine.begin * size}, to, mine.size(), stream);
+  combine(device, call, {in.buffer, in.offset + mine.begin * size}, to, to_offset, mine.size(), stream);
 }
 
 void Collectives::reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out, Stream& stream) {
@@ -228,18 +310,23 @@ void Collectives::reduce(DeviceIndex device, const CollectiveCall& call, const I
   const Bytes at = out.offset + mine.begin * size;
   Peer& peer = group_.peer(device);
   if (device == call.root) {
-    reduce_parts(device, call, in, {&out.memory->piece(device), at}, stream);
+    reduce_parts(device, call, in, std::array{&out.memory->piece(device)}, at, stream);
     if (!others_[device.value].empty()) peer.sync({}, others_[device.value]);
-  } else {
-    const InBuffer part{&landing_->piece(device), slot_ * device.value};  // its own slot is nobody's
-    reduce_parts(device, call, in, part, stream);
-    peer.put(*part.buffer, part.offset, *out.memory, call.root, at, mine.size() * size);
-    peer.sync(std::span(&call.root, 1), {});
+    return;
   }
+  Buffer* reached = out.memory->remote(device, call.root);
+  const Bytes own_slot = slot_ * device.value;  // which is nobody's
+  if (reached != nullptr) {
+    reduce_parts(device, call, in, std::array{reached}, at, stream);
+  } else {
+    reduce_parts(device, call, in, std::array{&landing_->piece(device)}, own_slot, stream);
+    peer.put(landing_->piece(device), own_slot, *out.memory, call.root, at, mine.size() * size);
+  }
+  peer.sync(std::span(&call.root, 1), {});
 }
 
-void Collectives::combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine, const InBuffer& to,
-                          std::uint64_t count, Stream& stream) {
+void Collectives::combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine, std::span<Buffer* const> to,
+                          Bytes to_offset, std::uint64_t count, Stream& stream) {
   members_[device.value]->landing_free = group_.size() == 1;
   if (count == 0) return;
   const Bytes size = bytes_of(call.element);
@@ -249,10 +336,13 @@ void Collectives::combine(DeviceIndex device, const CollectiveCall& call, const 
   const std::size_t groups = traits.cpu ? std::size_t{traits.compute_units} : std::size_t{traits.compute_units} * 8;
   const std::uint64_t vectors = (count * size + 15) / 16;
   const auto needed = static_cast<std::size_t>(std::min<std::uint64_t>(groups, (vectors + group - 1) / group));
-  const bool aligned = mine.offset % 16 == 0 && to.offset % 16 == 0;
-  stream.launch(combining(device, call), Grid{{needed * group, 1, 1}, {group, 1, 1}},
-                {to.buffer, to.offset / size, mine.buffer, mine.offset / size, &landing_->piece(device), slot_ / size, count,
-                 device.value, static_cast<std::uint32_t>(group_.size()), static_cast<std::uint32_t>(aligned)});
+  const bool aligned = mine.offset % 16 == 0 && to_offset % 16 == 0;
+  std::array<Buffer*, kMost> outs{};
+  for (std::size_t i = 0; i < kMost; ++i) outs[i] = to[i < to.size() ? i : 0];
+  stream.launch(kernel(device, call, false), Grid{{needed * group, 1, 1}, {group, 1, 1}},
+                {outs[0], outs[1], outs[2], outs[3], outs[4], outs[5], outs[6], outs[7], static_cast<std::uint32_t>(to.size()),
+                 to_offset / size, mine.buffer, mine.offset / size, &landing_->piece(device), slot_ / size, count, device.value,
+                 static_cast<std::uint32_t>(group_.size()), static_cast<std::uint32_t>(aligned)});
 }
 
 }  // namespace mgpu

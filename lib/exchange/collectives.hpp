@@ -54,19 +54,25 @@ class Collectives {
   void all_to_all(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out);
   void neighbours(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out);
   void gather(DeviceIndex device, const CollectiveCall& call, const InBuffer& part, const InShared& out);
-  void reduce_at_once(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out, Stream& stream);
-  void reduce_parts(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InBuffer& to, Stream& stream);
+  void all_reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out, Stream& stream);
+  void reduce_parts(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, std::span<Buffer* const> to,
+                    Bytes to_offset, Stream& stream);
   void reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out, Stream& stream);
-  void combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine, const InBuffer& to, std::uint64_t count,
-               Stream& stream);
-  Kernel& combining(DeviceIndex device, const CollectiveCall& call);
+  void combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine, std::span<Buffer* const> to, Bytes to_offset,
+               std::uint64_t count, Stream& stream);
+  bool by_one_kernel(const CollectiveCall& call) const;
+  void reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call, const InBuffer& in, const InShared& out,
+                            Stream& stream);
+  std::vector<Buffer*> everywhere(DeviceIndex device, SharedMemory& memory) const;
+  Kernel& kernel(DeviceIndex device, const CollectiveCall& call, bool exchanges);
 
   PeerGroup& group_;
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<DeviceIndex> all_;                  // of the group
-  std::vector<std::vector<DeviceIndex>> others_;  // of each device
-  Bytes slot_ = 0;                                // of the landing memory: what one device sends to another at most
-  std::unique_ptr<SharedMemory> landing_;         // a slot a sender
+  std::vector<DeviceIndex> all_;                   // of the group
+  std::vector<std::vector<DeviceIndex>> others_;   // of each device
+  Bytes slot_ = 0;                                 // of the landing memory: what one device sends to another at most
+  std::unique_ptr<SharedMemory> landing_;          // a slot a sender
+  std::unique_ptr<SharedMemory> packets_, flags_;  // of reductions by one kernel; null: not every path is direct
 };
 
 }  // namespace mgpu

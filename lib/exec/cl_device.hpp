@@ -59,6 +59,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   Backend& backend() { return backend_; }
   const cl::CommandQueue& queue(CommandKind kind) const { return queues_[queue_of(kind)]; }
   bool in_doubt() const { return state_->in_doubt; }
+  std::shared_ptr<const ClDeviceState> state() const { return state_; }
   void refuse_beyond_memory(Bytes size) const;  // throws Error(out_of_memory) where it cannot fit
   // Memory made elsewhere, as a buffer of this device; `counted` among what it has allocated.
   std::unique_ptr<Buffer> adopt(cl::Buffer memory, Bytes size, bool counted);
@@ -78,6 +79,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
                        cl::Event since = {});
   void notify_after(const cl::Event& event) { ring_after(event); }
   void wait_for_command(const cl::Event& event) { wait_aside(event, backend_.limits().answer); }
+  void clear(Buffer& buffer);  // fills it with zeros, and waits for that
   cl::Kernel make_kernel(std::string_view file, const char* entry, const std::string& options);
   std::shared_ptr<Notifier> notified() const { return shared_notifier(); }
   void flush_queues() { flush(); }
@@ -114,6 +116,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   // DeviceResources
   const DeviceTraits& traits() const override { return traits_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override;
+  Peer* peer() override;
   std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override;
   std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override;
   // Stream

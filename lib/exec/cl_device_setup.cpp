@@ -201,8 +201,17 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   }
 }
 
+Peer* ClDevice::peer() { return peer_; }
+
 std::unique_ptr<Buffer> ClDevice::adopt(cl::Buffer memory, Bytes size, bool counted) {
   return std::make_unique<ClBuffer>(std::move(memory), size, state_, pool_.pool(), counted);
+}
+
+void ClDevice::clear(Buffer& buffer) {
+  cl::Event cleared;
+  queues_[1].enqueueFillBuffer(memory_of(buffer), cl_uchar{0}, 0, buffer.size(), nullptr, &cleared);
+  queues_[1].flush();
+  wait_aside(cleared, backend_.limits().answer);
 }
 
 cl::Kernel ClDevice::make_kernel(std::string_view file, const char* entry, const std::string& options) {

@@ -6,9 +6,18 @@
 #include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cl_peers.hpp"
 #include "lib/exec/cl_wait.hpp"
+#include "lib/exec/leak.hpp"
 
 namespace mgpu {
 namespace {
+
+constexpr std::string_view kKernels = "peers.cl";
+// A kernel that waits for a flag gives up after this share of the time that the host waits for an answer, so that it says whom it
+// waited for before the host counts its device as hung.
+constexpr double kShareOfAnswer = 0.5;
+// Up to here a kernel puts bytes into another GPU's memory, which it begins sooner than a copy does: of 1 MiB a copy moves 108
+// GB/s, of 16 MiB 327, of 256 MiB 371, as kernels do (two H200). Larger puts leave the cores to kernels.
+constexpr Bytes kByKernel = Bytes{32} << 20;
 
 const Name kPut("put"), kArrival("arrival"), kSync("sync"), kSending("sending"), kWait("wait");
 
@@ -39,6 +48,45 @@ std::optional<ClMessage> ClMailbox::take() {
 ClPeer::ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self)
     : group_(group), device_(device), self_(self), pairs_(group.size()) {}
 
+void ClPeer::set_up(ClSharedMemory* flags) {
+  bool staged = false;
+  for (std::uint32_t i = 0; i < count(); ++i) staged = staged || (i != self_.value && path({i}) == PeerPath::staged);
+  if (staged) slots_.make(device_);
+  if (flags == nullptr) return;
+  status_ = device_.resources().allocate(sizeof(cl_uint));
+  device_.clear(*status_);
+  put_kernel_ = device_.make_kernel(kKernels, "put", "");
+  sync_kernel_ = device_.make_kernel(kKernels, "sync", "");
+  sync_kernel_->setArg(2, cl_uint{self_.value});
+  sync_kernel_->setArg(3, memory_of(*status_));
+  sync_kernel_->setArg(4, cl_ulong{flag_wait()->limit_ns});
+  for (std::uint32_t i = 0; i < kMostByFlags; ++i) {
+    Buffer* of = i < count() ? flags->remote(self_, {i}) : nullptr;
+    sync_kernel_->setArg(5 + i, memory_of(of != nullptr ? *of : flags->piece(self_)));
+  }
+}
+
+std::optional<Peer::FlagWait> ClPeer::flag_wait() {
+  if (!status_) return std::nullopt;
+  return FlagWait{status_.get(), static_cast<std::uint64_t>(seconds(device_.backend().limits().answer) * kShareOfAnswer * 1e9)};
+}
+
+std::uint32_t ClPeer::read_status() {
+  if (!status_) return 0;
+  const auto status = std::make_shared<cl_uint>(0);
+  const cl::CommandQueue& queue = device_.queue(CommandKind::download);
+  cl::Event event;
+  queue.enqueueReadBuffer(memory_of(*status_), CL_FALSE, 0, sizeof(cl_uint), status.get(), nullptr, &event);
+  queue.flush();
+  try {
+    device_.wait_for_command(event);
+  } catch (...) {
+    leak_shared(status);
+    throw;
+  }
+  return *status;
+}
+
 std::size_t ClPeer::count() const { return group_.size(); }
 PeerPath ClPeer::path(DeviceIndex to) const { return group_.path_of(self_, to); }
 
@@ -48,7 +96,11 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
   if (size == 0) return;
   const ExchangeInfo info{to, path(to), false};
   try {
-    if (Buffer* reached = into.remote(self_, to)) return copy(from, offset, memory_of(*reached), to_offset, size, info);
+    if (Buffer* reached = into.remote(self_, to)) {
+      if (info.path == PeerPath::direct && to != self_ && size <= kByKernel)
+        return put_by_kernel(from, offset, memory_of(*reached), to_offset, size, info);
+      return copy(from, offset, memory_of(*reached), to_offset, size, info);
+    }
     Pair& pair = pairs_[to.value];
     Sending& put = pair.sending.emplace_back();
     put.batch = device_.open_batch();
@@ -85,6 +137,22 @@ void ClPeer::copy(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_off
   cl::Event event;
   device_.queue(CommandKind::compute).enqueueCopyBuffer(memory_of(from), to, offset, to_offset, size, device_.uploads(), &event);
   device_.notify_after(event);
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPut, size, info);
+}
+
+void ClPeer::put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size,
+                           const ExchangeInfo& info) {
+  constexpr std::size_t kGroup = 512, kGroupsPerUnit = 4;
+  const std::size_t most = device_.facts().compute_units * kGroupsPerUnit, wanted = (size / 16 + kGroup - 1) / kGroup;
+  const std::size_t items = std::clamp<std::size_t>(wanted, 1, most) * kGroup;
+  put_kernel_->setArg(0, to);
+  put_kernel_->setArg(1, cl_ulong{to_offset});
+  put_kernel_->setArg(2, memory_of(from));
+  put_kernel_->setArg(3, cl_ulong{offset});
+  put_kernel_->setArg(4, cl_ulong{size});
+  cl::Event event;
+  device_.queue(CommandKind::compute)
+      .enqueueNDRangeKernel(*put_kernel_, cl::NullRange, cl::NDRange(items), cl::NDRange(kGroup), device_.uploads(), &event);
   device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPut, size, info);
 }
 
@@ -132,11 +200,11 @@ void ClPeer::sync(std::span<const DeviceIndex> signal, std::span<const DeviceInd
 
 // One kernel: it sets the others' flags, then waits for its own.
 void ClPeer::sync_by_flags(unsigned signal, unsigned await) {
-  flags_kernel_->setArg(0, cl_uint{signal});
-  flags_kernel_->setArg(1, cl_uint{await});
+  sync_kernel_->setArg(0, cl_uint{signal});
+  sync_kernel_->setArg(1, cl_uint{await});
   cl::Event event;
   device_.queue(CommandKind::compute)
-      .enqueueNDRangeKernel(*flags_kernel_, cl::NullRange, cl::NDRange(kMostByFlags), cl::NDRange(kMostByFlags), device_.uploads(),
+      .enqueueNDRangeKernel(*sync_kernel_, cl::NullRange, cl::NDRange(kMostByFlags), cl::NDRange(kMostByFlags), device_.uploads(),
                             &event);
   const auto first = static_cast<std::uint32_t>(std::countr_zero(await != 0 ? await : signal));
   device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kSync, 0,

@@ -12,31 +12,11 @@
 namespace mgpu {
 namespace {
 
-constexpr std::string_view kFlagsKernels = "peer_flags.cl";
-// A kernel that waits for a flag gives up after this share of the time that the host waits for an answer, so that it says whom it
-// waited for before the host counts its device as hung.
-constexpr double kShareOfAnswer = 0.5;
-
-// Of a device's flags, in 32-bit words: `kFlagWords` for each device that signals it, as many for how often it signalled each, and
-// for how often it waited for each; then its status. As kernels/peer_flags.cl has it.
-constexpr std::size_t kFlagWords = 32, kStatusWord = 3 * ClPeer::kMostByFlags * kFlagWords, kAllWords = kStatusWord + kFlagWords;
+// Of a device's flags, in 32-bit words: one for each device that signals it, one for how often it signalled each, and one for how
+// often it waited for each, in lines of their own. As kernels/peers.cl has it.
+constexpr std::size_t kFlagWords = 32, kAllWords = 3 * ClPeer::kMostByFlags * kFlagWords;
 
 }  // namespace
-
-void ClPeer::set_up(ClSharedMemory* flags) {
-  bool staged = false;
-  for (std::uint32_t i = 0; i < count(); ++i) staged = staged || (i != self_.value && path({i}) == PeerPath::staged);
-  if (staged) slots_.make(device_);
-  if (flags == nullptr) return;
-  flags_kernel_ = device_.make_kernel(kFlagsKernels, "sync", "");
-  const double seconds_allowed = seconds(device_.backend().limits().answer) * kShareOfAnswer;
-  flags_kernel_->setArg(2, cl_uint{self_.value});
-  flags_kernel_->setArg(3, static_cast<cl_ulong>(seconds_allowed * 1e9));
-  for (std::uint32_t i = 0; i < kMostByFlags; ++i) {
-    Buffer* of = i < count() ? flags->remote(self_, {i}) : nullptr;
-    flags_kernel_->setArg(4 + i, memory_of(of != nullptr ? *of : flags->piece(self_)));
-  }
-}
 
 ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path)
     : backend_(backend), devices_(std::move(devices)), paths_(devices_.size() * devices_.size()), mail_(paths_.size()) {
@@ -49,13 +29,7 @@ ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional
     const bool direct = std::find(paths_.begin(), paths_.end(), PeerPath::direct) != paths_.end();
     if (direct) {
       flags_ = std::make_unique<ClSharedMemory>(devices_, paths_, kAllWords * sizeof(cl_uint));
-      for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-        cl::Event cleared;
-        const cl::CommandQueue& queue = devices_[i]->queue(CommandKind::compute);
-        queue.enqueueFillBuffer(memory_of(flags_->piece({i})), cl_uint{0}, 0, kAllWords * sizeof(cl_uint), nullptr, &cleared);
-        queue.flush();
-        devices_[i]->wait_for_command(cleared);
-      }
+      for (std::uint32_t i = 0; i < devices_.size(); ++i) devices_[i]->clear(flags_->piece({i}));
     }
     for (const auto& peer : peers_) peer->set_up(flags_.get());
   } catch (const cl::Error& error) {
@@ -175,24 +149,14 @@ void ClPeers::check(DeviceIndex device) {
     const std::lock_guard lock(losing_);
     if (!loss_.empty()) throw Error(ErrorKind::device, loss_);
   }
-  if (!flags_) return;
-  const auto status = std::make_shared<cl_uint>(0);
-  ClDevice& own = *devices_[device.value];
   try {
-    cl::Event event;
-    const cl::CommandQueue& queue = own.queue(CommandKind::download);
-    queue.enqueueReadBuffer(memory_of(flags_->piece(device)), CL_FALSE, kStatusWord * sizeof(cl_uint), sizeof(cl_uint),
-                            status.get(), nullptr, &event);
-    queue.flush();
-    own.wait_for_command(event);
+    const std::uint32_t status = peers_[device.value]->read_status();
+    if (status == 0) return;
+    throw Error(ErrorKind::device,
+                "device " + devices_[status - 1]->facts().id + " gave no signal to device " + devices_[device.value]->facts().id);
   } catch (const cl::Error& error) {
-    throw cl_failure("asking " + own.facts().id + " for its signals", error.err());
-  } catch (...) {
-    leak_shared(status);
-    throw;
+    throw cl_failure("asking " + devices_[device.value]->facts().id + " for its signals", error.err());
   }
-  if (*status == 0) return;
-  throw Error(ErrorKind::device, "device " + devices_[*status - 1]->facts().id + " gave no signal to device " + own.facts().id);
 }
 
 DeviceIndex ClPeers::awaited_by(DeviceIndex device) { return peers_[device.value]->awaited().value_or(device); }

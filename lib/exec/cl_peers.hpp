@@ -53,6 +53,7 @@ class ClPeer final : public Peer {
   PeerPath path(DeviceIndex to) const override;
   void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override;
   void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override;
+  std::optional<FlagWait> flag_wait() override;
 
   // What the host has to do for exchanges under way. By the device's thread, whenever it asks for completion. Throws cl::Error.
   void go_on();
@@ -62,6 +63,8 @@ class ClPeer final : public Peer {
   // The device whose signal a wait that the host ends is waiting for. By any thread.
   std::optional<DeviceIndex> awaited() const;
   ClSlots& slots() { return slots_; }
+  // Of waits by flags, all of them complete: 0, or 1 + the device whose signal did not come. Throws cl::Error, Error(timeout).
+  std::uint32_t read_status();
 
  private:
   struct Piece {
@@ -97,6 +100,7 @@ class ClPeer final : public Peer {
 
   bool by_flags(DeviceIndex other) const;
   void copy(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size, const ExchangeInfo& info);
+  void put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size, const ExchangeInfo& info);
   void sync_by_flags(unsigned signal, unsigned await);
   std::vector<cl::Event> ready() const;
   cl::UserEvent shut_gate(Name label, const ExchangeInfo& info);
@@ -113,7 +117,8 @@ class ClPeer final : public Peer {
   std::vector<cl::Event> before_puts_;
   cl::Event puts_end_;  // of the gates of puts that nothing was launched after
   ClSlots slots_;
-  std::optional<cl::Kernel> flags_kernel_;
+  std::optional<cl::Kernel> sync_kernel_, put_kernel_;  // of the direct path
+  std::unique_ptr<Buffer> status_;                      // of waits by flags
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
   std::atomic<std::uint32_t> awaited_ = kNobody;
 };

@@ -27,14 +27,15 @@ cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
 
 }  // namespace
 
-ClSharedMemory::ClSharedMemory(std::vector<ClDevice*> devices, std::span<const PeerPath> paths, Bytes size)
-    : devices_(std::move(devices)), size_(size), buffers_(devices_.size() * devices_.size()) {
-  for (std::uint32_t i = 0; i < devices_.size(); ++i) make_piece({i}, paths);
+ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths, Bytes size)
+    : size_(size), buffers_(devices.size() * devices.size()) {
+  for (const ClDevice* device : devices) states_.push_back(device->state());
+  for (std::uint32_t i = 0; i < devices.size(); ++i) make_piece(devices, {i}, paths);
 }
 
-void ClSharedMemory::make_piece(DeviceIndex device, std::span<const PeerPath> paths) {
-  const std::size_t n = devices_.size();
-  ClDevice& own = *devices_[device.value];
+void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex device, std::span<const PeerPath> paths) {
+  const std::size_t n = devices.size();
+  ClDevice& own = *devices[device.value];
   const auto path_from = [&](std::size_t from) { return paths[from * n + device.value]; };
   const auto reached = [&](PeerPath path) {
     for (std::size_t from = 0; from < n; ++from)
@@ -50,7 +51,7 @@ void ClSharedMemory::make_piece(DeviceIndex device, std::span<const PeerPath> pa
       keep(device.value, own.adopt(import(own, memory, size_), size_, true));
       for (std::size_t by = 0; by < n; ++by) {
         if (by != device.value && path_from(by) == PeerPath::direct)
-          keep(by, devices_[by]->adopt(import(*devices_[by], memory, size_), size_, false));
+          keep(by, devices[by]->adopt(import(*devices[by], memory, size_), size_, false));
       }
     } else {
       Pages& pages = *pages_.emplace_back(std::make_unique<Pages>(size_, "memory that devices share"));
@@ -59,7 +60,7 @@ void ClSharedMemory::make_piece(DeviceIndex device, std::span<const PeerPath> pa
       };
       keep(device.value, own.adopt(over(own), size_, true));
       for (std::size_t by = 0; by < n; ++by) {
-        if (by != device.value && path_from(by) == PeerPath::host) keep(by, devices_[by]->adopt(over(*devices_[by]), size_, false));
+        if (by != device.value && path_from(by) == PeerPath::host) keep(by, devices[by]->adopt(over(*devices[by]), size_, false));
       }
     }
   } catch (const cl::Error& error) {
@@ -68,7 +69,7 @@ void ClSharedMemory::make_piece(DeviceIndex device, std::span<const PeerPath> pa
 }
 
 ClSharedMemory::~ClSharedMemory() {
-  if (std::none_of(devices_.begin(), devices_.end(), [](const ClDevice* device) { return device->in_doubt(); })) return;
+  if (std::none_of(states_.begin(), states_.end(), [](const auto& state) { return state->in_doubt.load(); })) return;
   leak(std::move(buffers_));
   leak(std::move(pages_));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/exec/cl_device.hpp"
+#include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cuda_memory.hpp"
 #include "lib/workload/pages.hpp"
 
@@ -15,7 +16,7 @@ namespace mgpu {
 class ClSharedMemory final : public SharedMemory {
  public:
   // `paths`: by sender and receiver. Throws Error(out_of_memory), Error(unsupported), Error(device), Error(timeout).
-  ClSharedMemory(std::vector<ClDevice*> devices, std::span<const PeerPath> paths, Bytes size);
+  ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths, Bytes size);
   ~ClSharedMemory() override;  // leaks it all where one of the devices may be at work on it
 
   Bytes size() const override { return size_; }
@@ -23,10 +24,10 @@ class ClSharedMemory final : public SharedMemory {
   Buffer* remote(DeviceIndex by, DeviceIndex of) override { return known(by, of); }
 
  private:
-  Buffer* known(DeviceIndex by, DeviceIndex of) { return buffers_[by.value * devices_.size() + of.value].get(); }
-  void make_piece(DeviceIndex device, std::span<const PeerPath> paths);
+  Buffer* known(DeviceIndex by, DeviceIndex of) { return buffers_[by.value * states_.size() + of.value].get(); }
+  void make_piece(std::span<ClDevice* const> devices, DeviceIndex device, std::span<const PeerPath> paths);
 
-  std::vector<ClDevice*> devices_;
+  std::vector<std::shared_ptr<const ClDeviceState>> states_;  // of the devices, which may be gone
   Bytes size_;
   std::vector<std::unique_ptr<Pages>> pages_;     // of CPUs
   std::vector<std::unique_ptr<Buffer>> buffers_;  // by the device that uses it and the one it belongs to; null: staged

@@ -92,7 +92,7 @@ CudaMemory::Loaded CudaMemory::load(const std::string& library) {
                         f.find(f.export_handle, "cuMemExportToShareableHandle") && f.find(f.release, "cuMemRelease") &&
                         f.find(f.error_name, "cuGetErrorName");
   if (!complete) return {nullptr, library + " is too old"};
-  f.find(f.device_uuid, "cuDeviceGetUuid_v2");  // of parts of a GPU their own
+  if (decltype(f.device_uuid) newer = nullptr; f.find(newer, "cuDeviceGetUuid_v2")) f.device_uuid = newer;  // parts have their own
   if (const int status = f.init(0); status != 0) return {nullptr, library + " does not start: " + f.name_of(status)};
   return {std::unique_ptr<CudaMemory>(new CudaMemory(std::move(functions))), {}};
 }

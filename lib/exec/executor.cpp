@@ -41,6 +41,9 @@ struct Executor::Sample {
     run.merge_device = request.merge_device;
     run.timeout = request.timeout;
     run.merges = request.merges;
+    run.peers = request.peers;
+    run.places = request.places;
+    run.combines = request.peers != nullptr && request.workload->combines();
     for (std::uint32_t i = 0; i < request.members.size(); ++i) workers.emplace_back(run, DeviceIndex{i});
     looks.resize(workers.size());
   }
@@ -116,6 +119,7 @@ void Executor::dismiss() {
 RawSample Executor::run(const SampleRequest& request) {
   const auto sample = std::make_shared<Sample>(backend_, request);
   try {
+    request.workload->exchange_among(request.places);
     request.workload->expect(request.members.size());
     request.workload->begin_sample();
   } catch (const std::exception& error) {

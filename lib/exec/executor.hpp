@@ -18,6 +18,8 @@ struct SampleRequest {
   DeviceIndex merge_device = {};                        // the fastest of them
   Nanos timeout = std::chrono::seconds(60);             // of a device with work in flight: see SampleRun
   bool merges = true;                                   // false: a probe, whose source gives out a part of the items only
+  PeerGroup* peers = nullptr;                           // that the members exchange data in; none: they do not
+  std::vector<DeviceIndex> places = {};                 // of the members in it
   std::function<bool()> stop = {};                      // asked now and then on the caller's thread: true interrupts the sample
   std::function<std::optional<Member>()> reserve = {};  // asked when no member is left, likewise: who goes on instead, if anybody
 };

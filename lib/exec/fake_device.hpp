@@ -147,7 +147,10 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   // For the group that it is in (lib/exec/fake_peers.hpp).
   // Runs what it is given when all that this device waits for has come; none: at once.
   using Order = std::function<void(std::function<void()>)>;
-  void join(Order order) { order_ = std::move(order); }
+  void join(Peer* peer, Order order) {
+    peer_ = peer;
+    order_ = std::move(order);
+  }
   DeviceIndex in_machine() const { return index_; }
   std::unique_ptr<Buffer> shared_piece(Bytes size) { return allocate(size); }
   void put(std::span<const std::byte> from, std::span<std::byte> to, const ExchangeInfo& info) {
@@ -183,6 +186,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   };
 
   const DeviceTraits& traits() const override { return traits_; }
+  Peer* peer() override { return peer_; }
 
   std::unique_ptr<Buffer> allocate(Bytes size) override {
     check(FakeCall::allocate);
@@ -328,6 +332,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   const bool notifies_;
   DeviceIndex index_;  // in the machine
   std::shared_ptr<Bytes> allocated_;
+  Peer* peer_ = nullptr;  // none: it is in no group
   Order order_;
   DeviceTraits traits_;
   Batch open_;

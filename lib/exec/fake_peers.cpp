@@ -62,12 +62,12 @@ FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine>
     orders_[i].given.resize(devices_.size());
     orders_[i].awaited.resize(devices_.size());
     peers_.push_back(std::make_unique<End>(*this, DeviceIndex{i}));
-    devices_[i]->join([this, i](std::function<void()> effect) { add({i}, std::move(effect)); });
+    devices_[i]->join(peers_[i].get(), [this, i](std::function<void()> effect) { add({i}, std::move(effect)); });
   }
 }
 
 FakePeers::~FakePeers() {
-  for (OpenFake* device : devices_) device->join({});
+  for (OpenFake* device : devices_) device->join(nullptr, {});
   machine_->forget(signals_);
 }
 

@@ -6,12 +6,13 @@
 
 namespace mgpu {
 
-SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_, std::size_t places)
+SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_,
+                     std::size_t most_members)
     : backend(backend_),
       source(source_),
       workload(workload_),
       members(std::move(members_)),
-      listening(places),
+      listening(most_members),
       seats(members.size()) {}
 
 void SampleRun::end() {
@@ -23,6 +24,17 @@ void SampleRun::fail(const Error& error) {
   if (over()) return;
   sample.failure = error;
   end();
+}
+
+bool SampleRun::waits_for_another(DeviceIndex member) {
+  if (peers == nullptr || member.value >= places.size()) return false;
+  DeviceIndex device = places[member.value];
+  for (std::size_t step = 0; step < peers->size(); ++step) {
+    const DeviceIndex awaited = peers->awaited_by(device);
+    if (awaited == device) return device != places[member.value];
+    device = awaited;
+  }
+  return false;  // they wait for each other
 }
 
 void SampleRun::lose(DeviceFault fault) {
@@ -40,6 +52,17 @@ void SampleRun::lose(DeviceFault fault) {
   }
   const Error error(fault.kind, fault.what);
   sample.faults.push_back(std::move(fault));
+  if (peers != nullptr && device.value < places.size()) {
+    peers->lose(places[device.value]);
+    // What the others have of it, and of each other, is not known.
+    const bool exchanging = (stage == Stage::combining && together) ||
+                            std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; });
+    together = false;
+    if (stage == Stage::combining) stage = Stage::working;  // those left do its part, and bring that too
+    for (Seat& each : seats) each.brought = false;
+    if (exchanging)
+      return fail(Error(error.kind(), "a device was lost in the middle of an exchange: " + std::string(error.what())));
+  }
   if (over()) {  // what became of its commands was read too late for others to compute its part again
     if (!sample.failure) sample.failure = error;
     return;

@@ -21,7 +21,7 @@ struct Member {
 
 // What the workers of a sample share. What stands after `mutex` is guarded by it while workers run, unless it is atomic.
 struct SampleRun {
-  SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_, std::size_t places);
+  SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_, std::size_t most_members);
 
   Backend& backend;
   SliceSource& source;
@@ -31,14 +31,22 @@ struct SampleRun {
   Nanos timeout{};              // a device with work in flight that completes nothing for this long counts as hung
   bool merges = true;           // false: the partials are of a part of the items only, there is no result
 
+  PeerGroup* peers = nullptr;  // that members exchange data in, at these places, before their first slices; none: they do not
+  std::vector<DeviceIndex> places;
+  bool combines = false;              // partials stay on the devices until all are there
+  std::atomic<bool> together = true;  // nobody was lost: devices combine them among themselves
+
   PollingMutex mutex;
   std::atomic<std::uint64_t> version = 1;    // counts events after which a waiting worker should ask again; changed under the lock
   std::vector<std::atomic<bool>> listening;  // per member: its worker sleeps, to be notified when `version` or `stage` changes
   std::atomic<Items> finished = 0;           // by all, and not lost since
-  enum class Stage { working, merging, over };
-  std::atomic<Stage> stage = Stage::working;  // merging: the worker of `merge_device` shall; over: merged, or failed
-  struct Seat {                               // of a member
+  // combining: each worker brings what its device holds; merging: the worker of `merge_device` merges; over: merged, or failed
+  enum class Stage { working, combining, merging, over };
+  std::atomic<Stage> stage = Stage::working;
+  struct Seat {  // of a member
     bool alive = true;
+    bool brought = false;                // combining: its part is on the host
+    bool prepared = false;               // its inputs are there: what it exchanges before its first slice is over
     std::uint64_t done_at = 0;           // the version at which it had nothing left to do; 0: it has
     std::vector<Slice> not_on_host;      // given to it, and lost with it (Brings)
     std::vector<std::uint32_t> records;  // of those, which have finished: indices of sample.slices
@@ -48,6 +56,8 @@ struct SampleRun {
   RawSample sample;
 
   bool over() const { return stage == Stage::over; }
+  // Does a member wait, in an exchange, for a device that waits for nobody? Then it is not the one that hangs.
+  bool waits_for_another(DeviceIndex member);
   void end();                     // the sample, as it is; with the lock
   void fail(const Error& error);  // the sample as a whole; with the lock
   void lose(DeviceFault fault);   // its device's work goes to the others; with the lock

@@ -96,12 +96,21 @@ bool DeviceWorker::advance() {
     const auto items = static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
     slow_down.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
   }
+  // All who exchange data have to take part, with or without a slice.
+  if (run_.peers != nullptr && !prepared_ && self_.value < run_.places.size() && !run_.over()) {
+    enter(HostState::in_flight);
+    prepare(member().device->stream());
+  }
   const bool progress = retire();
   if (run_.over() && in_flight_.empty()) {
     leave();
     return true;
   }
   if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit) {
+    if (run_.waits_for_another(self_)) {
+      last_sign_ = run_.backend.now();  // its time begins when the other is lost
+      return act() || progress;
+    }
     throw Error(ErrorKind::timeout,
                 "no answer for " + format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
   }
@@ -144,12 +153,19 @@ bool DeviceWorker::retire() {
       member().program->collected();
       policy_.ended_collect();
       const std::lock_guard lock(run_.mutex);
+      if (run_.combines) continue;  // it stays on the device
       seat().not_on_host.clear();
       seat().records.clear();
+    } else if (done.number == kMerge && bringing_) {
+      brought();
     } else if (done.number == kMerge) {
       merged();
     } else {
       policy_.ended();
+      if (done.number == kPrepare) {
+        const std::lock_guard lock(run_.mutex);
+        seat().prepared = true;
+      }
       if (done.number != kPrepare && !done.rejected) retire_slice(done);
     }
   }
@@ -193,6 +209,11 @@ bool DeviceWorker::act() {
   }
   if (!in_flight_.empty()) return progress;
   enter(HostState::sync);
+  if (run_.stage == SampleRun::Stage::combining) {
+    if (bringing_ || brought_at_ == run_.version) return progress;
+    start_bringing();
+    return true;
+  }
   if (run_.stage == SampleRun::Stage::merging) {
     if (self_ != run_.merge_device) return progress;
     start_merge();
@@ -281,6 +302,10 @@ bool DeviceWorker::try_finish() {
     }
     // Nobody else acts any more: all others are done_at at this version, and only a worker with something left to do changes it.
     run_.sample.merge_begin = run_.backend.now();
+    if (run_.combines) {
+      run_.stage = SampleRun::Stage::combining;
+      return true;
+    }
     const std::size_t best = run_.merge_device.value;
     if (run_.merges && run_.seats[best].alive && run_.workload.merge_on_device(run_.members[best].device->resources().traits())) {
       run_.stage = SampleRun::Stage::merging;  // by that device's own worker: streams and kernels belong to one thread
@@ -299,6 +324,35 @@ void DeviceWorker::start_merge() {
   });
   policy_.enqueued_other();
   in_flight_.push_back({batch, kMerge, {}, now});
+}
+
+void DeviceWorker::start_bringing() {
+  enter(HostState::in_flight);
+  const Nanos now = run_.backend.now();
+  const BatchId batch = driver([&] {
+    member().program->bring(run_.together, member().device->stream());
+    return member().device->submit();
+  });
+  bringing_ = true;
+  policy_.enqueued_other();
+  in_flight_.push_back({batch, kMerge, {}, now});
+}
+
+// The last worker to bring its part merges.
+void DeviceWorker::brought() {
+  policy_.ended();
+  bringing_ = false;
+  member().program->brought();
+  {
+    const std::lock_guard lock(run_.mutex);
+    if (run_.stage != SampleRun::Stage::combining) return;  // a device was lost: there may be more to bring
+    seat().brought = true;
+    brought_at_ = run_.version;
+    for (const SampleRun::Seat& each : run_.seats) {
+      if (each.alive && !each.brought) return;
+    }
+  }
+  merge_on_host();
 }
 
 void DeviceWorker::merged() {
@@ -356,6 +410,17 @@ void DeviceWorker::enter(HostState state) {
   state_since_ = now;
 }
 
+// Did all that the device waited for come? A kernel that waits for a flag ends without it before the device counts as hung.
+void DeviceWorker::check_exchange() {
+  if (run_.peers == nullptr || self_.value >= run_.places.size()) return;
+  try {
+    driver([&] { run_.peers->check(run_.places[self_.value]); });
+  } catch (const Error& error) {
+    const std::lock_guard lock(run_.mutex);
+    if (!run_.sample.failure) run_.sample.failure = error;
+  }
+}
+
 void DeviceWorker::leave() {
   std::vector<RawBatch> batches;
   if (stage_ != Stage::lost) {
@@ -363,6 +428,7 @@ void DeviceWorker::leave() {
       batches.push_back(RawBatch{self_, number, driver([&, batch = batch] { return member().device->take(batch); })});
     }
     std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
+    check_exchange();
   }
   member().device->slow_down().end_sample();
   const std::lock_guard lock(run_.mutex);

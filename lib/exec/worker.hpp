@@ -62,11 +62,14 @@ class DeviceWorker {
   void start_collect();
   bool try_finish();  // true when this was the last worker
   void start_merge();
+  void start_bringing();
+  void brought();
   void merged();
   void merge_on_host();
   void fail(ErrorKind kind, const std::string& what);
   bool would_act_on_others();
   void enter(HostState state);
+  void check_exchange();
   void leave();
   Member& member() { return run_.members[self_.value]; }
   SampleRun::Seat& seat() { return run_.seats[self_.value]; }
@@ -78,6 +81,8 @@ class DeviceWorker {
   DevicePolicy policy_;
   Stage stage_ = Stage::working;
   bool prepared_ = false;
+  bool bringing_ = false;         // what is left on the device
+  std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;
   // Completed batches, whose commands are read after the sample: 1.5 us a time stamp on an H200.
   std::vector<std::pair<BatchId, std::int32_t>> retired_;

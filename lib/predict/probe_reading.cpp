@@ -39,6 +39,7 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
     if (batch.slice == 1) execution.contended[batch.device.value] = kernels_of(batch);
     if (batch.slice < 0) continue;
     for (const RawCommand& command : batch.commands) {
+      if (command.kind == CommandKind::exchange) continue;  // probes exchange nothing
       const auto kind = static_cast<std::size_t>(command.kind);
       execution.copying[batch.device.value][kind] += Nanos{static_cast<std::int64_t>(command.ended - command.started)};
       execution.copied[batch.device.value][kind] += command.bytes;
@@ -51,6 +52,7 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
       all += stage;
     }
     for (const RawCommand& command : batch.commands) {
+      if (command.kind == CommandKind::exchange) continue;
       execution.bytes[batch.device.value][static_cast<std::size_t>(command.kind)] += command.bytes;
       if (command.kind == CommandKind::compute)
         execution.kernels[batch.device.value].push_back(Nanos{static_cast<std::int64_t>(command.ended - command.started)});

@@ -73,11 +73,12 @@ class Replay {
     ready.wait_for(device.queue[stage]);
     wait_for_slices(device, c.slice, stage, ready);
 
-    const bool transfer = c.kind != CommandKind::compute;
+    const bool transfer = c.kind == CommandKind::upload || c.kind == CommandKind::download;
     Nanos gap = c.started - ready.recorded;
     Nanos length = c.ended - c.started;
     if (free_.launches) gap = std::min(gap, Nanos{});
     if (free_.transfers && transfer) gap = length = Nanos{};
+    if (free_.exchange && c.kind == CommandKind::exchange) gap = length = Nanos{};
     const Moment end{c.ended, ready.replayed + gap + length};
     device.queue[stage] = end;
     device.slices[c.slice].end[stage].wait_for(end);
@@ -139,6 +140,8 @@ Bottleneck find_bottleneck(const Timeline& timeline) {
   }
   b.perfect_balance = perfectly_balanced(timeline);
   b.free_transfers = replayed(timeline, {.transfers = true});
+  if (std::any_of(timeline.commands.begin(), timeline.commands.end(), [](const Command& c) { return c.exchange.has_value(); }))
+    b.free_exchange = replayed(timeline, {.exchange = true});
   b.free_launches = replayed(timeline, {.launches = true});
   b.free_merge = replayed(timeline, {.merge = true});
   struct Candidate {
@@ -147,6 +150,7 @@ Bottleneck find_bottleneck(const Timeline& timeline) {
   };
   const Candidate candidates[] = {{"perfect_balance", b.perfect_balance},
                                   {"free_transfers", b.free_transfers},
+                                  {"free_exchange", b.free_exchange},
                                   {"free_launches", b.free_launches},
                                   {"free_merge", b.free_merge}};
   Nanos best{};

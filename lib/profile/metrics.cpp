@@ -66,11 +66,14 @@ void add_speedups(Metrics& m, std::span<const DeviceParts> parts, const MetricsI
 
 // What is a share of the shown sample's own T: means over the devices of the set.
 void add_shares(Metrics& m, std::span<const DeviceParts> parts, Nanos makespan) {
-  double hidden = 0, transfers = 0, exposed = 0, sync = 0;
+  double hidden = 0, transfers = 0, exposed = 0, exchange = 0, sync = 0;
+  bool exchanges = false;
   for (const DeviceParts& p : parts) {
     hidden += as_double(p.transfer_hidden);
     transfers += as_double(p.transfer_total);
     exposed += as_double(p.transfer_total - p.transfer_hidden);
+    exchange += as_double(p.exchange);
+    exchanges = exchanges || p.exchanges;
     sync += as_double(p.sync);
   }
   if (transfers > 0) m.overlap = hidden / transfers;
@@ -78,6 +81,7 @@ void add_shares(Metrics& m, std::span<const DeviceParts> parts, Nanos makespan) 
   const double n = static_cast<double>(parts.size());
   const double whole = n * as_double(makespan);
   m.comm_share = exposed / whole;
+  if (exchanges) m.exchange_share = exchange / whole;
   m.sync_share = sync / whole;
   if (parts.size() < 2) return;
   double mean = 0, squares = 0;
@@ -158,6 +162,8 @@ std::span<const MetricInfo> all_metrics() {
        &Metrics::utilisation_stdev},
       {"overlap", "1", true, "transfer time hidden under compute / transfer time", &Metrics::overlap},
       {"comm_share", "1", false, "transfer time not hidden / T, mean over the devices", &Metrics::comm_share},
+      {"exchange_share", "1", false, "time exchanging data with other devices, waiting included, under no other command / T, mean",
+       &Metrics::exchange_share, true},
       {"sync_share", "1", false, "time waiting for others and for the merge / T, mean over the devices", &Metrics::sync_share},
       {"share_error", "1", false, "largest deviation of a device's share of the items from its ideal share", &Metrics::share_error},
       {"prediction_error", "1", false, "abs(predicted - measured time) / measured time", &Metrics::prediction_error},

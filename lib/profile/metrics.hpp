@@ -12,13 +12,14 @@
 
 namespace mgpu {
 
-// The parts of T of one device, each measured on its own: upload, compute and download from its commands (time under several counts
-// once: compute first, then upload, then download); launch = in flight with nothing running; sync and idle by the host clock
-// (commands running during them count as commands). residue = T - the sum of all others: what the measurement missed or counted
-// twice.
+// The parts of T of one device, each measured on its own: upload, compute, download and exchange from its commands (time under
+// several counts once: compute first, then upload, then download, then exchange, in which it waits for other devices, too); launch
+// = in flight with nothing running; sync and idle by the host clock (commands running during them count as commands). residue = T -
+// the sum of all others: what the measurement missed or counted twice.
 struct DeviceParts {
   std::string unknown;  // why its times are not known (see impossible_stamps), which are then all 0; empty: they are
-  Nanos upload{}, compute{}, download{}, launch{}, sync{}, idle{}, residue{};
+  Nanos upload{}, compute{}, download{}, exchange{}, launch{}, sync{}, idle{}, residue{};
+  bool exchanges = false;   // it has commands of that kind
   Nanos busy{};             // union of the device's commands
   Nanos finish{};           // end of its last command before the merge; 0 if it had none
   Nanos transfer_hidden{};  // transfer time under compute
@@ -26,6 +27,7 @@ struct DeviceParts {
   Items items = 0;
   std::uint32_t slices = 0;
   Bytes bytes_in = 0, bytes_out = 0;
+  Bytes bytes_sent = 0, bytes_received = 0;  // to and from other devices
 };
 std::vector<DeviceParts> device_parts(const Timeline& timeline);
 
@@ -37,7 +39,7 @@ std::vector<std::string> impossible_stamps(const Timeline& timeline);
 
 struct Metrics {
   std::optional<double> speedup, ideal_speedup, efficiency, balance, imbalance_percent, imbalance_derose_percent, karp_flatt,
-      utilisation_stdev, overlap, comm_share, sync_share, share_error, prediction_error, roofline_fraction;
+      utilisation_stdev, overlap, comm_share, exchange_share, sync_share, share_error, prediction_error, roofline_fraction;
 };
 
 // `time` is the median T of the case. `alone` holds tau_i of each device of the set (none where not measured); speedup,
@@ -65,6 +67,7 @@ struct MetricInfo {
   bool higher_is_better;
   const char* definition;
   std::optional<double> Metrics::*value;
+  bool optional = false;  // left out of files in which there is none, as it is of those of versions that did not know it
 };
 std::span<const MetricInfo> all_metrics();
 const MetricInfo* find_metric(std::string_view name);  // null: there is none of that name

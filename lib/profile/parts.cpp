@@ -12,8 +12,22 @@ namespace mgpu {
 namespace {
 
 struct DeviceEvents {
-  std::vector<Interval> upload, compute, download;
+  std::vector<Interval> upload, compute, download, exchange;
 };
+
+std::vector<Interval>& of_kind(DeviceEvents& events, CommandKind kind) {
+  switch (kind) {
+    case CommandKind::upload:
+      return events.upload;
+    case CommandKind::compute:
+      return events.compute;
+    case CommandKind::download:
+      return events.download;
+    case CommandKind::exchange:
+      break;
+  }
+  return events.exchange;
+}
 
 void check_device(const Timeline& timeline, DeviceIndex device) {
   if (device.value >= timeline.devices)
@@ -34,6 +48,9 @@ DeviceParts without_times(const DeviceParts& all, const std::string& why) {
   parts.slices = all.slices;
   parts.bytes_in = all.bytes_in;
   parts.bytes_out = all.bytes_out;
+  parts.exchanges = all.exchanges;
+  parts.bytes_sent = all.bytes_sent;
+  parts.bytes_received = all.bytes_received;
   return parts;
 }
 
@@ -43,6 +60,8 @@ TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
   transfers.insert(transfers.end(), events.download.begin(), events.download.end());
   std::vector<Interval> all = transfers;
   all.insert(all.end(), events.compute.begin(), events.compute.end());
+  const TimeSet but_exchange(all);
+  all.insert(all.end(), events.exchange.begin(), events.exchange.end());
   std::vector<Interval> before_download = events.upload;
   before_download.insert(before_download.end(), events.compute.begin(), events.compute.end());
 
@@ -52,6 +71,7 @@ TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
   parts.compute = compute.length();
   parts.upload = upload.length() - upload.common(compute);
   parts.download = download.length() - download.common(upload_or_compute);
+  parts.exchange = busy.length() - but_exchange.length();
   parts.busy = busy.length();
   parts.transfer_total = transfer.length();
   parts.transfer_hidden = transfer.common(compute);
@@ -68,10 +88,16 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
     DeviceEvents& e = events[c.device.value];
     DeviceParts& p = parts[c.device.value];
     const Interval interval = inside(timeline, c.started, c.ended);
-    (c.kind == CommandKind::upload ? e.upload : c.kind == CommandKind::compute ? e.compute : e.download).push_back(interval);
+    of_kind(e, c.kind).push_back(interval);
     if (c.slice != kMerge) p.finish = std::max(p.finish, interval.end);
     if (c.kind == CommandKind::upload) p.bytes_in += c.bytes;
     if (c.kind == CommandKind::download) p.bytes_out += c.bytes;
+    if (!c.exchange) continue;
+    p.exchanges = true;
+    check_device(timeline, c.exchange->peer);
+    if (c.exchange->arrives) continue;  // counted where it was sent
+    p.bytes_sent += c.bytes;
+    parts[c.exchange->peer.value].bytes_received += c.bytes;
   }
   for (const SliceRecord& s : timeline.slices) {
     check_device(timeline, s.device);
@@ -88,7 +114,8 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
     const Nanos rest = std::max(Nanos{}, window.end - window.begin) - busy[span.device.value].covered(window);
     (span.state == HostState::in_flight ? p.launch : span.state == HostState::sync ? p.sync : p.idle) += rest;
   }
-  for (DeviceParts& p : parts) p.residue = timeline.makespan - (p.upload + p.compute + p.download + p.launch + p.sync + p.idle);
+  for (DeviceParts& p : parts)
+    p.residue = timeline.makespan - (p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle);
   const std::vector<std::string> impossible = impossible_stamps(timeline);
   for (std::size_t i = 0; i < timeline.devices; ++i)
     if (!impossible[i].empty()) parts[i] = without_times(parts[i], impossible[i]);

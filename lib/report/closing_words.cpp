@@ -99,6 +99,7 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
   };
   static constexpr Words words[] = {{"perfect_balance", "balance; perfectly balanced it would take", &Bottleneck::perfect_balance},
                                     {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
+                                    {"free_exchange", "exchanges; if they were free it would take", &Bottleneck::free_exchange},
                                     {"free_launches", "launches; if they were free it would take", &Bottleneck::free_launches},
                                     {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
   if (run.bottleneck.name == "unknown")

@@ -48,6 +48,11 @@ struct WhatIfField {
   const char* name;
   std::optional<Nanos> Bottleneck::*member;
 };
+// Written only where there is something of that kind.
+inline constexpr WhatIfField kExchangeWhatIf = {"free_exchange", &Bottleneck::free_exchange};
+inline constexpr PartField kExchangePart = {"exchange_ns", &DeviceParts::exchange};
+inline constexpr std::array<const char*, 3> kExchangeColumns = {"peer", "path", "arrives"};  // of commands, after the others
+
 inline constexpr std::array<WhatIfField, 4> kWhatIfFields = {{
     {"perfect_balance", &Bottleneck::perfect_balance},
     {"free_transfers", &Bottleneck::free_transfers},

@@ -160,12 +160,18 @@ PerDevice read_per_device(const JsonReader& j) {
   p.parts.slices = j.at("slices").integer<std::uint32_t>();
   p.parts.bytes_in = j.at("bytes_in").integer<Bytes>();
   p.parts.bytes_out = j.at("bytes_out").integer<Bytes>();
+  if (j.has("bytes_sent")) {
+    p.parts.exchanges = true;
+    p.parts.bytes_sent = j.at("bytes_sent").integer<Bytes>();
+    p.parts.bytes_received = j.at("bytes_received").integer<Bytes>();
+  }
   if (j.has("parts_reason")) {
     p.parts.unknown = j.at("parts_reason").string();
   } else {
     for (const PartField& f : kPartFields) {  // the residue may be too little as well as too much
       p.parts.*f.member = f.member == &DeviceParts::residue ? j.at(f.name).nanos() : j.at(f.name).duration();
     }
+    if (j.has(kExchangePart.name)) p.parts.exchange = j.at(kExchangePart.name).duration();
   }
   if (j.has("alone_samples_ns"))
     p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were recorded have none
@@ -285,9 +291,12 @@ void read_results(const JsonReader& j, RunRecord& run) {
   j.at("per_device").elements([&](const JsonReader& e) { run.per_device.push_back(read_per_device(e)); });
   const JsonReader metrics = j.at("metrics"), bottleneck = j.at("bottleneck"), verify = j.at("verify");
   for (const MetricInfo& metric : all_metrics())
-    run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
+    if (!metric.optional || metrics.has(metric.name))
+      run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
   run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
+  if (bottleneck.at("what_if_ns").has(kExchangeWhatIf.name))
+    run.bottleneck.free_exchange = read_what_if(bottleneck.at("what_if_ns").at(kExchangeWhatIf.name));
   run.verify.status = read_word(verify.at("status"), {VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off});
   run.verify.method = verify.at("method").string();
   run.verify.digest = verify.at("digest").string();

@@ -102,6 +102,11 @@ Json per_device(const PerDevice& p) {
             {"slices", p.parts.slices}, {"predicted_ns", ns(p.predicted)}};
   const bool known = p.parts.unknown.empty();
   for (const PartField& f : kPartFields) j[f.name] = known ? ns(p.parts.*f.member) : Json(nullptr);
+  if (p.parts.exchanges) {
+    j[kExchangePart.name] = known ? ns(p.parts.exchange) : Json(nullptr);
+    j["bytes_sent"] = p.parts.bytes_sent;
+    j["bytes_received"] = p.parts.bytes_received;
+  }
   if (!known) j["parts_reason"] = p.parts.unknown;
   j["utilisation"] = known ? number_json(p.utilisation) : Json(nullptr);
   j["bytes_in"] = p.parts.bytes_in;
@@ -116,9 +121,18 @@ Json per_device(const PerDevice& p) {
 
 Json timeline(const Timeline& t) {
   Json commands = Json::array(), spans = Json::array(), slices = Json::array();
-  for (const Command& c : t.commands)
+  const bool exchanges = std::any_of(t.commands.begin(), t.commands.end(), [](const Command& c) { return c.exchange.has_value(); });
+  Json columns = kCommandColumns;
+  if (exchanges)
+    for (const char* column : kExchangeColumns) columns.push_back(column);
+  for (const Command& c : t.commands) {
     commands.push_back(Json::array({c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes, ns(c.queued),
                                     ns(c.submitted), ns(c.started), ns(c.ended)}));
+    if (!exchanges) continue;
+    const Json other = c.exchange ? Json::array({c.exchange->peer.value, to_string(c.exchange->path), c.exchange->arrives})
+                                  : Json::array({nullptr, nullptr, nullptr});
+    for (const Json& value : other) commands.back().push_back(value);
+  }
   for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
   for (const SliceRecord& s : t.slices)
     slices.push_back(Json::array({s.device.value, s.slice, s.begin, s.end, ns(s.enqueued), ns(s.finished)}));
@@ -129,7 +143,7 @@ Json timeline(const Timeline& t) {
            {{"begin_ns", ns(t.merge_begin)},
             {"end_ns", ns(t.merge_end)},
             {"on", t.merged_on ? Json(t.merged_on->value) : Json(nullptr)}}},
-          {"columns", {{"commands", kCommandColumns}, {"spans", kSpanColumns}, {"slices", kSliceColumns}}},
+          {"columns", {{"commands", std::move(columns)}, {"spans", kSpanColumns}, {"slices", kSliceColumns}}},
           {"commands", std::move(commands)},
           {"spans", std::move(spans)},
           {"slices", std::move(slices)}};
@@ -178,9 +192,11 @@ Json results(const RunRecord& run) {
   Json devices = Json::array();
   for (const PerDevice& p : run.per_device) devices.push_back(per_device(p));
   j["per_device"] = std::move(devices);
-  for (const MetricInfo& metric : all_metrics()) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
+  for (const MetricInfo& metric : all_metrics())
+    if (!metric.optional || run.metrics.*metric.value) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
+  if (run.bottleneck.free_exchange) j["bottleneck"]["what_if_ns"][kExchangeWhatIf.name] = ns(run.bottleneck.free_exchange);
   j["verify"] = {{"status", to_string(run.verify.status)},
                  {"method", run.verify.method},
                  {"digest", run.verify.digest},

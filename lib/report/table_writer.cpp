@@ -118,6 +118,7 @@ std::vector<RunColumn> run_columns(const GroupScales& in) {
       {{"imbalance", "%", true, 40, false}, [](Run run, Scales) { return number_cell(imbalance_percent(run), 1); }},
       {{"overlap", "%", true, 30, false}, metric(&Metrics::overlap, 1, 100)},
       {{"comm", "%", true, 35, false}, metric(&Metrics::comm_share, 1, 100)},
+      {{"exchange", "%", true, 36, false}, metric(&Metrics::exchange_share, 1, 100)},
       {{"predicted", in.time.prefix, true, 65, false},
        [](Run run, Scales scales) {
          return run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-";
@@ -128,13 +129,15 @@ std::vector<RunColumn> run_columns(const GroupScales& in) {
   };
 }
 
-// Those that the style asks for, however wide, or all. There is no result that could be verified where nothing was computed.
-std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style, bool simulated) {
+// Those that the style asks for, however wide, or all. There is no result that could be verified where nothing was computed, and
+// nothing to say of exchanges where there was none.
+std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style, bool simulated, bool exchanges) {
   std::vector<RunColumn> columns = run_columns(scales);
   std::erase_if(columns, [&](RunColumn& column) {
     const bool chosen = std::find(style.columns.begin(), style.columns.end(), column.heading.name) != style.columns.end();
     if (chosen) column.heading.importance = 0;
-    return (!chosen && !style.columns.empty()) || (simulated && column.heading.name == "verified");
+    return (!chosen && !style.columns.empty()) || (simulated && column.heading.name == "verified") ||
+           (!chosen && !exchanges && column.heading.name == "exchange");
   });
   return columns;
 }
@@ -185,7 +188,9 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
 // Names of columns that have no room are added to `hidden`.
 std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
-  const std::vector<RunColumn> columns = run_columns(scales, style, simulated);
+  const auto exchanges = [](const RunRecord* run) { return run->metrics.exchange_share.has_value(); };
+  const std::vector<RunColumn> columns =
+      run_columns(scales, style, simulated, std::any_of(group.runs.begin(), group.runs.end(), exchanges));
   std::vector<TextColumn> headings = {{"", "", false, 0, false}, {"strategy", "", false, 0, true}, {"dev", "", true, 0, false}};
   for (const RunColumn& column : columns) headings.push_back(column.heading);
   const auto is_ok = [](const RunRecord* run) { return run->status == Status::ok; };

@@ -40,6 +40,10 @@ class Row {
     if (!row_[column_].is_string()) fail("a string expected in column " + std::to_string(column_));
     return row_[column_++].get_ref<const std::string&>();
   }
+  bool boolean() {
+    if (!row_[column_].is_boolean()) fail("true or false expected in column " + std::to_string(column_));
+    return row_[column_++].get<bool>();
+  }
   template <typename Enum>
   Enum word(std::initializer_list<Enum> all) {
     const std::string& text = string();
@@ -83,10 +87,14 @@ Timeline read_timeline(const JsonReader& json) {
   t.merge_end = merge.at("end_ns").nanos();
   t.merged_on = merge.at("on").optional([](const JsonReader& j) { return DeviceIndex{j.integer<std::uint32_t>()}; });
   if (t.merged_on && t.merged_on->value >= t.devices) merge.at("on").fail("no such device");
+  const JsonReader written = json.at("columns").at("commands");
+  const Json& columns = written.json();
+  const bool exchanges = columns.is_array() && columns.size() >= kCommandColumns.size() + kExchangeColumns.size() &&
+                         std::equal(kExchangeColumns.begin(), kExchangeColumns.end(), columns.begin() + kCommandColumns.size());
   rows(json, "commands", kCommandColumns, [&](Row row) {
     Command c;
     c.device = row.device(t.devices);
-    c.kind = row.word({CommandKind::upload, CommandKind::compute, CommandKind::download});
+    c.kind = row.word({CommandKind::upload, CommandKind::compute, CommandKind::download, CommandKind::exchange});
     c.slice = row.integer<std::int32_t>();
     c.label = Name(row.string());
     c.bytes = row.integer<Bytes>();
@@ -94,6 +102,13 @@ Timeline read_timeline(const JsonReader& json) {
     c.submitted = row.nanos();
     c.started = row.nanos();
     c.ended = row.nanos();
+    if (c.kind == CommandKind::exchange) {
+      if (!exchanges) row.fail("an exchange, and no columns for it");
+      ExchangeInfo& info = c.exchange.emplace();
+      info.peer = row.device(t.devices);
+      info.path = row.word({PeerPath::direct, PeerPath::staged, PeerPath::host});
+      info.arrives = row.boolean();
+    }
     t.commands.push_back(std::move(c));
   });
   rows(json, "spans", kSpanColumns, [&](Row row) {

@@ -13,8 +13,8 @@
 
 namespace mgpu {
 
-// Threads of a device's process: the host's worker, then a queue each for upload, compute, download.
-inline constexpr std::size_t kTraceThreads = 4;
+// Threads of a device's process: the host's worker, then one each for uploads, kernels, downloads and exchanges with other devices.
+inline constexpr std::size_t kTraceThreads = 5;
 
 // Interval partitioning: the lowest-numbered lane whose last event has ended by the time one begins, so that events of a lane never
 // overlap. Lanes are in the order of `begin_end`; O(n log n). Reversed intervals count as empty.
@@ -31,8 +31,8 @@ struct TraceDevice {
   std::string prefix;     // of its threads' names, where devices share a process: "0:1 "
   std::uint32_t pid = 0;  // that of the device before it where they share one
   bool shares = false;
-  std::array<std::uint32_t, kTraceThreads> lanes{1, 1, 1, 1};      // how many each thread needs: at least one
-  std::array<std::uint32_t, kTraceThreads> first_tid{0, 0, 0, 0};  // lanes follow one another
+  std::array<std::uint32_t, kTraceThreads> lanes{1, 1, 1, 1, 0};      // how many each thread needs
+  std::array<std::uint32_t, kTraceThreads> first_tid{0, 0, 0, 0, 0};  // lanes follow one another
 };
 
 // A sample as it is drawn: whose tracks, and which lanes of them.

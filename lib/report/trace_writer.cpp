@@ -62,7 +62,7 @@ class TraceText {
   }
 
   void names() {
-    static constexpr std::array<const char*, kTraceThreads> threads = {"host worker", "upload", "compute", "download"};
+    static constexpr std::array<const char*, kTraceThreads> threads = {"host worker", "upload", "compute", "download", "exchange"};
     name_process(TraceLayout::kRunPid, TraceLayout::kRunTid, "run", 0);
     name_thread(TraceLayout::kRunPid, TraceLayout::kRunTid, "cases");
     for (const TraceDevice& d : layout_.devices) {
@@ -208,7 +208,7 @@ class TraceText {
     std::map<std::pair<std::uint32_t, std::int32_t>, Ends> slices;
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
-      if (drawn(t, c.started, c.ended).length <= Nanos{}) continue;
+      if (c.kind == CommandKind::exchange || drawn(t, c.started, c.ended).length <= Nanos{}) continue;
       Ends& e = slices[{c.device.value, c.slice}];
       const auto stage = static_cast<std::size_t>(c.kind);
       if (e.first[stage] == none || c.started < t.commands[e.first[stage]].started) e.first[stage] = k;
@@ -217,6 +217,30 @@ class TraceText {
     for (const auto& [where, e] : slices)
       for (std::size_t stage = 0; stage < 2; ++stage)
         if (e.last[stage] != none && e.first[stage + 1] != none) arrow(sample, e.last[stage], e.first[stage + 1]);
+    exchange_arrows(sample);
+  }
+
+  // From the sender's last command to a device before the end of one with which that waited for the sender, or received.
+  void exchange_arrows(const TracedSample& sample) {
+    const Timeline& t = *sample.timeline;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::size_t>> sent;  // by sender and receiver, in order of end
+    for (std::size_t k = 0; k < t.commands.size(); ++k) {
+      const Command& c = t.commands[k];
+      if (c.exchange && !c.exchange->arrives && drawn(t, c.started, c.ended).length > Nanos{})
+        sent[{c.device.value, c.exchange->peer.value}].push_back(k);
+    }
+    for (auto& [pair, commands] : sent)
+      std::stable_sort(commands.begin(), commands.end(),
+                       [&](std::size_t a, std::size_t b) { return t.commands[a].ended < t.commands[b].ended; });
+    for (std::size_t k = 0; k < t.commands.size(); ++k) {
+      const Command& c = t.commands[k];
+      if (!c.exchange || !c.exchange->arrives || drawn(t, c.started, c.ended).length <= Nanos{}) continue;
+      const auto found = sent.find({c.exchange->peer.value, c.device.value});
+      if (found == sent.end()) continue;
+      const auto after = std::upper_bound(found->second.begin(), found->second.end(), c.ended,
+                                          [&](Nanos end, std::size_t at) { return end < t.commands[at].ended; });
+      if (after != found->second.begin()) arrow_into(sample, *std::prev(after), k);
+    }
   }
 
   void arrow(const TracedSample& sample, std::size_t from, std::size_t to) {
@@ -225,12 +249,27 @@ class TraceText {
     const Drawn target = drawn(t, t.commands[to].started, t.commands[to].ended);
     const Nanos leave = source.begin + source.length - Nanos{1};  // the last nanosecond inside it
     if (target.begin < leave) return;                             // a clock error: an arrow back in time would explain nothing
-    const std::uint32_t pid = device(sample, t.commands[from].device).pid;
+    draw_arrow(sample, from, leave, to, target.begin);
+  }
+
+  void draw_arrow(const TracedSample& sample, std::size_t from, Nanos leave, std::size_t to, Nanos arrive) {
+    const Timeline& t = *sample.timeline;
+    const char* what = t.commands[from].kind == CommandKind::exchange ? "exchange" : "slice";
     ++flows_;
-    event(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"name":"slice","cat":"slice","id":{}}})", pid, tid_of(sample, from),
-          us(base_ + leave), flows_);
-    event(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"name":"slice","cat":"slice","id":{}}})", pid, tid_of(sample, to),
-          us(base_ + target.begin), flows_);
+    event(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"name":"{}","cat":"{}","id":{}}})", device(sample, t.commands[from].device).pid,
+          tid_of(sample, from), us(base_ + leave), what, what, flows_);
+    event(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"name":"{}","cat":"{}","id":{}}})",
+          device(sample, t.commands[to].device).pid, tid_of(sample, to), us(base_ + arrive), what, what, flows_);
+  }
+
+  // To the end of a command that was under way before what it waited for came.
+  void arrow_into(const TracedSample& sample, std::size_t from, std::size_t to) {
+    const Timeline& t = *sample.timeline;
+    const Drawn source = drawn(t, t.commands[from].started, t.commands[from].ended);
+    const Drawn target = drawn(t, t.commands[to].started, t.commands[to].ended);
+    const Nanos leave = source.begin + source.length - Nanos{1}, arrive = target.begin + target.length - Nanos{1};
+    if (arrive < leave) return;
+    draw_arrow(sample, from, leave, to, arrive);
   }
 
   void in_flight(const TracedSample& sample) {

@@ -60,6 +60,7 @@ Predictor Group::make_predictor() const {
 void Group::prepare() {
   result_.prepared.resize(given_.devices.size());
   open_again();
+  connect();
   for (std::size_t i = 0; i < in_set_; ++i) {
     if (!given_.devices[i].lost) prepare_device(i);
   }
@@ -223,6 +224,7 @@ void Group::take_sample(Case& the_case, bool counts) {
   if (estimates.devices.empty()) estimates = predictor_.estimate(the_case.devices);  // before the probes
   request.merge_device = fastest_of(estimates.devices);
   request.workload = &given_.workload;
+  exchange(request, devices);
   request.timeout = patience(the_case);
   request.stop = [&] { return given_.observer.stop_requested(); };
   if (!the_case.alone()) {
@@ -290,6 +292,7 @@ void Group::finish() {
     if (!mine.before.empty()) mine.clock = fit_clock(mine.before, mine.after);
     mine.program.reset();
   }
+  disconnect();
 }
 
 void Group::probe_clock_again(std::size_t index) {

@@ -50,6 +50,7 @@ void Group::lose(std::size_t index, ErrorKind kind, const std::string& what) {
 void Group::give_up(std::size_t index) {
   SessionDevice& device = given_.devices[index];
   device.lost = true;
+  break_up();
   if (device.open && try_drain(given_.backend, *device.open)) {
     result_.prepared[index].program.reset();
     device.open.reset();

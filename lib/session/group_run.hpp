@@ -42,6 +42,10 @@ class Group {
   void make_cases();
   void prepare();
   void open_again();
+  void connect();
+  void disconnect();
+  void break_up();
+  void exchange(SampleRequest& request, std::span<const std::size_t> devices);
   void prepare_device(std::size_t index);
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
@@ -97,6 +101,9 @@ class Group {
   const std::size_t in_set_ = in_set(given_.devices);  // devices; what follows them is in reserve
   Verification verification_{given_.workload, given_.options, given_.digests, given_.observer};
   GroupResult result_;
+  std::unique_ptr<PeerGroup> peers_;  // that devices exchange data in; null: they do not
+  std::vector<std::size_t> places_;   // in it, of devices
+  bool connected_ = false;            // the workload was, and holds what it allocated of the group
   IdleTracker idle_tracker_{given_.devices.size()};
   Predictor predictor_ = make_predictor();
   std::string phase_ = "set_up";  // for faults

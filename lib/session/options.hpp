@@ -10,6 +10,7 @@
 
 #include "lib/device/capability.hpp"
 #include "lib/device/handicap.hpp"
+#include "lib/device/peer_path.hpp"
 #include "lib/exec/telemetry_sources.hpp"
 #include "lib/exec/wait.hpp"
 #include "lib/plan/strategy.hpp"
@@ -50,6 +51,7 @@ struct SessionOptions {
   // what was predicted for the case where that is more.
   std::optional<Nanos> case_timeout;
   Nanos build_timeout = WaitLimits{}.build;  // likewise, of one that is opened or built for
+  std::optional<PeerPath> peer;              // how devices exchange data; none: the best that they have
   std::optional<Device> reserve;             // steps in when no device of the set is left
   std::optional<Nanos> time_limit;           // of the session: cases not begun by then are skipped
   std::optional<TelemetryPlaces> telemetry;  // none: it was turned off

@@ -4,7 +4,9 @@
 // waits for the signal. Everything is enqueued ahead, in order with the device's kernels, and nothing blocks the host.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,9 +42,18 @@ class Peer {
   // First signals each of `signal`, then waits for a signal of each of `await`: signal number n of one device to another ends wait
   // number n of that one for the first. What is launched later sees what was put before those signals.
   virtual void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) = 0;
+
+  // For kernels that wait for another device's flag themselves (await_flag in kernels/peer_ptx.cl), which only those of a group
+  // whose paths are all direct can: where they note what did not come, as check() reads it, and how long they wait at most.
+  struct FlagWait {
+    Buffer* status = nullptr;
+    std::uint64_t limit_ns = 0;
+  };
+  virtual std::optional<FlagWait> flag_wait() { return std::nullopt; }
 };
 
-// Devices that exchange data. All of them have to be drained, or leaked, before it is destroyed, and what it allocated before it.
+// Devices that exchange data. All of them have to be drained, or leaked, before it is destroyed; what it allocated may outlive it,
+// as memory that nothing is put into any more.
 class PeerGroup {
  public:
   virtual ~PeerGroup() = default;

@@ -17,6 +17,8 @@
 
 namespace mgpu {
 
+class Peer;
+
 // Memory on one device; freed by its destructor.
 class Buffer {
  public:
@@ -89,6 +91,8 @@ class DeviceResources {
   virtual ~DeviceResources() = default;
   virtual const DeviceTraits& traits() const = 0;
   virtual std::unique_ptr<Buffer> allocate(Bytes size) = 0;
+  // The device's end of the group that it exchanges data in; null: it is in none.
+  virtual Peer* peer() { return nullptr; }
   // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk by device, driver, text and
   // options.
   virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) = 0;

@@ -14,6 +14,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/ids.hpp"
 #include "lib/plan/slice_source.hpp"
+#include "lib/workload/peers.hpp"
 #include "lib/workload/stream.hpp"
 
 namespace mgpu {
@@ -76,6 +77,11 @@ class DeviceProgram {
   virtual void finished(const Slice&) {}
   virtual void collect(Stream&) {}
   virtual void collected() {}
+  // Of a workload that combines(): when all devices have collected, brings what is left on this one to the host; `together`: it is
+  // combined with the others' first, and each brings a part of the result. Once those commands are complete, brought(); merge()
+  // comes when all devices have brought theirs. May be called again, after others were lost and this device did their part.
+  virtual void bring(bool /*together*/, Stream&) {}
+  virtual void brought() {}
   // Outside the sample: bring to the host what verify() wants beyond the partials.
   virtual void publish(Stream&) {}
   virtual void published() {}
@@ -110,6 +116,19 @@ class Workload {
 
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
+
+  // Would devices that exchange data (lib/workload/peers.hpp) bring its inputs, or combine its results, faster in this mode?
+  virtual bool exchanges(Mode) const { return false; }
+  // Before programs are made: their devices have an end of this group (DeviceResources::peer). Throws what PeerGroup::allocate
+  // does.
+  virtual void connect(PeerGroup&) {}
+  // When programs are gone: frees what it allocated of the group, which may be gone before, once a device of it was lost.
+  virtual void disconnect() {}
+  // In samples whose devices exchange data: do partials stay on the devices until all are there, to be combined among them
+  // (DeviceProgram::bring)?
+  virtual bool combines() const { return false; }
+  // Before begin_sample: those of the group that share the sample. None: nothing is exchanged in it.
+  virtual void exchange_among(std::span<const DeviceIndex> /*members*/) {}
 
   // Before begin_sample: so many devices share the sample, where that decides how it is computed.
   virtual void expect(std::size_t) {}

@@ -23,6 +23,10 @@ Bytes GramLayout::largest() const { return std::max({input, scores, probabilitie
 
 Bytes GramLayout::total() const { return input_buffers * input + params + scores + probabilities + partials + nodes; }
 
+Bytes node_bytes(const Problem& problem, const Blocks& blocks) {
+  return std::max(least_buffer, blocks.items * problem.triangle() * sizeof(double));
+}
+
 GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const Blocks& blocks, unsigned tile, Mode mode,
                        Items fits) {
   GramLayout plan;
@@ -46,7 +50,7 @@ GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const
   plan.scores = std::max(least_buffer, piece_blocks * scores);
   plan.probabilities = std::max(
       least_buffer, problem.model == Model::scores ? 0 : piece_blocks * blocks.block_rows * problem.classes * problem.element());
-  plan.nodes = std::max(least_buffer, blocks.items * problem.triangle() * sizeof(double));
+  plan.nodes = node_bytes(problem, blocks);
   return plan;
 }
 

@@ -20,6 +20,8 @@ struct GramLayout {
   Bytes largest() const;
   Bytes total() const;
 };
+// Of the nodes of all items: the same on every device.
+Bytes node_bytes(const Problem& problem, const Blocks& blocks);
 // `tile`: the edge of the kernel's. Slices are of at most `fits` items.
 GramLayout gram_layout(const DeviceTraits& device, const Problem& problem, const Blocks& blocks, unsigned tile, Mode mode,
                        Items fits);

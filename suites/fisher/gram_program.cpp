@@ -2,6 +2,7 @@
 #include "suites/fisher/gram_program.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mgpu::fisher {
 namespace {
@@ -25,7 +26,13 @@ GramProgram::GramProgram(GramWorkload& workload, DeviceResources& device, Mode m
   scores_ = device.allocate(layout_.scores);
   probabilities_ = device.allocate(layout_.probabilities);
   partials_ = device.allocate(layout_.partials);
-  nodes_ = device.allocate(layout_.nodes);
+  if (Peer* peer = device.peer(); peer != nullptr && workload.exchange() != nullptr) {
+    place_ = peer->self();
+    nodes_ = &workload.exchange()->nodes().piece(*place_);
+  } else {
+    own_nodes_ = device.allocate(layout_.nodes);
+    nodes_ = own_nodes_.get();
+  }
 }
 
 // Rows [first, end) of the input to the start of a slot's buffer, each at a multiple of 16 bytes.
@@ -112,32 +119,81 @@ void GramProgram::combine_node(const block_tree::TreeNode& node, std::uint64_t f
                       tiles = tiles_of(problem_.dim, kernels_.variant.tile);
   const std::uint64_t elements = tiles * kernels_.variant.tile * kernels_.variant.tile;
   stream.launch(*kernels_.combine_blocks, {{round_up(elements / kernels_.combine_lanes, local_), groups, 1}, {local_, 1, 1}},
-                {partials_.get(), u32(tiles), u32(first_block), u32(blocks), levels, problem_.dim, nodes_.get(), node.begin(),
+                {partials_.get(), u32(tiles), u32(first_block), u32(blocks), levels, problem_.dim, nodes_, node.begin(),
                  Items{1} << item_level});
   for (std::uint64_t g = 0; g < groups; ++g) forest_.add({item_level, (node.begin() >> item_level) + g});
 }
 
-void GramProgram::collect(Stream& stream) {
-  const std::uint64_t triangle = problem_.triangle();
-  const std::size_t elements = round_up(triangle, local_);
-  for (const Combination& step : forest_.combine()) {
-    stream.launch(*kernels_.combine_nodes, {{elements, step.groups, 1}, {local_, 1, 1}},
-                  {nodes_.get(), triangle, step.first, step.stride, step.child_stride, step.count});
+// Adds up what can be of the nodes, elements [begin, end).
+void GramProgram::combine_nodes(NodeForest& forest, const Part& elements, Stream& stream) {
+  for (const Combination& step : forest.combine()) {
+    stream.launch(
+        *kernels_.combine_nodes, {{round_up(elements.size(), local_), step.groups, 1}, {local_, 1, 1}},
+        {nodes_, problem_.triangle(), elements.begin, elements.end, step.first, step.stride, step.child_stride, step.count});
   }
+}
+
+void GramProgram::divide_root(const NodeForest& forest, const Part& elements, Stream& stream) {
+  for (const block_tree::TreeNode& node : forest.nodes()) {
+    if (node.begin() != 0 || node.end(blocks_.items) != blocks_.items) continue;
+    stream.launch(*kernels_.divide, {{round_up(elements.size(), local_), 1, 1}, {local_, 1, 1}},
+                  {nodes_, elements.begin, elements.end, static_cast<double>(blocks_.rows)});
+  }
+}
+
+void GramProgram::collect(Stream& stream) {
+  if (!combines_with_others()) return bring_nodes(stream);
+  combine_nodes(forest_, {0, problem_.triangle()}, stream);
+}
+
+void GramProgram::bring_nodes(Stream& stream) {
+  const Part all{0, problem_.triangle()};
+  combine_nodes(forest_, all, stream);
+  divide_root(forest_, all, stream);
   for (const block_tree::TreeNode& node : forest_.nodes()) {
-    const bool root = node.begin() == 0 && node.end(blocks_.items) == blocks_.items;
-    if (root) {
-      stream.launch(*kernels_.divide, {{elements, 1, 1}, {local_, 1, 1}},
-                    {nodes_.get(), triangle, static_cast<double>(blocks_.rows)});
-    }
     landed_.push_back(workload_.landing(node));
-    stream.download(*nodes_, node.begin() * triangle * sizeof(double), std::as_writable_bytes(landed_.back().values));
+    stream.download(*nodes_, node.begin() * all.size() * sizeof(double), std::as_writable_bytes(landed_.back().values));
   }
   forest_.clear();
 }
 
 void GramProgram::collected() {
+  if (combines_with_others()) return workload_.exchange()->set_nodes(*place_, forest_.nodes());
   workload_.add_partials(landed_);
+  landed_.clear();
+}
+
+// Each device adds up a part of the elements of all nodes, which the others put into its memory, and brings that.
+void GramProgram::bring(bool together, Stream& stream) {
+  if (!combines_with_others()) return;
+  if (!together) return bring_nodes(stream);
+  GramExchange& exchange = *workload_.exchange();
+  const std::uint64_t triangle = problem_.triangle();
+  std::vector<DeviceIndex> others;
+  for (const DeviceIndex member : exchange.members()) {
+    if (member == *place_) continue;
+    others.push_back(member);
+    const Part theirs = exchange.part(member, triangle);
+    for (const block_tree::TreeNode& node : forest_.nodes()) {
+      const Bytes at = (node.begin() * triangle + theirs.begin) * sizeof(double);
+      exchange.peer(*place_).put(*nodes_, at, exchange.nodes(), member, at, theirs.size() * sizeof(double));
+    }
+  }
+  exchange.peer(*place_).sync(others, others);
+  NodeForest all(blocks_.items);
+  for (const block_tree::TreeNode& node : exchange.all_nodes()) all.add(node);
+  const Part mine = exchange.part(*place_, triangle);
+  if (mine.size() == 0 || all.nodes().empty()) return;
+  combine_nodes(all, mine, stream);
+  divide_root(all, mine, stream);
+  stream.download(*nodes_, mine.begin * sizeof(double),
+                  std::as_writable_bytes(workload_.combined().subspan(mine.begin, mine.size())));
+  brings_ = mine.size();
+}
+
+void GramProgram::brought() {
+  workload_.add_partials(landed_);
+  workload_.add_combined(std::exchange(brings_, 0));
   landed_.clear();
 }
 

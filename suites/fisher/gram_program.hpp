@@ -18,6 +18,8 @@ class GramProgram : public DeviceProgram {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void collect(Stream& stream) override;
   void collected() override;
+  void bring(bool together, Stream& stream) override;
+  void brought() override;
 
  private:
   void upload_rows(std::uint64_t first, std::uint64_t end, unsigned slot, Stream& stream);
@@ -25,6 +27,10 @@ class GramProgram : public DeviceProgram {
   void compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot, Stream& stream);
   void make_scores(std::uint64_t first, std::uint64_t rows, unsigned slot, Stream& stream);
   void combine_piece(Items first, Items end, Stream& stream);
+  bool combines_with_others() const { return place_ && workload_.exchange()->members().size() > 1; }
+  void combine_nodes(NodeForest& forest, const Part& elements, Stream& stream);
+  void divide_root(const NodeForest& forest, const Part& elements, Stream& stream);
+  void bring_nodes(Stream& stream);
   void combine_node(const block_tree::TreeNode& node, std::uint64_t first_block, Stream& stream);
 
   GramWorkload& workload_;
@@ -34,7 +40,10 @@ class GramProgram : public DeviceProgram {
   const Mode mode_;
   const GramKernels kernels_;
   const GramLayout layout_;
-  std::unique_ptr<Buffer> input_[2], params_, scores_, probabilities_, partials_, nodes_;
+  std::unique_ptr<Buffer> input_[2], params_, scores_, probabilities_, partials_, own_nodes_;
+  Buffer* nodes_ = nullptr;           // its own, or memory that others put theirs into
+  std::optional<DeviceIndex> place_;  // in the peer group; none: it is in none
+  std::uint64_t brings_ = 0;          // elements that are on their way
 
   NodeForest forest_;  // since prepare, or the last collect
   std::vector<GramWorkload::Landing> landed_;

@@ -89,8 +89,21 @@ std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, Mo
   return std::make_unique<GramProgram>(*this, device, mode, capacity.fits);
 }
 
+// Of smaller matrices the host merges what comes down in about the time that signals and launches take.
+bool GramWorkload::exchanges(Mode) const {
+  constexpr Bytes kSmallest = Bytes{4} << 20;
+  return blocks_.blocks > 0 && problem_.triangle() * sizeof(double) >= kSmallest;
+}
+
+void GramWorkload::connect(PeerGroup& group) { exchange_.emplace(group, node_bytes(problem_, blocks_)); }
+
+void GramWorkload::exchange_among(std::span<const DeviceIndex> members) {
+  if (exchange_) exchange_->begin(members);
+}
+
 void GramWorkload::begin_sample() {
   const std::scoped_lock lock(mutex_);
+  combined_ = 0;
   partials_.clear();
   landings_used_ = more_used_ = 0;
   result_ = {};
@@ -106,6 +119,13 @@ GramWorkload::Landing GramWorkload::landing(const block_tree::TreeNode& node) {
   // They stay: of memory just taken, 4 MiB are a thousand page faults.
   if (more_used_ == more_landings_.size()) more_landings_.emplace_back(triangle);
   return {node, more_landings_[more_used_++]};
+}
+
+std::span<double> GramWorkload::combined() { return {reinterpret_cast<double*>(data_.result().data()), problem_.triangle()}; }
+
+void GramWorkload::add_combined(std::uint64_t elements) {
+  const std::scoped_lock lock(mutex_);
+  combined_ += elements;
 }
 
 void GramWorkload::add_partials(std::span<const Landing> partials) {
@@ -147,6 +167,10 @@ void GramWorkload::merge() {
   if (blocks_.blocks == 0) {
     std::fill(merged_.begin(), merged_.end(), std::numeric_limits<double>::quiet_NaN());  // the mean of nothing
     result_ = merged_;
+    return;
+  }
+  if (combined_ == triangle) {
+    result_ = combined();
     return;
   }
   const std::vector<block_tree::TreeNode> known = partials_.frontier();

@@ -4,11 +4,13 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "lib/workload/thread_team.hpp"
 #include "suites/common/block_tree.hpp"
 #include "suites/fisher/column_scale.hpp"
 #include "suites/fisher/demand.hpp"
+#include "suites/fisher/gram_exchange.hpp"
 #include "suites/fisher/gram_reference.hpp"
 #include "suites/fisher/host_data.hpp"
 
@@ -24,6 +26,11 @@ class GramWorkload : public Workload {
   Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
+  bool exchanges(Mode mode) const override;
+  void connect(PeerGroup& group) override;
+  void disconnect() override { exchange_.reset(); }
+  bool combines() const override { return exchange_.has_value(); }
+  void exchange_among(std::span<const DeviceIndex> members) override;
   void begin_sample() override;
   void merge() override;
   MergeEstimate merge_estimate() const override;
@@ -44,6 +51,9 @@ class GramWorkload : public Workload {
   };
   Landing landing(const block_tree::TreeNode& node);
   void add_partials(std::span<const Landing> partials);
+  GramExchange* exchange() { return exchange_ ? &*exchange_ : nullptr; }  // null: devices do not combine among themselves
+  std::span<double> combined();                                           // where what they combined comes down
+  void add_combined(std::uint64_t elements);
 
  private:
   using Tree = block_tree::PartialTree<std::span<const double>>;
@@ -58,6 +68,8 @@ class GramWorkload : public Workload {
   Shape shape_;
   GramReference reference_;  // of the columns as they are in data_
   std::mutex mutex_;         // over partials_ and landings
+  std::optional<GramExchange> exchange_;
+  std::uint64_t combined_ = 0;  // elements that devices have combined and brought
   Tree partials_;
   std::size_t landings_used_ = 0, more_used_ = 0;  // of this sample
   std::deque<std::vector<double>> more_landings_;  // beyond those of data_: not pinned

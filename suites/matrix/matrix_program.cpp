@@ -32,8 +32,13 @@ MatrixProgram::MatrixProgram(MatrixWorkload& workload, DeviceResources& device, 
   const auto allocate = [&](std::unique_ptr<Buffer>(&buffers)[2], unsigned count, Bytes size) {
     for (unsigned i = 0; i < count && size > 0; ++i) buffers[i] = device.allocate(size);
   };
-  allocate(a_, layout_.a_buffers(), layout_.a);
-  allocate(b_, layout_.b_buffers(), layout_.b);
+  // What every device needs whole may be memory that they all put into.
+  if (Peer* peer = device.peer(); peer != nullptr && mode_ == Mode::end_to_end && workload_.replicated() != nullptr) {
+    place_ = peer->self();
+    shared_ = &workload_.replicated()->piece(place_);
+  }
+  if (!gathers(Axis::cols)) allocate(a_, layout_.a_buffers(), layout_.a);
+  if (!gathers(Axis::rows)) allocate(b_, layout_.b_buffers(), layout_.b);
   allocate(c_, layout_.c_buffers(), layout_.c);
   allocate(c_in_, layout_.c_buffers(), layout_.c_in);
   allocate(packed_a_, layout_.a_buffers(), layout_.packed_a);
@@ -59,7 +64,7 @@ Bytes MatrixProgram::place_of_c(const Rect& rect) const { return (rect.row * pro
 void MatrixProgram::upload_a(std::uint64_t first, std::uint64_t end, std::uint64_t to, unsigned slot, Stream& stream) {
   const Bytes row = problem_.inner * problem_.element();
   if (problem_.summed() == 0 || first >= end) return;
-  stream.upload(*a_[slot], to * row, workload_.operands().a().subspan(first * row, (end - first) * row));
+  stream.upload(*a(slot), to * row, workload_.operands().a().subspan(first * row, (end - first) * row));
 }
 
 // To column `to` of a buffer that is `width` wide.
@@ -67,7 +72,7 @@ void MatrixProgram::upload_b(std::uint64_t first, std::uint64_t end, std::uint64
                              Stream& stream) {
   const Bytes element = problem_.element();
   if (problem_.summed() == 0 || first >= end) return;
-  stream.upload_rows(*b_[slot], workload_.operands().b().data() + first * element,
+  stream.upload_rows(*b(slot), workload_.operands().b().data() + first * element,
                      {(end - first) * element, problem_.inner, to * element, width * element, problem_.columns * element});
 }
 
@@ -93,10 +98,16 @@ void MatrixProgram::prepare(Stream& stream) {
     row_panels_.assign(problem_.rows / geometry_.edge() + 1, false);
     column_panels_.assign(problem_.columns / geometry_.edge() + 1, false);
   } else if (axis == Axis::cols) {
-    if (mode_ == Mode::end_to_end) upload_a(0, problem_.rows, 0, 0, stream);
+    if (gathers(axis))
+      workload_.replicated()->bring(place_, workload_.operands().a(), stream);
+    else if (mode_ == Mode::end_to_end)
+      upload_a(0, problem_.rows, 0, 0, stream);
     pack_rows(0, problem_.rows, problem_.rows, 0, stream);
   } else {
-    if (mode_ == Mode::end_to_end) upload_b(0, problem_.columns, 0, problem_.columns, 0, stream);
+    if (gathers(axis))
+      workload_.replicated()->bring(place_, workload_.operands().b(), stream);
+    else if (mode_ == Mode::end_to_end)
+      upload_b(0, problem_.columns, 0, problem_.columns, 0, stream);
     pack_columns(0, problem_.columns, problem_.columns, 0, stream);
   }
 }
@@ -192,7 +203,7 @@ void MatrixProgram::bring_panels(const Rect& rect, Stream& stream) {
 void MatrixProgram::pack_rows(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot, Stream& stream) {
   if (kernels_.variant.panel_rows == 0 || problem_.summed() == 0 || first >= end) return;
   stream.launch(*kernels_.pack_rows, pack_rows_grid(kernels_.variant, end - first, problem_.inner),
-                {a_[slot].get(), packed_a_[slot].get(), u32(first), u32(count), u32(problem_.inner), u32(problem_.inner)});
+                {a(slot), packed_a_[slot].get(), u32(first), u32(count), u32(problem_.inner), u32(problem_.inner)});
 }
 
 void MatrixProgram::pack_columns(std::uint64_t first, std::uint64_t end, std::uint64_t count, unsigned slot, Stream& stream) {
@@ -201,15 +212,15 @@ void MatrixProgram::pack_columns(std::uint64_t first, std::uint64_t end, std::ui
   if (panel == 0 || problem_.summed() == 0 || first >= end) return;
   stream.launch(*kernels_.pack_columns,
                 {{(end - first + panel - 1) / panel, (problem_.inner + at_once - 1) / at_once, 1}, {1, 1, 1}},
-                {b_[slot].get(), packed_b_[slot].get(), u32(first), u32(count), u32(problem_.inner), u32(count)});
+                {b(slot), packed_b_[slot].get(), u32(first), u32(count), u32(problem_.inner), u32(count)});
 }
 
 void MatrixProgram::multiply(const Part& part, unsigned slot, Stream& stream) {
   const std::uint64_t tiles = std::uint64_t{part.items} * part.each;
   if (tiles == 0) return;
   const unsigned slot_a = layout_.slot_rows ? slot : 0, slot_b = layout_.slot_columns ? slot : 0, slot_c = std::max(slot_a, slot_b);
-  Buffer* a = (kernels_.variant.panel_rows > 0 ? packed_a_ : a_)[slot_a].get();
-  Buffer* b = (kernels_.variant.panel_columns > 0 ? packed_b_ : b_)[slot_b].get();
+  Buffer* a = kernels_.variant.panel_rows > 0 ? packed_a_[slot_a].get() : this->a(slot_a);
+  Buffer* b = kernels_.variant.panel_columns > 0 ? packed_b_[slot_b].get() : this->b(slot_b);
   Buffer* c = c_[slot_c].get();
   Buffer* c_in = problem_.reads_c() ? c_in_[slot_c].get() : c;
   const std::uint32_t rows = u32(part.rows), columns = u32(part.columns), inner = u32(problem_.summed());

@@ -30,6 +30,10 @@ class MatrixProgram : public DeviceProgram {
     std::uint32_t first, items, each;  // of the tiles
     std::uint64_t rows, columns, row0, column0, ldc;
   };
+  // Is the operand that every device needs whole, by this axis, gathered?
+  bool gathers(Axis axis) const { return shared_ != nullptr && problem_.axis == axis; }
+  Buffer* a(unsigned slot) { return gathers(Axis::cols) ? shared_ : a_[slot].get(); }
+  Buffer* b(unsigned slot) { return gathers(Axis::rows) ? shared_ : b_[slot].get(); }
   Rows rows_of_c(const Rect& rect, unsigned slot) const;
   Bytes place_of_c(const Rect& rect) const;                                                                // in host memory
   void upload_a(std::uint64_t first, std::uint64_t end, std::uint64_t to, unsigned slot, Stream& stream);  // rows
@@ -51,6 +55,8 @@ class MatrixProgram : public DeviceProgram {
   const Layout layout_;
   const TileTable table_;  // empty for waves, which have their own
   std::unique_ptr<Buffer> a_[2], b_[2], c_[2], c_in_[2], packed_a_[2], packed_b_[2], tiles_[2];
+  DeviceIndex place_;         // in the group that the device exchanges data in
+  Buffer* shared_ = nullptr;  // of the workload: the operand that is gathered; null: none is
   bool tiles_there_ = false;
 
   std::vector<Slice> done_;                       // since prepare, resident

@@ -82,6 +82,10 @@ std::unique_ptr<DeviceProgram> MatrixWorkload::program(DeviceResources& device, 
   return std::make_unique<MatrixProgram>(*this, device, mode, capacity.fits, candidates(device.traits()));
 }
 
+void MatrixWorkload::exchange_among(std::span<const DeviceIndex> members) {
+  if (replicated_) replicated_->among(members);
+}
+
 // C is poisoned once it was looked at, so that an element nobody computes again cannot pass; before every sample that would cost as
 // much as the transfers.
 void MatrixWorkload::begin_sample() {

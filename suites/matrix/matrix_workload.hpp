@@ -3,7 +3,9 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 
+#include "lib/exchange/replicated_input.hpp"
 #include "lib/workload/workload.hpp"
 #include "suites/matrix/kernels.hpp"
 #include "suites/matrix/operands.hpp"
@@ -26,6 +28,12 @@ class MatrixWorkload : public Workload {
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return operands_.all(); }
+  bool exchanges(Mode mode) const override {
+    return mode == Mode::end_to_end && shape_.cost.replicated > 0 && problem_.summed() > 0;
+  }
+  void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.cost.replicated); }
+  void disconnect() override { replicated_.reset(); }
+  void exchange_among(std::span<const DeviceIndex> members) override;
   void begin_sample() override;
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of C
@@ -37,6 +45,8 @@ class MatrixWorkload : public Workload {
   const Geometry& geometry() const { return geometry_; }
   const Operands& operands() const { return operands_; }
   std::span<std::byte> c() { return operands_.c(); }
+  // By rows B, by columns A, where devices gather it; null: each brings all of it itself.
+  ReplicatedInput* replicated() { return replicated_ ? &*replicated_ : nullptr; }
   std::uint64_t sample() const { return sample_; }
   void arrived(std::span<const Slice> slices);  // these items of C are on the host
 
@@ -49,6 +59,7 @@ class MatrixWorkload : public Workload {
   unsigned host_threads_;
   Shape shape_;
   Reference reference_;
+  std::optional<ReplicatedInput> replicated_;
   std::uint64_t sample_ = 0;  // number of the sample
   bool looked_at_ = true;     // C holds a result that was verified: a stale one must not pass again
   std::mutex mutex_;          // over arrived_

@@ -15,6 +15,9 @@ BINARY = None
 SCRATCH = None      # of the whole test run: holds the program cache, so that kernels are built once
 DEVICES = []        # options that give two devices where that is possible
 DEVICE_COUNT = 0
+# Options that give the first of those, for what one device shows as well as two: before every run CPUs are measured beside each other,
+# which is most of the time that a short run takes.
+ONE_DEVICE = []
 
 # Variables that would change what the binary does behind the tests' back.
 FOREIGN = ("NO_COLOR", "COLUMNS", "CI", "TERM")
@@ -70,10 +73,10 @@ class Case(unittest.TestCase):
             self.assertIn(name, result.err, f"{arguments}: {result}")
         return result
 
-    def small(self, *arguments, **named):
-        """A quick good run of one sample; its result file, read."""
+    def small(self, *arguments, devices=None, **named):
+        """A quick good run of one sample on DEVICES, unless others are given; its result file, read."""
         file = self.folder / "small.json"
-        self.good("run", "merkle", *DEVICES, "-n", 1, "--warmup", 0, "-o", file, *defaults(arguments), **named)
+        self.good("run", "merkle", *(devices or DEVICES), "-n", 1, "--warmup", 0, "-o", file, *defaults(arguments), **named)
         return json.loads(file.read_text())
 
     def assert_schema(self, file, name, *arguments):
@@ -115,10 +118,11 @@ def find_devices():
 
 def main():
     """Runs the tests of the program that calls this: other files of tests share everything above."""
-    global BINARY, SCRATCH, DEVICES, DEVICE_COUNT
+    global BINARY, SCRATCH, DEVICES, DEVICE_COUNT, ONE_DEVICE
     if len(sys.argv) < 2:
         sys.exit(f"usage: {Path(sys.argv[0]).name} BINARY [unittest arguments]")
     BINARY = str(Path(sys.argv.pop(1)).resolve())
     with tempfile.TemporaryDirectory() as SCRATCH:
         DEVICES, DEVICE_COUNT = find_devices()
+        ONE_DEVICE = [*DEVICES, "--max-devices", "1"]
         unittest.main(verbosity=2)

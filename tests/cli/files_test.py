@@ -29,7 +29,7 @@ def controls(text):
 class Outputs(Case):
     def test_of_two_runs_with_one_output_the_second_is_refused_at_its_start(self):
         file = self.folder / "r.json"
-        words = [binary.BINARY, "run", "merkle", *binary.DEVICES, "-n", "1000000", "--time-limit", "2m", "-q", "-o", str(file), *defaults([])]
+        words = [binary.BINARY, "run", "merkle", *binary.ONE_DEVICE, "-n", "1000000", "--time-limit", "2m", "-q", "-o", str(file), *defaults([])]
         first = subprocess.Popen(words, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             deadline = time.monotonic() + 60
@@ -47,13 +47,13 @@ class Outputs(Case):
         self.assertEqual(first.returncode, 130)
         self.assertFalse(json.loads(file.read_text())["complete"])
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["r.json", "r.json.journal"])  # to go on with
-        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-o", file, *defaults([]))
+        self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-o", file, *defaults([]))
 
     def test_an_output_that_cannot_be_written_costs_the_exit_code_and_not_what_was_measured(self):
         if not Path("/dev/full").exists():
             self.skipTest("no /dev/full here")
         file = self.folder / "r.json"
-        result = mgpu("run", "merkle", *binary.DEVICES, "-n", 2, "--output", "/dev/full", "-o", file, *defaults([]))
+        result = mgpu("run", "merkle", *binary.ONE_DEVICE, "-n", 2, "--output", "/dev/full", "-o", file, *defaults([]))
         self.assertEqual(result.code, 1, result)
         self.assertIn('--output: cannot write "/dev/full"', result.err)
         report = json.loads(file.read_text())
@@ -63,7 +63,7 @@ class Outputs(Case):
 
     def test_what_a_killed_run_left_is_cleared_by_the_next(self):
         file = self.folder / "r.json"
-        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-o", file, *defaults([]))
+        self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-o", file, *defaults([]))
         hash_of_name = 14695981039346656037
         for byte in b"r.json":
             hash_of_name = (hash_of_name ^ byte) * 1099511628211 % 2**64
@@ -72,7 +72,7 @@ class Outputs(Case):
             name.write_text("half of")
         other = self.folder / ".mgpu-bench-0123456789abcdef-1-0.tmp"
         other.write_text("of another file")
-        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-o", file, *defaults([]))
+        self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-o", file, *defaults([]))
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), sorted(["r.json", other.name]))
 
 

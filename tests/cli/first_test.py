@@ -53,7 +53,7 @@ class Outlook(Case):
 
 class Tables(Case):
     def start(self, file):
-        words = ["run", "merkle", *binary.DEVICES, "--size", "2^8,2^9,2^10", "--mode", "both", "-s", "single", "-n", "300", "-o", str(file)]
+        words = ["run", "merkle", *binary.ONE_DEVICE, "--size", "2^8,2^9,2^10", "--mode", "both", "-s", "single", "-n", "300", "-o", str(file)]
         return subprocess.Popen([binary.BINARY, *words], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def setUp(self):
@@ -84,7 +84,7 @@ class Compilers(Case):
     def test_what_a_compiler_counts_does_not_reach_the_user(self):
         for suite, size in (("merkle", "2^10"), ("fisher", "64")):
             with self.subTest(suite=suite):
-                done = self.good("run", suite, *binary.DEVICES, "-n", 1, *defaults(["--size", size]),
+                done = self.good("run", suite, *binary.ONE_DEVICE, "-n", 1, *defaults(["--size", size]),
                                  env={"XDG_CACHE_HOME": str(self.folder / "cache"), "POCL_CACHE_DIR": str(self.folder / "pocl")})
                 self.assertNotIn("generated", done.err)
 

@@ -12,9 +12,9 @@ from matrix_test import read_npy, write_npy
 
 
 class Fisher(Case):
-    def run_fisher(self, *arguments):
+    def run_fisher(self, *arguments, devices=None):
         file = self.folder / "r.json"
-        self.good("run", "fisher", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
+        self.good("run", "fisher", *(devices or binary.DEVICES), "-n", 1, "--warmup", 0, "-o", file, *arguments)
         return json.loads(file.read_text())["runs"]
 
     def doubles(self, file):
@@ -33,11 +33,22 @@ class Computes(Fisher):
                 digests.add(run["verify"]["digest"])
             self.assertEqual(len(digests), 1)
 
+    def test_devices_that_combine_among_themselves_get_the_same_bits(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("one device")
+        digests = set()
+        for peer in ("staged", "host"):
+            for run in self.run_fisher("--size", 96, "--dim", 1024, "--mode", "both", "-s", "equal,dynamic,single", "--peer", peer):
+                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+                digests.add(run["verify"]["digest"])
+        self.assertEqual(len(digests), 1)
+
     def test_the_record_says_what_was_computed(self):
-        run = self.run_fisher("--size", 600, "--dim", 20, "-s", "equal")[0]
+        run = self.run_fisher("--size", 600, "--dim", 20, "-s", "equal", devices=binary.ONE_DEVICE)[0]
         self.assertEqual((run["params"]["points"], run["params"]["dim"], run["params"]["model"]), (600, 20, "scores"))
         self.assertEqual((run["work"]["ops"], run["rate"]["unit"]), (600 * 20 * 21, "FLOP/s"))
-        run = self.run_fisher("--regime", "closed", "--family", "beta", "--size", 100, "-s", "equal")[0]
+        run = self.run_fisher("--regime", "closed", "--family", "beta", "--size", 100, "-s", "equal",
+                              devices=binary.ONE_DEVICE)[0]
         self.assertEqual((run["params"]["family"], run["params"]["dim"], run["rate"]["unit"]), ("beta", 2, "matrices/s"))
         self.assertIn("Boost", run["verify"]["method"])
 
@@ -52,7 +63,7 @@ class Computes(Fisher):
         write_npy(x, [[1, 2], [0.5, -1]], kind="<f8")
         write_npy(p, [[0.25, -0.5]], kind="<f8")
         both = ["--input", x, "--params", p, "--precision", "fp64", "--output", out, "-s", "equal", "--mode", "resident"]
-        self.run_fisher("--model", "logistic", *both)
+        self.run_fisher("--model", "logistic", *both, devices=binary.ONE_DEVICE)
         expected = [0.0] * 4
         for row in ((1, 2), (0.5, -1)):
             chance = 1 / (1 + math.exp(-(0.25 * row[0] - 0.5 * row[1])))
@@ -62,7 +73,7 @@ class Computes(Fisher):
             self.assertAlmostEqual(got, wanted, 13)
         # Two classes, the second with logit 0, are the same model: the first block of their matrix is that of the logistic one.
         write_npy(p, [[0.25, -0.5], [0, 0]], kind="<f8")
-        run = self.run_fisher("--model", "softmax", *both)[0]
+        run = self.run_fisher("--model", "softmax", *both, devices=binary.ONE_DEVICE)[0]
         self.assertEqual(run["params"]["classes"], 2)
         full = self.doubles(out)
         self.assertEqual(len(full), 16)
@@ -78,7 +89,7 @@ class Computes(Fisher):
     def test_scores_whose_squares_leave_fp32_are_summed_right(self):
         x, out = self.folder / "x.npy", self.folder / "f.npy"
         write_npy(x, [[1.5 * 2.0**70, 2, 2.0**-80], [0, 1, 2.0**-80]])
-        for run in self.run_fisher("--input", x, "--output", out, "-s", "equal", "--verify", "full"):
+        for run in self.run_fisher("--input", x, "--output", out, "-s", "equal", "--verify", "full", devices=binary.ONE_DEVICE):
             self.assertEqual(run["verify"]["status"], "passed", run)
         self.assertEqual(self.doubles(out), [1.125 * 2.0**140, 1.5 * 2.0**70, 0.75 * 2.0**-10, 1.5 * 2.0**70, 2.5, 1.5 * 2.0**-80,
                                              0.75 * 2.0**-10, 1.5 * 2.0**-80, 2.0**-160])

@@ -27,9 +27,9 @@ def read_npy(file):
 
 
 class Matrix(Case):
-    def run_matrix(self, *arguments):
+    def run_matrix(self, *arguments, devices=None):
         file = self.folder / "r.json"
-        self.good("run", "matrix", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
+        self.good("run", "matrix", *(devices or binary.DEVICES), "-n", 1, "--warmup", 0, "-o", file, *arguments)
         return json.loads(file.read_text())["runs"]
 
 
@@ -45,6 +45,29 @@ class Computes(Matrix):
         self.assertEqual(len(digests), 1)
         self.assertGreaterEqual(cases, 3 * 2 * 4)
 
+    def test_devices_that_gather_what_both_need_upload_it_once_and_get_the_same_bits(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("one device")
+        for axis, size in (("rows", ("--size", 97, "--cols", 150, "--inner", 40)), ("cols", ("--size", 97, "--cols", 150, "--inner", 40))):
+            digests, uploaded = set(), {}
+            for peer in ("staged", "host"):
+                for run in self.run_matrix(*size, "--axis", axis, "--mode", "end-to-end", "-s", "equal,dynamic,single", "--peer", peer):
+                    self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+                    digests.add(run["verify"]["digest"])
+                    if run["strategy"] == "equal":
+                        uploaded[peer] = sum(part["bytes_in"] for part in run["per_device"])
+            self.assertEqual(len(digests), 1)
+            shared = 4 * 40 * (150 if axis == "rows" else 97)
+            self.assertEqual(uploaded["staged"] - uploaded["host"], shared)
+
+    def test_a_path_that_devices_do_not_have_is_said_and_done_without(self):
+        file = self.folder / "r.json"
+        result = self.good("run", "matrix", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, "--size", 97, "--cols", 150, "--inner", 40,
+                           "--mode", "end-to-end", "-s", "equal", "--peer", "direct")
+        if binary.DEVICE_COUNT > 1:
+            self.assertIn("devices exchange no data: no direct path from", result.err)
+        self.refused(["run", "matrix", "--peer", "nvlink"], 2, "--peer", "nvlink", "auto, direct, staged, host")
+
     def test_operands_larger_than_a_device_go_through_it_in_waves_to_the_same_bits(self):
         digests, capped = set(), [f"{i}=1300KiB" for i in range(binary.DEVICE_COUNT)]
         size = ("--size", 190, "--cols", 230, "--inner", 900, "--mode", "end-to-end", "-s", "equal,dynamic", "--axis", "tiles")
@@ -57,7 +80,8 @@ class Computes(Matrix):
         self.assertGreater(bytes_in, 2 * run["work"]["bytes_in"])  # each wave brings its rows and columns
 
     def test_the_record_has_sizes_as_numbers_and_counts_operations(self):
-        run = self.run_matrix("--size", 60, "--inner", "2^4", "--precision", "fp64", "--alpha", "-0.5", "--beta", "2", "-s", "equal")[0]
+        run = self.run_matrix("--size", 60, "--inner", "2^4", "--precision", "fp64", "--alpha", "-0.5", "--beta", "2", "-s", "equal",
+                              devices=binary.ONE_DEVICE)[0]
         params = run["params"]
         self.assertEqual((params["rows"], params["cols"], params["inner"]), (60, 60, 16))
         self.assertEqual((params["precision"], params["alpha"], params["beta"]), ("fp64", "-0.5", "2"))
@@ -81,7 +105,8 @@ class Computes(Matrix):
             self.assertIn("a.npy", run["params"]["input"])
 
     def test_integer_data_are_verified_exactly(self):
-        run = self.run_matrix("--size", 64, "--data", "integers", "-s", "equal", "--mode", "end-to-end")[0]
+        run = self.run_matrix("--size", 64, "--data", "integers", "-s", "equal", "--mode", "end-to-end",
+                              devices=binary.ONE_DEVICE)[0]
         self.assertIn("exactly", run["verify"]["method"])
 
     def test_empty_matrices_are_computed(self):
@@ -98,7 +123,8 @@ class Computes(Matrix):
             code = kind.replace("f4", "f").replace("f8", "d")
             write_npy(a, [[large, -large, 1], [small, 0, 0]], kind=kind)
             write_npy(b, [[large, 0, small], [0, large, 0], [5, 0, 0]], kind=kind)
-            runs = self.run_matrix("--input", f"{a},{b}", "--precision", precision, "--verify", "full", "--output", out, "-s", "equal")
+            runs = self.run_matrix("--input", f"{a},{b}", "--precision", precision, "--verify", "full", "--output", out, "-s", "equal",
+                                   devices=binary.ONE_DEVICE)
             for run in runs:
                 self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
             got = [x[0] for x in struct.iter_unpack(code, read_npy(out)[1])]

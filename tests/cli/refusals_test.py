@@ -142,7 +142,7 @@ class ChecksOutputsBeforeTheRun(Case):
 
     def test_missing_parent_folders_are_made(self):
         file = self.folder / "a" / "b" / "r.json"
-        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-o", file, *defaults([]))
+        self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-o", file, *defaults([]))
         self.assertTrue(json.loads(file.read_text())["complete"])
 
     def test_a_full_disk_under_standard_output_is_an_error(self):

@@ -204,7 +204,7 @@ class Resumed(Case):
     def test_a_run_without_a_result_file_keeps_no_journal_and_a_new_run_says_when_it_begins_one_anew(self):
         file = self.folder / "r.json"
         self.killed_with_samples(file, *CAMPAIGN)
-        small = ["run", "merkle", *binary.DEVICES, "-s", "single", "--size", "2^10", "-n", 1]
+        small = ["run", "merkle", *binary.ONE_DEVICE, "-s", "single", "--size", "2^10", "-n", 1]
         result = self.good(*small, "-o", file)
         self.assertIn("--resume", result.err)
         self.good(*small, "-o", "/dev/null")

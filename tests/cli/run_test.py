@@ -95,30 +95,30 @@ class Runs(Case):
         self.assertNotIn("\x1b", result.out + result.err)
 
     def test_json_on_standard_output_is_alone_there(self):
-        result = self.good("run", "merkle", *binary.DEVICES, "-n", 1, "--json", "-", *defaults([]))
+        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "--json", "-", *defaults([]))
         self.assertEqual(json.loads(result.out)["schema"], "mgpu-bench/result")
         file = self.folder / "out.json"
         file.write_text(result.out)
         self.assert_schema(file, "result")
 
     def test_quiet_says_nothing_on_standard_error(self):
-        result = self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-q", *defaults([]))
+        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-q", *defaults([]))
         self.assertEqual(result.err, "")
 
     def test_a_group_is_one_line_where_there_is_no_terminal(self):
-        result = self.good("run", "merkle", *binary.DEVICES, "-n", 1, *defaults(["--mode", "both"]))
+        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, *defaults(["--mode", "both"]))
         self.assertEqual(len([line for line in result.err.splitlines() if "cases ok" in line]), 2, result)
         self.assertNotIn("\r", result.err)
 
     def test_another_seed_is_another_problem(self):
-        digests = [self.small("--seed", seed)["runs"][0]["verify"]["digest"] for seed in (1, 1, 2)]
+        digests = [self.small("--seed", seed, devices=binary.ONE_DEVICE)["runs"][0]["verify"]["digest"] for seed in (1, 1, 2)]
         self.assertEqual(digests[0], digests[1])
         self.assertNotEqual(digests[0], digests[2])
 
     def test_an_input_file_is_worked_on_and_its_result_written(self):
         leaves, root = self.folder / "leaves", self.folder / "out" / "root"
         leaves.write_bytes(bytes(i % 251 for i in range(32 * 1000)))
-        report = self.small("--input", leaves, "--output", root)
+        report = self.small("--input", leaves, "--output", root, devices=binary.ONE_DEVICE)
         self.assertEqual(report["runs"][0]["params"]["leaves"], 1000)
         self.assertEqual(root.read_text().strip(), report["runs"][0]["verify"]["digest"])
 
@@ -135,11 +135,11 @@ class Runs(Case):
             self.assertEqual({run["verify"]["digest"] for run in report["runs"]}, {digest})
 
     def test_verification_can_be_turned_off_and_says_so(self):
-        self.assertEqual({run["verify"]["status"] for run in self.small("--verify", "off")["runs"]}, {"off"})
+        self.assertEqual({run["verify"]["status"] for run in self.small("--verify", "off", devices=binary.ONE_DEVICE)["runs"]}, {"off"})
 
     def test_cases_not_begun_by_the_time_limit_are_skipped_and_nothing_measured_is_a_failure(self):
         file = self.folder / "r.json"
-        result = mgpu("run", "merkle", *binary.DEVICES, "-n", 1, "--time-limit", "1ns", "-o", file, *defaults([]))
+        result = mgpu("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "--time-limit", "1ns", "-o", file, *defaults([]))
         self.assertEqual(result.code, 5, result)
         self.assertEqual({run["status"] for run in json.loads(file.read_text())["runs"]}, {"skipped"})
         self.assert_schema(file, "result")
@@ -174,7 +174,7 @@ class Traces(Case):
 
 class Stops(Case):
     def start(self, *arguments):
-        return subprocess.Popen([binary.BINARY, "run", "merkle", *map(str, binary.DEVICES), *map(str, arguments)], env=environment(),
+        return subprocess.Popen([binary.BINARY, "run", "merkle", *map(str, binary.ONE_DEVICE), *map(str, arguments)], env=environment(),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def test_the_first_signal_keeps_what_was_measured(self):
@@ -182,7 +182,9 @@ class Stops(Case):
             with self.subTest(signal=number):
                 file = self.folder / f"{code}.json"
                 process = self.start("--size", "2^12", "--mode", "resident", "-s", "single", "-n", "100000000", "-o", file)
-                time.sleep(2)
+                journal = self.folder / f"{code}.json.journal"
+                while process.poll() is None and not (journal.exists() and b'"sample"' in journal.read_bytes()):
+                    time.sleep(0.02)
                 process.send_signal(number)
                 out, err = process.communicate(timeout=120)
                 self.assertEqual(process.returncode, code, out + err)
@@ -213,7 +215,7 @@ class Stops(Case):
     def test_when_every_device_counts_as_hung_the_run_fails_and_the_file_is_whole(self):
         # The device goes on working on what it was given: nothing of it may be freed.
         file = self.folder / "r.json"
-        process = self.start("--max-devices", "1", "--size", "2^16", "--mode", "resident", "-s", "single", "-n", "3", "-o", file,
+        process = self.start("--size", "2^16", "--mode", "resident", "-s", "single", "-n", "3", "-o", file,
                              "--timeout", "1ns")
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 5, out + err)

@@ -24,7 +24,7 @@ class Saved(Case):
         return sorted(p.name for p in (self.state / "mgpu-bench").glob("*.json.gz")) if self.state.exists() else []
 
     def run_one(self, *arguments):
-        return self.good("run", "merkle", *binary.DEVICES, "-n", 1, "--warmup", 0, *defaults(arguments), env=self.env)
+        return self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "--warmup", 0, *defaults(arguments), env=self.env)
 
     def test_a_result_without_a_name_is_kept_whole_and_run_says_where(self):
         done = self.run_one()
@@ -84,7 +84,7 @@ class Saved(Case):
         self.refused(["report", "last"], 2, "XDG_STATE_HOME", "HOME", env={"XDG_STATE_HOME": "", "HOME": ""})
 
     def test_runs_that_begin_together_are_kept_apart(self):
-        words = [binary.BINARY, "run", "merkle", *binary.DEVICES, "-n", "1", "-q", *defaults([])]
+        words = [binary.BINARY, "run", "merkle", *binary.ONE_DEVICE, "-n", "1", "-q", *defaults([])]
         runs = [subprocess.Popen(words, env=environment(self.env), stdout=subprocess.DEVNULL) for _ in range(3)]
         self.assertEqual([run.wait(120) for run in runs], [0, 0, 0])
         self.assertEqual(len(self.kept()), 3)
@@ -93,7 +93,7 @@ class Saved(Case):
         (self.folder / "file").touch()
         for env in ({"XDG_STATE_HOME": str(self.folder / "file")}, {"XDG_STATE_HOME": "", "HOME": ""}):
             with self.subTest(env=env):
-                done = self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-q", *defaults([]), env=env)
+                done = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-q", *defaults([]), env=env)
                 (line,) = done.err.splitlines()
                 self.assertIn("warning", line)
                 self.assertIn("-o FILE", line)
@@ -113,7 +113,7 @@ class Saved(Case):
         self.assertTrue((folder / "base.json").exists() and (folder / "2019-01-01T000000Z-mine-merkle.json.gz").exists())
 
     def test_a_run_that_was_killed_goes_on_from_last(self):
-        words = [binary.BINARY, "run", "merkle", *binary.DEVICES, "--size", "2^12", "--mode", "resident", "-s", "single"]
+        words = [binary.BINARY, "run", "merkle", *binary.ONE_DEVICE, "--size", "2^12", "--mode", "resident", "-s", "single"]
         process = subprocess.Popen([*words, "-n", "100000"], env=environment(self.env), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         folder = self.state / "mgpu-bench"
         while process.poll() is None and not any(p.read_bytes().count(b'"sample"') > 3 for p in folder.glob("*.journal")):

@@ -10,7 +10,7 @@ from binary import Case, defaults
 class LayersOfSettings(Case):
     def size(self, *arguments, **named):
         file = self.folder / "layers.json"
-        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "--warmup", 0, "--mode", "resident", "-s", "single", "-o", file, *arguments, **named)
+        self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "--warmup", 0, "--mode", "resident", "-s", "single", "-o", file, *arguments, **named)
         return json.loads(file.read_text())["runs"][0]["params"]["leaves"]
 
     def test_a_flag_wins_over_the_environment_that_over_the_config_file_that_over_the_default(self):
@@ -24,14 +24,14 @@ class LayersOfSettings(Case):
     def test_a_config_file_may_have_a_run_section_arrays_and_flags(self):
         config = self.folder / "c.toml"
         config.write_text('[run]\nsize = [64, "2^7"]\nquiet = true\n')
-        result = self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-s", "single", "--mode", "resident", "--config", config, "--json", "-")
+        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-s", "single", "--mode", "resident", "--config", config, "--json", "-")
         self.assertEqual([run["params"]["leaves"] for run in json.loads(result.out)["runs"]], [64, 128])
         self.assertEqual(result.err, "")
 
     def test_a_switch_given_twice_is_on_all_the_same(self):
-        result = self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-q", "-q", "--quiet", *defaults([]))
+        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-q", "-q", "--quiet", *defaults([]))
         self.assertEqual(result.err, "")
-        self.assertNotEqual(self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-q", "--quiet=false", *defaults([])).err, "")
+        self.assertNotEqual(self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, "-q", "--quiet=false", *defaults([])).err, "")
         self.refused(["run", "--seed", "1", "--seed", "1"], 2, "--seed", "once")
 
     def test_other_names_of_options_work_in_every_layer_and_not_beside_the_option(self):
@@ -51,11 +51,11 @@ class LayersOfSettings(Case):
         self.assertIn('timeout = "9s"\n', over.out)
 
     def test_results_record_the_options_that_samples_were_taken_under_whatever_layer_gave_them(self):
-        report = self.small("--verify", "sample", "--time-limit", "10m", env={"MGPU_BENCH_BUILD_TIMEOUT": "9s"})
+        report = self.small("--verify", "sample", "--time-limit", "10m", devices=binary.ONE_DEVICE, env={"MGPU_BENCH_BUILD_TIMEOUT": "9s"})
         expected = {"build_timeout_ns": 9_000_000_000, "samples": 1, "seed": 1, "timeout_ns": None, "time_limit_ns": None, "verify": "sample"}
         self.assertEqual({name: report["options"].get(name) for name in expected}, expected)
-        self.assertEqual(self.small("--quick", "--timeout", "1m")["options"]["quick"], "yes")
-        self.assertEqual(self.small("--timeout", "1m")["options"]["timeout_ns"], 60_000_000_000)
+        self.assertEqual(self.small("--quick", "--timeout", "1m", devices=binary.ONE_DEVICE)["options"]["quick"], "yes")
+        self.assertEqual(self.small("--timeout", "1m", devices=binary.ONE_DEVICE)["options"]["timeout_ns"], 60_000_000_000)
         self.assert_schema(self.folder / "small.json", "result")
 
     def test_a_memory_pool_bounds_every_device_and_the_record_says_so(self):
@@ -127,7 +127,7 @@ class LayersOfSettings(Case):
         self.refused(["run"], 2, "MGPU_BENCH_STRICT", '"perhaps"', "accepted", env={"MGPU_BENCH_STRICT": "perhaps"})
 
     def test_a_misspelt_variable_is_warned_of(self):
-        result = self.good("run", "merkle", *binary.DEVICES, "-n", 1, *defaults([]), env={"MGPU_BENCH_SISE": "4"})
+        result = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 1, *defaults([]), env={"MGPU_BENCH_SISE": "4"})
         self.assertIn("MGPU_BENCH_SISE", result.err)
 
 
@@ -170,8 +170,8 @@ class ToldWithoutDevices(Case):
                     self.assertEqual((letter, value), ("", ""), command)
                 if letter == "-o, ":
                     with_o[command] = (name, value)
-        self.assertLessEqual({"devices", "calibrate", "plan", "list", "run", "simulate", "compare"}, with_json)
-        self.assertEqual(with_o, {**dict.fromkeys(("run", "simulate", "compare"), ("result", " FILE")), "trace": ("trace", " FILE")})
+        self.assertLessEqual({"devices", "calibrate", "plan", "list", "run", "simulate", "compare", "links"}, with_json)
+        self.assertEqual(with_o, {**dict.fromkeys(("run", "simulate", "compare", "links"), ("result", " FILE")), "trace": ("trace", " FILE")})
 
     def test_a_misspelt_command_or_option_is_told_what_it_may_have_been(self):
         self.refused(["merkel"], 2, '"merkel"', "accepted")
@@ -197,7 +197,7 @@ class ToldWithoutDevices(Case):
     def test_schemas_are_json_and_help_names_them_all(self):
         listed = re.search(r"One of ([a-z,\s]+?)\s*\n\s*\n", self.good("schema", "--help").out)[1]
         names = re.split(r",\s+", listed)
-        self.assertEqual(names, ["calibrate", "compare", "devices", "list", "plan", "result", "scenario", "trace"])
+        self.assertEqual(names, ["calibrate", "compare", "devices", "links", "list", "plan", "result", "scenario", "trace"])
         for name in names:
             schema = json.loads(self.good("schema", name).out)
             self.assertIn("$schema", schema)

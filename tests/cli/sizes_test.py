@@ -107,7 +107,7 @@ class Sizes(Case):
         self.forge_rates(1 / 16)
         out = self.folder / "compared.json"
         self.good("compare", f"XDG_CACHE_HOME={other}", "", "--interleave", 5, "--fail-on", "nothing", "-o", out, "--with",
-                  " ".join(map(str, ["merkle", "--mode", "resident", "--warmup", "0", "-n", 2, "-s", "equal", *binary.DEVICES])))
+                  " ".join(map(str, ["merkle", "--mode", "resident", "--warmup", "0", "-n", 2, "-s", "equal", *binary.ONE_DEVICE])))
         compared = json.loads(out.read_text())
         self.assertTrue(compared["rows"])
         self.assertIn(str(size), json.dumps(compared["rows"]))
@@ -123,7 +123,7 @@ class Sizes(Case):
 
     def test_an_older_build_has_the_sizes_of_the_other_where_they_can_be_named(self):
         out, older = self.folder / "compared.json", self.older()
-        with_options = " ".join(map(str, ["--mode", "resident", "--warmup", "0", "-n", 2, "-s", "equal", *binary.DEVICES]))
+        with_options = " ".join(map(str, ["--mode", "resident", "--warmup", "0", "-n", 2, "-s", "equal", *binary.ONE_DEVICE]))
         self.good("compare", f"{binary.BINARY} --size 64,128", older, "--interleave", 5, "--fail-on", "nothing", "-o", out, "--with",
                   f"merkle {with_options}")
         compared = json.loads(out.read_text())

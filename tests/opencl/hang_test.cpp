@@ -3,12 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "lib/exec/cl_backend.hpp"
 #include "lib/exec/cl_device.hpp"
 #include "lib/exec/cl_pinned.hpp"
 #include "lib/exec/cl_staging.hpp"
+#include "lib/exec/leak.hpp"
 #include "tests/support/machine.hpp"
 #include "tests/support/sum_workload.hpp"
 
@@ -137,6 +139,8 @@ TEST_CASE("closing a device that hangs does not wait for it") {
   stuck.in.reset();
   stuck.out.reset();
   CHECK(stuck.open == nullptr);
+  // It hangs for ever: when commands went on whose device was closed, PoCL 3.1 crashed in 26 of 31 runs on a busy machine.
+  leak(std::exchange(stuck.gate, {}));
 }
 
 // Not by default: PoCL 3.1 crashes in two of five runs when the held map goes on (pocl_update_event_running calls what was freed).

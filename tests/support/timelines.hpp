@@ -41,6 +41,13 @@ class TimelineBuilder {
   TimelineBuilder& download(std::uint32_t device, std::int32_t slice, std::int64_t started, std::int64_t ended, Bytes bytes = 0) {
     return command(device, CommandKind::download, slice, started, ended, bytes);
   }
+  TimelineBuilder& exchange(std::uint32_t device, std::uint32_t peer, bool arrives, std::int64_t started, std::int64_t ended,
+                            Bytes bytes = 0) {
+    command(device, CommandKind::exchange, kPrepare, started, ended, bytes);
+    timeline_.commands.back().label = Name(arrives ? "wait" : "put");
+    timeline_.commands.back().exchange = ExchangeInfo{{peer}, PeerPath::direct, arrives};
+    return *this;
+  }
   TimelineBuilder& span(std::uint32_t device, HostState state, std::int64_t begin, std::int64_t end) {
     timeline_.spans.push_back({{device}, state, Nanos{begin}, Nanos{end}});
     return *this;

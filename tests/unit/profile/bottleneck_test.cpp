@@ -62,6 +62,23 @@ TEST_CASE("an upload-bound pipeline without its uploads takes the time of its ke
   CHECK(found.name == "free_transfers");
 }
 
+TEST_CASE("without exchanges neither the copy nor the waiting for it takes time") {
+  // Device 0 puts for 20, device 1 waits for that; then both compute for 10.
+  const Timeline t = TimelineBuilder(2, 30)
+                         .exchange(0, 1, false, 0, 20, 64)
+                         .exchange(1, 0, true, 0, 20)
+                         .compute(0, 0, 20, 30)
+                         .compute(1, 0, 20, 30)
+                         .merge(30, 30)
+                         .get();
+  const Bottleneck b = find_bottleneck(t);
+  CHECK(b.free_exchange.value() == Nanos{10});
+  CHECK(b.free_transfers.value() == Nanos{30});
+  CHECK(b.name == "free_exchange");
+  CHECK(replay(t, {}) == Nanos{30});
+  CHECK_FALSE(find_bottleneck(TimelineBuilder(1, 10).compute(0, 0, 0, 10).get()).free_exchange);
+}
+
 TEST_CASE("the third slice cannot start before the first is done, even when its transfers are free") {
   // Kernels on one queue overlap nothing; downloads of 30 hold the slot. Launches free: uploads at 0, 0+10, then slot-bound.
   const Timeline t = TimelineBuilder(1, 140)

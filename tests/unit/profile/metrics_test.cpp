@@ -20,7 +20,7 @@ std::vector<Nanos> nanos(std::initializer_list<std::int64_t> values) {
   return all;
 }
 
-Nanos sum(const DeviceParts& p) { return p.upload + p.compute + p.download + p.launch + p.sync + p.idle; }
+Nanos sum(const DeviceParts& p) { return p.upload + p.compute + p.download + p.exchange + p.launch + p.sync + p.idle; }
 
 }  // namespace
 
@@ -29,6 +29,35 @@ TEST_CASE("busy times 10, 12, 8, 20 give balance 0.40, imbalance 60 % and DeRose
   CHECK(balance(busy).value() == doctest::Approx(0.40));
   CHECK(imbalance_percent(busy).value() == doctest::Approx(60.0));
   CHECK(imbalance_derose_percent(busy).value() == doctest::Approx(50.0));
+}
+
+TEST_CASE("an exchange counts where nothing else runs, its bytes where they leave and where they arrive") {
+  const Timeline t = TimelineBuilder(2, 100)
+                         .upload(0, kPrepare, 0, 20)
+                         .exchange(0, 1, false, 10, 40, 64)
+                         .compute(0, 0, 30, 90)
+                         .exchange(1, 0, true, 0, 40)
+                         .compute(1, 0, 40, 100)
+                         .span(0, HostState::in_flight, 0, 90)
+                         .span(0, HostState::sync, 90, 100)
+                         .span(1, HostState::in_flight, 0, 100)
+                         .merge(100, 100)
+                         .get();
+  const std::vector<DeviceParts> parts = device_parts(t);
+  CHECK(parts[0].exchange == Nanos{10});  // from 20 to 30
+  CHECK(parts[1].exchange == Nanos{40});
+  for (const DeviceParts& p : parts) {
+    CHECK(p.exchanges);
+    CHECK(p.residue == Nanos{0});
+    CHECK(sum(p) == Nanos{100});
+  }
+  CHECK(parts[0].bytes_sent == 64);
+  CHECK(parts[1].bytes_received == 64);
+  CHECK(parts[1].bytes_sent + parts[0].bytes_received == 0);
+  CHECK(parts[0].transfer_total == Nanos{20});
+  CHECK(compute_metrics(t, parts, {Nanos{100}, {}, {}, {}}).exchange_share.value() == doctest::Approx(0.25));
+  const Timeline none = TimelineBuilder(1, 10).compute(0, 0, 0, 10).get();
+  CHECK_FALSE(compute_metrics(none, device_parts(none), {Nanos{10}, {}, {}, {}}).exchange_share);
 }
 
 TEST_CASE("devices that take 10, 20 and 40 alone have ideal_speedup 1.75, and equal ones n") {

@@ -65,6 +65,38 @@ TEST_CASE("options that samples were taken under come back by name and as what t
   CHECK(report_from_json(json).options.empty());
 }
 
+TEST_CASE("exchanges come back in each of their parts, and files without any have none of these keys") {
+  Report report = test::sample_report();
+  CHECK(to_json_text(report).find("exchange") == std::string::npos);
+  RunRecord& run = report.runs.front();
+  Command put;
+  put.device = {1};
+  put.kind = CommandKind::exchange;
+  put.label = Name("put");
+  put.bytes = 4096;
+  put.ended = Nanos{7};
+  put.exchange = ExchangeInfo{{0}, PeerPath::staged, true};
+  run.timeline.commands.push_back(put);
+  DeviceParts& parts = run.per_device.front().parts;
+  parts.exchanges = true;
+  parts.exchange = Nanos{70};
+  parts.bytes_sent = 4096;
+  parts.bytes_received = 2048;
+  run.metrics.exchange_share = 0.125;
+  run.bottleneck.free_exchange = Nanos{5};
+  const RunRecord back = report_from_json(Json::parse(to_json_text(report))).runs.front();
+  CHECK(back.timeline.commands.back().exchange == put.exchange);
+  CHECK(back.timeline.commands.back().kind == CommandKind::exchange);
+  CHECK_FALSE(back.timeline.commands.front().exchange);
+  CHECK(back.per_device.front().parts.exchanges);
+  CHECK(back.per_device.front().parts.exchange == Nanos{70});
+  CHECK(back.per_device.front().parts.bytes_sent == 4096);
+  CHECK(back.per_device.front().parts.bytes_received == 2048);
+  CHECK_FALSE(back.per_device.back().parts.exchanges);
+  CHECK(back.metrics.exchange_share == 0.125);
+  CHECK(back.bottleneck.free_exchange == Nanos{5});
+}
+
 TEST_CASE("a fault, what it cost and the sample it disturbed come back in each of their parts") {
   const Report report = test::sample_report();
   const Report back = report_from_json(to_json(report));

@@ -26,6 +26,16 @@ std::size_t widest_line(const std::string& text) {
   return widest;
 }
 
+// Its last two runs, which a case makes share the first place, are alike in that neither was disturbed or lost a device.
+Report report_with_two_to_rank() {
+  Report report = test::sample_report();
+  report.runs.resize(4);
+  report.faults.clear();
+  RunRecord& second = report.runs[3];
+  second.disturbed.clear(), second.faults.clear(), second.devices_asked = 2;
+  return report;
+}
+
 }  // namespace
 
 TEST_CASE("tables and closing words of the sample report are the golden ones at widths 80, 100 and 160") {
@@ -169,11 +179,8 @@ TEST_CASE("closing words do not call a difference within the noise a win") {
 }
 
 TEST_CASE("no row wins by less than its noise: rows that are not told apart share the first place, in marks and words") {
-  Report report = test::sample_report();
-  report.runs.resize(4);
-  report.faults.clear();
+  Report report = report_with_two_to_rank();
   RunRecord& second = report.runs[3];
-  second.disturbed.clear(), second.faults.clear(), second.devices_asked = 2;
   second.time = report.runs[2].time;
   second.time.median += Nanos{500};
   const std::string text = run_tables(report, {160, false});
@@ -205,11 +212,8 @@ TEST_CASE("rows whose times vary too much, or that have too few samples, are not
 }
 
 TEST_CASE("what is said of several that share the first place holds for all of them, or names the one it is about") {
-  Report report = test::sample_report();
-  report.runs.resize(4);
-  report.faults.clear();
+  Report report = report_with_two_to_rank();
   RunRecord& second = report.runs[3];
-  second.disturbed.clear(), second.faults.clear(), second.devices_asked = 2;
   second.strategy = "stealing", second.strategy_params.clear();
   for (RunRecord* run : {&report.runs[2], &second}) run->time.ci95_low = Nanos{800'000}, run->time.ci95_high = Nanos{900'000};
   second.time.median = Nanos{860'000};

@@ -150,6 +150,22 @@ TEST_CASE("an arrow leads from a slice's upload to its kernel and on to its down
   CHECK(starts[0]["id"] != starts[1]["id"]);
 }
 
+TEST_CASE("exchanges have a thread of their own, and an arrow leads from what was put to who waited for it") {
+  const Report report = report_of(TimelineBuilder(2, 400).exchange(1, 0, true, 50, 300).exchange(0, 1, false, 100, 200, 64).get());
+  const auto starts = events(report, "s"), ends = events(report, "f");
+  REQUIRE(starts.size() == 1);
+  REQUIRE(ends.size() == 1);
+  CHECK(starts[0]["ts"] == 0.199);
+  CHECK(ends[0]["ts"] == 0.299);
+  CHECK(starts[0]["name"] == "exchange");
+  CHECK(starts[0]["pid"] != ends[0]["pid"]);
+  std::size_t threads = 0;
+  for (const Json& event : events(report, "M")) threads += event["args"].value("name", "") == "exchange" ? 1 : 0;
+  CHECK(threads == 2);
+  for (const Json& event : events(report_of(TimelineBuilder(1, 10).compute(0, 0, 0, 10).get()), "M"))
+    CHECK(event["args"].value("name", "") != "exchange");
+}
+
 TEST_CASE("each device counts its slices in flight under a key of its own") {
   const Report report =
       report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).slice(0, 0, 0, 5, 10, 60).slice(0, 1, 5, 9, 20, 60).get());

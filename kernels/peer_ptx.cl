@@ -1,0 +1,32 @@
+// Loads and stores that other GPUs see in order, and a clock, in PTX: OpenCL C 1.2 has neither. A store of a flag makes visible what
+// this work-item wrote before, and what others of its work-group wrote before a barrier; a load that sees the flag makes it visible
+// to whoever comes after ("Memory Consistency Model" in the PTX ISA).
+
+inline uint load_acquire(__global uint* from) {
+  uint value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+inline void store_release(__global uint* to, uint value) {
+  asm volatile("fence.acq_rel.sys;\n\tst.release.sys.global.u32 [%0], %1;" : : "l"(to), "r"(value) : "memory");
+}
+
+inline ulong now_ns(void) {
+  ulong time;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  return time;
+}
+
+// Until the flag has been raised to `number`, for `limit` ns at most. What does not come is noted in the status as 1 + `device`, the
+// one that should have raised it; after that nothing is waited for any more. Flags count up and wrap around; differences do not.
+inline void await_flag(__global uint* flag, uint number, uint device, __global uint* status, ulong limit) {
+  const ulong until = now_ns() + limit;
+  while ((int)(load_acquire(flag) - number) < 0) {
+    if (load_acquire(status) != 0) return;
+    if (now_ns() > until) {
+      atomic_cmpxchg(status, 0u, 1u + device);
+      return;
+    }
+  }
+}

@@ -1,0 +1,136 @@
+// The sum of squares of SumWorkload, whose partial sums stay on the devices until all are there: each puts its own into the others'
+// memory, and the first brings them all.
+#pragma once
+
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/sum_workload.hpp"
+
+namespace mgpu::test {
+
+class CombinedSum final : public Workload {
+ public:
+  static constexpr std::uint64_t kMostSlices = 4096;  // of a device, in a sample
+
+  explicit CombinedSum(Items items) : values_(items) {
+    std::iota(values_.begin(), values_.end(), std::uint64_t{3});
+    shape_.items = items;
+    shape_.cost = {0, 0, 1, 0};
+    shape_.ops = static_cast<double>(items);
+    shape_.rate_unit = "items/s";
+    shape_.bytes_in = items * 8;
+    shape_.bytes_out = 8;
+  }
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits&, Mode) const override {
+    return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
+  }
+  bool exchanges(Mode) const override { return true; }
+  void connect(PeerGroup& group) override {
+    group_ = &group;
+    sums_ = group.allocate(group.size() * kMostSlices * 8);
+  }
+  void disconnect() override { sums_.reset(); }
+  bool combines() const override { return sums_ != nullptr; }
+  void exchange_among(std::span<const DeviceIndex> members) override { members_.assign(members.begin(), members.end()); }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override {
+    return std::make_unique<Program>(*this, device);
+  }
+  std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
+  void begin_sample() override {
+    sum_ = 0;
+    counts_.clear();
+  }
+  void merge() override {}
+  std::string digest() const override { return std::to_string(sum_); }
+  Verdict verify(VerifyLevel, std::uint64_t) override {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t value : values_) sum += value * value;
+    if (sum == sum_) return {Verdict::Status::passed, "a loop", {}};
+    return {Verdict::Status::failed, "a loop", digest() + " instead of " + std::to_string(sum)};
+  }
+  void write_result(const std::filesystem::path&) const override {}
+
+ private:
+  class Program final : public DeviceProgram {
+   public:
+    Program(CombinedSum& workload, DeviceResources& device)
+        : workload_(workload),
+          kernel_(device.kernel("sum.cl", "sum_slice", "")),
+          in_(device.allocate(workload.shape_.bytes_in)),
+          out_(device.allocate(kMostSlices * 8)) {
+      if (workload.sums_ && device.peer() != nullptr) place_ = device.peer()->self();
+    }
+    void load(Stream& stream) override { stream.upload(*in_, 0, workload_.transfer_memory()); }
+    void prepare(Stream&) override { made_ = brought_ = 0; }
+    void enqueue(const Slice& slice, unsigned, Stream& stream) override {
+      stream.launch(*kernel_, Grid{}, {in_.get(), slice.begin, slice.size(), out_.get(), made_++});
+    }
+    void collect(Stream& stream) override {
+      if (!combines()) bring_own(stream);
+    }
+    void collected() override {
+      if (!combines()) return add();
+      const std::lock_guard lock(workload_.mutex_);
+      workload_.counts_[*place_] = made_;
+    }
+    void bring(bool together, Stream& stream) override {
+      if (!combines()) return;
+      if (!together) return bring_own(stream);
+      Peer& peer = workload_.group_->peer(*place_);
+      std::vector<DeviceIndex> others = workload_.members_;
+      std::erase(others, *place_);
+      const DeviceIndex first = workload_.members_.front();
+      for (const DeviceIndex to : others)
+        peer.put(*out_, 0, *workload_.sums_, to, place_->value * kMostSlices * 8, made_ * Bytes{8});
+      peer.sync(others, others);
+      if (*place_ != first) return;
+      Bytes at = made_;
+      bring_own(stream);
+      for (const auto& [device, count] : workload_.counts_) {
+        if (device == first) continue;
+        arriving_.resize(at + count);
+        stream.download(workload_.sums_->piece(first), device.value * kMostSlices * 8,
+                        std::as_writable_bytes(std::span(arriving_).subspan(at, count)));
+        at += count;
+      }
+    }
+    void brought() override { add(); }
+
+   private:
+    bool combines() const { return place_ && workload_.members_.size() > 1; }
+    void bring_own(Stream& stream) {
+      arriving_.reserve(4 * kMostSlices);  // what is under way must not move
+      arriving_.resize(made_ - brought_);
+      stream.download(*out_, brought_ * Bytes{8}, std::as_writable_bytes(std::span(arriving_)));
+      brought_ = made_;
+    }
+    void add() {
+      const std::lock_guard lock(workload_.mutex_);
+      for (const std::uint64_t sum : arriving_) workload_.sum_ += sum;
+      arriving_.clear();
+    }
+
+    CombinedSum& workload_;
+    std::optional<DeviceIndex> place_;
+    std::unique_ptr<Kernel> kernel_;
+    std::unique_ptr<Buffer> in_, out_;
+    std::uint32_t made_ = 0, brought_ = 0;
+    std::vector<std::uint64_t> arriving_;
+  };
+
+  std::vector<std::uint64_t> values_;
+  Shape shape_;
+  PeerGroup* group_ = nullptr;
+  std::unique_ptr<SharedMemory> sums_;
+  std::vector<DeviceIndex> members_;
+  std::mutex mutex_;
+  std::map<DeviceIndex, std::uint32_t> counts_;
+  std::uint64_t sum_ = 0;
+};
+
+}  // namespace mgpu::test

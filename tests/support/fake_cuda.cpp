@@ -1,0 +1,69 @@
+// A library with the few functions of the CUDA driver API that lib/exec/cuda_memory.cpp calls: two GPUs, the second of which has no
+// memory left and a third that cannot export any. Memory is a file without a name. Compiled with MGPU_FAKE_CUDA_REFUSES it does not
+// start.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+
+extern "C" {
+
+struct FakeUuid {
+  unsigned char bytes[16];
+};
+struct FakeProperties {
+  int type, handle_types, location_type, location_id;
+  void* windows_handle;
+  unsigned char rest[8];
+};
+
+static constexpr int kOutOfMemory = 2, kNotSupported = 801, kUnknown = 999;
+static int last_device;
+
+#ifdef MGPU_FAKE_CUDA_REFUSES
+int cuInit(unsigned) { return kUnknown; }
+#else
+int cuInit(unsigned flags) { return flags == 0 ? 0 : kUnknown; }
+#endif
+int cuDeviceGetCount(int* count) {
+  *count = 3;
+  return 0;
+}
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return 0;
+}
+int cuDeviceGetUuid(FakeUuid* uuid, int device) {
+  std::memset(uuid->bytes, 0, sizeof uuid->bytes);
+  uuid->bytes[0] = 0x8a;
+  uuid->bytes[15] = static_cast<unsigned char>(device);
+  return 0;
+}
+int cuMemGetAllocationGranularity(std::size_t* granule, const FakeProperties*, int) {
+  *granule = std::size_t{2} << 20;
+  return 0;
+}
+int cuMemCreate(unsigned long long* handle, std::size_t size, const FakeProperties* properties, unsigned long long) {
+  if (properties->type != 1 || properties->handle_types != 1 || properties->location_type != 1) return kUnknown;
+  last_device = properties->location_id;
+  if (last_device == 1) return kOutOfMemory;
+  *handle = size;
+  return size % (std::size_t{2} << 20) == 0 ? 0 : kUnknown;
+}
+int cuMemExportToShareableHandle(void* to, unsigned long long handle, int, unsigned long long) {
+  if (last_device == 2) return kNotSupported;
+  const int fd = memfd_create("fake memory", 0);
+  if (ftruncate(fd, static_cast<off_t>(handle)) != 0) return kUnknown;
+  std::memcpy(to, &fd, sizeof fd);
+  return 0;
+}
+int cuMemRelease(unsigned long long) { return 0; }
+int cuGetErrorName(int status, const char** name) {
+  *name = status == kOutOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : status == kNotSupported ? "CUDA_ERROR_NOT_SUPPORTED"
+                                    : "CUDA_ERROR_UNKNOWN";
+  return 0;
+}
+
+}  // extern "C"

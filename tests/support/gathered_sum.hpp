@@ -1,0 +1,98 @@
+// The sum of squares of values that every device needs whole: they are gathered, where devices exchange data. Kernel and reference
+// are those of SumWorkload.
+#pragma once
+
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/exchange/replicated_input.hpp"
+#include "tests/support/sum_workload.hpp"
+
+namespace mgpu::test {
+
+class GatheredSum final : public Workload {
+ public:
+  explicit GatheredSum(Items items) : values_(items) {
+    std::iota(values_.begin(), values_.end(), std::uint64_t{3});
+    shape_.items = items;
+    shape_.cost = {0, 8, 1, items * 8};
+    shape_.ops = static_cast<double>(items);
+    shape_.rate_unit = "items/s";
+    shape_.bytes_in = items * 8;
+    shape_.bytes_out = 8;
+  }
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits&, Mode) const override {
+    return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
+  }
+  bool exchanges(Mode mode) const override { return mode == Mode::end_to_end; }
+  void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.bytes_in); }
+  void disconnect() override { replicated_.reset(); }
+  void exchange_among(std::span<const DeviceIndex> members) override {
+    if (replicated_) replicated_->among(members);
+  }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity&) override {
+    return std::make_unique<Program>(*this, device, mode);
+  }
+  std::span<const std::byte> transfer_memory() const override { return std::as_bytes(std::span(values_)); }
+  void begin_sample() override { sum_ = 0; }
+  void merge() override {}
+  std::string digest() const override { return std::to_string(sum_); }
+  Verdict verify(VerifyLevel, std::uint64_t) override {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t value : values_) sum += value * value;
+    if (sum == sum_) return {Verdict::Status::passed, "a loop", {}};
+    return {Verdict::Status::failed, "a loop", digest() + " instead of " + std::to_string(sum)};
+  }
+  void write_result(const std::filesystem::path&) const override {}
+
+ private:
+  class Program final : public DeviceProgram {
+   public:
+    Program(GatheredSum& workload, DeviceResources& device, Mode mode)
+        : workload_(workload), mode_(mode), kernel_(device.kernel("sum.cl", "sum_slice", "")), out_(device.allocate(16)) {
+      if (workload.replicated_ && device.peer() != nullptr)
+        place_ = device.peer()->self();
+      else
+        own_ = device.allocate(workload.shape_.bytes_in);
+      in_ = place_ ? &workload.replicated_->piece(*place_) : own_.get();
+    }
+    void load(Stream& stream) override { stream.upload(*in_, 0, workload_.transfer_memory()); }
+    void prepare(Stream& stream) override {
+      if (mode_ != Mode::end_to_end) return;
+      if (!place_) return load(stream);
+      workload_.replicated_->bring(*place_, workload_.transfer_memory(), stream);
+    }
+    Brings brings() const override { return Brings::slice; }
+    void enqueue(const Slice& slice, unsigned slot, Stream& stream) override {
+      stream.launch(*kernel_, Grid{}, {in_, slice.begin, slice.size(), out_.get(), slot});
+      stream.download(*out_, slot * 8, std::as_writable_bytes(std::span(&sums_[slot], 1)));
+      slots_[slot] = slice;
+    }
+    void finished(const Slice& slice) override {
+      const std::lock_guard lock(workload_.mutex_);
+      workload_.sum_ += sums_[slots_[0] == slice ? 0 : 1];
+    }
+
+   private:
+    GatheredSum& workload_;
+    Mode mode_;
+    std::optional<DeviceIndex> place_;
+    std::unique_ptr<Kernel> kernel_;
+    std::unique_ptr<Buffer> own_, out_;
+    Buffer* in_ = nullptr;
+    std::uint64_t sums_[2] = {};
+    Slice slots_[2];
+  };
+
+  std::vector<std::uint64_t> values_;
+  Shape shape_;
+  std::optional<ReplicatedInput> replicated_;
+  std::mutex mutex_;
+  std::uint64_t sum_ = 0;
+};
+
+}  // namespace mgpu::test
