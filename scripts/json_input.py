@@ -208,6 +208,21 @@ def result(name, holes=False):
     return document
 
 
+def is_links(name):
+    """Does the file say of itself that `mgpu-bench links` wrote it?"""
+    document = load(name)
+    return isinstance(document, dict) and document.get("schema") == "mgpu-bench/links"
+
+
+def links(name):
+    """A file of links, right in form."""
+    document = load(name)
+    breach = Form("links").breach(document)
+    if breach:
+        refuse(f"{name}: {breach}")
+    return document
+
+
 def guarded(files, work):
     """What `work` returns; refused, with the place in the script, where it does not get on with what is in the files."""
     try:

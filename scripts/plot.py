@@ -6,10 +6,11 @@ usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,
 Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
 kind of every problem, --kind NAME,... these kinds of every problem.
 
+Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
+
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
 Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
-plot_overviews.py. Needs
-matplotlib (package python3-matplotlib).
+plot_overviews.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
@@ -21,11 +22,14 @@ import result_file
 import result_series
 
 KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance")  # the most telling first
+LINKS_KINDS = ("matrices", "bandwidth")
 FORMATS = ("png", "svg")
 NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
          "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
          "sizes": "no problem was measured at several sizes",
          "prediction": "no case was predicted (the file is of an older run)",
+         "matrices": "the file has no transfers: links was asked for collectives alone",
+         "bandwidth": "no collective was measured at several sizes",
          "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
 FILES_AT_MOST = 12  # unless kinds are asked for
 
@@ -45,15 +49,23 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+", metavar="RESULT")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="made when it is not there")
-    parser.add_argument("--kind", help=f"all, or some of {', '.join(KINDS)} (default: of each kind the first, at most {FILES_AT_MOST} files)")
+    parser.add_argument("--kind", help=f"all, or some of {', '.join(KINDS)} (default: of each kind the first, at most {FILES_AT_MOST} files); of links: "
+                        f"{', '.join(LINKS_KINDS)}")
     parser.add_argument("--format", default="png,svg", help="png, svg or both")
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
     parser.add_argument("--mode", help="only this one: resident, end_to_end, ...")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
-    given.kind = None if given.kind is None else words(given.kind, ("all", *KINDS), "--kind")
+    given.links = [name for name in given.files if json_input.is_links(name)]
+    if given.links and len(given.files) > 1:
+        result_file.refuse(f"{given.links[0]}: was made by links, and is drawn by itself; accepted: one such file, or results of run")
+    for option in ("strategy", "mode", "devices") if given.links else ():
+        if getattr(given, option) is not None:
+            result_file.refuse(f"--{option}: not of {given.links[0]}, which was made by links")
+    kinds = LINKS_KINDS if given.links else KINDS
+    given.kind = None if given.kind is None else words(given.kind, ("all", *kinds), "--kind")
     if given.kind and "all" in given.kind:
-        given.kind = KINDS
+        given.kind = kinds
     given.format = list(dict.fromkeys(words(given.format, FORMATS, "--format")))
     return given
 
@@ -137,10 +149,26 @@ def pictures(kinds, groups, draw, at_most):
         print(f"plot.py: {len(left)} pictures are left out; --kind all draws every one, --kind {','.join(KINDS[:2])} all of these kinds", file=sys.stderr)
 
 
+def links_pictures(name, kinds):
+    """(name, figure) of a file of links."""
+    import plot_links
+
+    made, asked = set(), kinds or LINKS_KINDS
+    for kind, stem, figure in plot_links.figures(json_input.links(name), asked):
+        if figure is not None:
+            made.add(kind)
+            yield stem, figure
+    for kind in asked:
+        if kind not in made:
+            print(f"plot.py: no {kind}: {NEEDS[kind]}", file=sys.stderr)
+
+
 def main():
     given = arguments()
-    documents = [(name, result_file.read(name)) for name in given.files]
-    groups = chosen(json_input.guarded(given.files, lambda: result_file.groups(documents)), given)
+    groups = []
+    if not given.links:
+        documents = [(name, result_file.read(name)) for name in given.files]
+        groups = chosen(json_input.guarded(given.files, lambda: result_file.groups(documents)), given)
     try:
         import plot_kinds
         import plot_overviews
@@ -154,7 +182,8 @@ def main():
 
     def drawn():
         at_most = None if given.kind else FILES_AT_MOST // len(given.format)
-        for name, figure in pictures(given.kind, groups, draw, at_most):
+        found = links_pictures(given.files[0], given.kind) if given.links else pictures(given.kind, groups, draw, at_most)
+        for name, figure in found:
             for kind in given.format:
                 made.append(folder / f"{name}.{kind}")
                 plot_style.save(figure, made[-1])
@@ -166,6 +195,8 @@ def main():
         json_input.guarded(given.files, drawn)
     except OSError as error:
         result_file.refuse(f"--output: {given.output}: {error.strerror or error}")
+    if not made and given.links:
+        result_file.refuse("nothing to draw: the file has none of the figures asked for")
     if not made:
         result_file.refuse(f"nothing to draw: {len(groups)} problems, none with the figures asked for")
     return 0

@@ -1,0 +1,111 @@
+"""The pictures of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of collectives against size. Every function
+takes the document, or rows of it, and returns a figure, or None where the figures it needs are not there. Nothing is read or chosen here.
+"""
+
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter
+
+from plot_style import GREY, legend_below, several
+from result_series import COLOURS, MARKS
+
+HOST = "host"
+TRAFFIC = (("one-way", "one way"), ("both-ways", "both ways, the sum"))
+NAMED = 12  # ends: of more, cells are too small for figures
+
+
+def three_digits(gigabytes):
+    return f"{gigabytes:.{0 if gigabytes >= 99.95 else 1 if gigabytes >= 9.995 else 2}f}"
+
+
+def matrix(document, traffic, in_use):
+    """(ends, rates in GB/s by row and column, None where there is none; cells that were wrong), or None when nothing was measured."""
+    rows = [t for t in document["transfers"] if t["traffic"] == traffic and t["in_use"] == in_use]
+    if not rows:
+        return None
+    ends = [end for end in (HOST, *(d["id"] for d in document["devices"])) if any(end in (t["from"], t["to"]) for t in rows)]
+    place = {end: k for k, end in enumerate(ends)}
+    rates, wrong = [[None] * len(ends) for _ in ends], set()
+    for row in rows:
+        cells = [(place[row["from"]], place[row["to"]])]
+        if traffic == "both-ways":
+            cells.append(cells[0][::-1])
+        for y, x in cells:
+            rates[y][x] = row["bytes_per_s"] and row["bytes_per_s"] / 1e9
+            if row["wrong"]:
+                wrong.add((y, x))
+    return ends, rates, wrong
+
+
+def matrices(document):
+    found = [(f"{words}{'' if in_use else ', staged: not in use'}", matrix(document, traffic, in_use))
+             for in_use in (True, False) for traffic, words in TRAFFIC]
+    found = [(title, drawn) for title, drawn in found if drawn]
+    if not found:
+        return None
+    most = max((rate for _, (_, rates, _) in found for row in rates for rate in row if rate), default=1)
+    down, across = -(-len(found) // 2), min(2, len(found))
+    side = 2.3 + 0.45 * len(document["devices"])
+    figure, axes = plt.subplots(down, across, figsize=(1 + across * max(side, 4.2), down * side), squeeze=False)
+    for place in axes.flat[len(found):]:
+        place.axis("off")
+    for place, (title, (ends, rates, wrong)) in zip(axes.flat, found):
+        image = place.imshow([[rate or float("nan") for rate in row] for row in rates], cmap="viridis", vmin=0, vmax=most)
+        place.set_title(title, fontsize=11)
+        place.set_xticks(range(len(ends)), ends, rotation=0 if len(ends) < 6 else 60, fontsize=10)
+        place.set_yticks(range(len(ends)), ends, fontsize=10)
+        place.grid(False)
+        place.tick_params(length=0)
+        for y, row in enumerate(rates):
+            for x, rate in enumerate(row):
+                text = "wrong" if (y, x) in wrong else three_digits(rate) if rate else ""
+                if text and len(ends) <= NAMED:
+                    dark = rate is not None and rate < 0.6 * most
+                    place.text(x, y, text, ha="center", va="center", fontsize=10, color="white" if dark else "black")
+    figure.colorbar(image, ax=axes, label="GB/s", shrink=0.8)
+    paths = sorted({pair["path"] for pair in document["paths"]})
+    between = f"; path between devices: {', '.join(paths)}" if paths else ""
+    figure.suptitle(f"links, from the row's to the column's{between}", x=0.01, ha="left", fontsize=12, fontweight="bold")
+    return figure
+
+
+def size_text(size):
+    for scale, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= scale and size % scale == 0:
+            return f"{size // scale} {unit}"
+    return f"{size} B"
+
+
+def bandwidth(document, op):
+    """Bus bandwidth of this collective, a line for every number of devices."""
+    lines = {}
+    for row in document["collectives"]:
+        if row["op"] == op and row["busbw_bytes_per_s"]:
+            lines.setdefault((len(row["devices"]), row["type"], row["redop"]), []).append((row["size_bytes"], row["busbw_bytes_per_s"] / 1e9))
+    lines = {key: sorted(points) for key, points in sorted(lines.items(), key=lambda item: item[0][:2]) if len(points) > 1}
+    if not lines:
+        return None
+    figure, axes = plt.subplots(figsize=(8, 4.8))
+    for k, ((n, element, redop), points) in enumerate(lines.items()):
+        axes.plot(*zip(*points), label=several(n), color=COLOURS[k % len(COLOURS)], marker=MARKS[k % len(MARKS)][0], linewidth=1.4, markersize=7)
+    every = sorted({size for points in lines.values() for size, _ in points})
+    shown = every[::-(-len(every) // 10)]
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(shown, [size_text(size) for size in shown], fontsize=9 if len(shown) > 6 else 11)
+    axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    axes.minorticks_off()
+    axes.set(title=f"{op}, {element}{' ' + redop if redop else ''}", xlabel="size", ylabel="bus bandwidth, GB/s", ylim=(0, None))
+    axes.text(0.01, 0.98, "back to back: of one of many calls enqueued together", transform=axes.transAxes, va="top", fontsize=8.5, color=GREY)
+    legend_below(figure, axes, 4)
+    return figure
+
+
+def figures(document, kinds):
+    """(kind, name, figure or None)"""
+    if "matrices" in kinds:
+        yield "matrices", "links-matrices", matrices(document)
+    if "bandwidth" in kinds:
+        ops = dict.fromkeys(row["op"] for row in document["collectives"])
+        for op in ops:
+            yield "bandwidth", f"links-{op}", bandwidth(document, op)
+        if not ops:
+            yield "bandwidth", "", None
