@@ -9,7 +9,7 @@ from plot_style import GREY, legend_below, several
 from result_series import COLOURS, MARKS
 
 HOST = "host"
-TRAFFIC = (("one-way", "one way"), ("both-ways", "both ways, the sum"))
+TRAFFIC = (("one-way", "one way"), ("both-ways", "both ways"))
 NAMED = 12  # ends: of more, cells are too small for figures
 
 
@@ -64,7 +64,7 @@ def matrices(document):
     figure.colorbar(image, ax=axes, label="GB/s", shrink=0.8)
     paths = sorted({pair["path"] for pair in document["paths"]})
     between = f"; path between devices: {', '.join(paths)}" if paths else ""
-    figure.suptitle(f"links, from the row's to the column's{between}", x=0.01, ha="left", fontsize=12, fontweight="bold")
+    figure.suptitle(f"links, from the row's to the column's (both ways: the sum){between}", x=0.01, ha="left", fontsize=12, fontweight="bold")
     return figure
 
 
