@@ -281,6 +281,8 @@ LinksReport read_links(const std::filesystem::path& file) {
 }
 
 bool is_links_file(const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown)) return false;  // a pipe can be read only once
   try {
     const Json json = parse_json_file(file, "a result file");
     const auto schema = json.is_object() ? json.find("schema") : json.end();

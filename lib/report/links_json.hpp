@@ -18,7 +18,7 @@ std::string links_json_text(const LinksReport& report);
 LinksReport read_links(const std::filesystem::path& file);
 LinksReport links_from_json(const nlohmann::ordered_json& json);
 
-// Does the file say of itself that it is one? False for whatever else it is.
+// Does the file say of itself that it is one? False for whatever else it is, and for pipes, which can be read only once.
 bool is_links_file(const std::filesystem::path& file);
 
 }  // namespace mgpu

@@ -27,6 +27,7 @@ import result_series  # noqa: E402
 import result_words  # noqa: E402
 
 GOLDEN = ROOT / "tests/golden/report.json"
+LINKS = ROOT / "tests/golden/links.json"
 COMMITTED = ROOT / "results/xeon/merkle-two-cores.json.gz"
 ROOFS = ROOT / "results/h200/merkle-2-slow3.json.gz"
 SWEEP = ROOT / "results/h200/sweep-1.json.gz"
@@ -134,6 +135,35 @@ class Pictures(Scripts):
     def test_no_missing_field_is_in_the_way_of_the_others(self):
         done = self.good("plot.py", self.with_holes(), "-o", self.folder, "--format", "svg", module="matplotlib")
         self.assertIn("strategies-merkle-leaves100000-resident.svg", done.stdout)
+
+
+class LinksPictures(Scripts):
+    def test_matrices_and_bandwidths_are_drawn(self):
+        done = self.good("plot.py", LINKS, "-o", self.folder, "--format", "svg", module="matplotlib")
+        self.assertEqual({Path(line).name for line in done.stdout.split()}, {"links-matrices.svg", "links-all-reduce.svg"})
+        shown = {"links-matrices": ("one way", "both ways", "one way, staged: not in use", "50.0", "200", "wrong", "GB/s",
+                                    "links, from the row's to the column's (both ways: the sum); path between devices: direct"),
+                 "links-all-reduce": ("all-reduce, f32 sum", "2 devices", "bus bandwidth, GB/s", "4000 B")}
+        for stem, words in shown.items():
+            picture = (self.folder / f"{stem}.svg").read_text()
+            for word in words:
+                self.holds(picture, f"<!-- {word} -->", stem)
+
+    def test_kinds_are_its_own_and_what_it_lacks_is_named(self):
+        document = json.loads(LINKS.read_text())
+        document["transfers"] = []
+        file = self.folder / "few.json"
+        file.write_text(json.dumps(document))
+        done = self.good("plot.py", file, "-o", self.folder, "--kind", "all", "--format", "png", module="matplotlib")
+        self.assertEqual([Path(line).name for line in done.stdout.split()], ["links-all-reduce.png"])
+        self.assertIn("plot.py: no matrices", done.stderr)
+        document["latencies"][0]["alone_ns"] = "x"
+        file.write_text(json.dumps(document))
+        for arguments, words in ((["--kind", "strategies"], "matrices, bandwidth"), (["--mode", "resident"], "--mode"), ([GOLDEN], "drawn by itself"),
+                                 ([], "latencies[0].alone_ns")):
+            done = self.run_script("plot.py", file, *arguments, "-o", self.folder, python=self.python("matplotlib"))
+            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
+            self.assertIn(words, done.stderr)
 
 
 class Series(unittest.TestCase):

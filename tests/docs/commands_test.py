@@ -6,6 +6,7 @@ What is run is what is written, made small enough for two cores (small() below):
   -d and --sub-devices      two parts of a CPU (binary.DEVICES); "1,2" for --device-counts, 2 for --require-devices
   --size, --dim             a few items; --size is added where there is no --input
   --no-noise                added to calibrate
+  --sizes, --op             4KiB and all-reduce for links, which is quick
   -n, --warmup              1 and 0 for run
   --require                 exit code 3 counts too: times of so small problems are noise
 A comment above a block changes that:
@@ -95,6 +96,13 @@ def small(words):
         words += binary.DEVICES
     if command == "calibrate":
         words.append("--no-noise")
+    if command == "links":
+        if take(words, "--sizes") is not None:
+            words += ["--sizes", "4KiB"]
+        if take(words, "--op") is not None:
+            words += ["--op", "all-reduce"]
+        take(words, "--device-counts")
+        words += ["--quick", "-q"]
     if command in ("run", "plan"):
         suite = words[1] if len(words) > 1 and words[1] in SIZES else None
         size = take(words, "--size")

@@ -7,6 +7,7 @@
 #include "lib/report/comparison.hpp"
 #include "lib/report/links_json.hpp"
 #include "lib/report/links_tables.hpp"
+#include "tests/support/golden.hpp"
 
 using namespace mgpu;
 
@@ -61,6 +62,10 @@ LinksReport some_links() {
   row.queued = around(microseconds(800));
   row.queued_calls = 20;
   report.collectives = {row};
+  row.count = 1000;
+  row.size = 4000;
+  row.queued = around(microseconds(100));
+  report.collectives.push_back(row);
   report.warnings = {"a warning"};
   return report;
 }
@@ -89,6 +94,11 @@ TEST_CASE("what is written is read back") {
   const auto json = links_json(report);
   CHECK(links_json(links_from_json(json)) == json);
   CHECK(links_json_text(links_from_json(nlohmann::ordered_json::parse(links_json_text(report)))) == links_json_text(report));
+}
+
+TEST_CASE("the file is the one that scripts are tested with") {
+  const std::string text = links_json_text(some_links());
+  CHECK(text == test::golden("links.json", text));
 }
 
 TEST_CASE("figures are those of the samples, and what is wrong has none") {
@@ -130,7 +140,7 @@ TEST_CASE("tables have sources in rows and destinations in columns") {
 TEST_CASE("two files are compared cell by cell") {
   const Report base = as_cases(some_links()), fresh = as_cases(slower(some_links()));
   const Comparison all = compare_reports(std::span(&base, 1), std::span(&fresh, 1), {});
-  CHECK(all.rows.size() == 8);
+  CHECK(all.rows.size() == 10);
   CHECK(all.count(Change::regression) == 1);
   for (const ComparisonRow& row : all.rows) {
     const bool changed = row.label == "0:0 to 0:1" && row.title == "links, one way";
