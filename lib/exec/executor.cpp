@@ -43,7 +43,9 @@ struct Executor::Sample {
     run.merges = request.merges;
     run.peers = request.peers;
     run.places = request.places;
+    run.exchanging = request.exchanging;
     run.combines = request.peers != nullptr && request.workload->combines();
+    for (std::uint32_t i = 0; i < request.members.size(); ++i) run.seats[i].prepared = !run.exchanges({i});
     for (std::uint32_t i = 0; i < request.members.size(); ++i) workers.emplace_back(run, DeviceIndex{i});
     looks.resize(workers.size());
   }
@@ -64,6 +66,14 @@ struct Executor::Sample {
     } catch (const Error& error) {
       run.fail(error);
     }
+  }
+
+  // The places of those that exchange data.
+  std::vector<DeviceIndex> exchanging() const {
+    std::vector<DeviceIndex> among;
+    for (std::uint32_t i = 0; i < run.places.size(); ++i)
+      if (run.exchanges({i})) among.push_back(run.places[i]);
+    return among;
   }
 
   SampleRun run;
@@ -119,7 +129,7 @@ void Executor::dismiss() {
 RawSample Executor::run(const SampleRequest& request) {
   const auto sample = std::make_shared<Sample>(backend_, request);
   try {
-    request.workload->exchange_among(request.places);
+    request.workload->exchange_among(sample->exchanging());
     request.workload->expect(request.members.size());
     request.workload->begin_sample();
   } catch (const std::exception& error) {

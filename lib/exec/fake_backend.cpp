@@ -10,7 +10,11 @@
 namespace mgpu {
 
 FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time, FakeLink link)
-    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), machine_(std::make_shared<Machine>(link, time)) {}
+    : time_(time),
+      devices_(std::move(devices)),
+      kernels_(std::move(kernels)),
+      peers_(link.peers),
+      machine_(std::make_shared<Machine>(link, time)) {}
 
 FakeBackend::~FakeBackend() = default;
 
@@ -38,8 +42,26 @@ std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::
 
 std::unique_ptr<PeerGroup> FakeBackend::connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) {
   std::vector<OpenFake*> fakes;
-  for (OpenDevice* device : devices) fakes.push_back(static_cast<OpenFake*>(device));
-  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), path.value_or(PeerPath::direct));
+  std::vector<std::size_t> places;
+  for (OpenDevice* device : devices) {
+    fakes.push_back(static_cast<OpenFake*>(device));
+    const auto is_it = [&](const FakeDevice& d) { return d.facts.id == device->resources().traits().id; };
+    places.push_back(static_cast<std::size_t>(std::find_if(devices_.begin(), devices_.end(), is_it) - devices_.begin()));
+  }
+  PeerLinks links(devices.size());
+  for (std::size_t from = 0; from < links.devices(); ++from) {
+    for (std::size_t to = 0; to < links.devices(); ++to) {
+      const FakeDevice& sender = devices_[places[from]];
+      PeerLink& link = links.of(from, to);
+      link = peers_.empty() ? PeerLink{path.value_or(PeerPath::direct), sender.peer_bytes_per_s, sender.peer_latency}
+                            : peers_.of(places[from], places[to]);
+      if (from != to && path && link.path != *path) {
+        throw Error(ErrorKind::unsupported, "devices " + sender.facts.id + " and " + devices_[places[to]].facts.id + " have no " +
+                                                std::string(to_string(*path)) + " path");
+      }
+    }
+  }
+  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), std::move(links));
 }
 
 Nanos FakeBackend::now() { return is_virtual() ? now_ : real_now(); }
@@ -72,6 +94,8 @@ FakeScript fails_from(FakeCall call, std::uint64_t number, FakeFault::Kind kind)
 void FakeBackend::spend(Nanos time) { now_ += time; }
 
 void fake_transfer(Stream& stream, CommandKind kind, Bytes bytes) { dynamic_cast<FakeStream&>(stream).pretend(kind, bytes); }
+
+void fake_put(Peer& peer, DeviceIndex to, Bytes bytes) { dynamic_cast<FakePeer&>(peer).pretend(to, bytes); }
 
 std::span<std::byte> fake_data(Buffer& buffer) { return data_of(buffer); }
 

@@ -13,9 +13,15 @@
 
 namespace mgpu {
 
+class FakePeer : public Peer {
+ public:
+  virtual void pretend(DeviceIndex to, Bytes bytes) = 0;  // fake_put
+};
+
 class FakePeers final : public PeerGroup {
  public:
-  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerPath path);
+  // `links`: between the devices, by position.
+  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerLinks links);
   ~FakePeers() override;
 
   std::size_t size() const override { return devices_.size(); }
@@ -48,7 +54,7 @@ class FakePeers final : public PeerGroup {
   FakeBackend& backend_;
   std::shared_ptr<FakeBackend::Machine> machine_;
   std::vector<OpenFake*> devices_;
-  PeerPath path_;
+  PeerLinks links_;
   std::vector<FakeSignals> signals_;  // by sender and receiver
   std::vector<std::unique_ptr<Peer>> peers_;
   std::mutex mutex_;

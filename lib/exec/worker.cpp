@@ -72,7 +72,7 @@ bool DeviceWorker::advance() {
     slow_down.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
   }
   // All who exchange data have to take part, with or without a slice.
-  if (run_.peers != nullptr && !prepared_ && self_.value < run_.places.size() && !run_.over()) {
+  if (run_.exchanges(self_) && !prepared_ && !run_.over()) {
     enter(HostState::in_flight);
     prepare(member().device->stream());
   }
@@ -128,7 +128,8 @@ bool DeviceWorker::retire() {
       member().program->collected();
       policy_.ended_collect();
       const std::lock_guard lock(run_.mutex);
-      if (run_.combines) continue;  // it stays on the device
+      if (run_.combines && run_.exchanges(self_)) continue;  // it stays on the device
+      run_.together = false;                                 // what the others combine would lack it
       seat().not_on_host.clear();
       seat().records.clear();
     } else if (done.number == kMerge && bringing_) {

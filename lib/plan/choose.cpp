@@ -10,6 +10,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/plan/completion.hpp"
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/plan/simulator.hpp"
 
 namespace mgpu {
@@ -30,13 +31,17 @@ StrategyParams defaults(const StrategyInfo& info) {
   return params;
 }
 
+std::vector<DeviceEstimate> usable(const PlanRequest& request, const std::vector<bool>& uses) {
+  std::vector<DeviceEstimate> devices(request.devices.begin(), request.devices.end());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!uses[i]) devices[i].fits = devices[i].pipeline = 0;
+  }
+  return devices;
+}
+
 // The request as seen by a strategy that may use only some devices: the others can take nothing.
 struct Restricted {
-  Restricted(const PlanRequest& request, const std::vector<bool>& uses)
-      : devices(request.devices.begin(), request.devices.end()), restricted(request) {
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      if (!uses[i]) devices[i].fits = devices[i].pipeline = 0;
-    }
+  Restricted(const PlanRequest& request, const std::vector<bool>& uses) : devices(usable(request, uses)), restricted(request) {
     restricted.devices = devices;
   }
   std::vector<DeviceEstimate> devices;
@@ -163,6 +168,7 @@ class Chooser {
       }
     }
     if (const std::string link = link_words(); !link.empty()) all.push_back(link);
+    if (const std::string exchange = exchange_words(chosen.devices); !exchange.empty()) all.push_back(exchange);
     for (const std::size_t count : {chosen.devices + 1, order_.size()}) {
       if (count > order_.size() || count == chosen.devices ||
           (count == order_.size() && count == chosen.devices + 1 && all.size() > 3))
@@ -195,6 +201,18 @@ class Chooser {
                        format_duration(from_seconds(time)));
   }
 
+  // What the chosen devices exchange.
+  std::string exchange_words(std::size_t count) const {
+    std::vector<std::size_t> members(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count));
+    std::sort(members.begin(), members.end());
+    const ExchangeModel model(request_, std::move(members));
+    if (model.gathers()) {
+      return fmt::format("{} that every device needs come over the host link once, a part to each, and are gathered between them",
+                         format_bytes(static_cast<double>(request_.cost.replicated)));
+    }
+    return model.combines() ? "results are combined between the devices, not on the host" : "";
+  }
+
   const PlanRequest& request_;
   std::vector<std::size_t> order_;  // fastest first
   std::vector<Candidate> considered_;
@@ -213,6 +231,10 @@ PlanChoice choose_plan(const PlanRequest& request) { return Chooser(request).cho
 
 std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request, const History& history) {
   return begin_restricted(*choice.chosen.strategy, request, choice.uses, history);
+}
+
+std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice, const PlanRequest& request) {
+  return usable(request, choice.uses);
 }
 
 const StrategyInfo& auto_strategy() {

@@ -304,6 +304,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     probe.devices[i].down = rate(CommandKind::download, probe.devices[i].download.fixed);
   }
   probe.replicated = median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
+  probe.bringing = median_of(seen[at_large], [](const Execution& execution) { return execution.bringing; });
   return probe;
 }
 

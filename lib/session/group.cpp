@@ -224,7 +224,6 @@ void Group::take_sample(Case& the_case, bool counts) {
   if (estimates.devices.empty()) estimates = predictor_.estimate(the_case.devices);  // before the probes
   request.merge_device = fastest_of(estimates.devices);
   request.workload = &given_.workload;
-  exchange(request, devices);
   request.timeout = patience(the_case);
   request.stop = [&] { return given_.observer.stop_requested(); };
   if (!the_case.alone()) {
@@ -247,6 +246,7 @@ void Group::take_sample(Case& the_case, bool counts) {
   }
   const Nanos begun = given_.backend.now() - begin;
   request.source = source.get();
+  exchange(request, the_case);
   RawSample sample = given_.executor.run(request);
   if (sample.interrupted) return;  // stopped() comes next
   idle_tracker_.used(sample, devices);

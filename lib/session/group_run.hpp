@@ -45,7 +45,7 @@ class Group {
   void connect();
   void disconnect();
   void break_up();
-  void exchange(SampleRequest& request, std::span<const std::size_t> devices);
+  void exchange(SampleRequest& request, const Case& the_case);
   void prepare_device(std::size_t index);
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);

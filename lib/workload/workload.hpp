@@ -98,6 +98,13 @@ struct Verdict {
   std::string message;  // when failed: what differed
 };
 
+// What devices exchange in samples of a workload.
+struct Exchanged {
+  bool inputs = false;  // `cost.replicated`: each brings a part of it, and they gather the rest (lib/exchange/replicated_input.hpp)
+  Bytes part = 0;       // of the result: parts of so many bytes are combined among the devices; 0: they are not
+  bool any() const { return inputs || part > 0; }
+};
+
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -117,8 +124,8 @@ class Workload {
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
 
-  // Would devices that exchange data (lib/workload/peers.hpp) bring its inputs, or combine its results, faster in this mode?
-  virtual bool exchanges(Mode) const { return false; }
+  // What devices that exchange data (lib/workload/peers.hpp) would do faster in this mode.
+  virtual Exchanged exchanged(Mode) const { return {}; }
   // Before programs are made: their devices have an end of this group (DeviceResources::peer). Throws what PeerGroup::allocate
   // does.
   virtual void connect(PeerGroup&) {}
