@@ -20,11 +20,12 @@ struct PeerLink {
 class PeerLinks {
  public:
   PeerLinks() = default;  // of nobody
-  explicit PeerLinks(std::size_t devices, const PeerLink& each = {}) : devices_(devices), links_(devices * devices, each) {}
+  explicit PeerLinks(std::size_t devices, const PeerLink& each = {}) : devices_(devices), links_(devices * devices, each) {
+    for (std::size_t i = 0; i < devices; ++i) of(i, i) = {};
+  }
 
   bool empty() const { return devices_ == 0; }
   std::size_t devices() const { return devices_; }
-  // Of two different devices.
   const PeerLink& of(std::size_t from, std::size_t to) const { return links_[from * devices_ + to]; }
   PeerLink& of(std::size_t from, std::size_t to) { return links_[from * devices_ + to]; }
 
@@ -40,7 +41,7 @@ class PeerLinks {
 
  private:
   std::size_t devices_ = 0;
-  std::vector<PeerLink> links_;  // those of a device with itself mean nothing
+  std::vector<PeerLink> links_;  // of a device with itself: without limit
 };
 
 }  // namespace mgpu

@@ -175,10 +175,11 @@ class Chooser {
         continue;
       const Candidate* more = best_of(count);
       if (more == nullptr) continue;
-      all.push_back(fmt::format("{} devices would take {} ({}): {}", count, format_duration(more->predicted),
-                                against(*more, chosen),
-                                request_.mode.transfers() ? "they would wait for the host link or for their own start"
-                                                          : "what each adds costs more than it gains"));
+      all.push_back(
+          fmt::format("{} devices would take {} ({}): {}", count, format_duration(more->predicted), against(*more, chosen),
+                      request_.mode.transfers() ? fmt::format("they would wait for the host link{} or for their own start",
+                                                              request_.exchange.any() ? ", for each other" : "")
+                                                : "what each adds costs more than it gains"));
       if (count == order_.size()) break;
     }
     for (const Candidate& other : considered_) {  // the runner-up of the same device count

@@ -341,6 +341,8 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     estimate.launch = small.contention + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
     estimate.minimum_slice = small.contention + least_of(small, share.piece);
     estimate.up = bytes_per_s(device.upload);
+    if (!(estimate.up > 0) && probe.replicated > Nanos{})  // slices upload nothing
+      estimate.up = static_cast<double>(cost.replicated) / seconds(probe.replicated);
     estimate.down = bytes_per_s(device.download);
     estimate.transfer = std::max(device.upload.fixed, device.download.fixed);
   }

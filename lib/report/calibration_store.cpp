@@ -177,7 +177,7 @@ PeerLinks CalibrationStore::load_peers(std::span<const Device> devices, std::vec
   const fs::path file = file_of(folder_, "peers", of);
   try {
     const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
-    if (!cached.changed.empty()) warnings.push_back(outdated("links between devices", cached.changed));
+    if (!cached.changed.empty()) warnings.push_back(outdated("all devices together", cached.changed));
     if (!cached.found || !cached.changed.empty()) return {};
     const PeerLinks links = read_peer_links(JsonReader(cached.document).at("links"), devices.size());
     std::vector<std::size_t> places(devices.size());

@@ -21,8 +21,15 @@ struct Outcome {
 
 enum class Sum { gathered, combined };
 
+struct More {  // of a session
+  Items items = kItems;
+  std::function<void(FakeDevice&)> device = {};        // changes each
+  std::function<void(SessionOptions&)> options = {};   // and these
+  std::vector<std::uint64_t>* exchanges_of = nullptr;  // puts and signals of each device
+};
+
 Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, FakeScript of_last = {},
-            const std::string& strategies = "all") {
+            const std::string& strategies = "all", const More& more = {}) {
   SuiteInfo suite;
   suite.name = "sum";
   suite.size_name = "items";
@@ -35,15 +42,17 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, FakeScript
   std::vector<FakeDevice> fakes;
   for (std::size_t i = 0; i < count; ++i) {
     fakes.push_back(sum_device("0:" + std::to_string(i), DeviceType::gpu));
-    fakes.back().script = [&outcome, last = i + 1 == count, of_last](FakeCall call, std::uint64_t number) {
+    if (more.device) more.device(fakes.back());
+    fakes.back().script = [&outcome, &more, i, last = i + 1 == count, of_last](FakeCall call, std::uint64_t number) {
       outcome.exchanges += call == FakeCall::exchange ? 1 : 0;
+      if (more.exchanges_of != nullptr && call == FakeCall::exchange) ++more.exchanges_of->at(i);
       return last && of_last ? of_last(call, number) : FakeFault{};
     };
   }
   FakeBackend backend(fakes, sum_kernels());
   SessionOptions options;
   SuiteParams params;
-  params.size = kItems;
+  params.size = more.items;
   options.problems = {{&suite, params}};
   options.modes = {sum == Sum::gathered ? Mode::end_to_end : Mode::resident};
   options.strategies = parse_strategies(strategies);
@@ -52,6 +61,7 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, FakeScript
   options.stop.exactly = 3;
   options.peer = peer;
   options.case_timeout = std::chrono::seconds(1);
+  if (more.options) more.options(options);
   QuietObserver observer;
   outcome.report = run_session(backend, options, {}, observer);
   return outcome;
@@ -127,4 +137,117 @@ TEST_CASE("a device that fails in an exchange, or before, is lost, and those lef
     }
   }
   CHECK(failed > 150);
+}
+
+namespace {
+
+// Of eight MiB, which take 8.4 ms from the host, on devices that compute them in a tenth of that.
+constexpr Items kMany = Items{1} << 20;
+
+More large(double peer_bytes_per_s, Nanos latency, bool calibrated = true) {
+  More more;
+  more.items = kMany;
+  more.device = [=](FakeDevice& device) {
+    device.ops_per_s = 1e10;
+    device.up = device.down = 1e9;
+    device.peer_bytes_per_s = peer_bytes_per_s;
+    device.peer_latency = latency;
+  };
+  more.options = [=](SessionOptions& options) {
+    if (calibrated) options.calibration.peers = PeerLinks(options.devices.size(), {PeerPath::direct, peer_bytes_per_s, latency});
+  };
+  return more;
+}
+
+const RunRecord& row_of(const Report& report, const std::string& strategy, std::size_t devices) {
+  for (const RunRecord& row : report.runs)
+    if (row.strategy == strategy && row.devices.size() == devices) return row;
+  FAIL("no such row");
+  return report.runs.front();
+}
+
+}  // namespace
+
+TEST_CASE("a gathered input is predicted as devices gather it, where links between them are known") {
+  for (const double rate : {2e8, 1e9, 1e11}) {
+    for (const std::size_t count : {2, 4}) {
+      CAPTURE(rate);
+      CAPTURE(count);
+      const Outcome outcome = run(Sum::gathered, count, {}, {}, "equal,dynamic", large(rate, std::chrono::microseconds(5)));
+      CHECK(outcome.exchanges > 0);
+      for (const char* strategy : {"equal", "dynamic"}) {
+        const RunRecord& row = row_of(outcome.report, strategy, count);
+        CAPTURE(strategy);
+        REQUIRE(row.status == Status::ok);
+        REQUIRE(row.plan.predicted);
+        CHECK(seconds(*row.plan.predicted) == doctest::Approx(seconds(row.time.median)).epsilon(0.03));
+        CHECK(row.plan.estimates.exchange.gathers);
+        CHECK(row.plan.estimates.exchange.links.of(0, 1).bytes_per_s == rate);
+      }
+    }
+  }
+  // Otherwise as if each uploaded all of it: what nobody has measured is not weighed.
+  const Outcome unknown = run(Sum::gathered, 2, {}, {}, "equal", large(1e11, std::chrono::microseconds(5), false));
+  CHECK(unknown.exchanges > 0);
+  const RunRecord& row = row_of(unknown.report, "equal", 2);
+  CHECK(seconds(*row.plan.predicted) > 1.5 * seconds(row.time.median));
+  CHECK_FALSE(row.plan.estimates.exchange.any());
+}
+
+TEST_CASE("figures of another path than the one in use are not weighed") {
+  const Outcome outcome = run(Sum::gathered, 2, PeerPath::host, {}, "equal", large(1e11, std::chrono::microseconds(5)));
+  CHECK(outcome.exchanges > 0);
+  CHECK_FALSE(row_of(outcome.report, "equal", 2).plan.estimates.exchange.any());
+}
+
+TEST_CASE("over slow links latency and auto take one device, which then gathers nothing, over fast ones all") {
+  for (const bool fast : {true, false}) {
+    CAPTURE(fast);
+    std::vector<std::uint64_t> exchanges(3, 0);
+    More more = large(fast ? 1e11 : 1e8, std::chrono::microseconds(5));
+    more.exchanges_of = &exchanges;
+    const Outcome outcome = run(Sum::gathered, 3, {}, {}, "latency,auto", more);
+    for (const char* strategy : {"latency", "auto"}) {
+      const RunRecord& row = row_of(outcome.report, strategy, 3);
+      CAPTURE(strategy);
+      REQUIRE(row.status == Status::ok);
+      CHECK(row.verify.status == VerifyStatus::passed);
+      const auto busy =
+          std::count_if(row.per_device.begin(), row.per_device.end(), [](const PerDevice& d) { return d.parts.items > 0; });
+      CHECK(busy == (fast ? 3 : 1));
+      CHECK(seconds(*row.plan.predicted) == doctest::Approx(seconds(row.time.median)).epsilon(0.03));
+    }
+    for (const std::uint64_t of_device : exchanges) CHECK((of_device > 0) == fast);
+  }
+}
+
+namespace {
+
+// The last of three devices is given nothing: what fits on one goes to one, then to the next.
+More third_is_left_out(std::vector<std::uint64_t>& exchanges) {
+  More more;
+  more.exchanges_of = &exchanges;
+  more.options = [](SessionOptions& options) {
+    DeviceEstimate estimate;
+    estimate.items_per_s = 1e6;
+    estimate.fits = 500;
+    estimate.pipeline = 100;
+    options.given_estimates = SetEstimates{{estimate, estimate, estimate}, 0, 0, {}};
+    options.device_counts = {3};
+  };
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("a device that is given nothing exchanges nothing") {
+  for (const Sum sum : {Sum::gathered, Sum::combined}) {
+    CAPTURE(static_cast<int>(sum));
+    std::vector<std::uint64_t> exchanges(3, 0);
+    const Outcome outcome = run(sum, 3, PeerPath::host, {}, "sequential", third_is_left_out(exchanges));
+    CHECK(row_of(outcome.report, "sequential", 3).status == Status::ok);
+    CHECK(exchanges[0] > 0);
+    CHECK(exchanges[1] > 0);
+    CHECK(exchanges[2] == 0);
+  }
 }
