@@ -67,16 +67,16 @@ std::size_t ExchangeModel::share_of(std::size_t device) const {
   return (gathers() || combines()) && is_member(device) ? members_.size() : 1;
 }
 
-// size_for(k): bytes that go to member k.
+// size_for(k): bytes that go to member k. Each put is whole nanoseconds, as everywhere; what takes for ever stays a time.
 Nanos ExchangeModel::put(std::size_t device, const auto& size_for) const {
-  Nanos time{};
+  double time = 0;
   for (std::size_t k = 0; k < members_.size(); ++k) {
     if (members_[k] == device) continue;
     const PeerLink& link = request_.exchange.links.of(device, members_[k]);
-    time += link.latency;
-    if (link.bytes_per_s > 0) time += from_seconds(static_cast<double>(size_for(k)) / link.bytes_per_s);
+    time += seconds(link.latency);
+    if (link.bytes_per_s > 0) time += seconds(from_seconds(static_cast<double>(size_for(k)) / link.bytes_per_s));
   }
-  return time;
+  return from_seconds(time);
 }
 
 Bytes ExchangeModel::piece(std::size_t device, std::size_t piece) const {
@@ -116,7 +116,7 @@ Nanos ExchangeModel::time_to_combine(std::span<const std::size_t> parts) const {
   Nanos all{};
   for (const std::size_t device : members_) {
     const Nanos one = put(device, [&](std::size_t k) { return part_of_bytes({0, combines_}, members_.size(), k).size(); });
-    all = std::max(all, one * static_cast<std::int64_t>(parts[device]) + signal(device));
+    all = std::max(all, from_seconds(seconds(one) * static_cast<double>(parts[device]) + seconds(signal(device))));
   }
   return all;
 }

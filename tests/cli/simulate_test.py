@@ -113,10 +113,10 @@ class Simulates(Scenarios):
         work = {"items": 1 << 20, "merge_per_slice_ns": 10_000_000, "merge_tree": True, "merge_bytes": 64_000_000}
         links = {"bytes_per_s": 1e10, "latency_ns": 1000}
         run = ("-s", "single,equal", "--mode", "resident", "-n", 1)
-        merges = [{r["strategy"]: r["merge_ns"] for r in self.simulated(file, *run)["runs"]}
-                  for file in (self.scenario(work=work), self.scenario(work=work, links=links))]
-        self.assertEqual(merges[0], {"single": 0, "equal": 20_000_000})
-        self.assertEqual(merges[1], {"single": 0, "equal": 3_202_000} a half of its part to the other, and a signal)
+        merges = lambda file: {r["strategy"]: r["merge_ns"] for r in self.simulated(file, *run)["runs"]}
+        self.assertEqual(merges(self.scenario(work=work)), {"single": 0, "equal": 20_000_000})
+        # Half of its part to the other, and a signal.
+        self.assertEqual(merges(self.scenario(work=work, links=links)), {"single": 0, "equal": 3_202_000})
 
     def test_links_of_a_simulation_are_those_of_a_simulation_of_it(self):
         for path, more in (("direct", ()), ("host", ("--peer", "host"))):
@@ -239,7 +239,8 @@ class RefusesBadScenarios(Scenarios):
         self.refused_with("work.items", '"0"', "from 1", work={"items": 0})
         self.refused_with("work.items", "missing", work={})
         self.refused_with("work.granularity", '"-3"', work={"items": 1, "granularity": -3})
-        self.refused_with('"links"', "accepted", "link", links={})
+        self.refused_with('"linked"', "accepted", "link, links", linked={})
+        self.refused_with("links", '"up"', "accepted", links={"up": 1e9})  # the host link is called link
         self.refused_with("link.up", '"-5"', link={"up": -5})
 
     def test_what_would_never_end_is_refused(self):
