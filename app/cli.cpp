@@ -156,7 +156,7 @@ class Tree {
   }
 
   void add_calibrate() {
-    CLI::App* sub = command("calibrate", "Measure the speed of each device, of all together and of links between them, and cache it",
+    CLI::App* sub = command("calibrate", "Measure the speed of each device and of all together, and cache it",
                             "Examples:\n  mgpu-bench calibrate -d gpu\n  mgpu-bench calibrate merkle -d gpu\n  mgpu-bench "
                             "calibrate -d cpu --sub-devices 2 --recalibrate\n"
                             "  mgpu-bench calibrate matrix -d gpu --tune\n"
