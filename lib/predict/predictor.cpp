@@ -17,7 +17,7 @@ constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells w
 constexpr std::size_t kRoundsOfCpus = 20;                   // medians of six lay 8 % apart
 
 // What calibration says of a device without any probe. A CPU copies with the cores that compute.
-DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& cost, Mode mode) {
+DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& cost, Mode mode, bool gathers) {
   const Capability& capability = *device.capability;
   const bool cpu = device.facts->is_cpu();
   DeviceEstimate estimate;
@@ -27,6 +27,9 @@ DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& co
   if (mode.transfers() && cpu) {
     if (capability.pinned_up > 0) per_item += cost.in_bytes / capability.pinned_up;
     if (capability.pinned_down > 0) per_item += cost.out_bytes / capability.pinned_down;
+    const double replicated = capability.pinned_up > 0 ? static_cast<double>(cost.replicated) / capability.pinned_up : 0;
+    estimate.fixed += from_seconds(replicated);
+    if (gathers) estimate.fixed_shared = from_seconds(replicated);
   } else if (mode.transfers()) {
     estimate.up = capability.pinned_up;
     estimate.down = capability.pinned_down;
@@ -157,7 +160,8 @@ SetEstimates Predictor::estimate_from_calibration() const {
   bool cpus = true;
   for (std::size_t i = 0; i < set_; ++i) {
     const KnownDevice& known = devices_[i];
-    DeviceEstimate& estimate = set.devices.emplace_back(calibrated_estimate(known, workload_.cost(mode_), mode_));
+    DeviceEstimate& estimate =
+        set.devices.emplace_back(calibrated_estimate(known, workload_.cost(mode_), mode_, exchange_.gathers));
     estimate.score = known.facts->score;
     estimate.free_memory = known.free_memory;
     add_facts(estimate, known);

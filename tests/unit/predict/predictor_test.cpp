@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/gathered_sum.hpp"
 #include "tests/support/sum_suite.hpp"
 
 using namespace mgpu;
@@ -192,6 +193,27 @@ TEST_CASE("what the set exchanges is estimated among the devices of a case, with
   CHECK(alone.devices[0].fixed_shared == Nanos{});
   predictor.set_exchange({});
   CHECK_FALSE(predictor.estimate(kBoth).exchange.any());
+}
+
+TEST_CASE("by calibration alone a CPU copies what all need with its cores, a part of it where it is gathered") {
+  GatheredSum workload(1 << 20);  // 8 MiB
+  Device facts;
+  facts.type = DeviceType::cpu;
+  Capability capability;
+  capability.pinned_up = 1e9;
+  SuiteRate rate;
+  rate.ops_per_s = 1e9;
+  rate.fixed = Nanos{1000};
+  const std::vector<KnownDevice> known(2, {.facts = &facts, .capability = &capability, .rate = &rate});
+  Predictor predictor(workload, Mode::end_to_end, known, 2, nullptr, nullptr);
+  constexpr Nanos copying{8 << 20};
+  CHECK(predictor.estimate_from_calibration().devices[1].fixed == Nanos{1000} + copying);
+  CHECK(predictor.estimate_from_calibration().devices[1].fixed_shared == Nanos{});
+  predictor.set_exchange({PeerLinks(2, {PeerPath::host, 1e10, {}}), true, 0});
+  CHECK(predictor.estimate_from_calibration().devices[1].fixed == Nanos{1000} + copying);
+  CHECK(predictor.estimate_from_calibration().devices[1].fixed_shared == copying);
+  const Predictor resident(workload, Mode::resident, known, 2, nullptr, nullptr);
+  CHECK(resident.estimate_from_calibration().devices[1].fixed == Nanos{1000});
 }
 
 TEST_CASE("devices that a plan does not use exchange nothing") {
