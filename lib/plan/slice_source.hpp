@@ -26,7 +26,7 @@ struct Slice {
 // What one item costs, for strategies that weigh transfers against compute.
 struct ItemCost {
   double in_bytes = 0, out_bytes = 0, ops = 0;  // per item
-  Bytes replicated = 0;                         // sent whole to every device that takes part
+  Bytes replicated = 0;                         // that every device which takes part needs: sent whole, or gathered
 };
 
 // What a strategy is given about one device. A slice of k items takes transfer + k * in_bytes / up in its upload queue, launch + k
