@@ -9,6 +9,13 @@
 #include "lib/exec/worker_driver.hpp"
 
 namespace mgpu {
+namespace {
+
+// Of work that goes in rounds, batches that are enqueued ahead: enough for the device never to wait for the host, which looks at
+// it every few microseconds, and few enough for an error to be noticed soon.
+constexpr std::size_t kRoundsAhead = 64;
+
+}  // namespace
 
 DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
     : run_(run), self_(self), notifies_(member().device->notifies()), brings_(member().program->brings()) {}
@@ -136,6 +143,8 @@ bool DeviceWorker::retire() {
       brought();
     } else if (done.number == kMerge) {
       merged();
+    } else if (done.goes_on) {
+      finished_any_ = true;
     } else {
       policy_.ended();
       if (done.number == kPrepare) {
@@ -173,6 +182,8 @@ bool DeviceWorker::act() {
   bool progress = false;
   for (;;) {
     if (run_.over()) return progress;
+    progress |= enqueue_rounds();
+    if (has_rounds_left()) return progress;
     const auto action = policy_.next(run_.version);  // no lock: this is polled
     if (action == DevicePolicy::Action::none) break;
     progress = true;
@@ -243,7 +254,11 @@ void DeviceWorker::enqueue(const Slice& slice) {
     }
     entry.batch = member().device->submit();
   });
+  rounds_ = entry.rejected ? 0 : run_.workload.shape().rounds;
+  next_round_ = 0;
+  entry.goes_on = rounds_ > 0;
   in_flight_.push_back(entry);
+  last_round_ = entry;
   if (!entry.rejected) {
     policy_.enqueued_slice(brings_ == Brings::collect);
     ++next_number_;
@@ -254,6 +269,23 @@ void DeviceWorker::enqueue(const Slice& slice) {
   seat().not_on_host.pop_back();
   ask_source([&] { run_.source.rejected(self_, slice, slice.size() / 2); });
   ++run_.version;
+}
+
+bool DeviceWorker::enqueue_rounds() {
+  bool progress = false;
+  for (; has_rounds_left() && in_flight_.size() < kRoundsAhead; ++next_round_) {
+    InFlight entry = last_round_;
+    entry.enqueued = run_.backend.now();
+    entry.goes_on = next_round_ + 1 < rounds_;
+    driver([&] {
+      member().program->enqueue_round(entry.slice, next_round_, member().device->stream());
+      entry.batch = member().device->submit();
+    });
+    in_flight_.push_back(entry);
+    last_round_ = entry;
+    progress = true;
+  }
+  return progress;
 }
 
 void DeviceWorker::start_collect() {

@@ -88,6 +88,8 @@ struct PlanRequest {
   LinkRate link_up{}, link_down{};          // of the host link all devices share; no limit when not known
   MergeEstimate merge{};
   ExchangeEstimate exchange{};
+  // Above 0: the work goes in rounds (lib/plan/rounds.hpp); what items cost is what they cost in all of them.
+  std::uint32_t rounds = 0;
 };
 
 // What is given, or known better, of a whole set of devices; owned, where a request only views them.

@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/plan/exchange.hpp"
+#include "lib/plan/rounds.hpp"
 
 namespace mgpu {
 namespace {
@@ -173,7 +174,7 @@ SetEstimates Predictor::estimate_from_calibration() const {
 PlanRequest Predictor::request(const SetEstimates& estimates) const {
   const Shape& shape = workload_.shape();
   return {shape.items,       shape.granularity,   mode_,           workload_.cost(mode_), estimates.devices,
-          estimates.link_up, estimates.link_down, estimates.merge, estimates.exchange};
+          estimates.link_up, estimates.link_down, estimates.merge, estimates.exchange,    shape.rounds};
 }
 
 bool Predictor::can_predict(const SetEstimates& estimates) const {
@@ -205,7 +206,7 @@ std::unique_ptr<SliceSource> Predictor::begin(const Prediction& prediction, cons
                                               const History& history) const {
   const PlanRequest asked = request(prediction.estimates);
   if (prediction.chosen) return begin_chosen(*prediction.chosen, asked, history);
-  return strategy.info->make(strategy.params)->begin(asked, history);
+  return begin_strategy(*strategy.info, strategy.params, asked, history);
 }
 
 std::vector<bool> Predictor::exchanging(const Prediction& prediction, const SliceSource& source) const {

@@ -246,6 +246,12 @@ void Group::take_sample(Case& the_case, bool counts) {
   }
   const Nanos begun = given_.backend.now() - begin;
   request.source = source.get();
+  if (given_.workload.exchanged(given_.mode).rounds && devices.size() > 1 && !peers_) {
+    the_case.status = Status::unsupported;
+    the_case.reason = "these devices cannot exchange data, which they have to after each round";
+    the_case.closed = true;
+    return;
+  }
   exchange(request, the_case);
   RawSample sample = given_.executor.run(request);
   if (sample.interrupted) return;  // stopped() comes next

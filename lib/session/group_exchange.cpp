@@ -22,7 +22,7 @@ std::vector<PeerPath> paths_in(PeerGroup& group) {
 
 void Group::connect() {
   const Exchanged exchanged = given_.workload.exchanged(given_.mode);
-  if (!exchanged.any() || given_.options.peer == PeerPath::staged) return;
+  if (!exchanged.any() || (given_.options.peer == PeerPath::staged && !exchanged.rounds)) return;
   std::vector<OpenDevice*> open;
   places_.assign(given_.devices.size(), 0);
   for (std::size_t i = 0; i < in_set_; ++i) {
@@ -34,7 +34,7 @@ void Group::connect() {
   try {
     peers_ = given_.backend.connect(open, given_.options.peer);
     const std::vector<PeerPath> paths = paths_in(*peers_);
-    if (!is_worth_exchanging(paths, given_.options.peer)) return peers_.reset();
+    if (!exchanged.rounds && !is_worth_exchanging(paths, given_.options.peer)) return peers_.reset();
     connected_ = true;
     given_.workload.connect(*peers_);
     const PeerLinks& known =
