@@ -144,6 +144,9 @@ RawSample Executor::run(const SampleRequest& request) {
     if (request.workload->shape().rounds > 0) request.workload->own(sample->owners());
     request.workload->expect(request.members.size());
     request.workload->begin_sample();
+  } catch (const Error& error) {
+    sample->run.sample.failure = error;
+    return std::move(sample->run.sample);
   } catch (const std::exception& error) {
     sample->run.sample.failure = Error(ErrorKind::internal, error.what());
     return std::move(sample->run.sample);

@@ -2,6 +2,7 @@
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -331,7 +332,13 @@ void DeviceWorker::leave() {
   std::vector<RawBatch> batches;
   if (stage_ != Stage::lost) {
     for (const auto& [batch, number] : retired_) {
-      batches.push_back(RawBatch{self_, number, driver([&, batch = batch] { return member().device->take(batch); })});
+      std::vector<RawCommand> commands = driver([&, batch = batch] { return member().device->take(batch); });
+      if (number >= 0 && !batches.empty() && batches.back().slice == number) {  // rounds of a slice
+        auto& before = batches.back().commands;
+        before.insert(before.end(), std::make_move_iterator(commands.begin()), std::make_move_iterator(commands.end()));
+      } else {
+        batches.push_back({self_, number, std::move(commands)});
+      }
     }
     std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
     check_exchange();

@@ -224,7 +224,7 @@ PlanRequest Predictor::request_of(const Prediction& prediction, std::vector<Devi
 
 ExchangeEstimate Predictor::exchange_among(std::span<const std::size_t> devices) const {
   if (exchange_.links.empty() || devices.size() < 2 || devices.back() >= exchange_.links.devices()) return {};
-  return {exchange_.links.among(devices), exchange_.gathers, exchange_.combines};
+  return {exchange_.links.among(devices), exchange_.gathers, exchange_.combines, exchange_.rounds, exchange_.halo};
 }
 
 DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {

@@ -109,8 +109,10 @@ struct Verdict {
 struct Exchanged {
   bool inputs = false;  // `cost.replicated`: each brings a part of it, and they gather the rest (lib/exchange/replicated_input.hpp)
   Bytes part = 0;       // of the result: parts of so many bytes are combined among the devices; 0: they are not
-  bool rounds = false;  // something after each round, without which devices cannot share a sample
-  bool any() const { return inputs || part > 0 || rounds; }
+  // After so many rounds each sends so many bytes to its neighbours, without which devices cannot share a sample.
+  std::uint32_t rounds = 0;
+  Bytes halo = 0;
+  bool any() const { return inputs || part > 0 || rounds > 0; }
 };
 
 // Of items, for a sample that goes in rounds.

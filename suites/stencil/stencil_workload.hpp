@@ -2,6 +2,7 @@
 // stencil_program.hpp.
 #pragma once
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -22,7 +23,9 @@ class StencilWorkload final : public Workload {
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return {pages_.data(), 2 * problem_.host_bytes()}; }
-  Exchanged exchanged(Mode) const override { return {false, 0, true}; }
+  Exchanged exchanged(Mode) const override {
+    return {false, 0, std::max(problem_.steps / problem_.depth, 1U), problem_.depth * problem_.layer_bytes()};
+  }
   void connect(PeerGroup& group) override;
   void disconnect() override;
   // Throws Error(unsupported) where a share has fewer layers than others need of it.
