@@ -62,9 +62,9 @@ class StencilWorkload final : public Workload {
   std::unique_ptr<SharedMemory> shared_[2];
   std::vector<Owner> owners_;
   std::uint64_t sample_ = 0;
-  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
-  std::mutex mutex_;       // over arrived_
-  Items arrived_ = 0;
+  bool looked_at_ = true;      // the result was verified: a stale one must not pass again
+  std::mutex mutex_;           // over arrived_
+  std::vector<bool> arrived_;  // by layer
   std::optional<std::vector<float>> expected_;
 };
 

@@ -21,13 +21,14 @@ struct Args {
   std::span<const FakeArg> args;
 };
 
-// kernels/stencil.cl's.
-void jacobi2d(const Grid&, std::span<const FakeArg> given) {
+// kernels/stencil.cl's. `stale`: what lies above the first row is taken from the state of two steps ago, once.
+void jacobi2d(std::span<const FakeArg> given, bool stale) {
   const Args args(given);
   const std::uint32_t first = args.u(2), end = args.u(3), shift = args.u(4), above = args.u(5), below = args.u(6), n = args.u(7),
                       stride = args.u(8);
   for (std::uint32_t row = first; row < end; ++row) {
-    const float* const north = args.from() + (row == first ? above : row + shift - 1) * std::size_t{stride};
+    const float* const north =
+        (stale && row == first ? args.to() : args.from()) + (row == first ? above : row + shift - 1) * std::size_t{stride};
     const float* const here = args.from() + (row + shift) * std::size_t{stride};
     const float* const south = args.from() + (row + 1 == end ? below : row + shift + 1) * std::size_t{stride};
     float* const to = args.to() + row * std::size_t{stride};
@@ -57,9 +58,12 @@ void heat3d(const Grid&, std::span<const FakeArg> given) {
   }
 }
 
-FakeKernels kernels() {
+// `stale_launch`: the launch of jacobi2d that finds a stale halo; 0: none.
+FakeKernels kernels(unsigned stale_launch) {
   FakeKernelCode plane, box;
-  plane.run = jacobi2d;
+  plane.run = [stale_launch, launches = std::make_shared<unsigned>(0)](const Grid&, std::span<const FakeArg> given) {
+    jacobi2d(given, ++*launches == stale_launch);
+  };
   box.run = heat3d;
   plane.ops = box.ops = [](const Grid&, std::span<const FakeArg> given) {
     const Args args(given);
@@ -83,11 +87,11 @@ SuiteParams params(const std::string& kind, std::uint64_t n, unsigned steps, uns
 // A sample with these shares, a device each, published.
 struct Sample {
   Sample(stencil::StencilWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path,
-         const std::vector<FakeScript>& scripts = {})
-      : backend(devices(shares.size(), scripts), kernels()) {
+         const std::vector<FakeScript>& scripts = {}, unsigned stale_launch = 0)
+      : backend(devices(shares.size(), scripts), kernels(stale_launch)) {
     std::vector<OpenDevice*> members;
-    for (const Device& facts : backend.enumerate()) {
-      open.push_back(backend.open(facts));
+    for (const FakeDevice& device : devices(shares.size(), scripts)) {
+      open.push_back(backend.open(device.facts));
       members.push_back(open.back().get());
     }
     group = backend.connect(members, path);
@@ -202,16 +206,16 @@ TEST_CASE("one step exchanges nothing, and steps need not be a multiple of the d
   }
 }
 
-TEST_CASE("a halo with one wrong bit is found") {
-  stencil::StencilWorkload workload(params("jacobi2d", 24, 9, 1, "on"));
-  const FakeScript flip = [](FakeCall call, std::uint64_t number) {
-    return FakeFault{call == FakeCall::exchange && number == 7 ? FakeFault::Kind::corrupt : FakeFault::Kind::none};
-  };
-  Sample sample(workload, {12, 12}, Mode::resident, PeerPath::direct, {flip});
-  REQUIRE_FALSE(sample.raw.failure);
-  const Verdict verdict = workload.verify(VerifyLevel::full, 0);
-  CHECK(verdict.status == Verdict::Status::failed);
-  CHECK(verdict.message.find("cells are wrong, the first in layer") != std::string::npos);
+TEST_CASE("a halo that is stale once, in one row of one step, is found") {
+  stencil::StencilWorkload workload(params("jacobi2d", 24, 9, 1, "off"));
+  for (const unsigned launch : {0U, 7U, 8U, 17U}) {
+    CAPTURE(launch);
+    Sample sample(workload, {12, 12}, Mode::resident, PeerPath::direct, {}, launch);
+    REQUIRE_FALSE(sample.raw.failure);
+    const Verdict verdict = workload.verify(VerifyLevel::full, 0);
+    CHECK((verdict.status == Verdict::Status::failed) == (launch > 0));
+    CHECK((verdict.message.find("cells are wrong, the first in layer") != std::string::npos) == (launch > 0));
+  }
 }
 
 TEST_CASE("a share with fewer layers than its neighbours need is refused, and says which option asks for them") {
