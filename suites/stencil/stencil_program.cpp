@@ -19,8 +19,8 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
       mode_(mode),
       halo_(problem_.depth),
       vector_(device.traits().cpu ? 16 : 4),
-      strip_(device.traits().cpu ? 32 : 8),
-      local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 64)),
+      strip_(device.traits().cpu ? 32 : 4),
+      local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
       peer_(workload.shared(0) != nullptr ? device.peer() : nullptr),
       kernel_(device.kernel("stencil.cl", problem_.kind == Kind::jacobi2d ? "jacobi2d" : "heat3d",
                             "-DVECTOR=" + std::to_string(vector_) + " -DSTRIP=" + std::to_string(strip_))) {
