@@ -117,6 +117,7 @@ class ClPeer final : public Peer {
   std::vector<cl::Event> before_puts_;
   cl::Event puts_end_;  // of the gates of puts that nothing was launched after
   ClSlots slots_;
+  cl::CommandQueue down_;  // of staged puts
   std::optional<cl::Kernel> sync_kernel_, put_kernel_;  // of the direct path
   std::unique_ptr<Buffer> status_;                      // of waits by flags
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};

@@ -14,6 +14,7 @@
 #endif
 
 #include "lib/base/quantity.hpp"
+#include "lib/plan/rounds.hpp"
 
 namespace mgpu {
 namespace {
@@ -76,6 +77,16 @@ struct Executor::Sample {
     return among;
   }
 
+  // Of the items, where the source has set them apart.
+  std::vector<Owner> owners() const {
+    std::vector<Owner> owners;
+    const std::vector<Slice> ranges = ranges_of(run.source.first_shares());
+    for (std::uint32_t i = 0; i < ranges.size(); ++i) {
+      if (ranges[i].size() > 0) owners.push_back({i < run.places.size() ? run.places[i] : DeviceIndex{i}, ranges[i]});
+    }
+    return owners;
+  }
+
   SampleRun run;
   std::deque<DeviceWorker> workers;
   std::vector<Look> looks;
@@ -130,8 +141,12 @@ RawSample Executor::run(const SampleRequest& request) {
   const auto sample = std::make_shared<Sample>(backend_, request);
   try {
     request.workload->exchange_among(sample->exchanging());
+    if (request.workload->shape().rounds > 0) request.workload->own(sample->owners());
     request.workload->expect(request.members.size());
     request.workload->begin_sample();
+  } catch (const Error& error) {
+    sample->run.sample.failure = error;
+    return std::move(sample->run.sample);
   } catch (const std::exception& error) {
     sample->run.sample.failure = Error(ErrorKind::internal, error.what());
     return std::move(sample->run.sample);

@@ -11,6 +11,7 @@
 #include "lib/plan/completion.hpp"
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/exchange.hpp"
+#include "lib/plan/rounds.hpp"
 #include "lib/plan/simulator.hpp"
 
 namespace mgpu {
@@ -51,7 +52,7 @@ struct Restricted {
 std::unique_ptr<SliceSource> begin_restricted(const StrategyInfo& strategy, const PlanRequest& request,
                                               const std::vector<bool>& uses, const History& history) {
   const Restricted view(request, uses);
-  return strategy.make(defaults(strategy))->begin(view.restricted, history);
+  return begin_strategy(strategy, defaults(strategy), view.restricted, history);
 }
 
 class Chooser {
@@ -116,7 +117,7 @@ class Chooser {
   }
 
   Nanos predict(const StrategyInfo& strategy, const PlanRequest& request) const {
-    const auto source = strategy.make(defaults(strategy))->begin(request, {});
+    const auto source = begin_strategy(strategy, defaults(strategy), request, {});
     const std::vector<Items> shares = source->first_shares();
     const auto known = [](const DeviceEstimate& device) { return device.items_per_s > 0; };
     const bool closed = order_.size() > kManyDevices && std::all_of(request.devices.begin(), request.devices.end(), known) &&

@@ -111,6 +111,19 @@ double ExchangeModel::seconds_to_gather(double fair) const {
   return all;
 }
 
+Nanos ExchangeModel::rounds(std::size_t device) const {
+  const ExchangeEstimate& exchange = request_.exchange;
+  if (exchange.rounds == 0 || !is_member(device)) return {};
+  Nanos longest{};
+  for (const std::size_t from : members_) {
+    if (from == device) continue;
+    const PeerLink& link = exchange.links.of(from, device);
+    const double carried = link.bytes_per_s > 0 ? static_cast<double>(exchange.halo) / link.bytes_per_s : 0;
+    longest = std::max(longest, link.latency + from_seconds(carried));
+  }
+  return longest * static_cast<std::int64_t>(exchange.rounds);
+}
+
 // Each puts the others' elements of its parts into their memory; what follows waits for all of them.
 Nanos ExchangeModel::time_to_combine(std::span<const std::size_t> parts) const {
   Nanos all{};

@@ -52,6 +52,8 @@ class ExchangeModel {
   Nanos signal(std::size_t device) const;
   // Until everybody has everything, where all upload at the same time, no faster than `fair` bytes/s each.
   double seconds_to_gather(double fair) const;
+  // Of all rounds: what a member waits for what the slowest link to it brings, if nothing of that is hidden.
+  Nanos rounds(std::size_t device) const;
   // Until parts of the result, so many on each device of the request, are put where they are added up.
   Nanos time_to_combine(std::span<const std::size_t> parts) const;
 

@@ -256,7 +256,7 @@ class Simulator {
   void start_collect(std::uint32_t i) {
     units_[i].policy.enqueued_collect();
     compute(i, begin_batch(i, Kind::collect, {}),
-            fixed_of(request_.devices[i], taking_part_, units_.size(), exchange_.share_of(i)));
+            fixed_of(request_.devices[i], taking_part_, units_.size(), exchange_.share_of(i)) + exchange_.rounds(i));
   }
 
   std::uint64_t begin_batch(std::uint32_t i, Kind kind, const Slice& slice) {

@@ -66,10 +66,12 @@ struct MergeEstimate {
 
 // What devices exchange in a sample, over the links between them: those that are to be given work (lib/plan/exchange.hpp).
 struct ExchangeEstimate {
-  PeerLinks links{};     // of the devices of the request; empty: nothing is exchanged
-  bool gathers = false;  // replicated inputs: each uploads a part, and sends that to the others
-  Bytes combines = 0;    // of a part of the result: parts are combined among the devices, not on the host; 0: not
-  bool any() const { return !links.empty() && (gathers || combines > 0); }
+  PeerLinks links{};         // of the devices of the request; empty: nothing is exchanged
+  bool gathers = false;      // replicated inputs: each uploads a part, and sends that to the others
+  Bytes combines = 0;        // of a part of the result: parts are combined among the devices, not on the host; 0: not
+  std::uint32_t rounds = 0;  // after each of so many rounds devices wait for what others send them
+  Bytes halo = 0;            // to each of them
+  bool any() const { return !links.empty() && (gathers || combines > 0 || rounds > 0); }
 };
 
 // Of a device's `fixed`, where only some of the devices take part, or so many exchange data, which it does too.
@@ -88,6 +90,8 @@ struct PlanRequest {
   LinkRate link_up{}, link_down{};          // of the host link all devices share; no limit when not known
   MergeEstimate merge{};
   ExchangeEstimate exchange{};
+  // Above 0: the work goes in rounds (lib/plan/rounds.hpp); what items cost is what they cost in all of them.
+  std::uint32_t rounds = 0;
 };
 
 // What is given, or known better, of a whole set of devices; owned, where a request only views them.

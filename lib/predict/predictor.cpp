@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/plan/exchange.hpp"
+#include "lib/plan/rounds.hpp"
 
 namespace mgpu {
 namespace {
@@ -177,7 +178,7 @@ SetEstimates Predictor::estimate_from_calibration() const {
 PlanRequest Predictor::request(const SetEstimates& estimates) const {
   const Shape& shape = workload_.shape();
   return {shape.items,       shape.granularity,   mode_,           workload_.cost(mode_), estimates.devices,
-          estimates.link_up, estimates.link_down, estimates.merge, estimates.exchange};
+          estimates.link_up, estimates.link_down, estimates.merge, estimates.exchange,    shape.rounds};
 }
 
 bool Predictor::can_predict(const SetEstimates& estimates) const {
@@ -209,7 +210,7 @@ std::unique_ptr<SliceSource> Predictor::begin(const Prediction& prediction, cons
                                               const History& history) const {
   const PlanRequest asked = request(prediction.estimates);
   if (prediction.chosen) return begin_chosen(*prediction.chosen, asked, history);
-  return strategy.info->make(strategy.params)->begin(asked, history);
+  return begin_strategy(*strategy.info, strategy.params, asked, history);
 }
 
 std::vector<bool> Predictor::exchanging(const Prediction& prediction, const SliceSource& source) const {
@@ -227,7 +228,7 @@ PlanRequest Predictor::request_of(const Prediction& prediction, std::vector<Devi
 
 ExchangeEstimate Predictor::exchange_among(std::span<const std::size_t> devices) const {
   if (exchange_.links.empty() || devices.size() < 2 || devices.back() >= exchange_.links.devices()) return {};
-  return {exchange_.links.among(devices), exchange_.gathers, exchange_.combines};
+  return {exchange_.links.among(devices), exchange_.gathers, exchange_.combines, exchange_.rounds, exchange_.halo};
 }
 
 DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {

@@ -22,7 +22,7 @@ std::vector<PeerPath> paths_in(PeerGroup& group) {
 
 void Group::connect() {
   const Exchanged exchanged = given_.workload.exchanged(given_.mode);
-  if (!exchanged.any() || given_.options.peer == PeerPath::staged) return;
+  if (!exchanged.any() || (given_.options.peer == PeerPath::staged && exchanged.rounds == 0)) return;
   std::vector<OpenDevice*> open;
   places_.assign(given_.devices.size(), 0);
   for (std::size_t i = 0; i < in_set_; ++i) {
@@ -34,14 +34,14 @@ void Group::connect() {
   try {
     peers_ = given_.backend.connect(open, given_.options.peer);
     const std::vector<PeerPath> paths = paths_in(*peers_);
-    if (!is_worth_exchanging(paths, given_.options.peer)) return peers_.reset();
+    if (exchanged.rounds == 0 && !is_worth_exchanging(paths, given_.options.peer)) return peers_.reset();
     connected_ = true;
     given_.workload.connect(*peers_);
     const PeerLinks& known =
         given_.options.given_estimates ? given_.options.given_estimates->exchange.links : given_.options.calibration.peers;
     const auto is_in_use = [&](PeerPath path) { return path == paths.front(); };
     if (const auto calibrated = paths_of(known); std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
-      predictor_.set_exchange({known, exchanged.inputs, exchanged.part});
+      predictor_.set_exchange({known, exchanged.inputs, exchanged.part, exchanged.rounds, exchanged.halo});
   } catch (const Error& error) {  // each brings all it needs itself
     if (error.kind() != ErrorKind::interrupted) given_.observer.warning(std::string("devices exchange no data: ") + error.what());
     if (connected_) given_.workload.disconnect();

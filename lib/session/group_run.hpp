@@ -50,6 +50,7 @@ class Group {
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
+  void refuse(Case& the_case, const std::string& why);
   bool is_usable(std::size_t index) const { return !given_.devices[index].lost && result_.prepared[index].program != nullptr; }
   std::optional<std::size_t> stand_in(const Case& the_case);
   void close_unsupported_cases();
