@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/exec/fake_device.hpp"
 #include "lib/exec/fake_peers.hpp"
+#include "lib/exec/peer_notes.hpp"
 
 namespace mgpu {
 
@@ -39,7 +40,16 @@ std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::
 std::unique_ptr<PeerGroup> FakeBackend::connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) {
   std::vector<OpenFake*> fakes;
   for (OpenDevice* device : devices) fakes.push_back(static_cast<OpenFake*>(device));
-  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), path.value_or(PeerPath::direct));
+  if (no_direct_.empty() || path.value_or(PeerPath::direct) != PeerPath::direct)
+    return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), path.value_or(PeerPath::direct));
+  std::vector<StagedPair> staged;
+  for (OpenFake* from : fakes)
+    for (OpenFake* to : fakes)
+      if (from != to) staged.emplace_back(from->resources().traits().id, to->resources().traits().id, no_direct_);
+  if (path)
+    throw Error(ErrorKind::unsupported, "no direct path from " + staged[0].from + " to " + staged[0].to + ": " + no_direct_);
+  std::vector<std::string> notes = notes_of(staged, staged.size());
+  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), PeerPath::staged, std::move(notes));
 }
 
 Nanos FakeBackend::now() { return is_virtual() ? now_ : real_now(); }

@@ -85,11 +85,12 @@ class FakeBackend final : public Backend {
   using Backend::open;
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;  // null
-  // Every pair has every path; all of them take the same time.
+  // Every pair has every path, unless the direct one is refused; all of them take the same time.
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
   Nanos now() override;
   bool is_virtual() const override { return time_ == FakeTime::is_virtual; }
   bool advance(std::optional<Nanos> limit) override;
+  void refuse_direct(std::string why) { no_direct_ = std::move(why); }  // no pair has the direct path from now on
   void spend(Nanos time);  // the host is busy for so long: moves a virtual clock, and nothing else
 
   struct Machine;                                          // the queues of all open devices
@@ -101,6 +102,7 @@ class FakeBackend final : public Backend {
   std::vector<FakeDevice> devices_;
   FakeKernels kernels_;
   std::shared_ptr<Machine> machine_;
+  std::string no_direct_;  // why there is no direct path; empty: there is
   std::mutex calls_mutex_;
   std::map<std::pair<std::string, FakeCall>, std::uint64_t> calls_;  // so far, by device id
 };

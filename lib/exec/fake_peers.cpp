@@ -51,11 +51,12 @@ class FakePeers::End final : public Peer {
 };
 
 FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices,
-                     PeerPath path)
+                     PeerPath path, std::vector<std::string> notes)
     : backend_(backend),
       machine_(std::move(machine)),
       devices_(std::move(devices)),
       path_(path),
+      notes_(std::move(notes)),
       signals_(devices_.size() * devices_.size()),
       orders_(devices_.size()) {
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {

@@ -33,11 +33,15 @@ void Group::connect() {
   if (open.size() < 2) return;
   try {
     peers_ = given_.backend.connect(open, given_.options.peer);
+    result_.exchange_notes.assign(peers_->notes().begin(), peers_->notes().end());
     if (!is_worth_it(*peers_, given_.options.peer)) return peers_.reset();
     connected_ = true;
     given_.workload.connect(*peers_);
   } catch (const Error& error) {  // each brings all it needs itself
-    if (error.kind() != ErrorKind::interrupted) given_.observer.warning(std::string("devices exchange no data: ") + error.what());
+    if (error.kind() != ErrorKind::interrupted) {
+      result_.exchange_notes.push_back(std::string("devices exchange no data: ") + error.what());
+      given_.observer.warning(result_.exchange_notes.back());
+    }
     if (connected_) given_.workload.disconnect();
     connected_ = false;
     peers_.reset();

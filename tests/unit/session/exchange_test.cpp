@@ -21,8 +21,9 @@ struct Outcome {
 
 enum class Sum { gathered, combined };
 
+// `no_direct`: why there is no direct path; empty: there is.
 Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, FakeScript of_last = {},
-            const std::string& strategies = "all") {
+            const std::string& strategies = "all", const std::string& no_direct = {}, std::size_t groups = 1) {
   SuiteInfo suite;
   suite.name = "sum";
   suite.size_name = "items";
@@ -41,10 +42,11 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, FakeScript
     };
   }
   FakeBackend backend(fakes, sum_kernels());
+  backend.refuse_direct(no_direct);
   SessionOptions options;
   SuiteParams params;
   params.size = kItems;
-  options.problems = {{&suite, params}};
+  options.problems.assign(groups, {&suite, params});
   options.modes = {sum == Sum::gathered ? Mode::end_to_end : Mode::resident};
   options.strategies = parse_strategies(strategies);
   options.device_counts = {count};
@@ -79,6 +81,33 @@ TEST_CASE("devices gather inputs and combine results under every strategy, also 
 TEST_CASE("staged on request nothing is exchanged, and a small input is not by default") {
   CHECK(run(Sum::gathered, 2, PeerPath::staged).exchanges == 0);
   CHECK(run(Sum::gathered, 2, {}).exchanges == 0);
+}
+
+TEST_CASE("without libcuda nothing is exchanged by default; the record says why, once for all groups, and nothing else changes") {
+  const std::string absent = "libcuda.so.1 cannot be loaded";
+  const Outcome with = run(Sum::combined, 3, {}, {}, "all", {}, 2), without = run(Sum::combined, 3, {}, {}, "all", absent, 2);
+  CHECK(with.exchanges > 0);
+  CHECK(with.report.exchange_notes.empty());
+  CHECK(without.exchanges == 0);
+  CHECK(without.report.exchange_notes == std::vector{"staged between all devices: " + absent});
+  REQUIRE(without.report.runs.size() == with.report.runs.size());
+  for (std::size_t i = 0; i < with.report.runs.size(); ++i) {
+    const RunRecord &one = with.report.runs[i], &other = without.report.runs[i];
+    CHECK(other.status == Status::ok);
+    CHECK(other.verify.digest == one.verify.digest);
+    CHECK(other.faults.empty());
+    CHECK(other.warnings == one.warnings);
+  }
+  // Asked for staging, nobody looks for another path.
+  CHECK(run(Sum::combined, 3, PeerPath::staged, {}, "equal", absent).report.exchange_notes.empty());
+}
+
+TEST_CASE("a path that was asked for and is not there: nothing is exchanged, and the record says why") {
+  const Outcome outcome = run(Sum::gathered, 2, PeerPath::direct, {}, "equal", "libcuda.so.1 is too old");
+  CHECK(outcome.exchanges == 0);
+  CHECK(outcome.report.exchange_notes ==
+        std::vector<std::string>{"devices exchange no data: no direct path from 0:0 to 0:1: libcuda.so.1 is too old"});
+  for (const RunRecord& row : outcome.report.runs) CHECK(row.verify.status == VerifyStatus::passed);
 }
 
 namespace {
