@@ -35,6 +35,7 @@ struct SampleRun {
   std::vector<DeviceIndex> places;
   bool combines = false;              // partials stay on the devices until all are there
   std::atomic<bool> together = true;  // nobody was lost: devices combine them among themselves
+  std::atomic<Nanos> last_loss{};     // when a device was lost, the last time
 
   PollingMutex mutex;
   std::atomic<std::uint64_t> version = 1;    // counts events after which a waiting worker should ask again; changed under the lock
