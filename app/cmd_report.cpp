@@ -15,7 +15,9 @@ namespace {
 
 ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& exports, const std::string& file,
                       const TableStyle& style) {
-  if (!links.complete) print_error("warning: " + file + ": the measurement was not completed; this is what it has");
+  if (!links.complete)
+    print_error("warning: " + file + ": the measurement was not completed" +
+                (links.failure ? " (" + printable(*links.failure) + ")" : "") + "; this is what it has");
   const Report cases = as_cases(links);
   if (const std::string when = measured_words(cases); !when.empty()) print_error(file + ": " + when);
   const bool written = write_exports(cases, exports, {});

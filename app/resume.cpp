@@ -70,6 +70,7 @@ void go_on(Earlier& earlier, const std::filesystem::path& file, const Configurat
   if (!earlier.report.started.empty()) begun.started = earlier.report.started;
   begun.runs = std::move(earlier.report.runs);
   begun.faults = std::move(earlier.report.faults);
+  begun.exchange_notes = std::move(earlier.report.exchange_notes);
   begun.devices = std::move(earlier.report.devices);
   session.continued = Continued{header.run + 1, header.groups, std::move(earlier.journal.groups)};
 }

@@ -94,17 +94,17 @@ __kernel void AT_ONCE(__global ELEMENT* out, ulong out_at, __global const ELEMEN
   __global uint* const flags[8] = {f0, f1, f2, f3, f4, f5, f6, f7};
   out += out_at;
   mine += mine_at;
-  const ulong wide = aligned ? count / WIDTH : 0, half = (ulong)(call & 1u) * devices * slot;
+  const ulong wide = aligned ? count / WIDTH : 0, begin = (ulong)(call & 1u) * devices * slot;
   const ulong first = get_global_id(0), step = get_global_size(0);
   __global ELEMENT* landing = l0;
   __global uint* own_flags = f0;
 #pragma unroll
   for (uint k = 0; k < 8; ++k) {
     if (k == self) {
-      landing = lands[k] + half;
+      landing = lands[k] + begin;
       own_flags = flags[k];
     } else if (k < devices) {
-      __global ELEMENT* const to = lands[k] + half + self * slot;
+      __global ELEMENT* const to = lands[k] + begin + self * slot;
       for (ulong i = first; i < wide; i += step) ((__global WIDE*)to)[i] = ((__global const WIDE*)mine)[i];
       for (ulong i = wide * WIDTH + first; i < count; i += step) to[i] = mine[i];
     }

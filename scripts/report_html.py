@@ -208,7 +208,9 @@ def environment(document):
     argv = get(document, "tool", "argv") or []
     parts = ["<h3>Command and machine</h3>", pairs([("command", shlex.join(str(a) for a in argv)), ("version", get(document, "tool", "version")),
                                                     ("commit", get(document, "tool", "git")),
-                                                    ("while it ran", watched(document, "host"))] + sorted((get(document, "environment") or {}).items()))]
+                                                    ("while it ran", watched(document, "host")),
+                                                    ("exchange", "; ".join(str(note) for note in get(document, "exchange_notes") or []) or None)]
+                                                   + sorted((get(document, "environment") or {}).items()))]
     for device in document["devices"]:
         parts.append(f"<h3>Device {text(get(device, 'id') or '?')}</h3>" + pairs([*device_lines(device), ("while it ran", watched(document, str(get(device, "id"))))]))
     return "".join(parts)

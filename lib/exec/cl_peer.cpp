@@ -37,6 +37,11 @@ void ClMailbox::add(ClMessage message) {
   messages_.push_back(std::move(message));
 }
 
+bool ClMailbox::empty() const {
+  const std::lock_guard lock(mutex_);
+  return messages_.empty();
+}
+
 std::optional<ClMessage> ClMailbox::take() {
   const std::lock_guard lock(mutex_);
   if (messages_.empty()) return std::nullopt;
@@ -114,7 +119,7 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
     put.offset = offset;
     put.to_offset = to_offset;
     put.size = size;
-    put.gate = shut_gate(kSending, info);
+    put.gate = shut_gate(kSending, info).event;
     device_.expect_more(put.batch);
     before_puts_ = put.since;
     puts_end_ = device_.launched();
@@ -161,7 +166,7 @@ void ClPeer::put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Byt
 }
 
 // The device's later kernels and exchanges wait until the gate is opened.
-cl::UserEvent ClPeer::shut_gate(Name label, const ExchangeInfo& info) {
+ClPeer::Gate ClPeer::shut_gate(Name label, const ExchangeInfo& info) {
   cl::Event since = device_.launched();
   if (since() == nullptr) since = device_.mark();
   cl::UserEvent gate(device_.context());
@@ -169,8 +174,8 @@ cl::UserEvent ClPeer::shut_gate(Name label, const ExchangeInfo& info) {
   device_.queue(CommandKind::compute).enqueueBarrierWithWaitList(&gates, nullptr);
   cl::Event end = device_.mark();  // NVIDIA does not stamp barriers (cl_holds.cpp)
   device_.notify_after(end);
-  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(end), label, 0, info, std::move(since));
-  return gate;
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(end), label, 0, info, since);
+  return {std::move(since), std::move(gate)};
 }
 
 void ClPeer::sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) {
@@ -194,7 +199,8 @@ void ClPeer::sync(std::span<const DeviceIndex> signal, std::span<const DeviceInd
     for (const DeviceIndex from : await) {
       if (by_flags(from)) continue;
       const std::uint64_t batch = device_.open_batch();
-      pairs_[from.value].waiting.push_back({batch, shut_gate(kWait, {from, path(from), true})});
+      Gate gate = shut_gate(kWait, {from, path(from), true});
+      pairs_[from.value].waiting.push_back({batch, std::move(gate.since), std::move(gate.event)});
       device_.expect_more(batch);
     }
   } catch (const cl::Error& error) {
@@ -217,15 +223,31 @@ void ClPeer::sync_by_flags(unsigned signal, unsigned await) {
 
 void ClPeer::go_on() {
   bool acted = false;
-  awaited_ = kNobody;
   for (std::uint32_t i = 0; i < pairs_.size(); ++i) {
     Pair& pair = pairs_[i];
     if (!pair.sending.empty()) acted |= send({i}, pair);
     if (pair.waiting.empty()) continue;
     acted |= receive({i}, pair);
-    if (!pair.waiting.empty() && awaited_ == kNobody) awaited_ = i;
   }
   if (acted) device_.flush_queues();
+  signal_of_ = signal_awaited().value_or(DeviceIndex{kNobody}).value;
+  const bool stuck = std::any_of(pairs_.begin(), pairs_.end(), [](const Pair& pair) {
+    return !pair.sending.empty() && pair.sending.front().begun < pair.sending.front().size && pair.sending.front().pieces.empty();
+  });
+  slots_for_ = stuck && slots_.full() ? slots_.receiver().value : kNobody;
+}
+
+// None: what the device itself has begun, uploads of what arrived among it, has to end first.
+std::optional<DeviceIndex> ClPeer::signal_awaited() {
+  for (std::uint32_t i = 0; i < pairs_.size(); ++i) {
+    Pair& pair = pairs_[i];
+    if (pair.waiting.empty() || !pair.arriving.empty()) continue;
+    cl::Event& since = pair.waiting.front().since;
+    if (since() != nullptr && status_of(since) > CL_COMPLETE) continue;
+    since = {};  // each question costs a microsecond
+    return DeviceIndex{i};
+  }
+  return std::nullopt;
 }
 
 // Of what goes to one device, as much as can: true if anything was done.
@@ -259,7 +281,7 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   constexpr Bytes kSmallest = Bytes{256} << 10;
   const Bytes piece = std::clamp(put.size / 4, kSmallest, ClSlots::kSize);
   while (put.begun < put.size) {
-    const auto slot = slots_.take();
+    const auto slot = slots_.take(to);
     if (!slot) break;
     const Bytes size = std::min(piece, put.size - put.begun);
     cl::Event downloaded;
@@ -337,8 +359,11 @@ void ClPeer::release_all() noexcept {
 }
 
 std::optional<DeviceIndex> ClPeer::awaited() const {
-  const std::uint32_t device = awaited_;
-  return device == kNobody ? std::nullopt : std::optional(DeviceIndex{device});
+  // This one's thread may be inside a driver since: what has come and is not noticed is not what it waits for.
+  const std::uint32_t of = signal_of_, slots_for = slots_for_;
+  if (of != kNobody && group_.mail({of}, self_).empty()) return DeviceIndex{of};
+  if (of == kNobody && slots_for != kNobody && slots_.full()) return DeviceIndex{slots_for};
+  return std::nullopt;
 }
 
 }  // namespace mgpu

@@ -8,6 +8,7 @@
 #include "lib/exec/cl_objects.hpp"
 #include "lib/exec/cl_wait.hpp"
 #include "lib/exec/leak.hpp"
+#include "lib/exec/peer_notes.hpp"
 
 namespace mgpu {
 namespace {
@@ -52,6 +53,7 @@ ClPeers::~ClPeers() {
 // work is staged, too.
 void ClPeers::find_paths(std::optional<PeerPath> wanted) {
   const auto n = static_cast<std::uint32_t>(devices_.size());
+  std::vector<StagedPair> staged;
   for (std::uint32_t from = 0; from < n; ++from) {
     for (std::uint32_t to = 0; to < n; ++to) {
       PeerPath& path = path_of({from}, {to});
@@ -64,11 +66,13 @@ void ClPeers::find_paths(std::optional<PeerPath> wanted) {
         path = best;
         continue;
       }
-      const std::string pair = devices_[from]->facts().id + " to " + devices_[to]->facts().id;
-      if (wanted) throw Error(ErrorKind::unsupported, "no " + std::string(to_string(best)) + " path from " + pair + ": " + reason);
-      notes_.push_back("staged from " + pair + ": " + reason);
+      const StagedPair& pair = staged.emplace_back(devices_[from]->facts().id, devices_[to]->facts().id, reason);
+      if (wanted)
+        throw Error(ErrorKind::unsupported,
+                    "no " + std::string(to_string(best)) + " path from " + pair.from + " to " + pair.to + ": " + pair.reason);
     }
   }
+  notes_ = notes_of(staged, std::size_t{n} * (n - 1));
   // A wait by flags needs both to have the path.
   for (std::uint32_t i = 0; i < n; ++i) {
     for (std::uint32_t k = 0; k < i; ++k) {
@@ -85,7 +89,10 @@ std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
   const Device& target = devices_[to.value]->facts();
   if (path == PeerPath::host)
     return source.is_cpu() && target.is_cpu() ? std::string() : "device " + (source.is_cpu() ? target : source).id + " is no CPU";
-  for (const Device* device : {&source, &target}) {
+  // In the order of the group, so that both directions of a pair have one reason.
+  const auto [first, second] = std::minmax(from.value, to.value);
+  for (const std::uint32_t each : {first, second}) {
+    const Device* device = &devices_[each]->facts();
     if (!device->compute_capability) return "device " + device->id + " is not NVIDIA's";
     if (std::find(device->extensions.begin(), device->extensions.end(), "cl_khr_external_memory_opaque_fd") ==
         device->extensions.end())

@@ -33,9 +33,10 @@ class ClMailbox {
  public:
   void add(ClMessage message);
   std::optional<ClMessage> take();
+  bool empty() const;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<ClMessage> messages_;
 };
 
@@ -60,7 +61,8 @@ class ClPeer final : public Peer {
   // Nobody will ask again: what the device's queues wait for the host for is over.
   void release_all() noexcept;
 
-  // The device whose signal a wait that the host ends is waiting for. By any thread.
+  // The device that this one cannot go on without, as far as the host passes things on: that has not given the signal that is the
+  // next thing to come, or has not taken what fills all slots. By any thread.
   std::optional<DeviceIndex> awaited() const;
   ClSlots& slots() { return slots_; }
   // Of waits by flags, all of them complete: 0, or 1 + the device whose signal did not come. Throws cl::Error, Error(timeout).
@@ -85,6 +87,7 @@ class ClPeer final : public Peer {
   };
   struct Waiting {
     std::uint64_t batch = 0;
+    cl::Event since;  // what has to be over before it begins; null: it is
     cl::UserEvent gate;
   };
   struct Arriving {
@@ -103,7 +106,12 @@ class ClPeer final : public Peer {
   void put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size, const ExchangeInfo& info);
   void sync_by_flags(unsigned signal, unsigned await);
   std::vector<cl::Event> ready() const;
-  cl::UserEvent shut_gate(Name label, const ExchangeInfo& info);
+  struct Gate {
+    cl::Event since;  // what was enqueued before it
+    cl::UserEvent event;
+  };
+  Gate shut_gate(Name label, const ExchangeInfo& info);
+  std::optional<DeviceIndex> signal_awaited();
   bool send(DeviceIndex to, Pair& pair);
   bool send_pieces(DeviceIndex to, Sending& put);
   bool give_up(Sending& put);
@@ -120,8 +128,9 @@ class ClPeer final : public Peer {
   cl::CommandQueue down_;  // of staged puts
   std::optional<cl::Kernel> sync_kernel_, put_kernel_;  // of the direct path
   std::unique_ptr<Buffer> status_;                      // of waits by flags
+  // As go_on() saw it last; see awaited().
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
-  std::atomic<std::uint32_t> awaited_ = kNobody;
+  std::atomic<std::uint32_t> signal_of_ = kNobody, slots_for_ = kNobody;
 };
 
 class ClPeers final : public PeerGroup {

@@ -1,5 +1,6 @@
 #include "lib/exec/cl_slots.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/exec/driver_call.hpp"
@@ -13,6 +14,7 @@ struct ClSlots::Memory {
   cl::Buffer buffer;
   std::byte* begin = nullptr;
   std::array<std::atomic<bool>, kCount> taken{};
+  std::array<DeviceIndex, kCount> receivers{};  // of what is taken
 
   ~Memory() {
     if (pages || begin == nullptr) return;
@@ -57,12 +59,20 @@ void ClSlots::make(ClDevice& device) {
   memory_ = std::move(made);
 }
 
-std::optional<ClSlot> ClSlots::take() {
+std::optional<ClSlot> ClSlots::take(DeviceIndex receiver) {
   for (std::size_t i = 0; i < kCount; ++i) {
-    if (!memory_->taken[i].exchange(true, std::memory_order_acquire)) return ClSlot{memory_->begin + i * kSize, &memory_->taken[i]};
+    if (memory_->taken[i].exchange(true, std::memory_order_acquire)) continue;
+    memory_->receivers[i] = receiver;
+    return ClSlot{memory_->begin + i * kSize, &memory_->taken[i]};
   }
   return std::nullopt;
 }
+
+bool ClSlots::full() const {
+  return std::all_of(memory_->taken.begin(), memory_->taken.end(), [](const auto& taken) { return taken.load(); });
+}
+
+DeviceIndex ClSlots::receiver() const { return memory_->receivers.front(); }
 
 void ClSlots::leak() {
   if (memory_) mgpu::leak(std::move(memory_));

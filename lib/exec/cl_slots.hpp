@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "lib/base/ids.hpp"
 #include "lib/exec/cl_device.hpp"
 #include "lib/workload/pages.hpp"
 
@@ -28,8 +29,11 @@ class ClSlots {
   ~ClSlots();
   // Makes the memory, at the first call; pinned for a GPU. Throws cl::Error, Error(out_of_memory), Error(timeout).
   void make(ClDevice& device);
-  // None: all are taken.
-  std::optional<ClSlot> take();
+  // For what goes to `receiver`. None: all are taken.
+  std::optional<ClSlot> take(DeviceIndex receiver);
+  bool full() const;  // all are taken; by any thread
+  // Whom what lies in one of them was taken for. By whoever takes.
+  DeviceIndex receiver() const;
   // Its device, or a receiver, may be at work on them: never freed.
   void leak();
 

@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/exec/fake_device.hpp"
 #include "lib/exec/fake_peers.hpp"
+#include "lib/exec/peer_notes.hpp"
 
 namespace mgpu {
 
@@ -48,20 +49,29 @@ std::unique_ptr<PeerGroup> FakeBackend::connect(std::span<OpenDevice* const> dev
     const auto is_it = [&](const FakeDevice& d) { return d.facts.id == device->resources().traits().id; };
     places.push_back(static_cast<std::size_t>(std::find_if(devices_.begin(), devices_.end(), is_it) - devices_.begin()));
   }
+  const PeerPath best = no_direct_.empty() ? PeerPath::direct : PeerPath::staged;
   PeerLinks links(devices.size());
+  std::vector<StagedPair> staged;
   for (std::size_t from = 0; from < links.devices(); ++from) {
     for (std::size_t to = 0; to < links.devices(); ++to) {
-      const FakeDevice& sender = devices_[places[from]];
+      const FakeDevice &sender = devices_[places[from]], &receiver = devices_[places[to]];
       PeerLink& link = links.of(from, to);
-      link = peers_.empty() ? PeerLink{path.value_or(PeerPath::direct), sender.peer_bytes_per_s, sender.peer_latency}
+      link = peers_.empty() ? PeerLink{path.value_or(best), sender.peer_bytes_per_s, sender.peer_latency}
                             : peers_.of(places[from], places[to]);
-      if (from != to && path && link.path != *path) {
-        throw Error(ErrorKind::unsupported, "devices " + sender.facts.id + " and " + devices_[places[to]].facts.id + " have no " +
+      if (from == to) continue;
+      if (path == PeerPath::direct && !no_direct_.empty()) {
+        throw Error(ErrorKind::unsupported,
+                    "no direct path from " + sender.facts.id + " to " + receiver.facts.id + ": " + no_direct_);
+      }
+      if (path && link.path != *path) {
+        throw Error(ErrorKind::unsupported, "devices " + sender.facts.id + " and " + receiver.facts.id + " have no " +
                                                 std::string(to_string(*path)) + " path");
       }
+      if (!path && !no_direct_.empty()) staged.emplace_back(sender.facts.id, receiver.facts.id, no_direct_);
     }
   }
-  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), std::move(links));
+  std::vector<std::string> notes = notes_of(staged, staged.size());
+  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), std::move(links), std::move(notes));
 }
 
 Nanos FakeBackend::now() { return is_virtual() ? now_ : real_now(); }

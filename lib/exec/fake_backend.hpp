@@ -87,12 +87,13 @@ class FakeBackend final : public Backend {
   using Backend::open;
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;  // null
-  // Without stated links every pair has every path, and all of them take the same time. Throws Error(unsupported) for a path that
-  // is not the stated one.
+  // Without stated links every pair has every path, unless the direct one is refused, and all of them take the same time. Throws
+  // Error(unsupported) for a path that is not the stated one.
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
   Nanos now() override;
   bool is_virtual() const override { return time_ == FakeTime::is_virtual; }
   bool advance(std::optional<Nanos> limit) override;
+  void refuse_direct(std::string why) { no_direct_ = std::move(why); }  // no pair has the direct path from now on
   void spend(Nanos time);  // the host is busy for so long: moves a virtual clock, and nothing else
 
   struct Machine;                                          // the queues of all open devices
@@ -105,6 +106,7 @@ class FakeBackend final : public Backend {
   FakeKernels kernels_;
   PeerLinks peers_;
   std::shared_ptr<Machine> machine_;
+  std::string no_direct_;  // why there is no direct path; empty: there is
   std::mutex calls_mutex_;
   std::map<std::pair<std::string, FakeCall>, std::uint64_t> calls_;  // so far, by device id
 };

@@ -58,11 +58,12 @@ class FakePeers::End final : public FakePeer {
 };
 
 FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices,
-                     PeerLinks links)
+                     PeerLinks links, std::vector<std::string> notes)
     : backend_(backend),
       machine_(std::move(machine)),
       devices_(std::move(devices)),
       links_(std::move(links)),
+      notes_(std::move(notes)),
       signals_(devices_.size() * devices_.size()),
       orders_(devices_.size()) {
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {

@@ -20,14 +20,15 @@ class FakePeer : public Peer {
 
 class FakePeers final : public PeerGroup {
  public:
-  // `links`: between the devices, by position.
-  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerLinks links);
+  // `links`: between the devices, by position. `notes`: why some are staged.
+  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerLinks links,
+            std::vector<std::string> notes = {});
   ~FakePeers() override;
 
   std::size_t size() const override { return devices_.size(); }
   Peer& peer(DeviceIndex device) override { return *peers_[device.value]; }
   std::unique_ptr<SharedMemory> allocate(Bytes size) override;
-  std::span<const std::string> notes() const override { return {}; }
+  std::span<const std::string> notes() const override { return notes_; }
   void lose(DeviceIndex device) override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
@@ -55,6 +56,7 @@ class FakePeers final : public PeerGroup {
   std::shared_ptr<FakeBackend::Machine> machine_;
   std::vector<OpenFake*> devices_;
   PeerLinks links_;
+  std::vector<std::string> notes_;
   std::vector<FakeSignals> signals_;  // by sender and receiver
   std::vector<std::unique_ptr<Peer>> peers_;
   std::mutex mutex_;

@@ -53,6 +53,7 @@ void SampleRun::lose(DeviceFault fault) {
   const Error error(fault.kind, fault.what);
   sample.faults.push_back(std::move(fault));
   if (peers != nullptr && device.value < places.size()) {
+    last_loss = backend.now();  // first: nobody may find that it waits for no one, and not that somebody was lost
     peers->lose(places[device.value]);
     // What the others have of it, and of each other, is not known.
     const bool under_way = (stage == Stage::combining && together) ||

@@ -37,6 +37,7 @@ struct SampleRun {
   bool exchanges(DeviceIndex member) const { return member.value < exchanging.size() && exchanging[member.value]; }
   bool combines = false;              // partials stay on the devices until all are there
   std::atomic<bool> together = true;  // nobody was lost, nobody else made any: devices combine them among themselves
+  std::atomic<Nanos> last_loss{};     // when a device was lost, the last time
 
   PollingMutex mutex;
   std::atomic<std::uint64_t> version = 1;    // counts events after which a waiting worker should ask again; changed under the lock

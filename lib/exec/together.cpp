@@ -8,11 +8,10 @@
 #include "lib/workload/first_error.hpp"
 
 namespace mgpu {
-namespace {
 
 // Where all threads wait for each other. A thread that sleeps begins up to 50 us late, one that does not takes a core from a CPU
 // device.
-class Meeting {
+class Together::Meeting {
  public:
   Meeting(std::size_t members, bool sleeps) : members_(members), sleeps_(sleeps) {}
 
@@ -48,7 +47,32 @@ class Meeting {
   std::atomic<bool> left_ = false;
 };
 
-}  // namespace
+// By when a thread has to be out of what a driver may hold it in. Asked by one thread besides.
+class Together::CallWatch {
+ public:
+  static constexpr Nanos kNone = Nanos::max();
+
+  // By the thread itself: false when nobody waits for it any longer. Then it may touch nothing that is not its own.
+  [[nodiscard]] bool until(Nanos deadline) { return change(deadline.count()); }
+  void leave() { change(kOver); }
+
+  bool is_over() const { return state_ == kOver || state_ == kAbandoned; }
+  // Whether the time is over; then the thread is waited for no longer.
+  bool give_up(Nanos now) {
+    std::int64_t state = state_;
+    return state >= 0 && now.count() > state && state_.compare_exchange_strong(state, kAbandoned);
+  }
+
+ private:
+  static constexpr std::int64_t kOver = -1, kAbandoned = -2;  // a deadline is 0 or more
+  bool change(std::int64_t to) {
+    std::int64_t state = state_;
+    while (state != kAbandoned && !state_.compare_exchange_weak(state, to)) {
+    }
+    return state != kAbandoned;
+  }
+  std::atomic<std::int64_t> state_ = kNone.count();
+};
 
 Nanos whole_time(const TogetherSample& sample) {
   Nanos begin = Nanos::max(), end = Nanos::min();
@@ -98,21 +122,20 @@ class Together::Series {
 
 std::vector<TogetherSample> Together::measure(std::span<const DeviceIndex> who, const Repetitions& repetitions,
                                               const std::function<void(DeviceIndex)>& enqueue) {
-  Series series(backend_, repetitions, who.size());
-  if (backend_.is_virtual())
-    on_one_thread(who, series, enqueue);
-  else
-    on_threads(who, series, enqueue);
+  std::vector<TogetherSample> samples =
+      backend_.is_virtual() ? on_one_thread(who, repetitions, enqueue) : on_threads(who, repetitions, enqueue);
   if (group_ != nullptr)
     for (const DeviceIndex device : who) group_->check(device);
-  return std::move(series.samples);
+  return samples;
 }
 
 void Together::once(std::span<const DeviceIndex> who, const std::function<void(DeviceIndex)>& enqueue) {
   measure(who, {.warmup = 0, .least = 1, .most = 1}, enqueue);
 }
 
-void Together::on_one_thread(std::span<const DeviceIndex> who, Series& series, const std::function<void(DeviceIndex)>& enqueue) {
+std::vector<TogetherSample> Together::on_one_thread(std::span<const DeviceIndex> who, const Repetitions& repetitions,
+                                                    const std::function<void(DeviceIndex)>& enqueue) {
+  Series series(backend_, repetitions, who.size());
   std::vector<BatchId> batches(who.size());
   std::vector<bool> over(who.size());
   while (series.goes_on()) {
@@ -141,75 +164,125 @@ void Together::on_one_thread(std::span<const DeviceIndex> who, Series& series, c
       for (std::size_t i = 0; i < who.size(); ++i) devices_[who[i].value]->take(batches[i]);
     } catch (const Error& error) {
       for (const DeviceIndex device : who) devices_[device.value]->abandon();
-      fail(at, error);
+      const Blame blame = blame_for(at, error);
+      if (group_ != nullptr) group_->lose(blame.whom);
+      throw Error(blame.error);
     }
     series.ended();
   }
+  return std::move(series.samples);
 }
 
-void Together::on_threads(std::span<const DeviceIndex> who, Series& series, const std::function<void(DeviceIndex)>& enqueue) {
-  std::atomic<std::size_t> at_work = who.size();
-  std::atomic<bool> stopped = false;
-  WaitLimits limits = backend_.limits();
-  limits.stop = [&] { return stopped.load(); };  // whoever may stop this is asked by this thread alone
-  const bool cpus = std::any_of(who.begin(), who.end(), [&](DeviceIndex d) { return devices_[d.value]->resources().traits().cpu; });
-  Meeting meeting(who.size(), cpus);
+// What the threads of one measurement share. A thread that a driver holds keeps it for as long as it lives.
+class Together::Crew {
+ public:
+  Crew(Backend& backend, std::span<OpenDevice* const> devices, std::span<const DeviceIndex> who_, const Repetitions& repetitions,
+       std::function<void(DeviceIndex)> enqueue_)
+      : series(backend, repetitions, who_.size()),
+        who(who_.begin(), who_.end()),
+        enqueue(std::move(enqueue_)),
+        limits(backend.limits()),
+        meeting(who_.size(), std::any_of(who_.begin(), who_.end(), [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
+        watches(who_.size()) {
+    limits.stop = [this] { return stopped.load(); };  // whoever may stop this is asked by one thread alone
+  }
+  static bool is_cpu(OpenDevice& device) { return device.resources().traits().cpu; }
+
+  Series series;
+  const std::vector<DeviceIndex> who;
+  const std::function<void(DeviceIndex)> enqueue;
+  WaitLimits limits;
+  Meeting meeting;
   FirstError first;
-  {
-    std::vector<std::jthread> threads;
+  std::atomic<bool> stopped = false;
+  std::vector<CallWatch> watches;  // by place in `who`
+};
+
+std::vector<TogetherSample> Together::on_threads(std::span<const DeviceIndex> who, const Repetitions& repetitions,
+                                                 const std::function<void(DeviceIndex)>& enqueue) {
+  const auto crew = std::make_shared<Crew>(backend_, devices_, who, repetitions, enqueue);
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < who.size(); ++i) threads.emplace_back([this, crew, i] { serve(*crew, i); });
+  for (std::size_t at_work = who.size(); at_work > 0;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (backend_.limits().stop && backend_.limits().stop()) crew->stopped = true;
+    at_work = 0;
     for (std::size_t i = 0; i < who.size(); ++i) {
-      threads.emplace_back([&, i] {
-        OpenDevice& device = *devices_[who[i].value];
-        const Look look = device.resources().traits().cpu ? Look::gently : Look::closely;
-        try {
-          while (series.goes_on() && meeting.meet([] {})) {
-            HostInterval& mine = series.current[i];
-            mine.begin = backend_.now();
-            enqueue(who[i]);
-            const BatchId batch = device.submit();
-            wait_for(backend_, device, batch, limits, look);
-            mine.end = backend_.now();
-            device.take(batch);
-            if (!meeting.meet([&] { series.ended(); })) break;
-          }
-        } catch (const Error& error) {
-          give_up(who[i], error, first);
-          meeting.leave();
-        } catch (...) {
-          first.keep();
-          meeting.leave();
-        }
-        --at_work;
-      });
-    }
-    while (at_work > 0) {
-      if (backend_.limits().stop && backend_.limits().stop()) stopped = true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (crew->watches[i].give_up(backend_.now())) {
+        threads[i].detach();
+        leave_inside(*crew, i);
+      }
+      at_work += crew->watches[i].is_over() ? 0 : 1;
     }
   }
-  first.rethrow();
+  for (std::jthread& thread : threads)
+    if (thread.joinable()) thread.join();
+  crew->first.rethrow();
+  return std::move(crew->series.samples);
 }
 
-void Together::give_up(DeviceIndex device, const Error& error, FirstError& first) {
+void Together::serve(Crew& crew, std::size_t index) {
+  const DeviceIndex self = crew.who[index];
+  OpenDevice& device = *devices_[self.value];
+  CallWatch& watch = crew.watches[index];
+  const bool cpu = Crew::is_cpu(device);
+  Nanos compiling = cpu ? crew.limits.build : Nanos{};  // by the first launches
   try {
-    fail(device, error);
+    while (crew.series.goes_on() && crew.meeting.meet([] {})) {
+      HostInterval& mine = crew.series.current[index];
+      mine.begin = backend_.now();
+      if (!watch.until(mine.begin + crew.limits.answer + compiling)) return;
+      crew.enqueue(self);
+      const BatchId batch = device.submit();
+      // Waiting has a limit of its own, and ends without anybody's help unless a driver holds it.
+      const Nanos limit = crew.limits.answer + (device.may_compile(batch) ? crew.limits.build : Nanos{});
+      if (!watch.until(backend_.now() + limit * 5 / 4)) return;
+      wait_for(backend_, device, batch, crew.limits, cpu ? Look::gently : Look::closely);
+      mine.end = backend_.now();
+      device.take(batch);
+      if (!watch.until(CallWatch::kNone)) return;
+      compiling = {};
+      if (!crew.meeting.meet([&] { crew.series.ended(); })) break;
+    }
+  } catch (const Error& error) {
+    if (!watch.until(CallWatch::kNone)) return;
+    keep(blame_for(self, error), crew.first);
+    crew.meeting.leave();
+  } catch (...) {
+    if (!watch.until(CallWatch::kNone)) return;
+    crew.first.keep();
+    crew.meeting.leave();
+  }
+  watch.leave();
+}
+
+// A driver does not return from a call: nobody waits for the thread any longer, nor for its device.
+void Together::leave_inside(Crew& crew, std::size_t index) {
+  OpenDevice& device = *devices_[crew.who[index].value];
+  device.leave_thread_inside();
+  const std::string what = "the driver of device " + device.resources().traits().id + " did not return from a call";
+  keep({Error(ErrorKind::timeout, what), crew.who[index]}, crew.first);
+  crew.meeting.leave();
+}
+
+// Kept before the others are released: one whose time is up then must not be taken for the first that failed.
+void Together::keep(const Blame& blame, FirstError& first) {
+  try {
+    throw Error(blame.error);
   } catch (...) {
     first.keep();
   }
+  if (group_ != nullptr) group_->lose(blame.whom);
 }
 
-// Nobody shall wait for the device any longer; and it may be another one that did not do its part.
-void Together::fail(DeviceIndex device, const Error& error) {
+// It may be another one that did not do its part.
+Together::Blame Together::blame_for(DeviceIndex device, const Error& error) {
   DeviceIndex culprit = device;
-  if (group_ != nullptr) {
-    if (error.kind() == ErrorKind::timeout) {
-      for (std::size_t steps = 0; steps < group_->size(); ++steps) culprit = group_->awaited_by(culprit);
-    }
-    group_->lose(culprit);
-  }
-  if (culprit == device) throw Error(error);
+  if (group_ != nullptr && error.kind() == ErrorKind::timeout)
+    for (std::size_t steps = 0; steps < group_->size(); ++steps) culprit = group_->awaited_by(culprit);
+  if (culprit == device) return {error, device};
   const auto id = [&](DeviceIndex of) { return devices_[of.value]->resources().traits().id; };
-  throw Error(error.kind(), std::string(error.what()) + ": it waits for a signal of device " + id(culprit));
+  return {Error(error.kind(), std::string(error.what()) + ": it waits for device " + id(culprit)), culprit};
 }
 
 }  // namespace mgpu

@@ -36,8 +36,9 @@ class Together {
 
   // `enqueue` is called for each of `who`, on its thread. Nobody begins before all have ended the time before. After the last
   // repetition the group is asked whether all signals came. Throws Error(timeout) naming the device that did not complete, or,
-  // where it waited for another one's signal, that one too; Error(device), Error(interrupted). The devices are then abandoned, and
-  // the group is of no use any more.
+  // where it waited for another one, that one too; Error(device), Error(interrupted). The devices are then abandoned, and
+  // the group is of no use any more. A thread whose driver does not return from a call is left inside: OpenDevice then says so,
+  // and what `enqueue` refers to must be left behind as well.
   std::vector<TogetherSample> measure(std::span<const DeviceIndex> who, const Repetitions& repetitions,
                                       const std::function<void(DeviceIndex)>& enqueue);
   // Once, unmeasured.
@@ -45,10 +46,21 @@ class Together {
 
  private:
   class Series;
-  void on_threads(std::span<const DeviceIndex> who, Series& series, const std::function<void(DeviceIndex)>& enqueue);
-  void on_one_thread(std::span<const DeviceIndex> who, Series& series, const std::function<void(DeviceIndex)>& enqueue);
-  [[noreturn]] void fail(DeviceIndex device, const Error& error);
-  void give_up(DeviceIndex device, const Error& error, FirstError& first);
+  class Meeting;
+  class CallWatch;
+  class Crew;
+  std::vector<TogetherSample> on_threads(std::span<const DeviceIndex> who, const Repetitions& repetitions,
+                                         const std::function<void(DeviceIndex)>& enqueue);
+  void serve(Crew& crew, std::size_t index);
+  void leave_inside(Crew& crew, std::size_t index);
+  std::vector<TogetherSample> on_one_thread(std::span<const DeviceIndex> who, const Repetitions& repetitions,
+                                            const std::function<void(DeviceIndex)>& enqueue);
+  struct Blame {
+    Error error;
+    DeviceIndex whom;
+  };
+  Blame blame_for(DeviceIndex device, const Error& error);
+  void keep(const Blame& blame, FirstError& first);
 
   Backend& backend_;
   std::span<OpenDevice* const> devices_;

@@ -89,11 +89,16 @@ bool DeviceWorker::advance() {
     leave();
     return true;
   }
-  if (const auto limit = gives_up_at(); limit && run_.backend.now() >= *limit) {
+  const auto overdue = [&] {
+    const auto limit = gives_up_at();
+    return limit && run_.backend.now() >= *limit;
+  };
+  if (overdue()) {
     if (run_.waits_for_another(self_)) {
-      last_sign_ = run_.backend.now();  // its time begins when the other is lost
+      last_sign_ = run_.backend.now();
       return act() || progress;
     }
+    if (!overdue()) return act() || progress;  // the other was lost in between
     throw Error(ErrorKind::timeout,
                 "no answer for " + format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
   }
@@ -121,7 +126,9 @@ void DeviceWorker::rest() {
 std::optional<Nanos> DeviceWorker::gives_up_at() const {
   if (in_flight_.empty()) return std::nullopt;
   const Nanos compiling = finished_any_ ? Nanos{} : run_.members[self_.value].compiling;
-  return std::max(in_flight_.front().enqueued, last_sign_) + run_.timeout + compiling;
+  // What waited for a device that was lost begins to end with that loss.
+  const Nanos since = run_.peers == nullptr ? Nanos{} : run_.last_loss.load();
+  return std::max({in_flight_.front().enqueued, last_sign_, since}) + run_.timeout + compiling;
 }
 
 bool DeviceWorker::retire() {

@@ -188,7 +188,8 @@ struct Report {
       defaults;  // by suite: what its parameters are where nothing is asked for; sizes are not among them
   std::vector<DeviceRecord> devices;
   TelemetryRecord telemetry;
-  std::vector<Fault> faults;  // of no case: a device that could not be opened or set up
+  std::vector<Fault> faults;                // of no case: a device that could not be opened or set up
+  std::vector<std::string> exchange_notes;  // why devices that would exchange data are staged, or exchange none; each is said once
   std::vector<RunRecord> runs;
 };
 

@@ -385,6 +385,7 @@ Report report_from_json(nlohmann::ordered_json json) {
   j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
   report.telemetry = read_telemetry(j);
   if (j.has("faults")) report.faults = read_faults(j.at("faults"), 0);
+  if (j.has("exchange_notes")) report.exchange_notes = j.at("exchange_notes").strings();
   j.at("runs").elements([&](const JsonReader& e) { report.runs.push_back(read_run(e)); });
   check_length(report);
   return report;

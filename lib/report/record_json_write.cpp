@@ -293,6 +293,7 @@ nlohmann::ordered_json to_json(const Report& report) {
   for (const DeviceRecord& d : report.devices) j["devices"].push_back(device(d));
   put_telemetry(report.telemetry, j);
   j["faults"] = faults(report.faults);
+  if (!report.exchange_notes.empty()) j["exchange_notes"] = report.exchange_notes;
   j["runs"] = Json::array();
   for (const RunRecord& r : report.runs) j["runs"].push_back(run_json(r.status == Status::ok ? r : without_figures(r)));
   return j;

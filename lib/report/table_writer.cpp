@@ -251,6 +251,7 @@ std::string below_run_tables(const Report& report, const TableStyle& style) {
     out += wrapped_prose(
         printable("simulated on a virtual clock (" + clock->second + "): nothing was computed, so nothing was verified") + '\n',
         style, 2);
+  for (const std::string& note : report.exchange_notes) out += wrapped_prose(printable("exchange: " + note) + '\n', style, 2);
   for (const DeviceRecord& d : report.devices)
     if (d.handicap.any()) out += fmt::format("handicapped on purpose: {} ({})\n", d.device.id, in_words(d.handicap));
   return out;

@@ -96,7 +96,7 @@ void CollectiveRuns::upload_inputs(const CollectiveCall& call, std::uint64_t see
     parallel_for(parts.size(), std::thread::hardware_concurrency(), [&](std::uint64_t i) {
       fill_input(call, {static_cast<std::uint32_t>(i)}, begin / bytes_of(element_), seed, parts[i]);
     });
-    set_.once(set_.all(), [&](DeviceIndex device) {
+    set_.once(set_.all(), [this, parts, begin](DeviceIndex device) {
       const auto part = parts[device.value];
       if (!part.empty()) set_.device(device).stream().upload(*inputs_[device.value], begin, part);
     });
@@ -105,7 +105,7 @@ void CollectiveRuns::upload_inputs(const CollectiveCall& call, std::uint64_t see
 
 void CollectiveRuns::poison() {
   std::fill(windows_->bytes().begin(), windows_->bytes().end(), kPoison);
-  set_.once(set_.all(), [&](DeviceIndex device) {
+  set_.once(set_.all(), [this](DeviceIndex device) {
     const auto poisoned = window(device);
     for (Bytes at = 0; at < output_; at += poisoned.size())
       set_.device(device).stream().upload(outputs_->piece(device), at, poisoned.first(std::min(poisoned.size(), output_ - at)));
@@ -115,7 +115,7 @@ void CollectiveRuns::poison() {
 std::uint64_t CollectiveRuns::count_wrong(const CollectiveCall& call, std::uint64_t seed) {
   std::atomic<std::uint64_t> wrong = 0;
   each_window(call, output_bytes, [&](Bytes begin, const std::vector<std::span<std::byte>>& parts) {
-    set_.once(set_.all(), [&](DeviceIndex device) {
+    set_.once(set_.all(), [this, parts, begin](DeviceIndex device) {
       const auto part = parts[device.value];
       if (!part.empty()) set_.device(device).stream().download(outputs_->piece(device), begin, part);
     });
@@ -145,7 +145,7 @@ CollectiveRecord CollectiveRuns::measure(Collective op, Bytes size) {
   row.path = set_.path_among(set_.all());
   row.bus_factor = bus_factor(op, set_.size());
 
-  const auto one_call = [&](DeviceIndex device) {
+  const auto one_call = [this, call](DeviceIndex device) {
     collectives_->enqueue(device, call, {inputs_[device.value], 0}, {outputs_, 0}, set_.device(device).stream());
   };
   output_ = largest_output(call, set_.size());
@@ -160,8 +160,8 @@ CollectiveRecord CollectiveRuns::measure(Collective op, Bytes size) {
                                                kLeastQueued, kQueuedCalls);
   Repetitions queued = repetitions_;
   queued.warmup = std::min(repetitions_.warmup, 1u);
-  row.queued = whole_times(set_.together().measure(set_.all(), queued, [&](DeviceIndex device) {
-    for (std::uint64_t k = 0; k < row.queued_calls; ++k) one_call(device);
+  row.queued = whole_times(set_.together().measure(set_.all(), queued, [one_call, calls = row.queued_calls](DeviceIndex device) {
+    for (std::uint64_t k = 0; k < calls; ++k) one_call(device);
   }));
   row.wrong = count_wrong(call, seed);
   poison();

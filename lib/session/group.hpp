@@ -89,9 +89,10 @@ struct Prepared {
 };
 
 struct GroupResult {
-  std::vector<Case> cases;         // alone cases of every device first, then as asked for
-  std::vector<Prepared> prepared;  // by device; programs already freed
-  std::vector<Fault> faults;       // of no case: set-up, probes, devices alone
+  std::vector<Case> cases;                  // alone cases of every device first, then as asked for
+  std::vector<Prepared> prepared;           // by device; programs already freed
+  std::vector<Fault> faults;                // of no case: set-up, probes, devices alone
+  std::vector<std::string> exchange_notes;  // as Report has them
   bool interrupted = false;
   bool lost_any = false;  // what a lost device may still read or write must not be freed: the workload's memory
 };

@@ -33,6 +33,7 @@ void Group::connect() {
   if (open.size() < 2) return;
   try {
     peers_ = given_.backend.connect(open, given_.options.peer);
+    result_.exchange_notes.assign(peers_->notes().begin(), peers_->notes().end());
     const std::vector<PeerPath> paths = paths_in(*peers_);
     if (exchanged.rounds == 0 && !is_worth_exchanging(paths, given_.options.peer)) return peers_.reset();
     connected_ = true;
@@ -43,7 +44,10 @@ void Group::connect() {
     if (const auto calibrated = paths_of(known); std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
       predictor_.set_exchange({known, exchanged.inputs, exchanged.part, exchanged.rounds, exchanged.halo});
   } catch (const Error& error) {  // each brings all it needs itself
-    if (error.kind() != ErrorKind::interrupted) given_.observer.warning(std::string("devices exchange no data: ") + error.what());
+    if (error.kind() != ErrorKind::interrupted) {
+      result_.exchange_notes.push_back(std::string("devices exchange no data: ") + error.what());
+      given_.observer.warning(result_.exchange_notes.back());
+    }
     if (connected_) given_.workload.disconnect();
     connected_ = false;
     peers_.reset();

@@ -25,10 +25,15 @@ LinkMatrix::LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitio
   for (const DeviceIndex device : set.all()) {
     sources_.push_back(&set.hold(set.device(device).resources().allocate(amounts.piece)));
     targets_.push_back(&set.hold(set.device(device).resources().allocate(amounts.piece)));
+  }
+}
+
+void LinkMatrix::fill() {
+  for (const DeviceIndex device : set_.all()) {
     const auto words = host_region(device.value + 1);
     fill_words(key_of(device), words);
     const DeviceIndex only[] = {device};
-    set.once(only, [&](DeviceIndex d) { set.device(d).stream().upload(*sources_[d.value], 0, words); });
+    set_.once(only, [this, words](DeviceIndex d) { set_.device(d).stream().upload(*sources_[d.value], 0, words); });
   }
   fill_words(kHostKey, host_region(0));
 }
@@ -60,6 +65,10 @@ void LinkMatrix::enqueue(DeviceIndex device, std::span<const Flow> flows) {
   if (!to.empty() || !from.empty()) set_.peer(device).sync(to, from);
 }
 
+Buffer& LinkMatrix::target(const Flow& flow) {
+  return flow.way.from ? shared_->piece(*flow.way.to) : *targets_[flow.way.to->value];
+}
+
 void LinkMatrix::poison(std::span<const Flow> flows) {
   const auto poisoned = host_region(set_.size() + 1);
   std::fill(poisoned.begin(), poisoned.end(), kPoison);
@@ -69,9 +78,10 @@ void LinkMatrix::poison(std::span<const Flow> flows) {
       std::fill(here.begin(), here.end(), kPoison);
       continue;
     }
-    Buffer& target = flow.way.from ? shared_->piece(*flow.way.to) : *targets_[flow.way.to->value];
     const DeviceIndex only[] = {*flow.way.to};
-    set_.once(only, [&](DeviceIndex d) { set_.device(d).stream().upload(target, flow.offset, poisoned.first(flow.size)); });
+    set_.once(only, [this, flow, poisoned](DeviceIndex d) {
+      set_.device(d).stream().upload(target(flow), flow.offset, poisoned.first(flow.size));
+    });
   }
 }
 
@@ -80,10 +90,10 @@ std::uint64_t LinkMatrix::count_wrong(std::span<const Flow> flows) {
   for (const Flow& flow : flows) {
     std::span<const std::byte> arrived;
     if (flow.way.to) {
-      Buffer& target = flow.way.from ? shared_->piece(*flow.way.to) : *targets_[flow.way.to->value];
       const auto fetched = host_region(set_.size() + 1).first(flow.size);
       const DeviceIndex only[] = {*flow.way.to};
-      set_.once(only, [&](DeviceIndex d) { set_.device(d).stream().download(target, flow.offset, fetched); });
+      set_.once(only,
+                [this, flow, fetched](DeviceIndex d) { set_.device(d).stream().download(target(flow), flow.offset, fetched); });
       arrived = fetched;
     } else {
       arrived = host_region(flow.way.from->value + 1).first(flow.size);
@@ -106,7 +116,7 @@ LinkMoves LinkMatrix::move(std::span<const Way> ways, Bytes piece, std::vector<L
       if (end && std::find(who.begin(), who.end(), *end) == who.end()) who.push_back(*end);
   }
   poison(flows);
-  const auto samples = set_.together().measure(who, repetitions_, [&](DeviceIndex device) { enqueue(device, flows); });
+  const auto samples = set_.together().measure(who, repetitions_, [this, flows](DeviceIndex device) { enqueue(device, flows); });
   LinkMoves moves{piece * amounts_.pieces * ways.size(), whole_times(samples), count_wrong(flows)};
   if (shares == nullptr) return moves;
   for (std::size_t i = 0; i < who.size(); ++i) {
@@ -170,12 +180,12 @@ void LinkMatrix::pairs() {
 }
 
 LinkLatency LinkMatrix::latency_of(std::span<const DeviceIndex> who) {
-  const auto exchange = [&](DeviceIndex device) {
-    std::vector<DeviceIndex> others(who.begin(), who.end());
+  const auto exchange = [this, all = std::vector(who.begin(), who.end())](DeviceIndex device) {
+    std::vector<DeviceIndex> others = all;
     std::erase(others, device);
     set_.peer(device).sync(others, others);
   };
-  const auto queued = [&](DeviceIndex device) {
+  const auto queued = [exchange](DeviceIndex device) {
     for (std::uint64_t k = 0; k < kQueuedCalls; ++k) exchange(device);
   };
   LinkLatency latency;

@@ -17,6 +17,7 @@ class LinkMatrix {
   // `in_use`: what the records say of the paths that the set has.
   LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use, LinksReport& report);
 
+  void fill();        // what is moved; first of all
   void host();        // each device and the host: up, down and both ways; all of them at once
   void pairs();       // devices, one way and both ways; all pairs at once
   void latency();     // of each pair, and of all
@@ -28,6 +29,7 @@ class LinkMatrix {
   };
   struct Flow;
   LinkMoves move(std::span<const Way> ways, Bytes piece, std::vector<LinkShare>* shares);
+  Buffer& target(const Flow& flow);
   void poison(std::span<const Flow> flows);
   std::uint64_t count_wrong(std::span<const Flow> flows);
   void enqueue(DeviceIndex device, std::span<const Flow> flows);

@@ -14,15 +14,15 @@ LinkSet::LinkSet(Backend& backend, std::vector<OpenDevice*> devices, std::option
   for (std::uint32_t i = 0; i < devices_.size(); ++i) all_.push_back({i});
 }
 
-LinkSet::~LinkSet() {
+OwnedLinkSet LinkSet::make(Backend& backend, std::vector<OpenDevice*> devices, std::optional<PeerPath> path) {
+  return OwnedLinkSet(new LinkSet(backend, std::move(devices), path));
+}
+
+void LinkSet::End::operator()(LinkSet* set) const noexcept {
+  std::unique_ptr<LinkSet> owned(set);
   bool at_rest = true;
-  for (OpenDevice* device : devices_) at_rest = (device->drained() || try_drain(backend_, *device)) && at_rest;
-  if (at_rest) {
-    holdings_.clear();  // before the group that it belongs to
-    return;
-  }
-  holdings_.leak();
-  leak(std::move(group_));
+  for (OpenDevice* device : set->devices_) at_rest = (device->drained() || try_drain(set->backend_, *device)) && at_rest;
+  if (!at_rest) leak(std::move(owned));
 }
 
 bool LinkSet::any_cpu() {

@@ -15,10 +15,13 @@ namespace mgpu {
 
 class LinkSet {
  public:
+  // Waits until the devices are at rest. A set with one that does not come to rest is left behind whole: commands may be using what
+  // it holds, and a thread inside a driver may yet come back to it.
+  struct End {
+    void operator()(LinkSet* set) const noexcept;
+  };
   // Of opened devices, which must outlive it. `path`: as Backend::connect has it, and its errors.
-  LinkSet(Backend& backend, std::vector<OpenDevice*> devices, std::optional<PeerPath> path);
-  // Waits until the devices are at rest.
-  ~LinkSet();
+  static std::unique_ptr<LinkSet, End> make(Backend& backend, std::vector<OpenDevice*> devices, std::optional<PeerPath> path);
   LinkSet(const LinkSet&) = delete;
   LinkSet& operator=(const LinkSet&) = delete;
 
@@ -37,7 +40,7 @@ class LinkSet {
   // "direct", "staged", "host"; "mixed" where pairs of these differ; empty for fewer than two.
   std::string path_among(std::span<const DeviceIndex> of);
 
-  // Until the end of this.
+  // Until the end of this. What threads of together() use belongs here, as nothing else outlives one that does not return.
   template <class T>
   T& hold(std::unique_ptr<T> object) {
     return holdings_.add(std::move(object));
@@ -50,12 +53,16 @@ class LinkSet {
   }
 
  private:
+  LinkSet(Backend& backend, std::vector<OpenDevice*> devices, std::optional<PeerPath> path);
+
   Backend& backend_;
   std::vector<OpenDevice*> devices_;
   std::vector<DeviceIndex> all_;
   std::unique_ptr<PeerGroup> group_;
   Together together_;
-  Holdings holdings_;
+  Holdings holdings_;  // last: freed before the group that it belongs to
 };
+
+using OwnedLinkSet = std::unique_ptr<LinkSet, LinkSet::End>;
 
 }  // namespace mgpu

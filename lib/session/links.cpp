@@ -53,7 +53,8 @@ void measure_collectives(LinkSet& set, const LinksOptions& options, LinksReport&
   const LargestCall most = largest_call(set, options.ops, options.element);
   std::vector<Bytes> sizes = fitting(options.sizes.empty() ? default_sizes(set, options.quick) : options.sizes, most, report);
   const Bytes largest = *std::max_element(sizes.begin(), sizes.end());
-  CollectiveRuns runs(set, options.ops, options.element, options.reduction, largest, repetitions_of(options));
+  CollectiveRuns& runs = set.hold(
+      std::make_unique<CollectiveRuns>(set, options.ops, options.element, options.reduction, largest, repetitions_of(options)));
   for (const Collective op : options.ops) {
     progress(std::string(to_string(op)) + " on " + std::to_string(set.size()) + (set.size() == 1 ? " device" : " devices"));
     if (op == Collective::barrier) {
@@ -108,10 +109,12 @@ void measure_links(Backend& backend, const LinksOptions& options, LinksReport& r
   std::vector<std::size_t> counts = options.device_counts;
   if (counts.empty()) counts = {all};
   const auto measure_matrix = [&](std::optional<PeerPath> path, bool in_use) {
-    LinkSet set(backend, opened.first(all), path);
-    if (in_use) note_pairs(set, report);
+    const OwnedLinkSet set = LinkSet::make(backend, opened.first(all), path);
+    if (in_use) note_pairs(*set, report);
     if (!options.matrices) return;
-    LinkMatrix matrix(set, amounts_of(set, options.quick), repetitions_of(options), in_use, report);
+    LinkMatrix& matrix =
+        set->hold(std::make_unique<LinkMatrix>(*set, amounts_of(*set, options.quick), repetitions_of(options), in_use, report));
+    matrix.fill();
     if (in_use) {
       progress("host and devices");
       matrix.host();
@@ -125,8 +128,8 @@ void measure_links(Backend& backend, const LinksOptions& options, LinksReport& r
       std::all_of(report.pairs.begin(), report.pairs.end(), [](const LinkPair& pair) { return pair.path == PeerPath::staged; });
   if (!staged && !options.path && options.matrices) measure_matrix(PeerPath::staged, false);
   for (const std::size_t count : options.ops.empty() ? std::vector<std::size_t>() : counts) {
-    LinkSet set(backend, opened.first(count), options.path);
-    measure_collectives(set, options, report, progress);
+    const OwnedLinkSet set = LinkSet::make(backend, opened.first(count), options.path);
+    measure_collectives(*set, options, report, progress);
   }
   report.complete = true;
 }

@@ -33,11 +33,13 @@ double rate_beyond_latency(const LinkMoves& moves, const LinkLatency& nothing, N
 }  // namespace
 
 PeerLinks measure_peer_links(Backend& backend, std::span<OpenDevice* const> devices) {
-  LinkSet set(backend, {devices.begin(), devices.end()}, {});
+  const OwnedLinkSet owned = LinkSet::make(backend, {devices.begin(), devices.end()}, {});
+  LinkSet& set = *owned;
   const LinkAmounts amounts = amounts_in_short(set);
   LinksReport report;
-  LinkMatrix(set, amounts, {.warmup = 3, .least = 5, .most = 20, .budget = std::chrono::milliseconds(15)}, true, report)
-      .short_form();
+  LinkMatrix matrix(set, amounts, {.warmup = 3, .least = 5, .most = 20, .budget = std::chrono::milliseconds(15)}, true, report);
+  matrix.fill();
+  matrix.short_form();
   PeerLinks links(devices.size());
   std::size_t pair = 0;
   for (const DeviceIndex one : set.all()) {

@@ -64,6 +64,14 @@ void note_clocks(Report& report, const GroupResult& group) {
   }
 }
 
+// Groups have mostly the same to say of how their devices exchange data.
+void note_exchange(Report& report, const GroupResult& group) {
+  for (const std::string& note : group.exchange_notes) {
+    if (std::find(report.exchange_notes.begin(), report.exchange_notes.end(), note) == report.exchange_notes.end())
+      report.exchange_notes.push_back(note);
+  }
+}
+
 // A device is in the report once it has been opened.
 void note_reserve(Report& report, std::span<const SessionDevice> devices) {
   const SessionDevice& last = devices.back();
@@ -187,6 +195,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       note_reserve(report, devices);
       note_clocks(report, group);
       report.faults.insert(report.faults.end(), group.faults.begin(), group.faults.end());
+      note_exchange(report, group);
       lost_any |= group.lost_any;
       const std::vector<TelemetryTrack> tracks = watch.take();
       for (RunRecord& run : record_group(group, request, pin, tracks)) report.runs.push_back(std::move(run));

@@ -61,7 +61,7 @@ class PeerGroup {
   virtual Peer& peer(DeviceIndex device) = 0;
   // `size` bytes on each device, above 0. Throws Error(out_of_memory), Error(device), Error(timeout).
   virtual std::unique_ptr<SharedMemory> allocate(Bytes size) = 0;
-  // Why pairs that were looked at for another path are staged, a line each; for the record.
+  // Why pairs that were looked at for another path are staged, a line for each reason; for the record.
   virtual std::span<const std::string> notes() const = 0;
 
   // A device is lost: nobody waits for anybody any longer, so that the others come to an end, with data that means nothing. The

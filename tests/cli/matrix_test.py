@@ -60,12 +60,21 @@ class Computes(Matrix):
             shared = 4 * 40 * (150 if axis == "rows" else 97)
             self.assertEqual(uploaded["staged"] - uploaded["host"], shared)
 
-    def test_a_path_that_devices_do_not_have_is_said_and_done_without(self):
+    def test_a_path_that_devices_do_not_have_is_said_once_in_the_record_and_done_without(self):
         file = self.folder / "r.json"
-        result = self.good("run", "matrix", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, "--size", 97, "--cols", 150, "--inner", 40,
+        result = self.good("run", "matrix", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, "--size", "97,98", "--cols", 150, "--inner", 40,
                            "--mode", "end-to-end", "-s", "equal", "--peer", "direct")
+        document = json.loads(file.read_text())
+        self.assertEqual([run["verify"]["status"] for run in document["runs"]], ["passed", "passed"])
         if binary.DEVICE_COUNT > 1:
             self.assertIn("devices exchange no data: no direct path from", result.err)
+            note, = document["exchange_notes"]  # of both problems
+            self.assertIn("devices exchange no data: no direct path from", note)
+            for out in (result.out, self.good("report", file).out):
+                self.assertEqual(" ".join(out.split()).count(f"exchange: {note}"), 1)
+            self.assert_schema(file, "result")
+            self.run_matrix("--size", "97", "--cols", 150, "--inner", 40, "--mode", "end-to-end", "-s", "equal", "--peer", "staged")
+            self.assertNotIn("exchange_notes", json.loads(file.read_text()))  # nobody looked for another path
         self.refused(["run", "matrix", "--peer", "nvlink"], 2, "--peer", "nvlink", "auto, direct, staged, host")
 
     def test_operands_larger_than_a_device_go_through_it_in_waves_to_the_same_bits(self):

@@ -1,73 +1,24 @@
 // Every kernel once, at sizes of a few items, as GPUs and as CPUs launch it: to be run under Oclgrind, which interprets each
 // instruction (check.py does). Results are verified on the way.
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "lib/base/embedded.hpp"
 #include "lib/exec/calibration.hpp"
-#include "lib/exec/cl_backend.hpp"
 #include "suites/fisher/gram_workload.hpp"
 #include "suites/fisher/points_workload.hpp"
 #include "suites/matrix/matrix_workload.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/msm/msm_workload.hpp"
+#include "tests/oclgrind/simulator.hpp"
 #include "tests/support/fisher_problem.hpp"
 
 using namespace mgpu;
+using namespace mgpu::test;
 
 namespace {
-
-// Where it looks for values that were never written, Oclgrind 21.10 crashes in threads that write and have not made a context. The
-// backend makes its contexts, and builds programs, which writes their constants, in threads of their own.
-void let_this_thread_write() { clCreateContextFromType(nullptr, CL_DEVICE_TYPE_ALL, nullptr, nullptr, nullptr); }
-
-// One device, never released: Oclgrind has nothing left to release with when static objects go.
-OpenDevice& simulator() {
-  let_this_thread_write();
-  static Backend& backend = *make_cl_backend({embedded_kernels(), {}}).release();
-  static OpenDevice& device = *backend.open(backend.enumerate().devices.at(0)).release();
-  return device;
-}
-
-void finish(OpenDevice& device) {
-  const BatchId batch = device.submit();
-  while (!device.complete(batch)) {
-  }
-  device.take(batch);
-}
-
-// The simulator says that it is a GPU, of no vendor. Unrolled, kernels take minutes to compile for it.
-class Disguised final : public DeviceResources {
- public:
-  Disguised(OpenDevice& device, bool cpu) : device_(device), real_(device.resources()), traits_(real_.traits()) {
-    traits_.cpu = cpu;
-  }
-  const DeviceTraits& traits() const override { return traits_; }
-  // Full of what no kernel may use. Of a buffer that the host wrote a part of before all of it, Oclgrind 21.10 loses sight: what is
-  // never written in it is found by results that are wrong.
-  std::unique_ptr<Buffer> allocate(Bytes size) override {
-    auto buffer = real_.allocate(size);
-    const std::vector<std::byte> poison(size, std::byte{0xa5});
-    device_.stream().upload(*buffer, 0, poison);
-    finish(device_);
-    return buffer;
-  }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
-    const bool has = options.find("MSM_ROLLED") != std::string::npos;  // on CPUs
-    return real_.kernel(file, entry, options + (has ? "" : " -DMSM_ROLLED") + " -DROLLED");
-  }
-  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
-
- private:
-  OpenDevice& device_;
-  DeviceResources& real_;
-  DeviceTraits traits_;
-};
 
 // What a worker does, on this thread: Oclgrind 21.10 crashes when another one launches while it looks for uninitialised values.
 void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {

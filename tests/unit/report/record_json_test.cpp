@@ -230,6 +230,15 @@ TEST_CASE("the JSON text of the sample report is the golden one") {
   CHECK(test::golden("report.json", text) == text);
 }
 
+TEST_CASE("why devices are staged comes back as it was written, and files that have nothing to say of it are read") {
+  Report report = test::sample_report();
+  const Json json = to_json(report);
+  CHECK_FALSE(json.contains("exchange_notes"));
+  CHECK(report_from_json(json).exchange_notes.empty());
+  report.exchange_notes = {"staged between all devices: libcuda.so.1 cannot be loaded", "devices exchange no data: out of memory"};
+  CHECK(report_from_json(to_json(report)).exchange_notes == report.exchange_notes);
+}
+
 TEST_CASE("numbers that are not finite are null in the file and not a number after it") {
   Report report = test::sample_report();
   report.runs[0].rate = std::numeric_limits<double>::quiet_NaN();

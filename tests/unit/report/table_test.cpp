@@ -301,6 +301,16 @@ TEST_CASE("a device that was handicapped is named below the tables, so that nobo
   CHECK(text.ends_with("handicapped on purpose: 0:1 (kernels 3 times as long)\n"));
 }
 
+TEST_CASE("why devices exchange data by way of the host is said once below the tables, and nothing where there is nothing to say") {
+  Report report = test::sample_report();
+  CHECK(run_tables(report, {}).find("exchange:") == std::string::npos);
+  report.exchange_notes = {"staged between all devices: libcuda.so.1 cannot be loaded"};
+  const std::string line = "exchange: staged between all devices: libcuda.so.1 cannot be loaded\n", text = run_tables(report, {});
+  const std::size_t at = text.find(line);
+  REQUIRE(at != std::string::npos);
+  CHECK(text.find("exchange:", at + 1) == std::string::npos);
+}
+
 TEST_CASE("a row of fewer devices than asked for says so, is marked, and its fault is in the table of faults") {
   const std::string text = run_tables(test::sample_report(), {200, false});
   CHECK(text.find("\n !  dynamic:chunks=64  2 of 3   830") != std::string::npos);

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Devices that fail in the middle of an exchange: the fault layer (tests/layer) stands between the program and OpenCL. Usage:
+exchange_faults_test.py BINARY LAYER [unittest arguments]. The helpers are those of binary.py. What must not hang is given up after minutes;
+no other time is asserted on."""
+
+import json
+import sys
+from pathlib import Path
+
+import binary
+from binary import Case, mgpu
+
+LAYER = None
+LIMITS = ["--timeout", "1s", "--build-timeout", "3s", "-q"]
+# Two parts of one CPU meet in its memory. Clones of it may be staged: pieces go through slots, by downloads and uploads.
+PARTS = (["-d", "cpu:1", "--sub-devices", "2"], {})
+CLONES = (["-d", "cpu"], {"POCL_DEVICES": "pthread pthread"})
+# A command that is refused, one that fails when it runs, one that never begins, a call that never returns, a context that is lost.
+ACTIONS = ("error:-5", "fail:-5", "hang", "hang-call", "lose:-9999")
+
+
+class Failing(Case):
+    @staticmethod
+    def ids(devices):
+        options, variables = devices
+        return [device["id"] for device in json.loads(mgpu("devices", *options, "--json", env=variables).out)["devices"]]
+
+    def faulty(self, script, *arguments, devices, code):
+        """What it says to standard error and its file, if there is one. The fault was injected, and no other."""
+        options, variables = devices
+        file, log = self.folder / "r.json", self.folder / "log"
+        for old in (file, log):
+            old.unlink(missing_ok=True)
+        result = mgpu(*arguments, *options, *LIMITS, "-o", file,
+                      env={**variables, "OPENCL_LAYERS": LAYER, "MGPU_FAULT_SCRIPT": script, "MGPU_FAULT_LOG": str(log)})
+        self.assertEqual(result.code, code, f"{script} {arguments}: {result}")
+        self.assertEqual(len(log.read_text().splitlines()) if log.exists() else 0, 1, f"{script} {arguments}: {result}")
+        return result.err, json.loads(file.read_text()) if file.exists() else None
+
+
+class Links(Failing):
+    def names_it(self, script, *arguments, devices, failing):
+        err, document = self.faulty(script, "links", "--quick", *arguments, devices=devices, code=5)
+        lines = err.splitlines()
+        self.assertEqual(len(lines), 1, err)
+        self.assertIn("error: ", lines[0])
+        # A device that waits for it may be the first whose time is up; it is never the one to blame.
+        blamed = lines[0].rsplit("waits for device ", 1)[-1]
+        self.assertIn(failing, blamed)
+        other, = set(self.ids(devices)) - {failing}
+        self.assertNotIn(other, blamed)
+        return document
+
+    def test_in_host_memory(self):
+        for failing in self.ids(PARTS):
+            for action in ACTIONS:
+                with self.subTest(failing=failing, action=action):
+                    self.names_it(f"device={failing} call=clEnqueueCopyBuffer nth=90 do={action}", "--op", "all-reduce", "--sizes", "4KiB",
+                                  devices=PARTS, failing=failing)
+
+    def test_staged(self):
+        # Only pieces of exchanges have that size.
+        for call in ("clEnqueueReadBuffer", "clEnqueueWriteBuffer"):
+            for k, action in enumerate(ACTIONS):
+                failing = self.ids(CLONES)[k % 2]
+                with self.subTest(failing=failing, action=action, call=call):
+                    self.names_it(f"device={failing} call={call} min=524288 max=524288 nth=9 do={action}", "--op", "all-reduce", "--sizes", "4MiB",
+                                  "--peer", "staged", devices=CLONES, failing=failing)
+
+    def test_what_was_measured_before_is_kept_and_says_why_it_ends(self):
+        failing = self.ids(PARTS)[1]
+        document = self.names_it(f"device={failing} call=clEnqueueCopyBuffer nth=3 do=hang", "--sizes", "4KiB", devices=PARTS, failing=failing)
+        self.assertFalse(document["complete"])
+        self.assertIn(failing, document["failure"])
+        self.assertTrue(document["transfers"])
+        self.assertEqual(document["collectives"], [])
+        self.assertIn(document["failure"], self.good("report", self.folder / "r.json").err)
+
+
+class Runs(Failing):
+    def goes_on(self, script, *arguments, devices, failing, code=0):
+        """The other device computes what the one that failed had, and is not blamed."""
+        err, document = self.faulty(script, "run", *arguments, "-n", 10, "--warmup", 1, "--peer", "host", devices=devices, code=code)
+        self.assertIn(failing, err)
+        self.assertTrue(document["complete"])
+        faults = document["faults"] + [fault for run in document["runs"] for fault in run["faults"]]
+        self.assertEqual({fault["device"] for fault in faults}, {failing}, err)
+        for run in document["runs"]:
+            self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run["reason"])
+        return document
+
+    def test_an_input_that_is_gathered(self):
+        matrix = ("matrix", "--size", 96, "--cols", 150, "--inner", 40, "--mode", "end-to-end", "-s", "equal,dynamic")
+        for devices in (PARTS, CLONES):
+            for k, action in enumerate(ACTIONS):
+                failing = self.ids(devices)[k % 2]
+                with self.subTest(failing=failing, action=action):
+                    self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=30 do={action}", *matrix, devices=devices, failing=failing)
+
+    def test_results_that_are_combined(self):
+        fisher = ("fisher", "--size", 500, "--dim", 1024, "--mode", "resident", "-s", "equal")
+        for failing, action in zip(self.ids(PARTS), ("hang", "lose:-9999")):
+            with self.subTest(failing=failing, action=action):
+                self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=4 do={action}", *fisher, devices=PARTS, failing=failing)
+
+    def test_strict(self):
+        failing = self.ids(PARTS)[1]
+        self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=30 do=hang", "matrix", "--size", 96, "--mode", "end-to-end", "-s", "equal",
+                     "--strict", devices=PARTS, failing=failing, code=5)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("usage: exchange_faults_test.py BINARY LAYER [unittest arguments]")
+    LAYER = str(Path(sys.argv.pop(2)).resolve())
+    binary.main()
