@@ -54,9 +54,10 @@ ClPeer::ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self)
     : group_(group), device_(device), self_(self), pairs_(group.size()) {}
 
 void ClPeer::set_up(ClSharedMemory* flags) {
-  bool staged = false;
-  for (std::uint32_t i = 0; i < count(); ++i) staged = staged || (i != self_.value && path({i}) == PeerPath::staged);
-  if (staged) slots_.make(device_);
+  std::size_t staged = 0;
+  for (std::uint32_t i = 0; i < count(); ++i) staged += i != self_.value && path({i}) == PeerPath::staged ? 1 : 0;
+  if (staged > 0) slots_.make(device_);
+  several_staged_ = staged > 1;
   if (flags == nullptr) return;
   status_ = device_.resources().allocate(sizeof(cl_uint));
   device_.clear(*status_);
@@ -116,6 +117,8 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
     put.to_offset = to_offset;
     put.size = size;
     put.gate = shut_gate(kSending, info).event;
+    if (several_staged_)
+      for (const cl::Event& event : put.since) device_.notify_after(event);
     device_.expect_more(put.batch);
     before_puts_ = put.since;
     puts_end_ = device_.launched();
@@ -273,6 +276,9 @@ void ClPeer::post(DeviceIndex to, ClMessage message) {
 
 bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   bool acted = false;
+  // What waits for others' data must not hold slots that this data needs on its way: then nobody would ever go on. To a single
+  // other device puts go in order, and their downloads may be enqueued ahead.
+  if (several_staged_ && put.begun == 0 && !all_over(put.since)) return false;
   // A quarter of the put, so that sending and receiving overlap, but not so small that latency decides.
   constexpr Bytes kSmallest = Bytes{256} << 10;
   const Bytes piece = std::clamp(put.size / 4, kSmallest, ClSlots::kSize);
