@@ -31,8 +31,10 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
   const CalibrationStore store = calibration_store(context);
   const bool afresh = context.invocation.settings.is_on("recalibrate");
   CalibrationResult result = afresh ? calibrate(backend, devices, store, true) : cached_calibration(devices, store);
-  // Predictions need the link of a GPU, and fractions of the roofline its rates: measuring both takes a second, once.
-  bool missing = false;
+  // Predictions need the link of a GPU, and those between GPUs, and fractions of the roofline its rates: measuring all of it takes
+  // a second, once.
+  bool missing = devices.size() > 1 && result.peers_origin == CalibrationOrigin::none &&
+                 std::none_of(devices.begin(), devices.end(), [](const Device& device) { return device.is_cpu(); });
   for (std::size_t i = 0; i < devices.size(); ++i) missing |= !devices[i].is_cpu() && result.origins[i] == CalibrationOrigin::none;
   if (measures && missing && !context.invocation.settings.is_on("no-cache")) result = calibrate(backend, devices, store, false);
   session.calibration = std::move(result.calibration);

@@ -58,6 +58,8 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
     text += fmt::format("all {} at once: {}B/s up, {}B/s down ({})\n", devices.size(), format_si(link->up.all()),
                         format_si(link->down.all()), word(result.link_origin));
   }
+  if (const PeerLinks& peers = result.calibration.peers; !peers.empty())
+    text += "\n" + peer_links_table(devices, peers, word(result.peers_origin), style);
   std::vector<SuiteRateRow> rates;
   for (const SuiteCalibration& suite : suites) {
     if (!suite.rate) continue;
@@ -103,6 +105,25 @@ Json tunings_json(std::span<const Tuning> tunings) {
   return list;
 }
 
+// Null for one device, and where nothing is known.
+Json peers_json(std::span<const Device> devices, const CalibrationResult& result) {
+  const PeerLinks& links = result.calibration.peers;
+  if (links.empty()) return nullptr;
+  Json pairs = Json::array();
+  for (std::size_t from = 0; from < devices.size(); ++from) {
+    for (std::size_t to = 0; to < devices.size(); ++to) {
+      if (from == to) continue;
+      const PeerLink& link = links.of(from, to);
+      pairs.push_back({{"from", devices[from].id},
+                       {"to", devices[to].id},
+                       {"path", to_string(link.path)},
+                       {"bytes_per_s", link.bytes_per_s},
+                       {"latency_ns", link.latency.count()}});
+    }
+  }
+  return {{"pairs", std::move(pairs)}, {"from", word(result.peers_origin)}};
+}
+
 std::string as_json(std::span<const Device> devices, const CalibrationResult& result, std::span<const SuiteCalibration> suites,
                     std::span<const NoiseCalibration> noise, std::span<const Tuning> tunings) {
   Json list = Json::array();
@@ -134,14 +155,10 @@ std::string as_json(std::span<const Device> devices, const CalibrationResult& re
     floors.push_back({{"work", row.work}, {"noise", row.share ? Json(*row.share) : Json(nullptr)}, {"from", word(row.origin)}});
   // Not mgpu-bench/calibration: that is the schema of the files in the cache, which have another layout and are private to the
   // tool.
-  const Json json{{"schema", "mgpu-bench/calibrate"},
-                  {"schema_version", 2},
-                  {"devices", list},
-                  {"link", link},
-                  {"suites", rates},
-                  {"noise", floors},
-                  {"kernel_variants", tunings_json(tunings)},
-                  {"warnings", result.warnings}};
+  const Json json{
+      {"schema", "mgpu-bench/calibrate"},     {"schema_version", 2}, {"devices", list}, {"link", link},
+      {"peers", peers_json(devices, result)}, {"suites", rates},     {"noise", floors}, {"kernel_variants", tunings_json(tunings)},
+      {"warnings", result.warnings}};
   return indented_json(json);
 }
 

@@ -60,7 +60,7 @@ NamedScenario read_named_scenario(const Invocation& invocation) {
 
 SetEstimates given_estimates(const Scenario& scenario) {
   if (scenario.given) return *scenario.given;
-  SetEstimates given{{}, scenario.link_up, scenario.link_down, scenario.work.merge};
+  SetEstimates given{{}, scenario.link_up, scenario.link_down, scenario.work.merge, scenario.exchange};
   for (const ScenarioDevice& device : scenario.devices) given.devices.push_back(device.estimate);
   return given;
 }
@@ -87,6 +87,7 @@ ExitCode cmd_simulate(const Context& context) {
   session.problems.front().params.size = scenario.work.items;
   session.devices = scenario_devices(scenario);
   session.given_estimates = given_estimates(scenario);
+  if (!settings.has("peer")) session.peer = scenario.peer;
   session.case_timeout = kNoLimit;  // nothing hangs there
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);

@@ -135,7 +135,7 @@ std::vector<OptionSpec> own_run_options() {
        "How devices exchange data: direct (into each other's memory), staged (by way of the host), host (CPUs) or auto (direct "
        "where "
        "they can) (default: auto)",
-       kWork, recorded, sets_peer_path()},
+       kWork, in_plan | in_simulate | recorded, sets_peer_path()},
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: 500ms, 30s, 2m (default: 60s, "
        "or more where samples are predicted to be long)",

@@ -8,6 +8,7 @@
 
 #include "lib/base/units.hpp"
 #include "lib/device/link_rate.hpp"
+#include "lib/device/peer_links.hpp"
 
 namespace mgpu {
 
@@ -51,6 +52,7 @@ struct LinkCapability {
 struct Calibration {
   std::vector<std::optional<Capability>> devices;  // in the order of the set; empty: nothing is known of any
   std::optional<LinkCapability> link;              // of all of them together
+  PeerLinks peers;                                 // between them, in the order of the set; empty: not known
 };
 
 }  // namespace mgpu

@@ -25,9 +25,6 @@ class ReplicatedInput {
   // stays valid and unchanged until the commands are complete. Throws what Stream does.
   void bring(DeviceIndex device, std::span<const std::byte> data, Stream& stream) const;
 
-  // What a device uploads itself of an input of `size` bytes that `members` of them gather.
-  static Bytes uploaded(Bytes size, std::size_t members);
-
  private:
   PeerGroup& group_;  // used while there are members
   std::unique_ptr<SharedMemory> memory_;

@@ -56,8 +56,12 @@ ClPeer::ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self)
 void ClPeer::set_up(ClSharedMemory* flags) {
   std::size_t staged = 0;
   for (std::uint32_t i = 0; i < count(); ++i) staged += i != self_.value && path({i}) == PeerPath::staged ? 1 : 0;
-  if (staged > 0) slots_.make(device_);
   several_staged_ = staged > 1;
+  if (staged > 0) {
+    slots_.make(device_);
+    // Of its own: what the host enqueues when it can must not come behind downloads that wait for what it passes on.
+    down_ = cl::CommandQueue(device_.context(), device_.context().getInfo<CL_CONTEXT_DEVICES>().front(), CL_QUEUE_PROFILING_ENABLE);
+  }
   if (flags == nullptr) return;
   status_ = device_.resources().allocate(sizeof(cl_uint));
   device_.clear(*status_);
@@ -287,15 +291,15 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
     if (!slot) break;
     const Bytes size = std::min(piece, put.size - put.begun);
     cl::Event downloaded;
-    device_.queue(CommandKind::download)
-        .enqueueReadBuffer(put.from, CL_FALSE, put.offset + put.begun, size, slot->memory, put.since.empty() ? nullptr : &put.since,
-                           &downloaded);
+    down_.enqueueReadBuffer(put.from, CL_FALSE, put.offset + put.begun, size, slot->memory,
+                            put.since.empty() ? nullptr : &put.since, &downloaded);
     device_.notify_after(downloaded);
     device_.record_exchange(put.batch, CommandKind::download, downloaded, kPut, size, {to, PeerPath::staged, false});
     put.pieces.push_back({std::move(downloaded), *slot, size});
     put.begun += size;
     acted = true;
   }
+  if (acted) down_.flush();
   while (!put.pieces.empty() && is_over(put.pieces.front().downloaded)) {
     const Piece& done = put.pieces.front();
     post(to, {{done.slot.memory, done.size}, done.slot.taken, put.into, put.to_offset + put.posted});

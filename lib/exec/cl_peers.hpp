@@ -126,6 +126,7 @@ class ClPeer final : public Peer {
   cl::Event puts_end_;  // of the gates of puts that nothing was launched after
   ClSlots slots_;
   bool several_staged_ = false;                         // other devices, which share the slots
+  cl::CommandQueue down_;                               // of staged puts
   std::optional<cl::Kernel> sync_kernel_, put_kernel_;  // of the direct path
   std::unique_ptr<Buffer> status_;                      // of waits by flags
   // As go_on() saw it last; see awaited().

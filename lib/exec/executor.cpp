@@ -14,6 +14,7 @@
 #endif
 
 #include "lib/base/quantity.hpp"
+#include "lib/plan/rounds.hpp"
 
 namespace mgpu {
 namespace {
@@ -43,7 +44,9 @@ struct Executor::Sample {
     run.merges = request.merges;
     run.peers = request.peers;
     run.places = request.places;
+    run.exchanging = request.exchanging;
     run.combines = request.peers != nullptr && request.workload->combines();
+    for (std::uint32_t i = 0; i < request.members.size(); ++i) run.seats[i].prepared = !run.exchanges({i});
     for (std::uint32_t i = 0; i < request.members.size(); ++i) workers.emplace_back(run, DeviceIndex{i});
     looks.resize(workers.size());
   }
@@ -64,6 +67,24 @@ struct Executor::Sample {
     } catch (const Error& error) {
       run.fail(error);
     }
+  }
+
+  // The places of those that exchange data.
+  std::vector<DeviceIndex> exchanging() const {
+    std::vector<DeviceIndex> among;
+    for (std::uint32_t i = 0; i < run.places.size(); ++i)
+      if (run.exchanges({i})) among.push_back(run.places[i]);
+    return among;
+  }
+
+  // Of the items, where the source has set them apart.
+  std::vector<Owner> owners() const {
+    std::vector<Owner> owners;
+    const std::vector<Slice> ranges = ranges_of(run.source.first_shares());
+    for (std::uint32_t i = 0; i < ranges.size(); ++i) {
+      if (ranges[i].size() > 0) owners.push_back({i < run.places.size() ? run.places[i] : DeviceIndex{i}, ranges[i]});
+    }
+    return owners;
   }
 
   SampleRun run;
@@ -119,9 +140,13 @@ void Executor::dismiss() {
 RawSample Executor::run(const SampleRequest& request) {
   const auto sample = std::make_shared<Sample>(backend_, request);
   try {
-    request.workload->exchange_among(request.places);
+    request.workload->exchange_among(sample->exchanging());
+    if (request.workload->shape().rounds > 0) request.workload->own(sample->owners());
     request.workload->expect(request.members.size());
     request.workload->begin_sample();
+  } catch (const Error& error) {
+    sample->run.sample.failure = error;
+    return std::move(sample->run.sample);
   } catch (const std::exception& error) {
     sample->run.sample.failure = Error(ErrorKind::internal, error.what());
     return std::move(sample->run.sample);

@@ -20,6 +20,7 @@ struct SampleRequest {
   bool merges = true;                                   // false: a probe, whose source gives out a part of the items only
   PeerGroup* peers = nullptr;                           // that the members exchange data in; none: they do not
   std::vector<DeviceIndex> places = {};                 // of the members in it
+  std::vector<bool> exchanging = {};                    // by member: who exchanges in this sample, at least two of them
   std::function<bool()> stop = {};                      // asked now and then on the caller's thread: true interrupts the sample
   std::function<std::optional<Member>()> reserve = {};  // asked when no member is left, likewise: who goes on instead, if anybody
 };

@@ -11,7 +11,11 @@
 namespace mgpu {
 
 FakeBackend::FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time, FakeLink link)
-    : time_(time), devices_(std::move(devices)), kernels_(std::move(kernels)), machine_(std::make_shared<Machine>(link, time)) {}
+    : time_(time),
+      devices_(std::move(devices)),
+      kernels_(std::move(kernels)),
+      peers_(link.peers),
+      machine_(std::make_shared<Machine>(link, time)) {}
 
 FakeBackend::~FakeBackend() = default;
 
@@ -39,17 +43,35 @@ std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::
 
 std::unique_ptr<PeerGroup> FakeBackend::connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) {
   std::vector<OpenFake*> fakes;
-  for (OpenDevice* device : devices) fakes.push_back(static_cast<OpenFake*>(device));
-  if (no_direct_.empty() || path.value_or(PeerPath::direct) != PeerPath::direct)
-    return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), path.value_or(PeerPath::direct));
+  std::vector<std::size_t> places;
+  for (OpenDevice* device : devices) {
+    fakes.push_back(static_cast<OpenFake*>(device));
+    const auto is_it = [&](const FakeDevice& d) { return d.facts.id == device->resources().traits().id; };
+    places.push_back(static_cast<std::size_t>(std::find_if(devices_.begin(), devices_.end(), is_it) - devices_.begin()));
+  }
+  const PeerPath best = no_direct_.empty() ? PeerPath::direct : PeerPath::staged;
+  PeerLinks links(devices.size());
   std::vector<StagedPair> staged;
-  for (OpenFake* from : fakes)
-    for (OpenFake* to : fakes)
-      if (from != to) staged.emplace_back(from->resources().traits().id, to->resources().traits().id, no_direct_);
-  if (path)
-    throw Error(ErrorKind::unsupported, "no direct path from " + staged[0].from + " to " + staged[0].to + ": " + no_direct_);
+  for (std::size_t from = 0; from < links.devices(); ++from) {
+    for (std::size_t to = 0; to < links.devices(); ++to) {
+      const FakeDevice &sender = devices_[places[from]], &receiver = devices_[places[to]];
+      PeerLink& link = links.of(from, to);
+      link = peers_.empty() ? PeerLink{path.value_or(best), sender.peer_bytes_per_s, sender.peer_latency}
+                            : peers_.of(places[from], places[to]);
+      if (from == to) continue;
+      if (path == PeerPath::direct && !no_direct_.empty()) {
+        throw Error(ErrorKind::unsupported,
+                    "no direct path from " + sender.facts.id + " to " + receiver.facts.id + ": " + no_direct_);
+      }
+      if (path && link.path != *path) {
+        throw Error(ErrorKind::unsupported, "devices " + sender.facts.id + " and " + receiver.facts.id + " have no " +
+                                                std::string(to_string(*path)) + " path");
+      }
+      if (!path && !no_direct_.empty()) staged.emplace_back(sender.facts.id, receiver.facts.id, no_direct_);
+    }
+  }
   std::vector<std::string> notes = notes_of(staged, staged.size());
-  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), PeerPath::staged, std::move(notes));
+  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), std::move(links), std::move(notes));
 }
 
 Nanos FakeBackend::now() { return is_virtual() ? now_ : real_now(); }
@@ -82,6 +104,8 @@ FakeScript fails_from(FakeCall call, std::uint64_t number, FakeFault::Kind kind)
 void FakeBackend::spend(Nanos time) { now_ += time; }
 
 void fake_transfer(Stream& stream, CommandKind kind, Bytes bytes) { dynamic_cast<FakeStream&>(stream).pretend(kind, bytes); }
+
+void fake_put(Peer& peer, DeviceIndex to, Bytes bytes) { dynamic_cast<FakePeer&>(peer).pretend(to, bytes); }
 
 std::span<std::byte> fake_data(Buffer& buffer) { return data_of(buffer); }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/device/link_rate.hpp"
+#include "lib/device/peer_links.hpp"
 #include "lib/exec/backend.hpp"
 
 namespace mgpu {
@@ -60,7 +61,7 @@ struct FakeDevice {
   Nanos launch = std::chrono::microseconds(5);        // added to every kernel
   Nanos minimum_kernel{};                             // of a kernel with it
   double peer_bytes_per_s = 1e11;                     // of what it puts into other devices' memory
-  Nanos peer_latency = std::chrono::microseconds(2);  // of each put, and of each signal
+  Nanos peer_latency = std::chrono::microseconds(2);  // of each put, and of signals, however many devices they go to
   Nanos build{};                                      // what building for it costs, as far as it says
   std::int64_t clock_offset_ns = 0;                   // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
@@ -70,6 +71,7 @@ struct FakeDevice {
 // What all devices together carry, shared fairly at every moment.
 struct FakeLink {
   LinkRate up{}, down{};
+  PeerLinks peers{};  // between the devices of the backend, in their order; none: each pair has every path, as FakeDevice says
 };
 
 // Real: a command takes as long as it would, and devices that are CPUs notify when it has ended, as OpenCL ones do.
@@ -85,7 +87,8 @@ class FakeBackend final : public Backend {
   using Backend::open;
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;  // null
-  // Every pair has every path, unless the direct one is refused; all of them take the same time.
+  // Without stated links every pair has every path, unless the direct one is refused, and all of them take the same time. Throws
+  // Error(unsupported) for a path that is not the stated one.
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
   Nanos now() override;
   bool is_virtual() const override { return time_ == FakeTime::is_virtual; }
@@ -101,6 +104,7 @@ class FakeBackend final : public Backend {
   Nanos now_{};
   std::vector<FakeDevice> devices_;
   FakeKernels kernels_;
+  PeerLinks peers_;
   std::shared_ptr<Machine> machine_;
   std::string no_direct_;  // why there is no direct path; empty: there is
   std::mutex calls_mutex_;
@@ -109,6 +113,7 @@ class FakeBackend final : public Backend {
 
 // What only fake devices can do, for work of which nothing but the sizes is known.
 void fake_transfer(Stream& stream, CommandKind kind, Bytes bytes);  // an upload or download that takes its time and moves nothing
+void fake_put(Peer& peer, DeviceIndex to, Bytes bytes);             // likewise, a put
 std::span<std::byte> fake_data(Buffer& buffer);                     // what the device holds, without a transfer
 
 }  // namespace mgpu

@@ -153,7 +153,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   }
   DeviceIndex in_machine() const { return index_; }
   std::unique_ptr<Buffer> shared_piece(Bytes size) { return allocate(size); }
-  void put(std::span<const std::byte> from, std::span<std::byte> to, const ExchangeInfo& info) {
+  void put(std::span<const std::byte> from, std::span<std::byte> to, const ExchangeInfo& info, const PeerLink& link) {
     const FakeFault fault = check(FakeCall::exchange);
     if (!fails(fault)) {
       perform([from, to, corrupt = fault.kind == FakeFault::Kind::corrupt] {
@@ -161,13 +161,15 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
         if (corrupt) flip_a_bit(to);
       });
     }
-    const Nanos duration = spec_.peer_latency + from_seconds(static_cast<double>(from.size()) / spec_.peer_bytes_per_s);
-    add(CommandKind::exchange, kPut, from.size(), duration, fault, info);
+    add_put(from.size(), fault, info, link);
   }
-  void signal(FakeSignals& signals, const ExchangeInfo& info) {
+  void pretend_put(Bytes bytes, const ExchangeInfo& info, const PeerLink& link) {
+    add_put(bytes, check(FakeCall::exchange), info, link);
+  }
+  void signal(FakeSignals& signals, const ExchangeInfo& info, Nanos latency) {
     const FakeFault fault = check(FakeCall::exchange);
     machine_->ends_with_signal(index_, next_tag_, signals);
-    add(CommandKind::exchange, kSignal, 0, spec_.peer_latency, fault, info);
+    add(CommandKind::exchange, kSignal, 0, latency, fault, info);
   }
   void await(FakeSignals& signals, const ExchangeInfo& info) {
     machine_->waits_for_signal(index_, next_tag_, signals);
@@ -303,6 +305,11 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     const std::uint64_t stamp = device_clock(now);
     open_.commands.push_back({kind, label, bytes, stamp, stamp, 0, 0, 0, exchange});
     machine_->enqueue(index_, kind, duration, moved, next_tag_++, now);
+  }
+
+  void add_put(Bytes bytes, const FakeFault& fault, const ExchangeInfo& info, const PeerLink& link) {
+    const double carried = link.bytes_per_s > 0 ? static_cast<double>(bytes) / link.bytes_per_s : 0;
+    add(CommandKind::exchange, kPut, bytes, link.latency + from_seconds(carried), fault, info);
   }
 
   template <class Effect>

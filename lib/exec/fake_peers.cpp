@@ -1,5 +1,6 @@
 #include "lib/exec/fake_peers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mgpu {
@@ -7,34 +8,39 @@ namespace {
 
 class FakeSharedMemory final : public SharedMemory {
  public:
-  FakeSharedMemory(std::vector<std::unique_ptr<Buffer>> pieces, PeerPath path) : pieces_(std::move(pieces)), path_(path) {}
+  FakeSharedMemory(std::vector<std::unique_ptr<Buffer>> pieces, const PeerLinks& links)
+      : pieces_(std::move(pieces)), links_(links) {}
   Bytes size() const override { return pieces_.front()->size(); }
   Buffer& piece(DeviceIndex device) override { return *pieces_[device.value]; }
   Buffer* remote(DeviceIndex by, DeviceIndex of) override {
-    return by == of || path_ != PeerPath::staged ? pieces_[of.value].get() : nullptr;
+    return by == of || links_.of(by.value, of.value).path != PeerPath::staged ? pieces_[of.value].get() : nullptr;
   }
 
  private:
   std::vector<std::unique_ptr<Buffer>> pieces_;
-  PeerPath path_;
+  PeerLinks links_;
 };
 
 }  // namespace
 
-class FakePeers::End final : public Peer {
+class FakePeers::End final : public FakePeer {
  public:
   End(FakePeers& group, DeviceIndex self) : group_(group), self_(self) {}
   DeviceIndex self() const override { return self_; }
   std::size_t count() const override { return group_.size(); }
-  PeerPath path(DeviceIndex) const override { return group_.path_; }
+  PeerPath path(DeviceIndex to) const override { return link(to).path; }
 
   void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
-    device().put(data_of(from).subspan(offset, size), data_of(into.piece(to)).subspan(to_offset, size), {to, path(to), false});
+    device().put(data_of(from).subspan(offset, size), data_of(into.piece(to)).subspan(to_offset, size), {to, path(to), false},
+                 link(to));
   }
+  void pretend(DeviceIndex to, Bytes bytes) override { device().pretend_put(bytes, {to, path(to), false}, link(to)); }
 
   void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override {
+    Nanos latency{};  // of all signals together, which are given at once
+    for (const DeviceIndex to : signal) latency = std::max(latency, link(to).latency);
     for (const DeviceIndex to : signal) {
-      device().signal(group_.signals(self_, to), {to, path(to), false});
+      device().signal(group_.signals(self_, to), {to, path(to), false}, std::exchange(latency, Nanos{}));
       group_.add(self_, Signal{to});
     }
     for (const DeviceIndex from : await) {
@@ -45,17 +51,18 @@ class FakePeers::End final : public Peer {
 
  private:
   OpenFake& device() { return *group_.devices_[self_.value]; }
+  const PeerLink& link(DeviceIndex to) const { return group_.links_.of(self_.value, to.value); }
 
   FakePeers& group_;
   DeviceIndex self_;
 };
 
 FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices,
-                     PeerPath path, std::vector<std::string> notes)
+                     PeerLinks links, std::vector<std::string> notes)
     : backend_(backend),
       machine_(std::move(machine)),
       devices_(std::move(devices)),
-      path_(path),
+      links_(std::move(links)),
       notes_(std::move(notes)),
       signals_(devices_.size() * devices_.size()),
       orders_(devices_.size()) {
@@ -75,7 +82,7 @@ FakePeers::~FakePeers() {
 std::unique_ptr<SharedMemory> FakePeers::allocate(Bytes size) {
   std::vector<std::unique_ptr<Buffer>> pieces;
   for (OpenFake* device : devices_) pieces.push_back(device->shared_piece(size));
-  return std::make_unique<FakeSharedMemory>(std::move(pieces), path_);
+  return std::make_unique<FakeSharedMemory>(std::move(pieces), links_);
 }
 
 void FakePeers::add(DeviceIndex device, Step step) {

@@ -13,9 +13,15 @@
 
 namespace mgpu {
 
+class FakePeer : public Peer {
+ public:
+  virtual void pretend(DeviceIndex to, Bytes bytes) = 0;  // fake_put
+};
+
 class FakePeers final : public PeerGroup {
  public:
-  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerPath path,
+  // `links`: between the devices, by position. `notes`: why some are staged.
+  FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerLinks links,
             std::vector<std::string> notes = {});
   ~FakePeers() override;
 
@@ -49,7 +55,7 @@ class FakePeers final : public PeerGroup {
   FakeBackend& backend_;
   std::shared_ptr<FakeBackend::Machine> machine_;
   std::vector<OpenFake*> devices_;
-  PeerPath path_;
+  PeerLinks links_;
   std::vector<std::string> notes_;
   std::vector<FakeSignals> signals_;  // by sender and receiver
   std::vector<std::unique_ptr<Peer>> peers_;

@@ -68,7 +68,8 @@ SampleShare share_of(const RawSample& sample, std::size_t devices) {
   }
   std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> stamps(devices);
   for (const RawBatch& batch : sample.batches) {
-    for (const RawCommand& command : batch.commands) stamps[batch.device.value].push_back({command.started, command.ended});
+    for (const RawCommand& command : batch.commands)
+      if (!command.exchange || batch.slice < 0) stamps[batch.device.value].push_back({command.started, command.ended});
   }
   for (std::size_t i = 0; i < devices; ++i) {
     std::sort(stamps[i].begin(), stamps[i].end());

@@ -66,7 +66,8 @@ struct Recovery {
 };
 Recovery recovery_of(const RawSample& sample, const DeviceFault& fault);
 
-// What each of the `devices` did: items finished, and the union of its commands in its own time.
+// What each of the `devices` did: items finished, and the union of its commands in its own time. Between rounds of a slice it waits
+// for others, which says nothing of how fast it is: that is left out.
 SampleShare share_of(const RawSample& sample, std::size_t devices);
 
 }  // namespace mgpu

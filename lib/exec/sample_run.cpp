@@ -56,13 +56,12 @@ void SampleRun::lose(DeviceFault fault) {
     last_loss = backend.now();  // first: nobody may find that it waits for no one, and not that somebody was lost
     peers->lose(places[device.value]);
     // What the others have of it, and of each other, is not known.
-    const bool exchanging = (stage == Stage::combining && together) ||
-                            std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; });
+    const bool under_way = (stage == Stage::combining && together) ||
+                           std::any_of(seats.begin(), seats.end(), [](const Seat& each) { return !each.prepared; });
     together = false;
     if (stage == Stage::combining) stage = Stage::working;  // those left do its part, and bring that too
     for (Seat& each : seats) each.brought = false;
-    if (exchanging)
-      return fail(Error(error.kind(), "a device was lost in the middle of an exchange: " + std::string(error.what())));
+    if (under_way) return fail(Error(error.kind(), "a device was lost in the middle of an exchange: " + std::string(error.what())));
   }
   if (over()) {  // what became of its commands was read too late for others to compute its part again
     if (!sample.failure) sample.failure = error;

@@ -31,10 +31,12 @@ struct SampleRun {
   Nanos timeout{};              // a device with work in flight that completes nothing for this long counts as hung
   bool merges = true;           // false: the partials are of a part of the items only, there is no result
 
-  PeerGroup* peers = nullptr;  // that members exchange data in, at these places, before their first slices; none: they do not
+  PeerGroup* peers = nullptr;  // that members are in, at these places, and in which some exchange data; none: they do not
   std::vector<DeviceIndex> places;
+  std::vector<bool> exchanging;  // by member, as far as they have places: before its first slice, or to combine partials
+  bool exchanges(DeviceIndex member) const { return member.value < exchanging.size() && exchanging[member.value]; }
   bool combines = false;              // partials stay on the devices until all are there
-  std::atomic<bool> together = true;  // nobody was lost: devices combine them among themselves
+  std::atomic<bool> together = true;  // nobody was lost, nobody else made any: devices combine them among themselves
   std::atomic<Nanos> last_loss{};     // when a device was lost, the last time
 
   PollingMutex mutex;
@@ -47,7 +49,7 @@ struct SampleRun {
   struct Seat {  // of a member
     bool alive = true;
     bool brought = false;                // combining: its part is on the host
-    bool prepared = false;               // its inputs are there: what it exchanges before its first slice is over
+    bool prepared = false;               // its inputs are there, or it exchanges none: that is over before its first slice
     std::uint64_t done_at = 0;           // the version at which it had nothing left to do; 0: it has
     std::vector<Slice> not_on_host;      // given to it, and lost with it (Brings)
     std::vector<std::uint32_t> records;  // of those, which have finished: indices of sample.slices

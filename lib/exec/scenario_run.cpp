@@ -12,6 +12,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/tree_cuts.hpp"
 #include "lib/workload/result_file.hpp"
@@ -145,15 +146,25 @@ class ScenarioWorkload final : public Workload {
   }
 
   std::span<const std::byte> transfer_memory() const override { return {}; }
+  Exchanged exchanged(Mode mode) const override {
+    const ExchangeEstimate& exchange = scenario_.exchange;
+    if (!exchange.any()) return {};
+    return {exchange.gathers && mode.transfers() && scenario_.work.cost.replicated > 0, exchange.combines};
+  }
+  void connect(PeerGroup& group) override { group_ = &group; }
+  void disconnect() override { group_ = nullptr; }
+  bool combines() const override { return group_ != nullptr && scenario_.exchange.combines > 0; }
+  void exchange_among(std::span<const DeviceIndex> members) override { members_.assign(members.begin(), members.end()); }
   void begin_sample() override {
     sums_ = {};
+    combined_ = false;
     taken_.assign(scenario_.devices.size(), {});
     taking_part_ = 0;
   }
   void merge() override {
     std::size_t parts = 0;
     for (const std::vector<Slice>& taken : taken_) parts += parts_of(joined(taken), shape_.items, scenario_.work.merge);
-    backend_.spend(scenario_.work.merge.of(parts));
+    if (!combined_) backend_.spend(scenario_.work.merge.of(parts));
   }
   std::string digest() const override { return digest_of(sums_); }
   Verdict verify(VerifyLevel, std::uint64_t) override {
@@ -177,14 +188,17 @@ class ScenarioWorkload final : public Workload {
           sum_(device.kernel("", "sum", "")),
           first_sum_(device.kernel("", "first sum", "")),
           collect_(device.kernel("", "collect", "")),
-          held_(device.allocate(sizeof(Sums))) {}
+          held_(device.allocate(sizeof(Sums))),
+          peer_(workload.group_ != nullptr ? device.peer() : nullptr) {}
 
     void load(Stream&) override {}
     void prepare(Stream& stream) override {
       hold({});
       uncollected_ = {};
       any_yet_ = false;
-      if (end_to_end_ && cost().replicated > 0) fake_transfer(stream, CommandKind::upload, cost().replicated);
+      if (!end_to_end_ || cost().replicated == 0) return;
+      if (exchanges() && gather(stream)) return;
+      fake_transfer(stream, CommandKind::upload, cost().replicated);
     }
     void enqueue(const Slice& slice, unsigned, Stream& stream) override {
       transfer(stream, CommandKind::upload, bytes_of(cost().in_bytes, slice.size()));
@@ -200,7 +214,8 @@ class ScenarioWorkload final : public Workload {
       uncollected_.push_back(slice);
     }
     void collect(Stream& stream) override {
-      const Nanos fixed = fixed_of(given_.estimate, workload_.taking_part_, workload_.scenario_.devices.size());
+      const std::size_t together = exchanges() && (gathers() || workload_.combines()) ? workload_.members_.size() : 1;
+      const Nanos fixed = fixed_of(given_.estimate, workload_.taking_part_, workload_.scenario_.devices.size(), together);
       if (fixed > Nanos{}) stream.launch(*collect_, {}, {static_cast<std::uint64_t>(fixed.count())});
     }
     void collected() override {
@@ -214,7 +229,55 @@ class ScenarioWorkload final : public Workload {
       uncollected_.clear();
     }
 
+    // Puts the others' elements of each part to them, as devices do that combine their parts.
+    void bring(bool together, Stream&) override {
+      if (!together || !exchanges()) return;
+      const std::vector<DeviceIndex>& members = workload_.members_;
+      const ScenarioWork& work = workload_.scenario_.work;
+      const std::size_t parts = parts_of(joined(workload_.taken_[index_]), work.items, work.merge);
+      for (std::size_t k = 0; k < members.size(); ++k) {
+        if (members[k] == peer_->self()) continue;
+        const Bytes size = part_of_bytes({0, workload_.scenario_.exchange.combines}, members.size(), k).size();
+        for (std::size_t part = 0; part < parts; ++part) fake_put(*peer_, members[k], size);
+      }
+      meet();
+      workload_.combined_ = true;
+    }
+
    private:
+    bool exchanges() const {
+      const auto& members = workload_.members_;
+      return peer_ != nullptr && std::find(members.begin(), members.end(), peer_->self()) != members.end();
+    }
+    std::vector<DeviceIndex> others() const {
+      std::vector<DeviceIndex> others = workload_.members_;
+      std::erase(others, peer_->self());
+      return others;
+    }
+    bool gathers() const {
+      const std::vector<DeviceIndex> to = others();
+      const bool direct = std::all_of(to.begin(), to.end(), [&](DeviceIndex i) { return peer_->path(i) == PeerPath::direct; });
+      return end_to_end_ && workload_.scenario_.exchange.gathers && is_gathered(cost().replicated, direct);
+    }
+    void meet() {
+      const std::vector<DeviceIndex> with = others();
+      peer_->sync(with, with);
+    }
+    // As ReplicatedInput does it, without data.
+    bool gather(Stream& stream) {
+      if (!gathers()) return false;
+      const std::vector<DeviceIndex>& members = workload_.members_;
+      const auto at = static_cast<std::size_t>(std::find(members.begin(), members.end(), peer_->self()) - members.begin());
+      const ByteRange part = part_of_bytes({0, cost().replicated}, members.size(), at);
+      for (std::size_t i = 0; i < kGatherPieces; ++i) {
+        const Bytes size = part_of_bytes(part, kGatherPieces, i).size();
+        if (size == 0) continue;
+        fake_transfer(stream, CommandKind::upload, size);
+        for (const DeviceIndex to : others()) fake_put(*peer_, to, size);
+      }
+      meet();
+      return true;
+    }
     Nanos time_of_first(Items items) const {
       const DeviceEstimate& e = given_.estimate;
       const Nanos time =
@@ -234,6 +297,7 @@ class ScenarioWorkload final : public Workload {
     bool end_to_end_;
     std::unique_ptr<Kernel> sum_, first_sum_, collect_;
     std::unique_ptr<Buffer> held_;
+    Peer* peer_;  // null: it exchanges nothing
     std::vector<Slice> uncollected_;
   };
 
@@ -244,6 +308,9 @@ class ScenarioWorkload final : public Workload {
   Sums sums_;
   std::atomic<std::size_t> taking_part_ = 0;  // devices, in this sample
   std::vector<std::vector<Slice>> taken_;     // by each device
+  PeerGroup* group_ = nullptr;
+  std::vector<DeviceIndex> members_;    // of it, in this sample
+  std::atomic<bool> combined_ = false;  // by them
 };
 
 Device facts_of(const ScenarioDevice& device, std::size_t index) {
@@ -281,7 +348,7 @@ std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
     devices.push_back(std::move(device));
   }
   return std::make_unique<FakeBackend>(std::move(devices), scenario_kernels(), FakeTime::is_virtual,
-                                       FakeLink{scenario.link_up, scenario.link_down});
+                                       FakeLink{scenario.link_up, scenario.link_down, scenario.exchange.links});
 }
 
 SuiteInfo scenario_suite(const Scenario& scenario, FakeBackend& backend) {

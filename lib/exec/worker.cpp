@@ -2,6 +2,7 @@
 #include "lib/exec/worker.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -9,6 +10,13 @@
 #include "lib/exec/worker_driver.hpp"
 
 namespace mgpu {
+namespace {
+
+// Of work that goes in rounds, batches that are enqueued ahead: enough for the device never to wait for the host, which looks at
+// it every few microseconds, and few enough for an error to be noticed soon.
+constexpr std::size_t kRoundsAhead = 64;
+
+}  // namespace
 
 DeviceWorker::DeviceWorker(SampleRun& run, DeviceIndex self)
     : run_(run), self_(self), notifies_(member().device->notifies()), brings_(member().program->brings()) {}
@@ -72,7 +80,7 @@ bool DeviceWorker::advance() {
     slow_down.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
   }
   // All who exchange data have to take part, with or without a slice.
-  if (run_.peers != nullptr && !prepared_ && self_.value < run_.places.size() && !run_.over()) {
+  if (run_.exchanges(self_) && !prepared_ && !run_.over()) {
     enter(HostState::in_flight);
     prepare(member().device->stream());
   }
@@ -135,13 +143,16 @@ bool DeviceWorker::retire() {
       member().program->collected();
       policy_.ended_collect();
       const std::lock_guard lock(run_.mutex);
-      if (run_.combines) continue;  // it stays on the device
+      if (run_.combines && run_.exchanges(self_)) continue;  // it stays on the device
+      run_.together = false;                                 // what the others combine would lack it
       seat().not_on_host.clear();
       seat().records.clear();
     } else if (done.number == kMerge && bringing_) {
       brought();
     } else if (done.number == kMerge) {
       merged();
+    } else if (done.goes_on) {
+      finished_any_ = true;
     } else {
       policy_.ended();
       if (done.number == kPrepare) {
@@ -179,6 +190,8 @@ bool DeviceWorker::act() {
   bool progress = false;
   for (;;) {
     if (run_.over()) return progress;
+    progress |= enqueue_rounds();
+    if (has_rounds_left()) return progress;
     const auto action = policy_.next(run_.version);  // no lock: this is polled
     if (action == DevicePolicy::Action::none) break;
     progress = true;
@@ -249,7 +262,11 @@ void DeviceWorker::enqueue(const Slice& slice) {
     }
     entry.batch = member().device->submit();
   });
+  rounds_ = entry.rejected ? 0 : run_.workload.shape().rounds;
+  next_round_ = 0;
+  entry.goes_on = rounds_ > 0;
   in_flight_.push_back(entry);
+  last_round_ = entry;
   if (!entry.rejected) {
     policy_.enqueued_slice(brings_ == Brings::collect);
     ++next_number_;
@@ -260,6 +277,23 @@ void DeviceWorker::enqueue(const Slice& slice) {
   seat().not_on_host.pop_back();
   ask_source([&] { run_.source.rejected(self_, slice, slice.size() / 2); });
   ++run_.version;
+}
+
+bool DeviceWorker::enqueue_rounds() {
+  bool progress = false;
+  for (; has_rounds_left() && in_flight_.size() < kRoundsAhead; ++next_round_) {
+    InFlight entry = last_round_;
+    entry.enqueued = run_.backend.now();
+    entry.goes_on = next_round_ + 1 < rounds_;
+    driver([&] {
+      member().program->enqueue_round(entry.slice, next_round_, member().device->stream());
+      entry.batch = member().device->submit();
+    });
+    in_flight_.push_back(entry);
+    last_round_ = entry;
+    progress = true;
+  }
+  return progress;
 }
 
 void DeviceWorker::start_collect() {
@@ -305,7 +339,13 @@ void DeviceWorker::leave() {
   std::vector<RawBatch> batches;
   if (stage_ != Stage::lost) {
     for (const auto& [batch, number] : retired_) {
-      batches.push_back(RawBatch{self_, number, driver([&, batch = batch] { return member().device->take(batch); })});
+      std::vector<RawCommand> commands = driver([&, batch = batch] { return member().device->take(batch); });
+      if (number >= 0 && !batches.empty() && batches.back().slice == number) {  // rounds of a slice
+        auto& before = batches.back().commands;
+        before.insert(before.end(), std::make_move_iterator(commands.begin()), std::make_move_iterator(commands.end()));
+      } else {
+        batches.push_back({self_, number, std::move(commands)});
+      }
     }
     std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
     check_exchange();

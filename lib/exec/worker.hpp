@@ -45,6 +45,7 @@ class DeviceWorker {
     Slice slice;
     Nanos enqueued{};
     bool rejected = false;  // enqueued in part only; nothing counts but that it ends
+    bool goes_on = false;   // rounds of the slice follow
   };
   enum class Stage { working, lost, left };
 
@@ -58,6 +59,8 @@ class DeviceWorker {
   bool act();
   bool ask();  // false: the sample is over
   void enqueue(const Slice& slice);
+  bool has_rounds_left() const { return next_round_ < rounds_; }
+  bool enqueue_rounds();
   void prepare(Stream& stream);
   void start_collect();
   bool try_finish();  // true when this was the last worker
@@ -81,6 +84,9 @@ class DeviceWorker {
   DevicePolicy policy_;
   Stage stage_ = Stage::working;
   bool prepared_ = false;
+  // Of the slice that was enqueued last: how many follow, which is enqueued next.
+  std::uint32_t rounds_ = 0, next_round_ = 0;
+  InFlight last_round_;
   bool bringing_ = false;         // what is left on the device
   std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;

@@ -32,6 +32,14 @@ class Replay final : public SliceSource {
   void rejected(DeviceIndex, const Slice&, Items) override {}
   void lost(DeviceIndex, std::span<const Slice>) override {}
   void joined(DeviceIndex) override {}
+  std::vector<Items> first_shares() const override {  // whoever had none did not exchange data either
+    std::vector<Items> shares;
+    for (const MeasuredDevice& device : sample_.devices) {
+      Items& share = shares.emplace_back(0);
+      for (const MeasuredSlice& given : device.slices) share += given.slice.size();
+    }
+    return shares;
+  }
 
  private:
   struct State {
@@ -74,7 +82,7 @@ void stretch(DeviceEstimate& device, double factor) {
   device.items_per_s /= factor;
   device.up /= factor;
   device.down /= factor;
-  for (Nanos* time : {&device.fixed, &device.per_peer_contention, &device.launch, &device.minimum_slice,
+  for (Nanos* time : {&device.fixed, &device.per_peer_contention, &device.fixed_shared, &device.launch, &device.minimum_slice,
                       &device.first_slice_discount, &device.transfer}) {
     *time = times(*time, factor);
   }
@@ -86,11 +94,21 @@ LinkRate slower(const LinkRate& link, double factor) {
   return LinkRate(std::move(by_count));
 }
 
+void slow_down(PeerLinks& links, double factor) {
+  for (std::size_t from = 0; from < links.devices(); ++from) {
+    for (std::size_t to = 0; to < links.devices(); ++to) {
+      links.of(from, to).bytes_per_s /= factor;
+      links.of(from, to).latency = times(links.of(from, to).latency, factor);
+    }
+  }
+}
+
 }  // namespace
 
 SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sample) {
   check_cover(request, sample);
-  SetEstimates now{{request.devices.begin(), request.devices.end()}, request.link_up, request.link_down, request.merge};
+  SetEstimates now{
+      {request.devices.begin(), request.devices.end()}, request.link_up, request.link_down, request.merge, request.exchange};
   Nanos last{};
   for (const MeasuredDevice& device : sample.devices) last = std::max(last, device.finish);
   const Nanos most_of_a_part = from_seconds(kMostSeconds / static_cast<double>(std::max<std::size_t>(1, slices_of(sample))));
@@ -101,6 +119,7 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     corrected.link_up = now.link_up;
     corrected.link_down = now.link_down;
     corrected.merge = now.merge;
+    corrected.exchange = now.exchange;
     Replay replay(sample, request.items);
     const Simulation simulated = simulate(corrected, replay);
     const double all = longer(last + between, simulated.makespan - simulated.merge);
@@ -112,6 +131,7 @@ SetEstimates as_measured(const PlanRequest& request, const MeasuredSample& sampl
     now.link_down = slower(now.link_down, all);
     const double merging = longer(sample.merge, simulated.merge);
     for (Nanos* time : {&now.merge.fixed, &now.merge.per_slice}) *time = std::min(times(*time, merging), most_of_a_part);
+    slow_down(now.exchange.links, now.exchange.combines > 0 ? merging : all);
   }
   return now;
 }

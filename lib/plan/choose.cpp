@@ -10,6 +10,8 @@
 #include "lib/base/quantity.hpp"
 #include "lib/plan/completion.hpp"
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/exchange.hpp"
+#include "lib/plan/rounds.hpp"
 #include "lib/plan/simulator.hpp"
 
 namespace mgpu {
@@ -30,13 +32,17 @@ StrategyParams defaults(const StrategyInfo& info) {
   return params;
 }
 
+std::vector<DeviceEstimate> usable(const PlanRequest& request, const std::vector<bool>& uses) {
+  std::vector<DeviceEstimate> devices(request.devices.begin(), request.devices.end());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!uses[i]) devices[i].fits = devices[i].pipeline = 0;
+  }
+  return devices;
+}
+
 // The request as seen by a strategy that may use only some devices: the others can take nothing.
 struct Restricted {
-  Restricted(const PlanRequest& request, const std::vector<bool>& uses)
-      : devices(request.devices.begin(), request.devices.end()), restricted(request) {
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      if (!uses[i]) devices[i].fits = devices[i].pipeline = 0;
-    }
+  Restricted(const PlanRequest& request, const std::vector<bool>& uses) : devices(usable(request, uses)), restricted(request) {
     restricted.devices = devices;
   }
   std::vector<DeviceEstimate> devices;
@@ -46,7 +52,7 @@ struct Restricted {
 std::unique_ptr<SliceSource> begin_restricted(const StrategyInfo& strategy, const PlanRequest& request,
                                               const std::vector<bool>& uses, const History& history) {
   const Restricted view(request, uses);
-  return strategy.make(defaults(strategy))->begin(view.restricted, history);
+  return begin_strategy(strategy, defaults(strategy), view.restricted, history);
 }
 
 class Chooser {
@@ -111,7 +117,7 @@ class Chooser {
   }
 
   Nanos predict(const StrategyInfo& strategy, const PlanRequest& request) const {
-    const auto source = strategy.make(defaults(strategy))->begin(request, {});
+    const auto source = begin_strategy(strategy, defaults(strategy), request, {});
     const std::vector<Items> shares = source->first_shares();
     const auto known = [](const DeviceEstimate& device) { return device.items_per_s > 0; };
     const bool closed = order_.size() > kManyDevices && std::all_of(request.devices.begin(), request.devices.end(), known) &&
@@ -163,16 +169,18 @@ class Chooser {
       }
     }
     if (const std::string link = link_words(); !link.empty()) all.push_back(link);
+    if (const std::string exchange = exchange_words(chosen.devices); !exchange.empty()) all.push_back(exchange);
     for (const std::size_t count : {chosen.devices + 1, order_.size()}) {
       if (count > order_.size() || count == chosen.devices ||
           (count == order_.size() && count == chosen.devices + 1 && all.size() > 3))
         continue;
       const Candidate* more = best_of(count);
       if (more == nullptr) continue;
-      all.push_back(fmt::format("{} devices would take {} ({}): {}", count, format_duration(more->predicted),
-                                against(*more, chosen),
-                                request_.mode.transfers() ? "they would wait for the host link or for their own start"
-                                                          : "what each adds costs more than it gains"));
+      all.push_back(
+          fmt::format("{} devices would take {} ({}): {}", count, format_duration(more->predicted), against(*more, chosen),
+                      request_.mode.transfers() ? fmt::format("they would wait for the host link{} or for their own start",
+                                                              request_.exchange.any() ? ", for each other" : "")
+                                                : "what each adds costs more than it gains"));
       if (count == order_.size()) break;
     }
     for (const Candidate& other : considered_) {  // the runner-up of the same device count
@@ -195,6 +203,18 @@ class Chooser {
                        format_duration(from_seconds(time)));
   }
 
+  // What the chosen devices exchange.
+  std::string exchange_words(std::size_t count) const {
+    std::vector<std::size_t> members(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count));
+    std::sort(members.begin(), members.end());
+    const ExchangeModel model(request_, std::move(members));
+    if (model.gathers()) {
+      return fmt::format("{} that every device needs come over the host link once, a part to each, and are gathered between them",
+                         format_bytes(static_cast<double>(request_.cost.replicated)));
+    }
+    return model.combines() ? "results are combined between the devices, not on the host" : "";
+  }
+
   const PlanRequest& request_;
   std::vector<std::size_t> order_;  // fastest first
   std::vector<Candidate> considered_;
@@ -213,6 +233,10 @@ PlanChoice choose_plan(const PlanRequest& request) { return Chooser(request).cho
 
 std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request, const History& history) {
   return begin_restricted(*choice.chosen.strategy, request, choice.uses, history);
+}
+
+std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice, const PlanRequest& request) {
+  return usable(request, choice.uses);
 }
 
 const StrategyInfo& auto_strategy() {

@@ -34,6 +34,9 @@ PlanChoice choose_plan(const PlanRequest& request);
 // What was chosen, begun for the request that it was chosen for. Throws as Strategy::begin.
 std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request, const History& history);
 
+// The devices as that plan sees them: those that it does not use can be given nothing.
+std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice, const PlanRequest& request);
+
 // The strategy `auto`: not in the table, as it would choose itself.
 const StrategyInfo& auto_strategy();
 

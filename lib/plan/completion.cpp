@@ -9,6 +9,7 @@
 
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/even_pieces.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/plan/static_source.hpp"
 #include "lib/plan/tree_cuts.hpp"
 #include "lib/plan/water_fill.hpp"
@@ -24,7 +25,8 @@ constexpr std::size_t kFewCuts = 128;  // devices: to say where each share would
 
 struct Model {  // of a device; seconds, bytes/s
   std::size_t index = 0;
-  double fixed = 0, per_peer_contention = 0, launch = 0, first_slice_discount = 0, transfer_up = 0, transfer_down = 0;
+  double fixed = 0, per_peer_contention = 0, fixed_shared = 0, launch = 0, first_slice_discount = 0, transfer_up = 0,
+         transfer_down = 0;
   double compute = 0;                       // per item
   double up = kInfinite, down = kInfinite;  // its own link
   double rate = 0;                          // items/s, pipelined, on its own link
@@ -54,7 +56,8 @@ class Completion {
   double pieces(const Model& model, const Stages& stages, double items, double slice_cost) const;
   template <typename Demand>
   double level(const LinkRate& rate, std::size_t count, Demand demand) const;
-  double merging(const std::vector<double>& items) const;  // seconds
+  ExchangeModel exchange(std::size_t count) const;
+  double merging(const std::vector<double>& items, const ExchangeModel& exchange) const;  // seconds
   bool more_may_hurt() const;
   double bound(std::size_t count) const;
 
@@ -75,6 +78,7 @@ Completion::Completion(const PlanRequest& request, const std::vector<double>& ra
     model.index = i;
     model.fixed = seconds(device.fixed);
     model.per_peer_contention = seconds(device.per_peer_contention);
+    model.fixed_shared = seconds(device.fixed_shared);
     model.launch = seconds(device.launch);
     model.first_slice_discount = seconds(device.first_slice_discount);
     if (in_ > 0) model.transfer_up = seconds(device.transfer);
@@ -124,7 +128,6 @@ Stages Completion::stages(const Model& m, double burst_up, double burst_down, do
   Stages s;
   s.first = in_ / std::min(m.up, burst_up) + m.compute + out_ / std::min(m.down, burst_down);
   s.once = m.fixed + m.transfer_up + m.launch - m.first_slice_discount + m.transfer_down;
-  if (in_ > 0) s.once += static_cast<double>(request_.cost.replicated) / std::min(m.up, burst_up);
   const double half = (up + m.compute + down) / 2;
   s.per_slice = std::max({up, m.compute, down, half});
   s.slice = s.per_slice == m.compute ? m.launch
@@ -148,6 +151,14 @@ double Completion::pieces(const Model& model, const Stages& stages, double items
   return std::max(fewest, std::min({best, granules, most, kMostPieces}));
 }
 
+// Among the first `count` devices.
+ExchangeModel Completion::exchange(std::size_t count) const {
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < count; ++i) members.push_back(models_[i].index);
+  std::sort(members.begin(), members.end());
+  return ExchangeModel(request_, std::move(members));
+}
+
 // Of the first `count` devices, while these take part.
 std::vector<Stages> Completion::stages_of(std::size_t count) const {
   const double burst_up = level(request_.link_up, count, [](const Model& m) { return m.up; });
@@ -155,10 +166,19 @@ std::vector<Stages> Completion::stages_of(std::size_t count) const {
   const double steady_up = level(request_.link_up, count, [&](const Model& m) { return std::min(m.up, m.rate * in_); });
   const double steady_down = level(request_.link_down, count, [&](const Model& m) { return std::min(m.down, m.rate * out_); });
   const auto others = static_cast<double>(request_.devices.size() - count);
+  const ExchangeModel exchanges = exchange(count);
+  const double gathering = exchanges.gathers() ? exchanges.seconds_to_gather(burst_up) : 0;
   std::vector<Stages> costs;
   for (std::size_t i = 0; i < count; ++i) {
     costs.push_back(stages(models_[i], burst_up, burst_down, steady_up, steady_down));
-    costs.back().once -= std::min(models_[i].fixed, models_[i].per_peer_contention * others);
+    Stages& s = costs.back();
+    s.once -= std::min(models_[i].fixed, models_[i].per_peer_contention * others);
+    s.once -= models_[i].fixed_shared * (1 - 1 / static_cast<double>(exchanges.share_of(models_[i].index)));
+    if (exchanges.gathers()) {
+      s.once += gathering;
+    } else if (request_.mode.transfers()) {
+      s.once += static_cast<double>(request_.cost.replicated) / std::min(models_[i].up, burst_up);
+    }
   }
   return costs;
 }
@@ -191,7 +211,7 @@ CompletionPlan Completion::with(std::size_t count) const {
     plan.items[models_[i].index] = water.amounts[i];
     plan.pieces[models_[i].index] = slices[i];
   }
-  plan.seconds += merging(plan.items);
+  plan.seconds += merging(plan.items, exchange(count));
   return plan;
 }
 
@@ -207,27 +227,31 @@ double Completion::seconds_of(std::span<const Items> shares) const {
         s.once - model.launch + model.first_slice_discount + pieces * seconds(request_.devices[model.index].minimum_slice);
     end = std::max({end, least, s.once + further * s.slice + items * (s.first + further * s.per_slice) / pieces});
   }
-  return end + merging({shares.begin(), shares.end()});
+  return end + merging({shares.begin(), shares.end()}, exchange(models_.size()));
 }
 
 // Each device's pieces are neighbours, so that shares are what is left; along a tree, as the nodes that cover each.
-double Completion::merging(const std::vector<double>& items) const {
+double Completion::merging(const std::vector<double>& items, const ExchangeModel& exchange) const {
+  std::vector<std::size_t> parts(items.size(), 0);
   if (!request_.merge.tree || items.size() > kFewCuts) {
-    const auto parts = std::count_if(items.begin(), items.end(), [](double share) { return share > 0; });
-    return seconds(request_.merge.of(static_cast<std::size_t>(parts)));
+    std::transform(items.begin(), items.end(), parts.begin(), [](double share) { return share > 0 ? 1 : 0; });
+  } else {
+    Items begin = 0;
+    const std::vector<Items> shares = shares_by_weight(request_, items);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const Slice range{begin, begin + shares[i]};
+      if (shares[i] > 0) parts[i] = parts_of(std::span(&range, 1), request_.items, request_.merge);
+      begin += shares[i];
+    }
   }
-  std::vector<Slice> ranges;
-  Items begin = 0;
-  for (const Items share : shares_by_weight(request_, items)) {
-    if (share > 0) ranges.push_back({begin, begin + share});
-    begin += share;
-  }
-  return seconds(request_.merge.of(parts_of(ranges, request_.items, request_.merge)));
+  if (exchange.combines()) return seconds(exchange.time_to_combine(parts));
+  return seconds(request_.merge.of(std::accumulate(parts.begin(), parts.end(), std::size_t{0})));
 }
 
-// Without a link to share and without a merge that grows, water-filling itself leaves out whoever would come too late.
+// Without a link to share, an exchange or a merge that grows, water-filling itself leaves out whoever would come too late.
 bool Completion::more_may_hurt() const {
-  return request_.merge.per_slice > Nanos{} || (in_ > 0 && request_.link_up.limited()) ||
+  const bool sends = in_ > 0 || (request_.mode.transfers() && request_.cost.replicated > 0);
+  return request_.merge.per_slice > Nanos{} || request_.exchange.any() || (sends && request_.link_up.limited()) ||
          (out_ > 0 && request_.link_down.limited());
 }
 

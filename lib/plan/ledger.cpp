@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/plan/cost_model.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/plan/tree_cuts.hpp"
 
 namespace mgpu {
@@ -28,7 +29,7 @@ Ledger::Ledger(const PlanRequest& request)
     : items_(request.items),
       granularity_(request.granularity),
       tree_(request.merge.tree),
-      merge_per_node_(seconds(request.merge.per_slice)) {
+      merge_per_node_(seconds(merge_per_part(request))) {
   if (granularity_ == 0 || request.devices.empty()) {
     throw Error(ErrorKind::internal, "a plan needs a granularity above 0 and at least one device");
   }

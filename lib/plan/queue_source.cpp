@@ -7,6 +7,7 @@
 
 #include "lib/plan/cost_model.hpp"
 #include "lib/plan/even_pieces.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/plan/shared_piece.hpp"
 #include "lib/plan/static_source.hpp"
 
@@ -26,7 +27,7 @@ QueueSource::QueueSource(const PlanRequest& request, double most_pieces, const s
     const DeviceEstimate& device = request.devices[i];
     const Nanos transfers = request.mode.transfers() ? 2 * device.transfer : Nanos{};
     const Nanos kernels = std::max(device.launch, device.minimum_slice),
-                merge = request.merge.per_slice * (request.merge.tree ? 2 : 1);
+                merge = merge_per_part(request) * (request.merge.tree ? 2 : 1);
     move_costs_.push_back(std::max(0.0, seconds(kernels + transfers + merge)));
     singly_.push_back(!request.mode.transfers() && !device.on_cpu);
     most_.push_back(pieces_that_fill(device, all > 0 ? items_ * speeds[i] / all : 0, most_pieces_));

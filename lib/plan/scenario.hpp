@@ -32,10 +32,14 @@ struct Scenario {
   std::vector<ScenarioDevice> devices;
   LinkRate link_up, link_down;  // of the host link all share
   ScenarioWork work;
+  ExchangeEstimate exchange;  // what devices exchange, where their paths are direct or as `peer` says
+  std::optional<PeerPath> peer;
   std::optional<SetEstimates> given;  // what strategies are given; none: how the devices are, but for `slow`
 };
 
 // More are refused: each device alone is a case of every session.
 inline constexpr std::size_t kMostScenarioDevices = 4096;
+// With links between them: all send something to all others.
+inline constexpr std::size_t kMostLinkedDevices = 128;
 
 }  // namespace mgpu

@@ -8,10 +8,13 @@
 #include <bit>
 #include <cmath>
 #include <deque>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/plan/device_policy.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/plan/interval_set.hpp"
 #include "lib/plan/queue_model.hpp"
 #include "lib/plan/tree_cuts.hpp"
@@ -45,7 +48,11 @@ class DeviceSet {
 class Simulator {
  public:
   Simulator(const PlanRequest& request, SliceSource& source)
-      : request_(request), source_(source), model_(request.link_up, request.link_down), active_(request.devices.size()) {
+      : request_(request),
+        source_(source),
+        exchange_(request, members_of(request, source)),
+        model_(request.link_up, request.link_down),
+        active_(request.devices.size()) {
     units_.resize(request.devices.size());
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       const DeviceEstimate& device = request.devices[i];
@@ -69,6 +76,7 @@ class Simulator {
       model_.advance(at, ended_);
       for (const QueueModel::Ended& command : ended_) note(command);
       ended_.clear();
+      end_waits();
     }
     return summary();
   }
@@ -86,10 +94,24 @@ class Simulator {
     std::uint64_t first_tag = 0;  // of the front of in_flight; the tags of the others follow
     DevicePolicy policy;
     bool prepared = false;
-    bool waiting = false;  // in waiting_
+    bool waiting = false;                     // in waiting_
+    std::optional<std::uint64_t> waits = {};  // for everybody's signal: the tag of that command, which has not ended
+    Nanos prepared_at{};
     Nanos previous_end{};
     IntervalSet taken;
   };
+
+  // Of tags: a command of the batch that signals the others.
+  static constexpr std::uint64_t kSignals = std::uint64_t{1} << 63;
+
+  static std::vector<std::size_t> members_of(const PlanRequest& request, const SliceSource& source) {
+    std::vector<std::size_t> members;
+    if (!request.exchange.any()) return members;
+    const std::vector<bool> among = exchanging(request, source);
+    for (std::size_t i = 0; i < among.size(); ++i)
+      if (among[i]) members.push_back(i);
+    return members;
+  }
 
   bool transfers() const { return request_.mode.transfers(); }
 
@@ -117,6 +139,8 @@ class Simulator {
   }
 
   bool step(std::uint32_t i) {
+    // All who exchange data take part, with or without a slice.
+    if (exchange_.is_member(i) && !units_[i].prepared) prepare(i);
     const bool progress = retire(i);
     return act(i) || progress;
   }
@@ -124,7 +148,8 @@ class Simulator {
   void note(const QueueModel::Ended& command) {
     const std::uint32_t i = command.device.value;
     Unit& unit = units_[i];
-    Batch& batch = unit.in_flight[command.tag - unit.first_tag];
+    if ((command.tag & kSignals) != 0) ++signalled_;
+    Batch& batch = unit.in_flight[(command.tag & ~kSignals) - unit.first_tag];
     --batch.pending;
     batch.started = std::min(batch.started, command.started);
     batch.ended = std::max(batch.ended, command.ended);
@@ -147,6 +172,7 @@ class Simulator {
         source_.finished({i}, done.slice, busy);
         ++version_;
       }
+      if (done.kind == Kind::prepare) unit.prepared_at = model_.now();
       if (done.kind == Kind::collect) {
         unit.policy.ended_collect();
         result_.devices[i].finish = model_.now();
@@ -185,15 +211,9 @@ class Simulator {
     given_ += slice.size();
     Unit& unit = units_[i];
     const DeviceEstimate& device = request_.devices[i];
-    const bool first = !unit.prepared;
-    if (first) {
-      unit.prepared = true;
-      ++taking_part_;
-      if (transfers() && request_.cost.replicated > 0) {
-        transfer(i, begin_batch(i, Kind::prepare, {}), QueueModel::upload, static_cast<double>(request_.cost.replicated));
-        unit.policy.enqueued_other();
-      }
-    }
+    if (!unit.prepared) prepare(i);
+    const bool first = result_.devices[i].slices == 0;
+    if (first) ++taking_part_;
     const auto items = static_cast<double>(slice.size());
     const std::uint64_t tag = begin_batch(i, Kind::slice, slice);
     if (transfers()) transfer(i, tag, QueueModel::upload, items * request_.cost.in_bytes);
@@ -206,9 +226,37 @@ class Simulator {
     unit.taken.add(slice);
   }
 
+  void prepare(std::uint32_t i) {
+    Unit& unit = units_[i];
+    unit.prepared = true;
+    if (!transfers() || request_.cost.replicated == 0) return;
+    const std::uint64_t tag = begin_batch(i, Kind::prepare, {});
+    unit.policy.enqueued_other();
+    if (!exchange_.gathers() || !exchange_.is_member(i))
+      return transfer(i, tag, QueueModel::upload, static_cast<double>(request_.cost.replicated));
+    for (std::size_t piece = 0; piece < kGatherPieces; ++piece) {
+      if (exchange_.piece(i, piece) == 0) continue;
+      transfer(i, tag, QueueModel::upload, static_cast<double>(exchange_.piece(i, piece)));
+      compute(i, tag, exchange_.put_of_piece(i, piece));
+    }
+    compute(i, tag | kSignals, exchange_.signal(i));
+    compute(i, tag, QueueModel::kForever);
+    unit.waits = tag;
+  }
+
+  // Whoever waits goes on when all have signalled.
+  void end_waits() {
+    if (signalled_ < exchange_.members()) return;
+    for (std::uint32_t i = 0; i < units_.size(); ++i) {
+      Unit& unit = units_[i];
+      if (unit.waits && model_.set_duration({i}, QueueModel::compute, *unit.waits, Nanos{})) unit.waits.reset();
+    }
+  }
+
   void start_collect(std::uint32_t i) {
     units_[i].policy.enqueued_collect();
-    compute(i, begin_batch(i, Kind::collect, {}), fixed_of(request_.devices[i], taking_part_, units_.size()));
+    compute(i, begin_batch(i, Kind::collect, {}),
+            fixed_of(request_.devices[i], taking_part_, units_.size(), exchange_.share_of(i)) + exchange_.rounds(i));
   }
 
   std::uint64_t begin_batch(std::uint32_t i, Kind kind, const Slice& slice) {
@@ -250,20 +298,26 @@ class Simulator {
   }
 
   Simulation summary() {
-    std::size_t parts = 0;
+    std::vector<std::size_t> parts;
+    bool combines = exchange_.combines();  // not where one has a part that was not to have any
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       SimulatedDevice& device = result_.devices[i];
       device.busy = model_.busy({i});
-      parts += parts_of(units_[i].taken.ranges(), request_.items, request_.merge);
-      result_.makespan = std::max(result_.makespan, device.finish);
+      parts.push_back(parts_of(units_[i].taken.ranges(), request_.items, request_.merge));
+      combines = combines && (parts.back() == 0 || exchange_.is_member(i));
+      result_.makespan = std::max({result_.makespan, device.finish, units_[i].prepared_at});
     }
-    result_.merge = request_.merge.of(parts);
+    result_.merge = combines ? exchange_.time_to_combine(parts)
+                             : request_.merge.of(std::accumulate(parts.begin(), parts.end(), std::size_t{0}));
     result_.makespan += result_.merge;
+    for (std::uint32_t i = 0; combines && i < units_.size(); ++i)
+      if (exchange_.is_member(i)) result_.devices[i].busy += result_.merge;
     return std::move(result_);
   }
 
   const PlanRequest& request_;
   SliceSource& source_;
+  const ExchangeModel exchange_;
   QueueModel model_;
   std::vector<Unit> units_;
   DeviceSet active_;                   // may have something to do at this moment
@@ -272,6 +326,7 @@ class Simulator {
   std::uint64_t version_ = 1;          // counts finished slices: after each, those who wait ask again
   Items given_ = 0, finished_ = 0;
   std::size_t taking_part_ = 0;  // devices that were given something
+  std::size_t signalled_ = 0;    // devices, that they have put what the others gather
   std::vector<QueueModel::Ended> ended_;
   Simulation result_;
 };

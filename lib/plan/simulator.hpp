@@ -24,7 +24,9 @@ struct Simulation {
 // The model: as the executor does it, two slices in flight per device; three in-order queues (upload, compute, download) whose
 // times are those of DeviceEstimate; uploads of all devices share `link_up` (each at most its own `up`, the rest shared fairly at
 // every moment), downloads `link_down`; a device that took part pays `fixed`, less where others did not; the merge follows the last
-// one. Every device's `items_per_s` must be known: Error(usage) otherwise. Error(internal) when the source never ends.
+// one. Where devices exchange data (lib/plan/exchange.hpp), each of them first uploads its part of the replicated inputs in pieces,
+// puts each piece to the others in its compute queue, signals them and waits for them; and the merge is what they combine. Every
+// device's `items_per_s` must be known: Error(usage) otherwise. Error(internal) when the source never ends.
 Simulation simulate(const PlanRequest& request, SliceSource& source);
 
 }  // namespace mgpu

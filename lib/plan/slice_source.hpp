@@ -11,6 +11,7 @@
 #include "lib/base/ids.hpp"
 #include "lib/base/units.hpp"
 #include "lib/device/link_rate.hpp"
+#include "lib/device/peer_links.hpp"
 #include "lib/plan/mode.hpp"
 
 namespace mgpu {
@@ -25,7 +26,7 @@ struct Slice {
 // What one item costs, for strategies that weigh transfers against compute.
 struct ItemCost {
   double in_bytes = 0, out_bytes = 0, ops = 0;  // per item
-  Bytes replicated = 0;                         // sent whole to every device that takes part
+  Bytes replicated = 0;                         // that every device which takes part needs: sent whole, or gathered
 };
 
 // What a strategy is given about one device. A slice of k items takes transfer + k * in_bytes / up in its upload queue, launch + k
@@ -37,6 +38,7 @@ struct DeviceEstimate {
   double score = 0;              // the static score, 0-100
   Nanos fixed{};                 // per sample in which all take part: first submit, collect
   Nanos per_peer_contention{};   // of that, for each other device: host threads wait for each other
+  Nanos fixed_shared{};          // of that, what each of m devices that exchange data does one m-th of
   Nanos launch{};                // per slice: what does not shrink with it
   Nanos minimum_slice{};         // of a slice: it leaves part of the device idle
   Nanos first_slice_discount{};  // of `launch`, in a sample's first slice: what slices that meet cost (a wave that is not full)
@@ -62,9 +64,21 @@ struct MergeEstimate {
   }
 };
 
-// Of a device's `fixed`, where only some of the devices take part.
-constexpr Nanos fixed_of(const DeviceEstimate& device, std::size_t taking_part, std::size_t all) {
-  return std::max(Nanos{}, device.fixed - device.per_peer_contention * static_cast<std::int64_t>(all - taking_part));
+// What devices exchange in a sample, over the links between them: those that are to be given work (lib/plan/exchange.hpp).
+struct ExchangeEstimate {
+  PeerLinks links{};         // of the devices of the request; empty: nothing is exchanged
+  bool gathers = false;      // replicated inputs: each uploads a part, and sends that to the others
+  Bytes combines = 0;        // of a part of the result: parts are combined among the devices, not on the host; 0: not
+  std::uint32_t rounds = 0;  // after each of so many rounds devices wait for what others send them
+  Bytes halo = 0;            // to each of them
+  bool any() const { return !links.empty() && (gathers || combines > 0 || rounds > 0); }
+};
+
+// Of a device's `fixed`, where only some of the devices take part, or so many exchange data, which it does too.
+constexpr Nanos fixed_of(const DeviceEstimate& device, std::size_t taking_part, std::size_t all, std::size_t exchanging = 1) {
+  const Nanos done_by_others = device.fixed_shared - device.fixed_shared / static_cast<std::int64_t>(exchanging);
+  return std::max(Nanos{},
+                  device.fixed - done_by_others - device.per_peer_contention * static_cast<std::int64_t>(all - taking_part));
 }
 
 struct PlanRequest {
@@ -75,6 +89,9 @@ struct PlanRequest {
   std::span<const DeviceEstimate> devices;  // at least one
   LinkRate link_up{}, link_down{};          // of the host link all devices share; no limit when not known
   MergeEstimate merge{};
+  ExchangeEstimate exchange{};
+  // Above 0: the work goes in rounds (lib/plan/rounds.hpp); what items cost is what they cost in all of them.
+  std::uint32_t rounds = 0;
 };
 
 // What is given, or known better, of a whole set of devices; owned, where a request only views them.
@@ -82,6 +99,7 @@ struct SetEstimates {
   std::vector<DeviceEstimate> devices;
   LinkRate link_up{}, link_down{};
   MergeEstimate merge{};
+  ExchangeEstimate exchange{};
 };
 
 struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined

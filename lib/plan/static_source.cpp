@@ -7,6 +7,7 @@
 #include "lib/base/error.hpp"
 #include "lib/plan/apportion.hpp"
 #include "lib/plan/even_pieces.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/plan/ledger.hpp"
 #include "lib/plan/shared_piece.hpp"
 #include "lib/plan/tree_cuts.hpp"
@@ -50,6 +51,7 @@ class StaticSource final : public SliceSource {
 void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
   if (!request.merge.tree) return;
   constexpr Items kPart = 16;  // of the smaller share at most
+  const double per_part = seconds(merge_per_part(request));
   Items cut = 0;
   for (std::size_t i = 0, next = 1; next < shares.size(); ++next) {
     if (shares[next] == 0) continue;
@@ -60,7 +62,7 @@ void even_cuts(const PlanRequest& request, std::vector<Items>& shares) {
     const auto nodes = [&](Items at) {
       return nodes_that_cover({begin, at}, request.items) + nodes_that_cover({at, end}, request.items);
     };
-    const double saved = seconds(request.merge.per_slice) * (static_cast<double>(nodes(cut)) - static_cast<double>(nodes(better)));
+    const double saved = per_part * (static_cast<double>(nodes(cut)) - static_cast<double>(nodes(better)));
     const double rate = request.devices[better > cut ? i : next].items_per_s;  // of the one whose share becomes longer
     const auto moved = static_cast<double>(better > cut ? better - cut : cut - better);
     if (rate > 0 && saved > moved / rate) {

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/exchange.hpp"
+#include "lib/plan/rounds.hpp"
 
 namespace mgpu {
 namespace {
@@ -16,7 +18,7 @@ constexpr Nanos kLongProbe = std::chrono::milliseconds(1);  // of a CPU: tells w
 constexpr std::size_t kRoundsOfCpus = 20;                   // medians of six lay 8 % apart
 
 // What calibration says of a device without any probe. A CPU copies with the cores that compute.
-DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& cost, Mode mode) {
+DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& cost, Mode mode, bool gathers) {
   const Capability& capability = *device.capability;
   const bool cpu = device.facts->is_cpu();
   DeviceEstimate estimate;
@@ -26,6 +28,9 @@ DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& co
   if (mode.transfers() && cpu) {
     if (capability.pinned_up > 0) per_item += cost.in_bytes / capability.pinned_up;
     if (capability.pinned_down > 0) per_item += cost.out_bytes / capability.pinned_down;
+    const double replicated = capability.pinned_up > 0 ? static_cast<double>(cost.replicated) / capability.pinned_up : 0;
+    estimate.fixed += from_seconds(replicated);
+    if (gathers) estimate.fixed_shared = from_seconds(replicated);
   } else if (mode.transfers()) {
     estimate.up = capability.pinned_up;
     estimate.down = capability.pinned_down;
@@ -88,6 +93,7 @@ const Probe& Predictor::probe_of(std::span<const std::size_t> devices) const {
 SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
   SetEstimates set;
   set.merge = given_ ? given_->merge : workload_.merge_estimate();
+  set.exchange = exchange_among(devices);
   double together_up = 0, together_down = 0;
   std::vector<double> own_up, own_down;
   for (std::size_t n = 0; n < devices.size(); ++n) {
@@ -139,6 +145,10 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
     const Nanos longer = std::max(Nanos{}, seen.estimate.fixed - alone.fixed);
     seen.estimate.per_peer_contention = longer / static_cast<std::int64_t>(count - 1);
   }
+  // A CPU's copies are not predicted from bytes.
+  Nanos shared = exchange_.gathers && cpu ? together.replicated : Nanos{};
+  if (exchange_.combines > 0) shared += together.bringing;
+  if (count > 1 && !exchange_.links.empty()) seen.estimate.fixed_shared = std::min(shared, seen.estimate.fixed);
   seen.estimate.up = alone.up;
   seen.estimate.down = alone.down;
   return seen;
@@ -147,10 +157,12 @@ Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::si
 SetEstimates Predictor::estimate_from_calibration() const {
   SetEstimates set;
   set.merge = workload_.merge_estimate();
+  set.exchange = exchange_;
   bool cpus = true;
   for (std::size_t i = 0; i < set_; ++i) {
     const KnownDevice& known = devices_[i];
-    DeviceEstimate& estimate = set.devices.emplace_back(calibrated_estimate(known, workload_.cost(mode_), mode_));
+    DeviceEstimate& estimate =
+        set.devices.emplace_back(calibrated_estimate(known, workload_.cost(mode_), mode_, exchange_.gathers));
     estimate.score = known.facts->score;
     estimate.free_memory = known.free_memory;
     add_facts(estimate, known);
@@ -165,8 +177,8 @@ SetEstimates Predictor::estimate_from_calibration() const {
 
 PlanRequest Predictor::request(const SetEstimates& estimates) const {
   const Shape& shape = workload_.shape();
-  return {shape.items,       shape.granularity,   mode_,          workload_.cost(mode_), estimates.devices,
-          estimates.link_up, estimates.link_down, estimates.merge};
+  return {shape.items,       shape.granularity,   mode_,           workload_.cost(mode_), estimates.devices,
+          estimates.link_up, estimates.link_down, estimates.merge, estimates.exchange,    shape.rounds};
 }
 
 bool Predictor::can_predict(const SetEstimates& estimates) const {
@@ -186,7 +198,9 @@ void Predictor::choose(Prediction& prediction, const StrategyChoice& strategy) c
 void Predictor::predict(Prediction& prediction, const StrategyChoice& strategy, const History& history) const {
   if (!can_predict(prediction.estimates)) return;
   try {
-    prediction.expected = simulate(request(prediction.estimates), *begin(prediction, strategy, history));
+    std::vector<DeviceEstimate> estimates;
+    const PlanRequest asked = request_of(prediction, estimates);
+    prediction.expected = simulate(asked, *begin(prediction, strategy, history));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // the case will say so itself
   }
@@ -196,7 +210,25 @@ std::unique_ptr<SliceSource> Predictor::begin(const Prediction& prediction, cons
                                               const History& history) const {
   const PlanRequest asked = request(prediction.estimates);
   if (prediction.chosen) return begin_chosen(*prediction.chosen, asked, history);
-  return strategy.info->make(strategy.params)->begin(asked, history);
+  return begin_strategy(*strategy.info, strategy.params, asked, history);
+}
+
+std::vector<bool> Predictor::exchanging(const Prediction& prediction, const SliceSource& source) const {
+  std::vector<DeviceEstimate> estimates;
+  return mgpu::exchanging(request_of(prediction, estimates), source);
+}
+
+PlanRequest Predictor::request_of(const Prediction& prediction, std::vector<DeviceEstimate>& estimates) const {
+  PlanRequest asked = request(prediction.estimates);
+  if (!prediction.chosen) return asked;
+  estimates = devices_of_choice(*prediction.chosen, asked);
+  asked.devices = estimates;
+  return asked;
+}
+
+ExchangeEstimate Predictor::exchange_among(std::span<const std::size_t> devices) const {
+  if (exchange_.links.empty() || devices.size() < 2 || devices.back() >= exchange_.links.devices()) return {};
+  return {exchange_.links.among(devices), exchange_.gathers, exchange_.combines, exchange_.rounds, exchange_.halo};
 }
 
 DeviceIndex fastest_of(std::span<const DeviceEstimate> estimates) {

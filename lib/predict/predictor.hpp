@@ -40,6 +40,11 @@ class Predictor {
   Predictor(Workload& workload, Mode mode, std::vector<KnownDevice> devices, std::size_t set, const LinkCapability* link,
             const SetEstimates* given);
 
+  // What the devices of the set exchange in samples of several of them; before, and with no links, nothing as far as is known.
+  void set_exchange(ExchangeEstimate exchange) { exchange_ = std::move(exchange); }
+  // Of that, among these devices.
+  ExchangeEstimate exchange_among(std::span<const std::size_t> devices) const;
+
   // What the device can be given, once that is known; before, it counts as nothing.
   void set_capacity(std::size_t device, const Capacity& capacity, Bytes free_memory);
 
@@ -63,8 +68,12 @@ class Predictor {
   void predict(Prediction& prediction, const StrategyChoice& strategy, const History& history) const;
   // The source of the next sample: of what was chosen, if it was; else of the strategy. Throws as Strategy::begin.
   std::unique_ptr<SliceSource> begin(const Prediction& prediction, const StrategyChoice& strategy, const History& history) const;
+  // Which devices are to exchange data in a sample of that source, if any do.
+  std::vector<bool> exchanging(const Prediction& prediction, const SliceSource& source) const;
 
  private:
+  // What strategies are asked, as far as what was chosen uses the devices; views `estimates`, a copy of those of the prediction.
+  PlanRequest request_of(const Prediction& prediction, std::vector<DeviceEstimate>& estimates) const;
   // Of one device of several at work; its estimate has its own link, as it is alone.
   struct Seen {
     DeviceEstimate estimate;
@@ -80,6 +89,7 @@ class Predictor {
   std::size_t set_;
   const LinkCapability* link_;
   const SetEstimates* given_;
+  ExchangeEstimate exchange_;
   std::map<std::vector<std::size_t>, Probe> probes_;  // by who was at work
 };
 

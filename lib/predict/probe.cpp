@@ -304,6 +304,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     probe.devices[i].down = rate(CommandKind::download, probe.devices[i].download.fixed);
   }
   probe.replicated = median_of(seen[at_large], [](const Execution& execution) { return execution.replicated; });
+  probe.bringing = median_of(seen[at_large], [](const Execution& execution) { return execution.bringing; });
   return probe;
 }
 
@@ -340,6 +341,8 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     estimate.launch = small.contention + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
     estimate.minimum_slice = small.contention + least_of(small, share.piece);
     estimate.up = bytes_per_s(device.upload);
+    if (!(estimate.up > 0) && probe.replicated > Nanos{})  // slices upload nothing
+      estimate.up = static_cast<double>(cost.replicated) / seconds(probe.replicated);
     estimate.down = bytes_per_s(device.download);
     estimate.transfer = std::max(device.upload.fixed, device.download.fixed);
   }

@@ -39,6 +39,7 @@ struct Probe {
   Nanos fixed{};          // of a sample, beyond the queues of its one slice: waking up, first submit, replicated inputs, collect
   Nanos enqueue_delay{};  // of that: waiting for the host to enqueue, which slices that take longer hide
   Nanos replicated{};     // of that: uploads before the first slice, on the device that took longest
+  Nanos bringing{};       // of that: a download of what was collected, likewise
   Items items = 0;        // that each device was given at most
   std::vector<DeviceFault> faults;
   bool refused = false;  // a device had no memory for its slice: nothing is known of any, and none is lost

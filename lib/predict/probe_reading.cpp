@@ -19,6 +19,15 @@ Extent extent_of(const RawBatch& batch, CommandKind kind) {
   return extent;
 }
 
+Nanos longest_of(const RawBatch& batch, CommandKind kind) {
+  Nanos longest{};
+  for (const RawCommand& command : batch.commands) {
+    if (command.kind != kind || command.ended < command.started) continue;
+    longest = std::max(longest, Nanos{static_cast<std::int64_t>(command.ended - command.started)});
+  }
+  return longest;
+}
+
 }  // namespace
 
 Execution read_execution(const RawSample& sample, std::size_t devices) {
@@ -35,7 +44,10 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
   for (const RawBatch& batch : sample.batches) {
     if (batch.slice == kPrepare)
       execution.replicated = std::max(execution.replicated, extent_of(batch, CommandKind::upload).length());
-    if (batch.slice == kCollect) execution.collecting[batch.device.value] = kernels_of(batch);
+    if (batch.slice == kCollect) {
+      execution.collecting[batch.device.value] = kernels_of(batch);
+      execution.bringing = std::max(execution.bringing, longest_of(batch, CommandKind::download));
+    }
     if (batch.slice == 1) execution.contended[batch.device.value] = kernels_of(batch);
     if (batch.slice < 0) continue;
     for (const RawCommand& command : batch.commands) {

@@ -19,6 +19,7 @@ struct Execution {
   std::vector<Nanos> contended;               // kernels of the second slice, in all: others are copied meanwhile
   std::vector<Nanos> collecting;              // kernels after all slices
   Nanos replicated{};                         // uploads before it, on the device that took longest
+  Nanos bringing{};                           // a download after all slices, likewise
   Nanos rest{};                 // of the sample, beyond the stages of the longest first slice: waits between them, too
   Nanos enqueue_delay{};        // of that: enqueue_delay_in() of the device that finished last
   std::vector<Nanos> finished;  // its last slice, as the host saw it

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "lib/base/fnv.hpp"
 #include "lib/base/output_file.hpp"
@@ -12,6 +13,7 @@
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/json_text.hpp"
+#include "lib/report/peer_links_json.hpp"
 
 namespace mgpu {
 
@@ -46,6 +48,16 @@ Json identities(std::span<const Device> devices) {
   for (const Device& device : devices) all.push_back(identity(device));
   std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return flat_json(a) < flat_json(b); });
   return all;
+}
+
+// The devices in the order of identities(), as positions in `devices`.
+std::vector<std::size_t> in_order_of_identities(std::span<const Device> devices) {
+  std::vector<std::string> names;
+  for (const Device& device : devices) names.push_back(flat_json(identity(device)));
+  std::vector<std::size_t> order(devices.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
+  return order;
 }
 
 Json drivers(std::span<const Device> devices) {
@@ -157,6 +169,34 @@ std::optional<LinkCapability> CalibrationStore::load_link(std::span<const Device
     warnings.push_back(damaged(file, error.what()));
     return std::nullopt;
   }
+}
+
+PeerLinks CalibrationStore::load_peers(std::span<const Device> devices, std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return {};
+  const Json of = identities(devices);
+  const fs::path file = file_of(folder_, "peers", of);
+  try {
+    const Cached cached = read_cached(file, of, {{"driver", drivers(devices)}, {"tool", tool_}});
+    if (!cached.changed.empty()) warnings.push_back(outdated("all devices together", cached.changed));
+    if (!cached.found || !cached.changed.empty()) return {};
+    const PeerLinks links = read_peer_links(JsonReader(cached.document).at("links"), devices.size());
+    std::vector<std::size_t> places(devices.size());
+    const std::vector<std::size_t> order = in_order_of_identities(devices);
+    for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+    return links.among(places);
+  } catch (const Error& error) {
+    warnings.push_back(damaged(file, error.what()));
+    return {};
+  }
+}
+
+void CalibrationStore::save_peers(std::span<const Device> devices, const PeerLinks& links,
+                                  std::vector<std::string>& warnings) const {
+  if (folder_.empty()) return;
+  const Json of = identities(devices);
+  Json json = document(of, {{"driver", drivers(devices)}, {"tool", tool_}});
+  json["links"] = peer_links_json(links.among(in_order_of_identities(devices)));
+  write(file_of(folder_, "peers", of), json, warnings);
 }
 
 std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, const std::string& work,

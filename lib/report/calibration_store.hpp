@@ -1,4 +1,4 @@
-// Calibrations cached on disk: one small JSON file per device and one per set of devices. What cannot be trusted is never used: a
+// Calibrations cached on disk: one small JSON file per device and two per set of devices. What cannot be trusted is never used: a
 // file that is damaged, of something else, or of another driver, tool or kernel is a warning, and whoever asked measures again.
 #pragma once
 
@@ -34,6 +34,8 @@ class CalibrationStore {
   std::optional<Capability> load(const Device& device, std::vector<std::string>& warnings) const;
   // Of this set of devices, in whatever order.
   std::optional<LinkCapability> load_link(std::span<const Device> devices, std::vector<std::string>& warnings) const;
+  // Between the devices of this set, likewise, and in this order; empty when there are none that can be used.
+  PeerLinks load_peers(std::span<const Device> devices, std::vector<std::string>& warnings) const;
   // Of a suite with its options (`work`) on a device.
   std::optional<SuiteRate> load_suite(const Device& device, const std::string& work, std::vector<std::string>& warnings) const;
 
@@ -51,6 +53,7 @@ class CalibrationStore {
   void save_variant(const Device& device, const std::string& work, const CachedVariant& variant,
                     std::vector<std::string>& warnings) const;
   void save_link(std::span<const Device> devices, const LinkCapability& link, std::vector<std::string>& warnings) const;
+  void save_peers(std::span<const Device> devices, const PeerLinks& links, std::vector<std::string>& warnings) const;
 
  private:
   std::filesystem::path folder_;

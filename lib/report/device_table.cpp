@@ -112,6 +112,31 @@ std::string calibration_table(std::span<const CalibrationRow> calibrated, const 
   return drawn(std::move(columns), std::move(rows), style);
 }
 
+std::string peer_links_table(std::span<const Device> devices, const PeerLinks& links, const std::string& from,
+                             const TableStyle& style) {
+  std::vector<TextColumn> columns{{"from", "", false, 0, false}};
+  std::vector<TextRow> rows;
+  bool alike = true;  // in their paths
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    for (std::size_t k = 0; k < devices.size(); ++k) alike &= i == k || links.of(i, k).path == links.of(0, 1).path;
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    columns.push_back({devices[i].id, "", true, 0, false});
+    TextRow& row = rows.emplace_back(TextRow{{devices[i].id}, ""});
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      const PeerLink& link = links.of(i, k);
+      const std::string figures = fmt::format("{:.2f}, {:.1f}", link.bytes_per_s / 1e9, seconds(link.latency) * 1e6);
+      row.cells.push_back(i == k ? "-" : alike ? figures : fmt::format("{}, {}", figures, to_string(link.path)));
+    }
+  }
+  const std::string path = alike ? fmt::format(" ({} path)", to_string(links.of(0, 1).path)) : "";
+  return wrapped_prose(fmt::format("between devices{}, from the row's to the column's: GB/s each way while both send, and us of an "
+                                   "exchange of nothing ({})\n",
+                                   path, from),
+                       style, 2) +
+         drawn(std::move(columns), std::move(rows), style);
+}
+
 std::string suite_rate_table(std::span<const SuiteRateRow> rates, const TableStyle& style) {
   std::vector<TextRow> rows;
   for (const SuiteRateRow& row : rates)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/base/quote.hpp"
+#include "lib/plan/scenario.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/fault_json.hpp"
 #include "lib/report/given_limits.hpp"
@@ -14,6 +15,7 @@
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/older_versions.hpp"
+#include "lib/report/peer_links_json.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/telemetry_json.hpp"
 
@@ -190,6 +192,7 @@ DeviceEstimate read_estimate(const JsonReader& j) {
   estimate.minimum_slice = time("minimum_slice_ns");  // files of the first versions lack these three
   estimate.first_slice_discount = time("first_slice_discount_ns");
   estimate.per_peer_contention = time("per_peer_contention_ns");
+  estimate.fixed_shared = time("fixed_shared_ns");
   estimate.transfer = j.at("transfer_ns").duration(kMostGivenTime);
   estimate.up = j.at("up").number(0, kMostGivenRate);
   estimate.down = j.at("down").number(0, kMostGivenRate);
@@ -221,6 +224,12 @@ PlanRecord read_plan(const JsonReader& j) {
   plan.estimates.merge.fixed = r.at("merge_fixed_ns").duration(kMostGivenTime);
   plan.estimates.merge.per_slice = r.at("merge_per_slice_ns").duration(kMostGivenTime);
   if (r.has("merge_tree")) plan.estimates.merge.tree = r.at("merge_tree").boolean();
+  if (!r.has("exchange")) return plan;
+  const JsonReader exchange = r.at("exchange");
+  const std::size_t devices = plan.estimates.devices.size();
+  exchange.expect(devices >= 2 && devices <= kMostLinkedDevices, "estimates of two devices, up to 128,");
+  plan.estimates.exchange = {read_peer_links(exchange.at("links"), devices), exchange.at("gathers").boolean(),
+                             exchange.at("merge_bytes").integer<Bytes>(0, kMostGivenItems)};
   return plan;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/report/fault_json.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_text.hpp"
+#include "lib/report/peer_links_json.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/telemetry_json.hpp"
 
@@ -212,18 +213,20 @@ Json results(const RunRecord& run) {
 }
 
 Json estimate(const DeviceEstimate& e) {
-  return {{"items_per_s", number_json(e.items_per_s)},
-          {"fixed_ns", ns(e.fixed)},
-          {"per_peer_contention_ns", ns(e.per_peer_contention)},
-          {"launch_ns", ns(e.launch)},
-          {"minimum_slice_ns", ns(e.minimum_slice)},
-          {"first_slice_discount_ns", ns(e.first_slice_discount)},
-          {"transfer_ns", ns(e.transfer)},
-          {"up", number_json(e.up)},
-          {"down", number_json(e.down)},
-          {"fits", e.fits},
-          {"pipeline", e.pipeline},
-          {"free_memory", e.free_memory}};
+  Json j = {{"items_per_s", number_json(e.items_per_s)},
+            {"fixed_ns", ns(e.fixed)},
+            {"per_peer_contention_ns", ns(e.per_peer_contention)},
+            {"launch_ns", ns(e.launch)},
+            {"minimum_slice_ns", ns(e.minimum_slice)},
+            {"first_slice_discount_ns", ns(e.first_slice_discount)},
+            {"transfer_ns", ns(e.transfer)},
+            {"up", number_json(e.up)},
+            {"down", number_json(e.down)},
+            {"fits", e.fits},
+            {"pipeline", e.pipeline},
+            {"free_memory", e.free_memory}};
+  if (e.fixed_shared > Nanos{}) j["fixed_shared_ns"] = ns(e.fixed_shared);
+  return j;
 }
 
 Json plan(const PlanRecord& p) {
@@ -242,6 +245,10 @@ Json plan(const PlanRecord& p) {
                   {"merge_fixed_ns", ns(p.estimates.merge.fixed)},
                   {"merge_per_slice_ns", ns(p.estimates.merge.per_slice)},
                   {"merge_tree", p.estimates.merge.tree}};
+  const ExchangeEstimate& exchange = p.estimates.exchange;
+  if (exchange.any())
+    j["request"]["exchange"] = {
+        {"gathers", exchange.gathers}, {"merge_bytes", exchange.combines}, {"links", peer_links_json(exchange.links)}};
   return j;
 }
 

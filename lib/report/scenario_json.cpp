@@ -5,18 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lib/base/quote.hpp"
 #include "lib/plan/as_measured.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/report/capability_json.hpp"
-#include "lib/report/given_limits.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
-#include "lib/report/json_reader.hpp"
 #include "lib/report/older_versions.hpp"
+#include "lib/report/peer_links_json.hpp"
+#include "lib/report/strict_object.hpp"
 
 namespace mgpu {
 namespace {
@@ -24,38 +24,27 @@ namespace {
 constexpr double kMostSeconds = 1e7;  // of all devices, one after another: times stay far from where nanoseconds overflow
 constexpr double kMostSlices = 2e5;   // of all devices alone together, and of a case: each takes microseconds to simulate
 
-class Object {
- public:
-  Object(JsonReader json, std::initializer_list<const char*> known) : json_(std::move(json)) {
-    json_.expect(json_.json().is_object(), "an object");
-    json_.members([&](const std::string& key, const JsonReader&) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) return;
-      json_.fail(fmt::format("unknown key {}; accepted: {}", in_quotes(key), fmt::join(known, ", ")));
-    });
-  }
-
-  bool has(const char* key) const { return json_.json().contains(key); }
-  JsonReader at(const char* key) const { return json_.at(key); }
-
-  template <typename T>
-  T whole(const char* key, T least, T most, std::optional<T> standard = {}) const {
-    return standard && !has(key) ? *standard : at(key).integer<T>(least, most);
-  }
-  Nanos nanos(const char* key) const { return Nanos{whole<std::int64_t>(key, 0, kMostGivenTime, 0)}; }
-  // From `least`, or above 0 when that is 0 and zero makes no sense.
-  double number(const char* key, double least, double most, std::optional<double> standard = {}, bool zero = true) const {
-    return standard && !has(key) ? *standard : at(key).finite(least, most, zero);
-  }
-  std::string text(const char* key, std::string standard) const { return has(key) ? at(key).string() : standard; }
-
- private:
-  JsonReader json_;
-};
-
 void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) {
-  const Object object(json, {"name", "count", "type", "items_per_s", "launch_ns", "minimum_slice_ns", "first_slice_discount_ns",
-                             "fixed_ns", "per_peer_contention_ns", "transfer_ns", "up", "down", "memory", "free_memory", "fits",
-                             "pipeline", "score", "slow", "reserve"});
+  const StrictObject object(json, {"name",
+                                   "count",
+                                   "type",
+                                   "items_per_s",
+                                   "launch_ns",
+                                   "minimum_slice_ns",
+                                   "first_slice_discount_ns",
+                                   "fixed_ns",
+                                   "per_peer_contention_ns",
+                                   "fixed_shared_ns",
+                                   "transfer_ns",
+                                   "up",
+                                   "down",
+                                   "memory",
+                                   "free_memory",
+                                   "fits",
+                                   "pipeline",
+                                   "score",
+                                   "slow",
+                                   "reserve"});
   ScenarioDevice device;
   device.name = object.text("name", "device");
   const std::string type = object.text("type", "gpu");
@@ -69,6 +58,7 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   estimate.score = object.number("score", 0, 100, 100.0);
   estimate.fixed = object.nanos("fixed_ns");
   estimate.per_peer_contention = object.nanos("per_peer_contention_ns");
+  estimate.fixed_shared = Nanos{object.whole<std::int64_t>("fixed_shared_ns", 0, estimate.fixed.count(), 0)};
   estimate.launch = object.nanos("launch_ns");
   estimate.minimum_slice = object.nanos("minimum_slice_ns");
   estimate.first_slice_discount = Nanos{object.whole<std::int64_t>("first_slice_discount_ns", 0, estimate.launch.count(), 0)};
@@ -87,9 +77,9 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   devices.insert(devices.end(), count, device);
 }
 
-ScenarioWork read_work(const JsonReader& json) {
-  const Object object(json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated", "pipeline",
-                             "merge_fixed_ns", "merge_per_slice_ns", "merge_tree"});
+ScenarioWork read_work(const JsonReader& json, Bytes& combines) {
+  const StrictObject object(json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated", "pipeline",
+                                   "merge_fixed_ns", "merge_per_slice_ns", "merge_tree", "merge_bytes"});
   ScenarioWork work;
   work.name = object.text("name", work.name);
   work.rate_unit = object.text("unit", work.rate_unit);
@@ -102,7 +92,20 @@ ScenarioWork read_work(const JsonReader& json) {
   work.pipeline = object.whole<Items>("pipeline", 1, kMostGivenItems, Items{0});
   work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns")};
   if (object.has("merge_tree")) work.merge.tree = object.at("merge_tree").boolean();
+  combines = object.whole<Bytes>("merge_bytes", 0, kMostGivenItems, Bytes{0});
   return work;
+}
+
+ExchangeEstimate read_exchange(const JsonReader& json, std::size_t devices) {
+  if (devices < 2) json.fail("links are between devices: at least two expected");
+  if (devices > kMostLinkedDevices) json.fail(fmt::format("between {} devices; accepted: up to {}", devices, kMostLinkedDevices));
+  const StrictObject links(json, {"path", "bytes_per_s", "latency_ns", "pairs"});
+  if (links.has("pairs")) {
+    links.at("pairs").elements([](const JsonReader& pair) {
+      StrictObject(pair, {"from", "to", "path", "bytes_per_s", "latency_ns"});
+    });
+  }
+  return {read_peer_links(json, devices), true, 0};
 }
 
 // What a device would take and make of the work, all alone.
@@ -110,7 +113,32 @@ struct Extent {
   double seconds = 0, slices = 0;
 };
 
-Extent alone(const Scenario& scenario, const ScenarioDevice& device) {
+// What the others cost a device at most: gathering, and putting a part of the result to them.
+struct Exchanging {
+  double gathering = 0, of_part = 0;  // seconds
+};
+
+Exchanging exchanging(const Scenario& scenario) {
+  const ExchangeEstimate& exchange = scenario.exchange;
+  PeerLink slowest;
+  for (std::size_t from = 0; from < exchange.links.devices(); ++from) {
+    for (std::size_t to = 0; to < exchange.links.devices(); ++to) {
+      const PeerLink& link = exchange.links.of(from, to);
+      if (from == to) continue;
+      slowest.latency = std::max(slowest.latency, link.latency);
+      if (link.bytes_per_s > 0 && !(slowest.bytes_per_s > 0 && slowest.bytes_per_s < link.bytes_per_s))
+        slowest.bytes_per_s = link.bytes_per_s;
+    }
+  }
+  const double others = std::max(1.0, static_cast<double>(exchange.links.devices())) - 1, latency = seconds(slowest.latency);
+  const auto carried = [&](Bytes bytes) { return slowest.bytes_per_s > 0 ? static_cast<double>(bytes) / slowest.bytes_per_s : 0; };
+  Exchanging most;
+  if (exchange.gathers) most.gathering = others * (kGatherPieces * latency + carried(scenario.work.cost.replicated)) + latency;
+  if (exchange.combines > 0) most.of_part = others * (latency + carried(exchange.combines)) + latency;
+  return most;
+}
+
+Extent alone(const Scenario& scenario, const ScenarioDevice& device, const Exchanging& exchanging) {
   const ScenarioWork& work = scenario.work;
   const DeviceEstimate& estimate = device.estimate;
   const auto items = static_cast<double>(work.items), replicated = static_cast<double>(work.cost.replicated);
@@ -129,9 +157,10 @@ Extent alone(const Scenario& scenario, const ScenarioDevice& device) {
   const double held = (static_cast<double>(device.memory) - replicated) / (2 * (work.cost.in_bytes + work.cost.out_bytes));
   if (device.memory > 0 && held * kMostSlices >= items) cut(held);
   const MergeEstimate& merge = work.merge;
-  const double each = seconds(std::max(estimate.launch, estimate.minimum_slice) + 2 * estimate.transfer + merge.per_slice);
+  const double each =
+      seconds(std::max(estimate.launch, estimate.minimum_slice) + 2 * estimate.transfer + merge.per_slice) + exchanging.of_part;
   extent.seconds = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up) +
-                   takes(out, estimate.down, scenario.link_down) + seconds(estimate.fixed + merge.fixed) +
+                   takes(out, estimate.down, scenario.link_down) + seconds(estimate.fixed + merge.fixed) + exchanging.gathering +
                    each * device.slow * extent.slices;
   return extent;
 }
@@ -140,9 +169,10 @@ Extent alone(const Scenario& scenario, const ScenarioDevice& device) {
 // make is added up.
 void check_extent(const Scenario& scenario) {
   Extent sum;
+  const Exchanging exchange = exchanging(scenario);
   for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
     const ScenarioDevice& device = scenario.devices[i];
-    const Extent mine = alone(scenario, device);
+    const Extent mine = alone(scenario, device, exchange);
     sum.seconds += mine.seconds;
     sum.slices += mine.slices;
     const auto whose = [&](bool by_itself) {
@@ -201,8 +231,8 @@ void correct(Scenario& scenario, const RunRecord& run) {
   std::vector<DeviceEstimate> estimates;
   for (const ScenarioDevice& device : scenario.devices) estimates.push_back(device.estimate);
   const ScenarioWork& work = scenario.work;
-  const PlanRequest request{work.items, work.granularity, run.mode,           work.cost,
-                            estimates,  scenario.link_up, scenario.link_down, work.merge};
+  const PlanRequest request{work.items,       work.granularity,   run.mode,   work.cost,        estimates,
+                            scenario.link_up, scenario.link_down, work.merge, scenario.exchange};
   SetEstimates corrected;
   try {
     corrected = as_measured(request, sample);
@@ -210,29 +240,31 @@ void correct(Scenario& scenario, const RunRecord& run) {
     if (error.kind() != ErrorKind::usage) throw;
     return;
   }
-  scenario.given = {std::move(estimates), scenario.link_up, scenario.link_down, work.merge};
+  scenario.given = {std::move(estimates), scenario.link_up, scenario.link_down, work.merge, scenario.exchange};
   for (std::size_t i = 0; i < count; ++i) scenario.devices[i].estimate = corrected.devices[i];
   scenario.link_up = corrected.link_up;
   scenario.link_down = corrected.link_down;
   scenario.work.merge = corrected.merge;
+  scenario.exchange = corrected.exchange;
 }
 
 }  // namespace
 
 Scenario scenario_from_json(nlohmann::ordered_json json) {
   bring_scenario_up_to_date(json);
-  const Object object(JsonReader(json), {"schema", "devices", "link", "work"});
+  const StrictObject object(JsonReader(json), {"schema", "devices", "link", "links", "work"});
   constexpr const char* kName = "mgpu-bench/scenario";
   if (object.text("schema", kName) != kName) object.at("schema").fail(std::string("accepted: ") + kName);
   Scenario scenario;
   object.at("devices").elements([&](const JsonReader& device) { read_devices(device, scenario.devices); });
   if (scenario.devices.empty()) object.at("devices").fail("at least one device expected");
   if (object.has("link")) {
-    const Object link(object.at("link"), {"up", "down"});
+    const StrictObject link(object.at("link"), {"up", "down"});
     if (link.has("up")) scenario.link_up = read_link_rate(link.at("up"));
     if (link.has("down")) scenario.link_down = read_link_rate(link.at("down"));
   }
-  scenario.work = read_work(object.at("work"));
+  if (object.has("links")) scenario.exchange = read_exchange(object.at("links"), scenario.devices.size());
+  scenario.work = read_work(object.at("work"), scenario.exchange.combines);
   check_extent(scenario);
   return scenario;
 }
@@ -272,6 +304,9 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   scenario.work.cost = work.cost;
   scenario.work.cost.ops = work.items > 0 ? run.work.ops / static_cast<double>(work.items) : 0;
   scenario.work.merge = estimates.merge;
+  scenario.exchange = estimates.exchange;
+  if (scenario.exchange.any() && scenario.exchange.links.of(0, 1).path != PeerPath::direct)
+    scenario.peer = scenario.exchange.links.of(0, 1).path;  // that of all pairs was asked for
   if (run.devices.size() > kMostScenarioDevices) {
     throw Error(ErrorKind::input,
                 fmt::format("case {} has {} devices; accepted: up to {}", index, run.devices.size(), kMostScenarioDevices));
@@ -282,6 +317,7 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
     ScenarioDevice device{facts.name, facts.type, estimates.devices[i], 1, 0};
     device.estimate.score = facts.score;
     device.estimate.first_slice_discount = std::min(device.estimate.first_slice_discount, device.estimate.launch);
+    device.estimate.fixed_shared = std::min(device.estimate.fixed_shared, device.estimate.fixed);
     if (!(device.estimate.items_per_s > 0)) {
       throw Error(ErrorKind::input, fmt::format("case {}: the rate of device {} was not known", index, run.devices[i]));
     }

@@ -40,6 +40,10 @@ struct SuiteRateRow {
 // What each suite was measured to reach on each device.
 std::string suite_rate_table(std::span<const SuiteRateRow> rates, const TableStyle& style);
 
+// What each pair of devices carries; ids in the order of `links`. `from`: where the figures come from.
+std::string peer_links_table(std::span<const Device> devices, const PeerLinks& links, const std::string& from,
+                             const TableStyle& style);
+
 // One table per suite, parameters, mode; one row per strategy and device set: time with its spread, rate, speed-up, efficiency,
 // balance, bottleneck, verification. The row that is fastest by more than the noise is marked with '*', several that share the
 // first place with '=', one that cannot be ranked with '?', one that something is wrong with '!'. Below them which columns had no

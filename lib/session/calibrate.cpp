@@ -10,6 +10,7 @@
 #include "lib/predict/suite_rates.hpp"
 #include "lib/session/kernel_variants.hpp"
 #include "lib/session/noise.hpp"
+#include "lib/session/peer_links.hpp"
 
 namespace mgpu {
 namespace {
@@ -42,7 +43,10 @@ class Calibrator {
       if (open_[i]) result_.free_memory[i] = open_[i]->free_memory();
       if (open_[i] && !result_.calibration.devices[i]) measure(i);
     }
-    if (devices_.size() > 1 && !result_.calibration.link && result_.failed == 0) measure_together();
+    if (devices_.size() < 2 || result_.failed > 0) return;
+    if (!result_.calibration.link) measure_together("the devices are not calibrated together", [&] { measure_host_link(); });
+    if (result_.calibration.peers.empty() && all_open())
+      measure_together("links between the devices are not calibrated", [&] { measure_peers(); });
   }
 
  private:
@@ -75,21 +79,41 @@ class Calibrator {
     }
   }
 
-  void measure_together() {
+  bool all_open() const {
+    return std::all_of(open_.begin(), open_.end(), [](const auto& device) { return device != nullptr; });
+  }
+
+  std::vector<OpenDevice*> all() const {
     std::vector<OpenDevice*> all;
     for (const auto& device : open_) all.push_back(device.get());
+    return all;
+  }
+
+  void measure_host_link() {
+    LinkCapability link = measure_link(backend_, all());
+    for (const Device& device : devices_) link.devices.push_back(device.id);
+    store_.save_link(devices_, link, result_.warnings);
+    result_.calibration.link = std::move(link);
+    result_.link_origin = CalibrationOrigin::measured;
+  }
+
+  void measure_peers() {
+    result_.calibration.peers = measure_peer_links(backend_, all());
+    result_.peers_origin = CalibrationOrigin::measured;
+    store_.save_peers(devices_, result_.calibration.peers, result_.warnings);
+  }
+
+  // `failed`: what then is not known.
+  template <class Measure>
+  void measure_together(const char* failed, const Measure& measure) {
     try {
-      LinkCapability link = measure_link(backend_, all);
-      for (const Device& device : devices_) link.devices.push_back(device.id);
-      store_.save_link(devices_, link, result_.warnings);
-      result_.calibration.link = std::move(link);
-      result_.link_origin = CalibrationOrigin::measured;
+      measure();
     } catch (const Error& error) {
       for (auto& device : open_) {
         if (!try_drain(backend_, *device)) leak(std::move(device));
       }
       if (error.kind() == ErrorKind::interrupted) throw;
-      result_.warnings.push_back(std::string("the devices are not calibrated together: ") + error.what());
+      result_.warnings.push_back(std::string(failed) + ": " + error.what());
     }
   }
 
@@ -121,6 +145,8 @@ CalibrationResult cached_calibration(std::span<const Device> devices, const Cali
   } else {
     result.calibration.link = store.load_link(devices, result.warnings);
     if (result.calibration.link) result.link_origin = CalibrationOrigin::cached;
+    result.calibration.peers = store.load_peers(devices, result.warnings);
+    if (!result.calibration.peers.empty()) result.peers_origin = CalibrationOrigin::cached;
   }
   drop_repeats(result.warnings);
   return result;

@@ -18,7 +18,7 @@ enum class CalibrationOrigin { none, cached, measured };
 struct CalibrationResult {
   Calibration calibration;
   std::vector<CalibrationOrigin> origins;  // by device; none: it failed, or nothing is cached
-  CalibrationOrigin link_origin = CalibrationOrigin::none;
+  CalibrationOrigin link_origin = CalibrationOrigin::none, peers_origin = CalibrationOrigin::none;
   std::vector<std::optional<Bytes>> free_memory;  // by device, when opened; of all devices of the set together
   std::vector<std::string> warnings;
   std::size_t failed = 0;  // devices that could not be measured
@@ -28,8 +28,8 @@ struct CalibrationResult {
 CalibrationResult cached_calibration(std::span<const Device> devices, const CalibrationStore& store);
 
 // Opens every device, measures what is not cached (everything, if `afresh`) and caches it. A device that fails is a warning, and
-// then the link is not measured. Blocks: see lib/exec/calibration.hpp. Once the backend's limits say stop, what is known by then is
-// all.
+// then nothing is measured of all together: the host link, and links between devices. Blocks: see lib/exec/calibration.hpp. Once
+// the backend's limits say stop, what is known by then is all.
 CalibrationResult calibrate(Backend& backend, std::span<const Device> devices, const CalibrationStore& store, bool afresh);
 
 // A suite as it comes (first value of every option, reference size) on one device.

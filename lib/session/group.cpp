@@ -224,7 +224,6 @@ void Group::take_sample(Case& the_case, bool counts) {
   if (estimates.devices.empty()) estimates = predictor_.estimate(the_case.devices);  // before the probes
   request.merge_device = fastest_of(estimates.devices);
   request.workload = &given_.workload;
-  exchange(request, devices);
   request.timeout = patience(the_case);
   request.stop = [&] { return given_.observer.stop_requested(); };
   if (!the_case.alone()) {
@@ -240,17 +239,18 @@ void Group::take_sample(Case& the_case, bool counts) {
   try {
     source = predictor_.begin(the_case.prediction, the_case.strategy(), the_case.history);
   } catch (const Error& error) {
-    the_case.status = Status::unsupported;
-    the_case.reason = error.what();
-    the_case.closed = true;
-    return;
+    return refuse(the_case, error.what());
   }
   const Nanos begun = given_.backend.now() - begin;
   request.source = source.get();
+  if (given_.workload.exchanged(given_.mode).rounds > 0 && devices.size() > 1 && !peers_)
+    return refuse(the_case, "these devices cannot exchange data, which they have to after each round");
+  exchange(request, the_case);
   RawSample sample = given_.executor.run(request);
   if (sample.interrupted) return;  // stopped() comes next
   idle_tracker_.used(sample, devices);
   if (!sample.faults.empty()) return take_disturbed(the_case, std::move(sample), std::move(devices));
+  if (sample.failure && sample.failure->kind() == ErrorKind::unsupported) return refuse(the_case, sample.failure->what());
   if (sample.failure) return fail(the_case, sample.failure->what());
   for (const std::size_t i : devices) result_.prepared[i].executed = true;
   const bool compared = given_.options.integrity != IntegrityLevel::off && given_.workload.shape().large_result;
@@ -264,6 +264,13 @@ void Group::take_sample(Case& the_case, bool counts) {
   the_case.decisions.push_back(the_case.choosing + begun + sample.decision);
   the_case.samples.push_back(std::move(sample));
   note_sample(the_case, outcome.digest);
+}
+
+// These devices cannot do that together.
+void Group::refuse(Case& the_case, const std::string& why) {
+  the_case.status = Status::unsupported;
+  the_case.reason = why;
+  the_case.closed = true;
 }
 
 bool Group::stopped() {

@@ -3,26 +3,26 @@
 #include <utility>
 
 #include "lib/exec/leak.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/session/group_run.hpp"
 
 namespace mgpu {
 namespace {
 
-// By default data is exchanged only where devices reach each other's memory: by way of the host nothing is gained that each could
-// not have from there itself. What was asked for is done.
-bool is_worth_it(PeerGroup& group, const std::optional<PeerPath>& asked) {
+std::vector<PeerPath> paths_in(PeerGroup& group) {
+  std::vector<PeerPath> paths;
   for (std::uint32_t from = 0; from < group.size(); ++from) {
-    for (std::uint32_t to = 0; to < group.size(); ++to) {
-      if (from != to && group.peer({from}).path({to}) != asked.value_or(PeerPath::direct)) return false;
-    }
+    for (std::uint32_t to = 0; to < group.size(); ++to)
+      if (from != to) paths.push_back(group.peer({from}).path({to}));
   }
-  return asked != PeerPath::staged;
+  return paths;
 }
 
 }  // namespace
 
 void Group::connect() {
-  if (!given_.workload.exchanges(given_.mode) || given_.options.peer == PeerPath::staged) return;
+  const Exchanged exchanged = given_.workload.exchanged(given_.mode);
+  if (!exchanged.any() || (given_.options.peer == PeerPath::staged && exchanged.rounds == 0)) return;
   std::vector<OpenDevice*> open;
   places_.assign(given_.devices.size(), 0);
   for (std::size_t i = 0; i < in_set_; ++i) {
@@ -34,9 +34,15 @@ void Group::connect() {
   try {
     peers_ = given_.backend.connect(open, given_.options.peer);
     result_.exchange_notes.assign(peers_->notes().begin(), peers_->notes().end());
-    if (!is_worth_it(*peers_, given_.options.peer)) return peers_.reset();
+    const std::vector<PeerPath> paths = paths_in(*peers_);
+    if (exchanged.rounds == 0 && !is_worth_exchanging(paths, given_.options.peer)) return peers_.reset();
     connected_ = true;
     given_.workload.connect(*peers_);
+    const PeerLinks& known =
+        given_.options.given_estimates ? given_.options.given_estimates->exchange.links : given_.options.calibration.peers;
+    const auto is_in_use = [&](PeerPath path) { return path == paths.front(); };
+    if (const auto calibrated = paths_of(known); std::all_of(calibrated.begin(), calibrated.end(), is_in_use))
+      predictor_.set_exchange({known, exchanged.inputs, exchanged.part, exchanged.rounds, exchanged.halo});
   } catch (const Error& error) {  // each brings all it needs itself
     if (error.kind() != ErrorKind::interrupted) {
       result_.exchange_notes.push_back(std::string("devices exchange no data: ") + error.what());
@@ -48,15 +54,19 @@ void Group::connect() {
   }
 }
 
-void Group::exchange(SampleRequest& request, std::span<const std::size_t> devices) {
-  if (!peers_ || devices.size() < 2) return;
-  for (const std::size_t i : devices) request.places.push_back({static_cast<std::uint32_t>(places_[i])});
+// Only devices that are to be given work exchange data: what the others have nobody needs, and to send them something takes time.
+void Group::exchange(SampleRequest& request, const Case& the_case) {
+  if (!peers_ || the_case.devices.size() < 2) return;
+  request.exchanging = predictor_.exchanging(the_case.prediction, *request.source);
+  if (std::count(request.exchanging.begin(), request.exchanging.end(), true) == 0) return;
+  for (const std::size_t i : the_case.devices) request.places.push_back({static_cast<std::uint32_t>(places_[i])});
   request.peers = peers_.get();
 }
 
 // A device is lost: from now on each brings all it needs itself. What they share stays until the programs are gone.
 void Group::break_up() {
   if (!peers_) return;
+  predictor_.set_exchange({});
   for (const SessionDevice& device : given_.devices) {
     if (!device.open || try_drain(given_.backend, *device.open)) continue;
     leak(std::move(peers_));

@@ -158,6 +158,7 @@ void Group::shrink(Case& the_case) {
     the_case.devices = {*other};
     estimates = predictor_.estimate(the_case.devices);
   }
+  estimates.exchange = predictor_.exchange_among(the_case.devices);
   if (!estimates.devices.empty()) predict(the_case);
 }
 

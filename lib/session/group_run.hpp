@@ -45,11 +45,12 @@ class Group {
   void connect();
   void disconnect();
   void break_up();
-  void exchange(SampleRequest& request, std::span<const std::size_t> devices);
+  void exchange(SampleRequest& request, const Case& the_case);
   void prepare_device(std::size_t index);
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
   void refuse(std::size_t index, const std::string& why);
+  void refuse(Case& the_case, const std::string& why);
   bool is_usable(std::size_t index) const { return !given_.devices[index].lost && result_.prepared[index].program != nullptr; }
   std::optional<std::size_t> stand_in(const Case& the_case);
   void close_unsupported_cases();

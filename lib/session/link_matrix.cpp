@@ -198,6 +198,19 @@ LinkLatency LinkMatrix::latency_of(std::span<const DeviceIndex> who) {
   return latency;
 }
 
+void LinkMatrix::short_form() {
+  for (const DeviceIndex one : set_.all()) {
+    for (const DeviceIndex other : set_.all()) {
+      if (!(one < other)) continue;
+      const Way both[] = {{one, other}, {other, one}};
+      const DeviceIndex pair[] = {one, other};
+      report_.transfers.push_back({LinkTraffic::both_ways, set_.traits(one).id, set_.traits(other).id, set_.peer(one).path(other),
+                                   in_use_, move(both, amounts_.piece, nullptr)});
+      report_.latencies.push_back(latency_of(pair));
+    }
+  }
+}
+
 void LinkMatrix::latency() {
   for (const DeviceIndex one : set_.all()) {
     for (const DeviceIndex other : set_.all()) {

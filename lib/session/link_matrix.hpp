@@ -17,10 +17,11 @@ class LinkMatrix {
   // `in_use`: what the records say of the paths that the set has.
   LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use, LinksReport& report);
 
-  void fill();     // what is moved; first of all
-  void host();     // each device and the host: up, down and both ways; all of them at once
-  void pairs();    // devices, one way and both ways; all pairs at once
-  void latency();  // of each pair, and of all
+  void fill();        // what is moved; first of all
+  void host();        // each device and the host: up, down and both ways; all of them at once
+  void pairs();       // devices, one way and both ways; all pairs at once
+  void latency();     // of each pair, and of all
+  void short_form();  // of each pair both ways, and its latency
 
  private:
   struct Way {  // source to target; none: the host

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/predict/predictor.hpp"
 #include "lib/predict/suite_rates.hpp"
 
@@ -39,7 +40,11 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
       device.capacity = workload->capacity(open[i]->resources().traits(), mode);
       device.free_memory = open[i]->free_memory();
     }
-    const Predictor predictor(*workload, mode, std::move(known), open.size(), link ? &*link : nullptr, nullptr);
+    Predictor predictor(*workload, mode, std::move(known), open.size(), link ? &*link : nullptr, nullptr);
+    const PeerLinks& links = options.calibration.peers;
+    const Exchanged exchanged = workload->exchanged(mode);
+    if (exchanged.any() && is_worth_exchanging(paths_of(links), options.peer))
+      predictor.set_exchange({links, exchanged.inputs, exchanged.part});
     const SetEstimates estimates = predictor.estimate_from_calibration();
     planned.push_back({mode, estimates.devices, choose_plan(predictor.request(estimates))});
   }

@@ -26,6 +26,9 @@ struct Shape {
   // The work of k items grows faster than k, which `cost.ops`, the same for every item, does not say: in few items, such as those
   // of a short probe, each costs less than in all of them. Times are then predicted by problems that were executed whole.
   bool superlinear = false;
+  // Above 0: the work goes in rounds. Each device keeps its share for a whole sample, in one slice, and exchanges what others need
+  // of it after a round.
+  std::uint32_t rounds = 0;
   double ops = 0;                     // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
   std::string rate_unit;              // "nodes/s"
   std::string work_unit;              // of `cost.ops` per second; empty: rate_unit
@@ -70,6 +73,10 @@ class DeviceProgram {
   virtual void load(Stream& stream) = 0;     // before the samples, but for end to end: inputs that stay on the device
   virtual void prepare(Stream& stream) = 0;  // at the start of a sample: clear what was accumulated; end to end: replicated inputs
   virtual void enqueue(const Slice& slice, unsigned slot, Stream& stream) = 0;
+  // Of work that goes in rounds: enqueue() brings the slice to its initial state, then comes each round, beginning with 0.
+  virtual void enqueue_round(const Slice&, std::uint32_t /*round*/, Stream&) {
+    throw Error(ErrorKind::internal, "this program knows no rounds");
+  }
   virtual Brings brings() const { return Brings::collect; }
   // Brings::slice: the commands of this slice are complete. Brings::collect: after the device's last slice, and perhaps more than
   // once, collect() reduces what it accumulated and brings it to the host; once those commands are complete, collected() hands the
@@ -98,6 +105,22 @@ struct Verdict {
   std::string message;  // when failed: what differed
 };
 
+// What devices exchange in samples of a workload.
+struct Exchanged {
+  bool inputs = false;  // `cost.replicated`: each brings a part of it, and they gather the rest (lib/exchange/replicated_input.hpp)
+  Bytes part = 0;       // of the result: parts of so many bytes are combined among the devices; 0: they are not
+  // After so many rounds each sends so many bytes to its neighbours, without which devices cannot share a sample.
+  std::uint32_t rounds = 0;
+  Bytes halo = 0;
+  bool any() const { return inputs || part > 0 || rounds > 0; }
+};
+
+// Of items, for a sample that goes in rounds.
+struct Owner {
+  DeviceIndex device;  // in the group that exchanges data
+  Slice items;
+};
+
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -117,8 +140,8 @@ class Workload {
   // Host memory that transfers read from or write to: pinned in place by the executor for as long as the workload lives.
   virtual std::span<const std::byte> transfer_memory() const = 0;
 
-  // Would devices that exchange data (lib/workload/peers.hpp) bring its inputs, or combine its results, faster in this mode?
-  virtual bool exchanges(Mode) const { return false; }
+  // What devices that exchange data (lib/workload/peers.hpp) would do faster in this mode.
+  virtual Exchanged exchanged(Mode) const { return {}; }
   // Before programs are made: their devices have an end of this group (DeviceResources::peer). Throws what PeerGroup::allocate
   // does.
   virtual void connect(PeerGroup&) {}
@@ -129,6 +152,10 @@ class Workload {
   virtual bool combines() const { return false; }
   // Before begin_sample: those of the group that share the sample. None: nothing is exchanged in it.
   virtual void exchange_among(std::span<const DeviceIndex> /*members*/) {}
+
+  // Of work that goes in rounds, before begin_sample: who owns which items for the sample, in the order of the items. None: slices
+  // are by themselves, which tells what they cost, and have no neighbours.
+  virtual void own(std::span<const Owner>) {}
 
   // Before begin_sample: so many devices share the sample, where that decides how it is computed.
   virtual void expect(std::size_t) {}

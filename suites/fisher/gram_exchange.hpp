@@ -27,6 +27,10 @@ class GramExchange {
     of_devices_.clear();
   }
   std::span<const DeviceIndex> members() const { return members_; }
+  // Does what this device makes stay there until all members have made theirs?
+  bool combines(DeviceIndex device) const {
+    return members_.size() > 1 && std::find(members_.begin(), members_.end(), device) != members_.end();
+  }
   // Of the `triangle` elements of a matrix, those that a member adds up.
   Part part(DeviceIndex member, std::uint64_t triangle) const {
     const auto at = std::find(members_.begin(), members_.end(), member) - members_.begin();

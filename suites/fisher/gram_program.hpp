@@ -27,7 +27,7 @@ class GramProgram : public DeviceProgram {
   void compute_piece(Items first, Items end, std::uint64_t buffer_start, unsigned slot, Stream& stream);
   void make_scores(std::uint64_t first, std::uint64_t rows, unsigned slot, Stream& stream);
   void combine_piece(Items first, Items end, Stream& stream);
-  bool combines_with_others() const { return place_ && workload_.exchange()->members().size() > 1; }
+  bool combines_with_others() const { return place_ && workload_.exchange()->combines(*place_); }
   void combine_nodes(NodeForest& forest, const Part& elements, Stream& stream);
   void divide_root(const NodeForest& forest, const Part& elements, Stream& stream);
   void bring_nodes(Stream& stream);

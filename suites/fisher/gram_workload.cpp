@@ -90,9 +90,10 @@ std::unique_ptr<DeviceProgram> GramWorkload::program(DeviceResources& device, Mo
 }
 
 // Of smaller matrices the host merges what comes down in about the time that signals and launches take.
-bool GramWorkload::exchanges(Mode) const {
+Exchanged GramWorkload::exchanged(Mode) const {
   constexpr Bytes kSmallest = Bytes{4} << 20;
-  return blocks_.blocks > 0 && problem_.triangle() * sizeof(double) >= kSmallest;
+  const Bytes part = problem_.triangle() * sizeof(double);
+  return {false, blocks_.blocks > 0 && part >= kSmallest ? part : 0};
 }
 
 void GramWorkload::connect(PeerGroup& group) { exchange_.emplace(group, node_bytes(problem_, blocks_)); }

@@ -26,7 +26,7 @@ class GramWorkload : public Workload {
   Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return data_.all(); }
-  bool exchanges(Mode mode) const override;
+  Exchanged exchanged(Mode mode) const override;
   void connect(PeerGroup& group) override;
   void disconnect() override { exchange_.reset(); }
   bool combines() const override { return exchange_.has_value(); }

@@ -28,8 +28,8 @@ class MatrixWorkload : public Workload {
   bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return operands_.all(); }
-  bool exchanges(Mode mode) const override {
-    return mode == Mode::end_to_end && shape_.cost.replicated > 0 && problem_.summed() > 0;
+  Exchanged exchanged(Mode mode) const override {
+    return {mode == Mode::end_to_end && shape_.cost.replicated > 0 && problem_.summed() > 0, 0};
   }
   void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.cost.replicated); }
   void disconnect() override { replicated_.reset(); }

@@ -5,6 +5,7 @@ arguments]. The helpers are those of binary.py. Figures are only ever compared w
 import json
 import re
 import shutil
+import unittest
 from pathlib import Path
 
 import binary
@@ -45,7 +46,7 @@ class Calibrates(Case):
         return [device["capability"] for device in json.loads(result.out)["devices"]], result.err
 
     def origins(self, report):
-        link = [report["link"]["from"]] if binary.DEVICE_COUNT > 1 else []
+        link = [report["link"]["from"], report["peers"]["from"]] if binary.DEVICE_COUNT > 1 else []
         return {device["from"] for device in report["devices"]} | set(link)
 
     def damage(self, text):
@@ -69,13 +70,14 @@ class Calibrates(Case):
         self.assertGreater(first["link"]["up_bytes_per_s"], 0)
         self.assertEqual(self.origins(first), {"measured"})
         files = {file: file.read_bytes() for file in self.cache.iterdir()}
-        devices = binary.DEVICE_COUNT  # a file each, one for the suite on it, and one for all together
-        self.assertEqual(len(files), 2 * devices + (devices > 1))
+        devices = binary.DEVICE_COUNT  # a file each, one for the suite on it, and two for all together
+        self.assertEqual(len(files), 2 * devices + 2 * (devices > 1))
 
         second, err = self.calibrate()
         self.assertEqual(err, "")
         self.assertEqual(self.origins(second), {"cached"})
         self.assertEqual([d["capability"] for d in second["devices"]], [d["capability"] for d in first["devices"]])
+        self.assertEqual((second["peers"] or {}).get("pairs"), (first["peers"] or {}).get("pairs"))
         self.assertEqual({file: file.read_bytes() for file in self.cache.iterdir()}, files)
 
         self.assertEqual(self.capabilities(), ([d["capability"] for d in first["devices"]], ""))
@@ -90,6 +92,43 @@ class Calibrates(Case):
             self.assertIn(word, text)
         self.assertIn("cached", self.calibration_text())
         self.assertIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
+
+    @unittest.skipIf(binary.DEVICE_COUNT < 2, "links are between devices")
+    def test_it_keeps_what_each_pair_carries_and_runs_weigh_it_where_they_exchange_data(self):
+        text = self.take_measured()
+        self.assertRegex(text, r"between devices \(\w+ path\), from the row's to the column's: GB/s each way.*\(measured\)")
+        calibrated, _ = self.calibrate()
+        ids = [device["id"] for device in calibrated["devices"]]
+        pairs = {(pair["from"], pair["to"]): pair for pair in calibrated["peers"]["pairs"]}
+        self.assertEqual(set(pairs), {(a, b) for a in ids for b in ids if a != b})
+        for pair in pairs.values():
+            self.assertGreater(pair["bytes_per_s"], 0)
+            self.assertGreater(pair["latency_ns"], 0)
+        first = pairs[ids[0], ids[1]]
+        requests = [run["plan"]["request"] for run in self.product("--peer", first["path"])["runs"] if len(run["devices"]) == len(ids)]
+        exchanges = [request["exchange"] for request in requests if first["path"] != "staged"]
+        for exchange in exchanges:
+            self.assertTrue(exchange["gathers"])
+            self.assertEqual(exchange["links"]["bytes_per_s"], first["bytes_per_s"])
+            self.assertEqual(exchange["links"]["latency_ns"], first["latency_ns"])
+        self.assertNotIn("exchange", self.product("--peer", "staged")["runs"][-1]["plan"]["request"])
+
+        (file,) = self.cache.glob("peers-*.json")
+        file.unlink()  # as an older version left the cache: nothing is weighed, nothing is said
+        self.assertNotIn("exchange", self.product("--peer", first["path"])["runs"][-1]["plan"]["request"])
+        calibrated, err = self.calibrate()
+        self.assertEqual((calibrated["link"]["from"], calibrated["peers"]["from"], err), ("cached", "measured", ""))
+        file.write_text(file.read_text().replace('"latency_ns": ', '"latency_ns": -'))
+        calibrated, err = self.calibrate()
+        self.assertEqual(calibrated["peers"]["from"], "measured")
+        self.assertIn("latency_ns", err)
+
+    def product(self, *arguments):
+        file = self.folder / "product.json"
+        self.good("run", "matrix", *binary.DEVICES, "--size", 64, "--mode", "end-to-end", "-s", "equal", "-n", 1, "--warmup", 0, "-o", file,
+                  *arguments)
+        self.assert_schema(file, "result")
+        return json.loads(file.read_text())
 
     def test_a_run_records_what_is_cached_and_measures_nothing(self):
         report = self.small()

@@ -9,7 +9,7 @@ import binary
 from binary import Case
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "data"
-NODE, CLUSTER = EXAMPLES / "node8.scenario.json", EXAMPLES / "cluster1024.scenario.json"
+NODE, CLUSTER, LINKED = (EXAMPLES / f"{name}.scenario.json" for name in ("node8", "cluster1024", "linked4"))
 NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
 
 
@@ -77,6 +77,57 @@ class Simulates(Scenarios):
         times = self.times(self.simulated(file, "-s", "equal,dynamic", "--mode", "resident", "-n", 1))
         self.assertEqual(times["equal", "resident", 2], 15_000_000)
         self.assertLess(times["dynamic", "resident", 2], 9_000_000)
+
+    def gathering(self, **links):
+        """Two devices that need 64 MB each, a gigabyte a second from the host, and compute for half a second together."""
+        return self.scenario(devices=[{"count": 2, "items_per_s": 1e9, "up": 1e9}],
+                             work={"items": 1_000_000, "replicated": 64_000_000}, **({"links": links} if links else {}))
+
+    def test_an_input_that_all_need_is_gathered_over_links(self):
+        whole, computing = 64e6, 0.5e6  # nanoseconds
+        run = ("-s", "equal", "--mode", "end-to-end", "-n", 1)
+        time = lambda *arguments: self.times(self.simulated(*arguments))["equal", "end_to_end", 2]
+        self.assertAlmostEqual(time(self.gathering(), *run), whole + computing, delta=10)
+        fast = time(self.gathering(bytes_per_s=1e12, latency_ns=1000), *run)
+        self.assertAlmostEqual(fast, whole / 2 + computing, delta=2e4)
+        # Pieces follow one another over the link while more comes from the host: the last is a quarter of a part.
+        self.assertAlmostEqual(time(self.gathering(bytes_per_s=1e9), *run), whole / 2 * 1.25 + computing, delta=10)
+        slow = {"pairs": [{"from": 1, "to": 0, "bytes_per_s": 1e8}]}
+        self.assertAlmostEqual(time(self.gathering(**slow), *run), whole / 2 / 4 + whole / 2 * 10 + computing, delta=10)
+        self.assertAlmostEqual(time(self.gathering(**slow), *run, "--peer", "staged"), whole + computing, delta=10)
+        by_host = self.gathering(path="host", bytes_per_s=1e12, latency_ns=1000)  # only where it is asked for, as in a run
+        self.assertAlmostEqual(time(by_host, *run), whole + computing, delta=10)
+        self.assertEqual(time(by_host, *run, "--peer", "host"), fast)
+
+    def test_what_is_predicted_over_links_is_what_happens_and_slow_links_are_a_reason_for_fewer_devices(self):
+        for rate, devices in ((1e12, 2), (1e8, 1)):
+            report = self.simulated(self.gathering(bytes_per_s=rate, latency_ns=1000), "-s", "equal,latency,auto", "--mode", "end-to-end", "-n", 1)
+            for run in report["runs"]:
+                self.assertAlmostEqual(run["plan"]["predicted_ns"], run["time_ns"]["median"], delta=10, msg=run["strategy"])
+            auto = [run for run in report["runs"] if run["strategy"] == "auto"][0]
+            self.assertEqual(len(auto["plan"]["chosen"]["devices"]), devices)
+            latency = [run for run in report["runs"] if run["strategy"] == "latency"][0]
+            self.assertEqual(sum(device["items"] > 0 for device in latency["per_device"]), devices)
+
+    def test_parts_of_a_result_are_combined_over_links_instead_of_on_the_host(self):
+        work = {"items": 1 << 20, "merge_per_slice_ns": 10_000_000, "merge_tree": True, "merge_bytes": 64_000_000}
+        links = {"bytes_per_s": 1e10, "latency_ns": 1000}
+        run = ("-s", "single,equal", "--mode", "resident", "-n", 1)
+        merges = lambda file: {r["strategy"]: r["merge_ns"] for r in self.simulated(file, *run)["runs"]}
+        self.assertEqual(merges(self.scenario(work=work)), {"single": 0, "equal": 20_000_000})
+        # Half of its part to the other, and a signal.
+        self.assertEqual(merges(self.scenario(work=work, links=links)), {"single": 0, "equal": 3_202_000})
+
+    def test_links_of_a_simulation_are_those_of_a_simulation_of_it(self):
+        for path, more in (("direct", ()), ("host", ("--peer", "host"))):
+            file = self.gathering(path=path, bytes_per_s=3e9, latency_ns=1000, pairs=[{"from": 1, "to": 0, "bytes_per_s": 1e9}])
+            run = ("-s", "equal,dynamic", "--mode", "end-to-end", "-n", 1)
+            report = self.simulated(file, *run, *more)
+            exchange = report["runs"][0]["plan"]["request"]["exchange"]
+            self.assertEqual((exchange["gathers"], exchange["links"]["path"], len(exchange["links"]["pairs"])), (True, path, 1))
+            again = self.folder / "again.json"
+            self.good("simulate", "--from", self.folder / "out.json", *run, "-o", again)
+            self.assertEqual(self.times(json.loads(again.read_text())), self.times(report))
 
     def test_a_cluster_of_1024_is_simulated_and_its_trace_obeys_the_rules(self):
         trace = self.folder / "t.json"
@@ -181,10 +232,15 @@ class RefusesBadScenarios(Scenarios):
         self.refused_with("devices[1].count", "4097", devices=[{**device, "count": 2}, {**device, "count": 4095}])
         self.refused_with("devices[0].slow", '"0.5"', "from 1", devices=[{**device, "slow": 0.5}])
         self.refused_with("devices", "at least one", devices=[])
+        self.refused_with("links", '"way"', "accepted", "path", links={"way": "direct"})
+        self.refused_with("links.path", '"nvlink"', "direct, staged, host", links={"path": "nvlink"})
+        self.refused_with("links.pairs[0].to", '"2"', "from 0 to 1", links={"pairs": [{"from": 0, "to": 2}]})
+        self.refused_with("links.bytes_per_s", '"-1"', "from 0", links={"bytes_per_s": -1})
         self.refused_with("work.items", '"0"', "from 1", work={"items": 0})
         self.refused_with("work.items", "missing", work={})
         self.refused_with("work.granularity", '"-3"', work={"items": 1, "granularity": -3})
-        self.refused_with('"links"', "accepted", "link", links={})
+        self.refused_with('"linked"', "accepted", "link, links", linked={})
+        self.refused_with("links", '"up"', "accepted", links={"up": 1e9})  # the host link is called link
         self.refused_with("link.up", '"-5"', link={"up": -5})
 
     def test_what_would_never_end_is_refused(self):
@@ -228,7 +284,7 @@ class RefusesBadScenarios(Scenarios):
 
     def test_help_and_schema_tell_what_a_scenario_is(self):
         self.assertIn("Examples", self.good("simulate", "-h", env=NO_OPENCL).out)
-        for example in (NODE, CLUSTER, self.scenario()):
+        for example in (NODE, CLUSTER, LINKED, self.scenario(links={})):
             self.assert_schema(example, "scenario")
 
 

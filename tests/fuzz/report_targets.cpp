@@ -57,8 +57,9 @@ void simulate_all(const Scenario& scenario) {
     e.pipeline = std::min(std::max(e.pipeline / scenario.work.granularity, Items{1}) * scenario.work.granularity, e.fits);
   }
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
-    const PlanRequest request{scenario.work.items, scenario.work.granularity, mode, scenario.work.cost, devices, scenario.link_up,
-                              scenario.link_down,  scenario.work.merge};
+    const PlanRequest request{
+        scenario.work.items, scenario.work.granularity, mode, scenario.work.cost, devices, scenario.link_up, scenario.link_down,
+        scenario.work.merge, scenario.exchange};
     for (const StrategyInfo& info : all_strategies()) {
       StrategyParams params;
       for (const StrategyParam& param : info.params) params[param.name] = param.standard;
@@ -123,8 +124,14 @@ void calibration(std::string_view input) {
     d.platform = "P";
     return d;
   }();
+  static const std::vector<Device> both{device, [] {
+                                          Device other = device;
+                                          other.id = "0:1";
+                                          return other;
+                                        }()};
   static const std::vector<std::filesystem::path> files = [] {
     std::vector<std::string> warnings;
+    store.save_peers(both, PeerLinks(2), warnings);
     store.save(device, {}, warnings);
     store.save_link({&device, 1}, {}, warnings);
     store.save_suite(device, "work", {}, warnings);
@@ -138,6 +145,7 @@ void calibration(std::string_view input) {
   std::vector<std::string> warnings;
   store.load(device, warnings);
   store.load_link({&device, 1}, warnings);
+  store.load_peers(both, warnings);
   store.load_suite(device, "work", warnings);
   store.load_noise({&device, 1}, "work", warnings);
   store.load_variant(device, "work", warnings);

@@ -68,6 +68,19 @@ struct Case {
       if (one_in(2)) e.fixed = std::chrono::milliseconds(between(0, 2000));
       if (one_in(2)) e.transfer = std::chrono::milliseconds(between(0, 100));
     }
+    if (one_in(3)) draw_exchange();
+  }
+
+  void draw_exchange() {
+    ExchangeEstimate& exchange = request.exchange;
+    exchange = {PeerLinks(estimates.size()), one_in(2), one_in(2) ? between(1, 1000) : 0};
+    request.cost.replicated = between(0, 10) << 20;
+    for (std::size_t from = 0; from < estimates.size(); ++from) {
+      for (std::size_t to = 0; to < estimates.size(); ++to)
+        exchange.links.of(from, to) = {PeerPath::direct, static_cast<double>(between(0, 1 << 22)),
+                                       std::chrono::milliseconds(between(0, 50))};
+    }
+    for (DeviceEstimate& e : estimates) e.fixed_shared = e.fixed / 2;
   }
 
   // Some devices take less than they said; one keeps its word.
@@ -227,6 +240,7 @@ TEST_CASE("latency is within a granule of the least possible time when only fixe
     }
     c.request.mode = Mode::resident;
     c.request.merge = {};
+    c.request.exchange = {};
     const std::vector<bool> takes_part = taking_part(c.request);
     std::vector<WaterTerm> terms;
     for (std::size_t i = 0; i < c.estimates.size(); ++i) {

@@ -29,7 +29,7 @@ class CombinedSum final : public Workload {
   Capacity capacity(const DeviceTraits&, Mode) const override {
     return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
   }
-  bool exchanges(Mode) const override { return true; }
+  Exchanged exchanged(Mode) const override { return {false, 8}; }
   void connect(PeerGroup& group) override {
     group_ = &group;
     sums_ = group.allocate(group.size() * kMostSlices * 8);
@@ -102,7 +102,10 @@ class CombinedSum final : public Workload {
     void brought() override { add(); }
 
    private:
-    bool combines() const { return place_ && workload_.members_.size() > 1; }
+    bool combines() const {
+      const auto& members = workload_.members_;
+      return place_ && std::find(members.begin(), members.end(), *place_) != members.end();
+    }
     void bring_own(Stream& stream) {
       arriving_.reserve(4 * kMostSlices);  // what is under way must not move
       arriving_.resize(made_ - brought_);

@@ -18,7 +18,7 @@ class GatheredSum final : public Workload {
   explicit GatheredSum(Items items) : values_(items) {
     std::iota(values_.begin(), values_.end(), std::uint64_t{3});
     shape_.items = items;
-    shape_.cost = {0, 8, 1, items * 8};
+    shape_.cost = {0, 0, 1, items * 8};
     shape_.ops = static_cast<double>(items);
     shape_.rate_unit = "items/s";
     shape_.bytes_in = items * 8;
@@ -28,7 +28,7 @@ class GatheredSum final : public Workload {
   Capacity capacity(const DeviceTraits&, Mode) const override {
     return {shape_.items, std::max<Items>(shape_.items / 8, 1), shape_.items * 8, {}};
   }
-  bool exchanges(Mode mode) const override { return mode == Mode::end_to_end; }
+  Exchanged exchanged(Mode mode) const override { return {mode == Mode::end_to_end, 0}; }
   void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.bytes_in); }
   void disconnect() override { replicated_.reset(); }
   void exchange_among(std::span<const DeviceIndex> members) override {

@@ -103,7 +103,8 @@ StrategyInfo adaptive_strategy() {
   return {"adaptive",
           "shares that follow what is measured, within a sample and between samples",
           {},
-          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Adaptive>(); }};
+          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Adaptive>(); },
+          {.learns = true}};
 }
 
 }  // namespace mgpu

@@ -87,6 +87,7 @@ Nanos time_under(const Set& estimated, const SetEstimates& corrected, const std:
   request.link_up = corrected.link_up;
   request.link_down = corrected.link_down;
   request.merge = corrected.merge;
+  request.exchange = corrected.exchange;
   const StrategyChoice choice = parse_strategies(strategy).front();
   return simulate(request, *choice.info->make(choice.params)->begin(request, {})).makespan;
 }
@@ -136,6 +137,23 @@ TEST_CASE("where the link is what took longer, the link is slower") {
   const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
   CHECK(corrected.link_up.of(3) < 75e9);
   CHECK(near(time_under(estimated, corrected, "equal"), sample.makespan));
+}
+
+TEST_CASE("links between devices are slower where everything was, and where combining was") {
+  for (const bool combines : {false, true}) {
+    CAPTURE(combines);
+    Set estimated(3, Mode::end_to_end), truth(3, Mode::end_to_end);
+    for (Set* set : {&estimated, &truth}) {
+      set->request.cost.replicated = 8 << 20;
+      set->request.exchange = {PeerLinks(3, {PeerPath::direct, 1e11, Nanos{500}}), !combines, combines ? 8u << 20 : 0};
+    }
+    for (std::size_t from = 0; from < 3; ++from)
+      for (std::size_t to = 0; to < 3; ++to) truth.request.exchange.links.of(from, to).bytes_per_s = 1e10;
+    const MeasuredSample sample = truth.measured("equal");
+    const SetEstimates corrected = as_measured(estimated.as_estimated(), sample);
+    CHECK(corrected.exchange.links.of(0, 1).bytes_per_s < 8e10);
+    CHECK(near(time_under(estimated, corrected, "equal"), sample.makespan));
+  }
 }
 
 TEST_CASE("a device without a part was as slow as all the others, and what the host saw late is part of the sample") {

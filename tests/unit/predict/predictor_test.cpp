@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/gathered_sum.hpp"
 #include "tests/support/sum_suite.hpp"
 
 using namespace mgpu;
@@ -169,4 +170,70 @@ TEST_CASE("what all of a set carry says nothing of one, nor of fewer where that 
   CHECK(by_count.knows(2));
   CHECK_FALSE(by_count.knows(1));
   CHECK(LinkCapability{{"0:0"}, 7e9, 7e9}.knows(1));
+}
+
+TEST_CASE("what the set exchanges is estimated among the devices of a case, with what each then does a part of") {
+  TwoGpus gpus;
+  Predictor predictor = gpus.predictor();
+  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth}) gpus.probe(predictor, devices);
+  CHECK_FALSE(predictor.estimate(kBoth).exchange.any());
+  CHECK(predictor.estimate(kBoth).devices[0].fixed_shared == Nanos{});
+  PeerLinks links(2, {PeerPath::direct, 1e10, Nanos{100}});
+  links.of(1, 0).latency = Nanos{200};
+  predictor.set_exchange({links, false, 8});
+  const SetEstimates both = predictor.estimate(kBoth);
+  CHECK(both.exchange.links == links);
+  CHECK(both.exchange.combines == 8);
+  CHECK_FALSE(both.exchange.gathers);
+  // The download of its sum, which was seen, is all of it.
+  for (const DeviceEstimate& device : both.devices) CHECK(device.fixed_shared == Nanos{1});
+  CHECK(both.devices[0].fixed >= both.devices[0].fixed_shared);
+  const SetEstimates alone = predictor.estimate(std::vector<std::size_t>{1});
+  CHECK_FALSE(alone.exchange.any());
+  CHECK(alone.devices[0].fixed_shared == Nanos{});
+  predictor.set_exchange({});
+  CHECK_FALSE(predictor.estimate(kBoth).exchange.any());
+}
+
+TEST_CASE("by calibration alone a CPU copies what all need with its cores, a part of it where it is gathered") {
+  GatheredSum workload(1 << 20);  // 8 MiB
+  Device facts;
+  facts.type = DeviceType::cpu;
+  Capability capability;
+  capability.pinned_up = 1e9;
+  SuiteRate rate;
+  rate.ops_per_s = 1e9;
+  rate.fixed = Nanos{1000};
+  const std::vector<KnownDevice> known(2, {.facts = &facts, .capability = &capability, .rate = &rate});
+  Predictor predictor(workload, Mode::end_to_end, known, 2, nullptr, nullptr);
+  constexpr Nanos copying{8 << 20};
+  CHECK(predictor.estimate_from_calibration().devices[1].fixed == Nanos{1000} + copying);
+  CHECK(predictor.estimate_from_calibration().devices[1].fixed_shared == Nanos{});
+  predictor.set_exchange({PeerLinks(2, {PeerPath::host, 1e10, {}}), true, 0});
+  CHECK(predictor.estimate_from_calibration().devices[1].fixed == Nanos{1000} + copying);
+  CHECK(predictor.estimate_from_calibration().devices[1].fixed_shared == copying);
+  const Predictor resident(workload, Mode::resident, known, 2, nullptr, nullptr);
+  CHECK(resident.estimate_from_calibration().devices[1].fixed == Nanos{1000});
+}
+
+TEST_CASE("devices that a plan does not use exchange nothing") {
+  TwoGpus gpus;
+  Predictor predictor = gpus.predictor();
+  for (const auto& devices : {std::vector<std::size_t>{0}, {1}, kBoth}) gpus.probe(predictor, devices);
+  for (const bool fast : {true, false}) {
+    CAPTURE(fast);
+    predictor.set_exchange({PeerLinks(2, {PeerPath::direct, fast ? 1e12 : 1e6, {}}), false, 1 << 20});
+    for (const StrategyChoice& strategy : {choice_of(auto_strategy()), parse_strategies("latency").front()}) {
+      Prediction prediction;
+      prediction.estimates = predictor.estimate(kBoth);
+      predictor.choose(prediction, strategy);
+      predictor.predict(prediction, strategy, {});
+      REQUIRE(prediction.expected);
+      const auto source = predictor.begin(prediction, strategy, {});
+      CHECK(predictor.exchanging(prediction, *source) == std::vector<bool>(2, fast));
+      CHECK((prediction.expected->devices[1].items > 0) == fast);
+      CHECK((prediction.expected->merge > Nanos{}) == fast);
+      if (prediction.chosen) CHECK(prediction.expected->makespan == prediction.chosen->chosen.predicted);
+    }
+  }
 }

@@ -1,87 +1,28 @@
 // Scenario files: what is read, and what is refused with the key, the value and what is accepted.
-#include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
-
-#include "lib/base/error.hpp"
 #include "lib/report/record_json.hpp"
-#include "lib/report/scenario_json.hpp"
-#include "tests/support/golden.hpp"
-#include "tests/support/sample_report.hpp"
+#include "tests/support/scenario_texts.hpp"
 
 using namespace mgpu;
-using Json = nlohmann::ordered_json;
+using namespace mgpu::test;
 
 namespace {
 
-Scenario read(const std::string& text) {
-  const test::TemporaryFolder folder;
-  const auto file = folder.path() / "s.json";
-  write_file_atomically(file, text);
-  return read_scenario(file);
-}
-
-// The message after the file's name; empty when it is accepted.
-std::string refusal_of_scenario(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    const std::string what = error.what();
-    CHECK(what.find('\n') == std::string::npos);
-    CHECK(what.find("s.json: ") != std::string::npos);
-    return what.substr(what.find("s.json: ") + 8);
-  }
-  return "";
-}
-
-Json small() { return {{"devices", {{{"items_per_s", 1e9}}}}, {"work", {{"items", 1000}}}}; }
-
 // After one change to the first device, or to the work.
 std::string with_device(const char* key, const Json& value) {
-  Json json = small();
+  Json json = small_scenario();
   json["devices"][0][key] = value;
   return refusal_of_scenario(json.dump());
 }
 std::string with_work(const char* key, const Json& value) {
-  Json json = small();
+  Json json = small_scenario();
   json["work"][key] = value;
   return refusal_of_scenario(json.dump());
-}
-
-bool has(const std::string& text, std::initializer_list<const char*> words) {
-  INFO(text);
-  bool all = true;
-  for (const char* word : words) all = all && text.find(word) != std::string::npos;
-  CHECK(all);
-  return all;
-}
-
-Report estimated_report() {
-  Report report = test::sample_report();
-  for (const std::size_t i : {1u, 2u}) {
-    DeviceEstimate estimate;
-    estimate.items_per_s = 5e8 * static_cast<double>(i);
-    estimate.fixed = Nanos{1000};
-    estimate.launch = Nanos{2000};
-    estimate.first_slice_discount = Nanos{500};
-    estimate.per_peer_contention = Nanos{300};
-    estimate.transfer = Nanos{3000};
-    estimate.up = 5e10;
-    estimate.down = 4e10;
-    estimate.fits = 90'000;
-    estimate.pipeline = 12'500;
-    estimate.free_memory = Bytes{1} << 37;
-    report.runs[i].plan.estimates = {{estimate, estimate}, LinkRate({5e10, 1e11}), 9e10, {Nanos{70}, Nanos{7}}};
-    report.runs[i].plan.work = PlannedWork{100'000, 8, {32, 0.5, 0, 4096}};
-  }
-  return report;
 }
 
 }  // namespace
 
 TEST_CASE("a scenario is read with its counts, and what is left out has its default") {
-  const Scenario scenario = read(R"({"schema": "mgpu-bench/scenario",
+  const Scenario scenario = read_text(R"({"schema": "mgpu-bench/scenario",
     "devices": [{"name": "H200", "count": 3, "items_per_s": 2e9, "launch_ns": 5, "fixed_ns": 6, "transfer_ns": 7, "up": 1e10,
                  "down": 2e10, "memory": 1000, "fits": 50, "pipeline": 20, "score": 90, "slow": 2.5, "type": "cpu", "reserve": true},
                 {"items_per_s": 1}],
@@ -123,33 +64,33 @@ TEST_CASE("a scenario is read with its counts, and what is left out has its defa
   CHECK(scenario.work.merge.fixed == Nanos{8});
   CHECK(scenario.work.merge.per_slice == Nanos{9});
   CHECK(scenario.work.rate_unit == "nodes/s");
-  CHECK(refusal_of_scenario(small().dump()) == "");
+  CHECK(refusal_of_scenario(small_scenario().dump()) == "");
 }
 
 TEST_CASE("unknown and missing keys are named with those that are accepted") {
   has(with_device("items_per_sec", 1), {"devices[0]", "\"items_per_sec\"", "accepted", "items_per_s"});
   has(with_work("itmes", 1), {"work", "\"itmes\"", "accepted", "items"});
-  Json json = small();
+  Json json = small_scenario();
   json["lnk"] = Json::object();
   has(refusal_of_scenario(json.dump()), {"\"lnk\"", "accepted", "link"});
-  json = small();
+  json = small_scenario();
   json["link"]["upp"] = 1;
   has(refusal_of_scenario(json.dump()), {"link", "\"upp\"", "accepted: up, down"});
-  json = small();
+  json = small_scenario();
   json["devices"][0].erase("items_per_s");
   has(refusal_of_scenario(json.dump()), {"devices[0].items_per_s", "missing"});
-  json = small();
+  json = small_scenario();
   json["work"].erase("items");
   has(refusal_of_scenario(json.dump()), {"work.items", "missing"});
-  json = small();
+  json = small_scenario();
   json.erase("work");
   has(refusal_of_scenario(json.dump()), {"work", "missing"});
-  json = small();
+  json = small_scenario();
   json["devices"] = Json::array();
   has(refusal_of_scenario(json.dump()), {"devices", "at least one"});
   json["devices"] = 5;
   has(refusal_of_scenario(json.dump()), {"devices", "a list"});
-  json = small();
+  json = small_scenario();
   json["schema"] = "mgpu-bench/result";
   has(refusal_of_scenario(json.dump()), {"schema", "mgpu-bench/scenario"});
 }
@@ -174,20 +115,20 @@ TEST_CASE("numbers out of range are refused with key, value and range") {
   has(with_work("items", -4), {"work.items", "\"-4\""});
   has(with_work("granularity", 0), {"work.granularity", "\"0\""});
   has(with_work("in_bytes", -0.5), {"work.in_bytes", "\"-0.5\""});
-  Json json = small();
+  Json json = small_scenario();
   json["devices"].push_back({{"items_per_s", 1}, {"count", 4096}});
   has(refusal_of_scenario(json.dump()), {"devices[1].count", "4097", "4096"});
 }
 
 TEST_CASE("what would take for ever is refused before it begins") {
-  Json json = small();
+  Json json = small_scenario();
   json["devices"][0]["items_per_s"] = 1e-6;
   has(refusal_of_scenario(json.dump()), {"device 0", "alone", "accepted: up to 1e+07 s"});
-  json = small();
+  json = small_scenario();
   json["work"]["in_bytes"] = 1e15;
   json["link"]["up"] = 1;
   has(refusal_of_scenario(json.dump()), {"device 0", "alone"});
-  json = small();
+  json = small_scenario();
   json["work"]["items"] = 10'000'000;
   json["work"]["pipeline"] = 1;
   has(refusal_of_scenario(json.dump()), {"device 0", "10000000", "slices"});
@@ -197,20 +138,20 @@ TEST_CASE("what would take for ever is refused before it begins") {
 }
 
 TEST_CASE("what many devices together would take for ever is refused before it begins") {
-  Json json = small();
+  Json json = small_scenario();
   json["devices"][0]["count"] = 4000;
   json["devices"][0]["items_per_s"] = static_cast<double>(json["work"]["items"].get<std::int64_t>()) / 5000;
   has(refusal_of_scenario(json.dump()), {"device 2000", "added to those before it", "1e+07 s"});
-  json = small();
+  json = small_scenario();
   json["devices"][0]["count"] = 1000;
   json["work"]["items"] = 1'000'000;
   json["work"]["pipeline"] = 1000;
   has(refusal_of_scenario(json.dump()), {"added to those before it", "slices", "fewer devices"});
-  json = small();
+  json = small_scenario();
   json["link"]["up"] = {1e9, 1e-300};  // what two or more devices have together
   json["work"]["in_bytes"] = 8;
   has(refusal_of_scenario(json.dump()), {"device 0", "accepted: up to 1e+07 s"});
-  json = small();
+  json = small_scenario();
   json["work"]["merge_per_slice_ns"] = 1'000'000'000'000;
   json["work"]["items"] = 100'000;
   json["work"]["pipeline"] = 1;
@@ -218,12 +159,12 @@ TEST_CASE("what many devices together would take for ever is refused before it b
 }
 
 TEST_CASE("a link may carry more for more devices; a first-slice discount is at most the launch") {
-  Json json = small();
+  Json json = small_scenario();
   json["link"]["up"] = {5e10, 1e11, 1.3e11};
   json["devices"][0]["launch_ns"] = 7;
   json["devices"][0]["first_slice_discount_ns"] = 7;
   json["devices"][0]["per_peer_contention_ns"] = 9;
-  const Scenario scenario = read(json.dump());
+  const Scenario scenario = read_text(json.dump());
   CHECK(scenario.link_up == LinkRate({5e10, 1e11, 1.3e11}));
   CHECK(scenario.link_up.of(2) == 1e11);
   CHECK(scenario.link_up.of(9) == 1.3e11);
@@ -237,7 +178,7 @@ TEST_CASE("a link may carry more for more devices; a first-slice discount is at 
   has(refusal_of_scenario(json.dump()), {"link.up", "\"-5\"", "a number from 0"});
   json["link"]["up"] = Json::array();
   has(refusal_of_scenario(json.dump()), {"link.up", "at least one"});
-  json = small();
+  json = small_scenario();
   json["devices"][0]["first_slice_discount_ns"] = 1;
   has(refusal_of_scenario(json.dump()), {"devices[0].first_slice_discount_ns", "from 0 to 0"});
 }
@@ -306,11 +247,11 @@ TEST_CASE("a case that carries estimates becomes a scenario; another does not") 
   CHECK_THROWS_WITH_AS(scenario_of(report, 0, Figures::measured),
                        "case 0 carries no estimates of its devices (plan.estimates, plan.request)", Error);
   CHECK_THROWS_WITH_AS(scenario_of(report, 99, Figures::measured), "it has 7 cases, there is no number 99", Error);
-  CHECK_THROWS_AS(largest_estimated_run(test::sample_report()), Error);
+  CHECK_THROWS_AS(largest_estimated_run(sample_report()), Error);
 }
 
 TEST_CASE("devices of a case are as its sample found them, if it was measured and none failed") {
-  Report report = test::sample_report();
+  Report report = sample_report();
   RunRecord& run = report.runs[1];
   DeviceEstimate estimate;
   estimate.items_per_s = 1e9;

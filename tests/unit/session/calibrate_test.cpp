@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 #include "lib/session/session.hpp"
 #include "tests/support/fake_calibration.hpp"
 #include "tests/support/golden.hpp"
@@ -75,13 +77,88 @@ TEST_CASE("without a store, or before anything was cached, nothing is known and 
   CHECK(result.warnings.empty());
 }
 
-TEST_CASE("a device alone has its own link") {
+namespace {
+
+std::vector<FakeDevice> linked(std::size_t count) {
+  std::vector<FakeDevice> specs;
+  for (std::size_t i = 0; i < count; ++i) {
+    specs.push_back(calibration_device("0:" + std::to_string(i)));
+    specs.back().peer_bytes_per_s = static_cast<double>(i + 1) * 1e10;
+    specs.back().peer_latency = Nanos{3000};
+  }
+  return specs;
+}
+
+}  // namespace
+
+TEST_CASE("links between devices are measured as they are, both ways at once, cached, and found in whatever order") {
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), kBasis);
+  Devices devices(linked(3));
+  const CalibrationResult measured = calibrate(devices.backend, devices.facts, store, false);
+  CHECK(measured.warnings.empty());
+  CHECK(measured.peers_origin == CalibrationOrigin::measured);
+  const PeerLinks& links = measured.calibration.peers;
+  REQUIRE(links.devices() == 3);
+  for (std::size_t from = 0; from < 3; ++from) {
+    for (std::size_t to = 0; to < 3; ++to) {
+      if (from == to) continue;
+      const PeerLink& link = links.of(from, to);
+      CHECK(link.path == PeerPath::direct);
+      CHECK(link.latency == Nanos{3000});
+      // Both ways take as long as the slower one.
+      CHECK(link.bytes_per_s == doctest::Approx(static_cast<double>(std::min(from, to) + 1) * 1e10).epsilon(0.001));
+    }
+  }
+  std::vector<Device> others{devices.facts[2], devices.facts[0], devices.facts[1]};
+  const CalibrationResult cached = cached_calibration(others, store);
+  CHECK(cached.peers_origin == CalibrationOrigin::cached);
+  CHECK(cached.calibration.peers == links.among(std::vector<std::size_t>{2, 0, 1}));
+  CHECK(cached_calibration(std::span(devices.facts).first(2), store).calibration.peers.empty());
+}
+
+TEST_CASE("a cache without links between devices is used, and only they are measured") {
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), kBasis);
+  Devices devices(pair());
+  calibrate(devices.backend, devices.facts, store, false);
+  for (const auto& file : std::filesystem::directory_iterator(folder.path()))
+    if (file.path().filename().string().starts_with("peers-")) std::filesystem::remove(file);
+  const CalibrationResult older = cached_calibration(devices.facts, store);
+  CHECK(older.warnings.empty());
+  CHECK(older.link_origin == CalibrationOrigin::cached);
+  CHECK(older.peers_origin == CalibrationOrigin::none);
+  CHECK(older.calibration.peers.empty());
+  const CalibrationResult result = calibrate(devices.backend, devices.facts, store, false);
+  CHECK(result.link_origin == CalibrationOrigin::cached);
+  CHECK(result.peers_origin == CalibrationOrigin::measured);
+}
+
+TEST_CASE("links that fail, or bring something else than was sent, are a warning, and all else is known") {
+  for (const auto failure : {FakeFault::Kind::error, FakeFault::Kind::corrupt}) {
+    const TemporaryFolder folder;
+    std::vector<FakeDevice> specs = pair();
+    specs[1].script = fails_from(FakeCall::exchange, 0, failure);
+    Devices devices(specs);
+    const CalibrationStore store(folder.path(), kBasis);
+    const CalibrationResult result = calibrate(devices.backend, devices.facts, store, false);
+    CHECK(result.failed == 0);
+    CHECK(result.link_origin == CalibrationOrigin::measured);
+    CHECK(result.calibration.peers.empty());
+    REQUIRE(result.warnings.size() == 1);
+    CHECK(result.warnings[0].starts_with("links between the devices are not calibrated: "));
+    CHECK(cached_calibration(devices.facts, store).calibration.peers.empty());
+  }
+}
+
+TEST_CASE("a device alone has its own link, and none to others") {
   Devices devices({calibration_device("0:0")});
   const CalibrationResult result = calibrate(devices.backend, devices.facts, CalibrationStore({}, kBasis), false);
   REQUIRE(result.calibration.link);
   CHECK(result.calibration.link->up == result.calibration.devices[0]->pinned_up);
   CHECK(result.calibration.link->down == result.calibration.devices[0]->pinned_down);
   CHECK(result.link_origin == CalibrationOrigin::measured);
+  CHECK(result.calibration.peers.empty());
 }
 
 TEST_CASE("a device that fails or hangs is a warning, the others are measured, and the link is not known") {
@@ -107,7 +184,7 @@ TEST_CASE("devices of a kind whose calibrations are stale are one warning") {
   Devices devices(specs);
   calibrate(devices.backend, devices.facts, CalibrationStore(folder.path(), kBasis), false);
   const CalibrationResult stale = cached_calibration(devices.facts, CalibrationStore(folder.path(), {"2", "kernels"}));
-  CHECK(stale.warnings.size() == 2);  // one for both devices, one for the link
+  CHECK(stale.warnings.size() == 2);  // one for both devices, one for what they do together
   CHECK_FALSE(stale.calibration.devices[0]);
 }
 

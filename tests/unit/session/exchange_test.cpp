@@ -27,7 +27,16 @@ struct Given {
   std::size_t scripted = 0;    // which
   std::string no_direct = {};  // why there is no direct path; empty: there is
   std::size_t groups = 1;
+  Items items = kItems;
+  std::function<void(FakeDevice&)> device = {};        // changes each
+  std::function<void(SessionOptions&)> options = {};   // and these
+  std::vector<std::uint64_t>* exchanges_of = nullptr;  // puts and signals of each device
 };
+
+Given with(const std::string& strategies, Given given) {
+  given.strategies = strategies;
+  return given;
+}
 
 Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, const Given& given = {}) {
   SuiteInfo suite;
@@ -42,9 +51,11 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, const Give
   std::vector<FakeDevice> fakes;
   for (std::size_t i = 0; i < count; ++i) {
     fakes.push_back(sum_device("0:" + std::to_string(i), DeviceType::gpu));
-    fakes.back().script = [&outcome, script = i == given.scripted ? given.script : FakeScript()](FakeCall call,
-                                                                                                 std::uint64_t number) {
+    if (given.device) given.device(fakes.back());
+    fakes.back().script = [&outcome, &given, i, script = i == given.scripted ? given.script : FakeScript()](FakeCall call,
+                                                                                                            std::uint64_t number) {
       outcome.exchanges += call == FakeCall::exchange ? 1 : 0;
+      if (given.exchanges_of != nullptr && call == FakeCall::exchange) ++given.exchanges_of->at(i);
       return script ? script(call, number) : FakeFault{};
     };
   }
@@ -52,7 +63,7 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, const Give
   backend.refuse_direct(given.no_direct);
   SessionOptions options;
   SuiteParams params;
-  params.size = kItems;
+  params.size = given.items;
   options.problems.assign(given.groups, {&suite, params});
   options.modes = {sum == Sum::gathered ? Mode::end_to_end : Mode::resident};
   options.strategies = parse_strategies(given.strategies);
@@ -61,6 +72,7 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, const Give
   options.stop.exactly = 3;
   options.peer = peer;
   options.case_timeout = std::chrono::seconds(1);
+  if (given.options) given.options(options);
   QuietObserver observer;
   outcome.report = run_session(backend, options, {}, observer);
   return outcome;
@@ -168,4 +180,117 @@ TEST_CASE("a device that fails in an exchange, or before, is lost, and those lef
     }
   }
   CHECK(failed > 300);
+}
+
+namespace {
+
+// Of eight MiB, which take 8.4 ms from the host, on devices that compute them in a tenth of that.
+constexpr Items kMany = Items{1} << 20;
+
+Given large(double peer_bytes_per_s, Nanos latency, bool calibrated = true) {
+  Given more;
+  more.items = kMany;
+  more.device = [=](FakeDevice& device) {
+    device.ops_per_s = 1e10;
+    device.up = device.down = 1e9;
+    device.peer_bytes_per_s = peer_bytes_per_s;
+    device.peer_latency = latency;
+  };
+  more.options = [=](SessionOptions& options) {
+    if (calibrated) options.calibration.peers = PeerLinks(options.devices.size(), {PeerPath::direct, peer_bytes_per_s, latency});
+  };
+  return more;
+}
+
+const RunRecord& row_of(const Report& report, const std::string& strategy, std::size_t devices) {
+  for (const RunRecord& row : report.runs)
+    if (row.strategy == strategy && row.devices.size() == devices) return row;
+  FAIL("no such row");
+  return report.runs.front();
+}
+
+}  // namespace
+
+TEST_CASE("a gathered input is predicted as devices gather it, where links between them are known") {
+  for (const double rate : {2e8, 1e9, 1e11}) {
+    for (const std::size_t count : {2, 4}) {
+      CAPTURE(rate);
+      CAPTURE(count);
+      const Outcome outcome = run(Sum::gathered, count, {}, with("equal,dynamic", large(rate, std::chrono::microseconds(5))));
+      CHECK(outcome.exchanges > 0);
+      for (const char* strategy : {"equal", "dynamic"}) {
+        const RunRecord& row = row_of(outcome.report, strategy, count);
+        CAPTURE(strategy);
+        REQUIRE(row.status == Status::ok);
+        REQUIRE(row.plan.predicted);
+        CHECK(seconds(*row.plan.predicted) == doctest::Approx(seconds(row.time.median)).epsilon(0.03));
+        CHECK(row.plan.estimates.exchange.gathers);
+        CHECK(row.plan.estimates.exchange.links.of(0, 1).bytes_per_s == rate);
+      }
+    }
+  }
+  // Otherwise as if each uploaded all of it: what nobody has measured is not weighed.
+  const Outcome unknown = run(Sum::gathered, 2, {}, with("equal", large(1e11, std::chrono::microseconds(5), false)));
+  CHECK(unknown.exchanges > 0);
+  const RunRecord& row = row_of(unknown.report, "equal", 2);
+  CHECK(seconds(*row.plan.predicted) > 1.5 * seconds(row.time.median));
+  CHECK_FALSE(row.plan.estimates.exchange.any());
+}
+
+TEST_CASE("figures of another path than the one in use are not weighed") {
+  const Outcome outcome = run(Sum::gathered, 2, PeerPath::host, with("equal", large(1e11, std::chrono::microseconds(5))));
+  CHECK(outcome.exchanges > 0);
+  CHECK_FALSE(row_of(outcome.report, "equal", 2).plan.estimates.exchange.any());
+}
+
+TEST_CASE("over slow links latency and auto take one device, which then gathers nothing, over fast ones all") {
+  for (const bool fast : {true, false}) {
+    CAPTURE(fast);
+    std::vector<std::uint64_t> exchanges(3, 0);
+    Given more = large(fast ? 1e11 : 1e8, std::chrono::microseconds(5));
+    more.exchanges_of = &exchanges;
+    const Outcome outcome = run(Sum::gathered, 3, {}, with("latency,auto", more));
+    for (const char* strategy : {"latency", "auto"}) {
+      const RunRecord& row = row_of(outcome.report, strategy, 3);
+      CAPTURE(strategy);
+      REQUIRE(row.status == Status::ok);
+      CHECK(row.verify.status == VerifyStatus::passed);
+      const auto busy =
+          std::count_if(row.per_device.begin(), row.per_device.end(), [](const PerDevice& d) { return d.parts.items > 0; });
+      CHECK(busy == (fast ? 3 : 1));
+      CHECK(seconds(*row.plan.predicted) == doctest::Approx(seconds(row.time.median)).epsilon(0.03));
+    }
+    for (const std::uint64_t of_device : exchanges) CHECK((of_device > 0) == fast);
+  }
+}
+
+namespace {
+
+// The last of three devices is given nothing: what fits on one goes to one, then to the next.
+Given third_is_left_out(std::vector<std::uint64_t>& exchanges) {
+  Given more;
+  more.exchanges_of = &exchanges;
+  more.options = [](SessionOptions& options) {
+    DeviceEstimate estimate;
+    estimate.items_per_s = 1e6;
+    estimate.fits = 500;
+    estimate.pipeline = 100;
+    options.given_estimates = SetEstimates{{estimate, estimate, estimate}, 0, 0, {}};
+    options.device_counts = {3};
+  };
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("a device that is given nothing exchanges nothing") {
+  for (const Sum sum : {Sum::gathered, Sum::combined}) {
+    CAPTURE(static_cast<int>(sum));
+    std::vector<std::uint64_t> exchanges(3, 0);
+    const Outcome outcome = run(sum, 3, PeerPath::host, with("sequential", third_is_left_out(exchanges)));
+    CHECK(row_of(outcome.report, "sequential", 3).status == Status::ok);
+    CHECK(exchanges[0] > 0);
+    CHECK(exchanges[1] > 0);
+    CHECK(exchanges[2] == 0);
+  }
 }

@@ -88,7 +88,7 @@ TEST_CASE("matrices and latencies are what the fake devices take") {
   check_times(at_once(report, LinkCrowd::down).samples, down);
   CHECK(at_once(report, LinkCrowd::up_and_down).bytes == 6 * kPiece);
   CHECK(at_once(report, LinkCrowd::devices).bytes == 6 * kPiece / 2);
-  check_times(at_once(report, LinkCrowd::devices).samples, 2 * put_of(kPiece / 2) + 2 * kSignal);
+  check_times(at_once(report, LinkCrowd::devices).samples, 2 * put_of(kPiece / 2) + kSignal);  // signals to all are given at once
 
   CHECK(report.pairs.size() == 6);
   CHECK(report.transfers.size() == 3 * 3 + 2 * (6 + 3));
@@ -99,7 +99,7 @@ TEST_CASE("matrices and latencies are what the fake devices take") {
   CHECK(report.latencies[0].queued_calls == 20);
   check_times(report.latencies[0].queued, 20 * kSignal);
   CHECK(report.latencies[3].devices.size() == 3);
-  check_times(report.latencies[3].alone, 2 * kSignal);
+  check_times(report.latencies[3].alone, kSignal);
   CHECK(report.latencies[4].path == "staged");
   CHECK_FALSE(report.latencies[4].in_use);
 }

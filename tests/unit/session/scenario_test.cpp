@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/exec/executor.hpp"
 #include "lib/exec/scenario_run.hpp"
+#include "lib/plan/exchange.hpp"
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/session/session.hpp"
@@ -46,6 +47,15 @@ struct Opened {
     const Shape& shape = workload->shape();
     request = PlanRequest{shape.items, shape.granularity, mode, shape.cost, estimates, scenario.link_up, scenario.link_down};
     request.merge = scenario.work.merge;
+    request.exchange = scenario.exchange;
+    if (!workload->exchanged(mode).any()) return;
+    std::vector<OpenDevice*> all;
+    for (const auto& device : open) all.push_back(device.get());
+    group = backend->connect(all, {});
+    workload->connect(*group);
+    programs.clear();  // a program takes its device's end of the group
+    for (const auto& device : open)
+      programs.push_back(workload->program(device->resources(), mode, workload->capacity(device->resources().traits(), mode)));
   }
 
   std::unique_ptr<SliceSource> source(const StrategyInfo& info) const {
@@ -58,6 +68,11 @@ struct Opened {
     sample.workload = workload.get();
     sample.source = &source;
     for (std::size_t i = 0; i < open.size(); ++i) sample.members.push_back({open[i].get(), programs[i].get()});
+    if (group) {
+      sample.exchanging = exchanging(request, source);
+      if (std::count(sample.exchanging.begin(), sample.exchanging.end(), true) > 0) sample.peers = group.get();
+    }
+    for (std::uint32_t i = 0; sample.peers != nullptr && i < open.size(); ++i) sample.places.push_back({i});
     return executor.run(sample);
   }
 
@@ -67,6 +82,7 @@ struct Opened {
   std::unique_ptr<Workload> workload;
   Executor executor;
   std::vector<std::unique_ptr<OpenDevice>> open;
+  std::unique_ptr<PeerGroup> group;  // none: nothing is exchanged
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<DeviceEstimate> estimates;
   PlanRequest request;
@@ -100,31 +116,69 @@ Scenario random_scenario(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("what the simulator predicts is what the executor does, under every strategy") {
-  for (std::uint64_t seed = 1; seed <= 40; seed += one_in(8)) {
-    for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
-      Opened opened(random_scenario(seed), mode);
-      for (const StrategyInfo& info : all_strategies()) {
-        CAPTURE(info.name);
-        CAPTURE(seed);
-        CAPTURE(to_string(mode));
-        const Simulation predicted = simulate(opened.request, *opened.source(info));
-        const auto source = opened.source(info);
-        const RawSample done = opened.execute(*source);
-        const std::string why = done.failure ? done.failure->what() : "";
-        CAPTURE(why);
-        REQUIRE_FALSE(done.failure);
-        CHECK(opened.workload->verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
-        CHECK(seconds(predicted.makespan) == doctest::Approx(seconds(done.makespan())).epsilon(0.01));
-        CHECK(predicted.merge == done.merge_end - done.merge_begin);
-        const SampleShare share = share_of(done, opened.open.size());
-        for (std::size_t i = 0; i < opened.open.size(); ++i) {
-          CHECK(static_cast<double>(predicted.devices[i].items) ==
-                doctest::Approx(static_cast<double>(share.items[i])).epsilon(0.01));
-          CHECK(seconds(predicted.devices[i].busy) == doctest::Approx(seconds(share.busy[i])).epsilon(0.01));
-        }
+namespace {
+
+// Links of all speeds, over which devices gather a replicated input, combine parts of the result, or both.
+void add_exchange(Scenario& scenario, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto between = [&](std::uint64_t low, std::uint64_t high) {
+    return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+  };
+  const std::size_t count = scenario.devices.size();
+  scenario.exchange.links = PeerLinks(count);
+  for (std::size_t from = 0; from < count; ++from) {
+    for (std::size_t to = 0; to < count; ++to) {
+      scenario.exchange.links.of(from, to) = {PeerPath::direct, static_cast<double>(between(0, 4)) * 2e9,
+                                              Nanos{static_cast<std::int64_t>(between(0, 20'000))}};
+    }
+  }
+  scenario.exchange.gathers = between(0, 2) > 0;
+  scenario.exchange.combines = scenario.exchange.gathers && between(0, 1) == 0 ? 0 : between(1, 3'000'000);
+  scenario.work.cost.replicated = between(0, 2) * 5'000'001;
+  scenario.work.merge.tree = between(0, 1) == 1;
+  for (ScenarioDevice& device : scenario.devices) device.estimate.fixed_shared = device.estimate.fixed / 2;
+}
+
+void check_predictions(const Scenario& scenario) {
+  for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+    Opened opened(scenario, mode);
+    for (const StrategyInfo& info : all_strategies()) {
+      CAPTURE(info.name);
+      CAPTURE(to_string(mode));
+      const Simulation predicted = simulate(opened.request, *opened.source(info));
+      const auto source = opened.source(info);
+      const RawSample done = opened.execute(*source);
+      const std::string why = done.failure ? done.failure->what() : "";
+      CAPTURE(why);
+      REQUIRE_FALSE(done.failure);
+      CHECK(opened.workload->verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
+      CHECK(seconds(predicted.makespan) == doctest::Approx(seconds(done.makespan())).epsilon(0.01));
+      CHECK(predicted.merge == done.merge_end - done.merge_begin);
+      const SampleShare share = share_of(done, opened.open.size());
+      for (std::size_t i = 0; i < opened.open.size(); ++i) {
+        CHECK(static_cast<double>(predicted.devices[i].items) ==
+              doctest::Approx(static_cast<double>(share.items[i])).epsilon(0.01));
+        CHECK(seconds(predicted.devices[i].busy) == doctest::Approx(seconds(share.busy[i])).epsilon(0.01));
       }
     }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what the simulator predicts is what the executor does, under every strategy") {
+  for (std::uint64_t seed = 1; seed <= 40; seed += one_in(8)) {
+    CAPTURE(seed);
+    check_predictions(random_scenario(seed));
+  }
+}
+
+TEST_CASE("so it is where devices exchange data") {
+  for (std::uint64_t seed = 1; seed <= 40; seed += one_in(8)) {
+    CAPTURE(seed);
+    Scenario scenario = random_scenario(seed);
+    add_exchange(scenario, seed);
+    check_predictions(scenario);
   }
 }
 

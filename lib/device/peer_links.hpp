@@ -1,0 +1,47 @@
+// PeerLinks: what each ordered pair of devices of a set carries when devices exchange data.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "lib/base/units.hpp"
+#include "lib/device/peer_path.hpp"
+
+namespace mgpu {
+
+struct PeerLink {
+  PeerPath path = PeerPath::direct;
+  double bytes_per_s = 0;  // of large copies, while as much goes the other way; 0: no limit
+  Nanos latency{};         // of an exchange of nothing, and of each copy
+  bool operator==(const PeerLink&) const = default;
+};
+
+class PeerLinks {
+ public:
+  PeerLinks() = default;  // of nobody
+  explicit PeerLinks(std::size_t devices, const PeerLink& each = {}) : devices_(devices), links_(devices * devices, each) {
+    for (std::size_t i = 0; i < devices; ++i) of(i, i) = {};
+  }
+
+  bool empty() const { return devices_ == 0; }
+  std::size_t devices() const { return devices_; }
+  const PeerLink& of(std::size_t from, std::size_t to) const { return links_[from * devices_ + to]; }
+  PeerLink& of(std::size_t from, std::size_t to) { return links_[from * devices_ + to]; }
+
+  // Of some of the devices, in that order.
+  PeerLinks among(std::span<const std::size_t> some) const {
+    PeerLinks links(some.size());
+    for (std::size_t i = 0; i < some.size(); ++i)
+      for (std::size_t k = 0; k < some.size(); ++k) links.of(i, k) = of(some[i], some[k]);
+    return links;
+  }
+
+  bool operator==(const PeerLinks&) const = default;
+
+ private:
+  std::size_t devices_ = 0;
+  std::vector<PeerLink> links_;  // of a device with itself: without limit
+};
+
+}  // namespace mgpu

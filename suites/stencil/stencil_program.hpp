@@ -1,0 +1,53 @@
+// What one device does: it holds its layers and, on both sides, halos of --depth layers that belong to others; steps go from the
+// initial state to one of two others and on, to and fro between these.
+#pragma once
+
+#include <optional>
+
+#include "suites/stencil/stencil_workload.hpp"
+
+namespace mgpu::stencil {
+
+class StencilProgram final : public DeviceProgram {
+ public:
+  StencilProgram(StencilWorkload& workload, DeviceResources& device, Mode mode);
+
+  static std::uint64_t halo_layers(const Problem& problem) { return 2 * std::uint64_t{problem.depth}; }
+  static Bytes state_bytes(const Problem& problem) { return (problem.layers() + halo_layers(problem)) * problem.layer_bytes(); }
+
+  void load(Stream& stream) override;
+  void prepare(Stream&) override;
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  void finished(const Slice& slice) override { workload_.arrived(slice); }
+  void publish(Stream& stream) override;
+  void published() override;
+
+ private:
+  struct Layers {  // of a state: local numbers, of which `halo_` is the first of the share
+    std::uint32_t first = 0, end = 0;
+  };
+  void upload(std::uint64_t layer, std::uint64_t count, std::uint64_t to, Stream& stream);
+  void download(const Slice& slice, Stream& stream);
+  void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream);
+  void send(const Slice& slice, std::uint32_t round);
+  void meet();
+  Buffer& state(unsigned which) { return peer_ != nullptr ? workload_.shared(which)->piece(peer_->self()) : *own_[which]; }
+
+  StencilWorkload& workload_;
+  const Problem& problem_;
+  const Mode mode_;
+  const std::uint32_t halo_;
+  const unsigned vector_, strip_;
+  const std::size_t local_;
+  Peer* peer_;  // null: it exchanges nothing, and shares no sample
+  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<Buffer> initial_, own_[2];
+  StencilWorkload::Neighbours neighbours_;
+  std::vector<DeviceIndex> others_;  // of these
+  std::optional<Slice> done_;
+  std::uint64_t sample_ = 0;  // of that
+};
+
+}  // namespace mgpu::stencil

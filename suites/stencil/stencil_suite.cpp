@@ -1,0 +1,65 @@
+// The stencil suite as the tool knows it: name, options, sizes.
+#include "lib/base/error.hpp"
+#include "lib/workload/npy.hpp"
+#include "suites/stencil/stencil_workload.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo stencil_suite();
+
+namespace {
+
+using namespace stencil;
+
+// The initial state, the result, two of the reference. Sizes beyond what is accepted do not fit, whatever the memory.
+Bytes host_bytes(const SuiteParams& params) {
+  const bool box = params.options.at("kind") == "heat3d";
+  if (params.size > (box ? most_cells_3d : most_cells_2d)) return ~Bytes{0};
+  return 4 * sizeof(float) * params.size * params.size * (box ? params.size : 1);
+}
+
+void check(const SuiteParams& params) { problem_of(params); }
+
+std::uint64_t size_of_input(SuiteParams& params) { return read_npy_shape(*params.input).columns; }
+
+Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
+
+std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<StencilWorkload>(params); }
+
+}  // namespace
+
+SuiteInfo stencil_suite() {
+  using Option = SuiteOption::Kind;
+  SuiteInfo info;
+  info.name = "stencil";
+  info.summary = "Steps of a stencil on a grid, whose layers are split; devices exchange the outermost after steps";
+  info.size_name = "cells a side";
+  info.default_size = 2048;
+  info.quick_size = 256;
+  info.sizes_per_doubling = 2;
+  info.full_size = 8192;
+  info.full_size_cpu = 1024;
+  info.options = {
+      {"kind",
+       "jacobi2d: a plane, each cell the mean of four neighbours; heat3d: a box, explicit steps of the heat equation",
+       {"jacobi2d", "heat3d"}},
+      {"iterations", "steps of a sample", {"100"}, Option::count},
+      {"depth",
+       "steps from one exchange to the next: as many layers are exchanged at once, and some computed twice",
+       {"1"},
+       Option::count},
+      {"overlap", "whether what others need is computed first, and sent while the rest is computed", {"on", "off"}},
+      {"rate", "of heat3d: how much of a difference between cells a step evens out, up to 1/6", {"0.1"}, Option::number},
+  };
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.input = "the initial state: a .npy array of float32, n x n for jacobi2d, n*n x n for heat3d";
+  info.host_bytes = host_bytes;
+  info.size_of_input = size_of_input;
+  info.check = check;
+  info.shape = shape;
+  info.make = make;
+  return info;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,93 @@
+// Samples in which only some devices of a group exchange data, and others are given work after all.
+#include <doctest/doctest.h>
+
+#include "lib/exec/executor.hpp"
+#include "lib/plan/static_source.hpp"
+#include "tests/support/combined_sum.hpp"
+#include "tests/support/gathered_sum.hpp"
+#include "tests/support/sum_suite.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+constexpr Items kItems = 3000;
+constexpr std::size_t kDevices = 3;
+
+struct Executed {
+  RawSample sample;
+  Verdict verdict;
+  std::vector<std::size_t> exchanges;  // commands of each device
+};
+
+// Every device has a third of the items; `exchanging` of them exchange data.
+template <class Sum>
+Executed run(Mode mode, const std::vector<bool>& exchanging) {
+  std::vector<FakeDevice> fakes;
+  for (std::size_t i = 0; i < kDevices; ++i) fakes.push_back(sum_device("0:" + std::to_string(i), DeviceType::gpu));
+  FakeBackend backend(fakes, sum_kernels());
+  Sum workload(kItems);
+  std::vector<std::unique_ptr<OpenDevice>> open;
+  std::vector<OpenDevice*> devices;
+  for (const FakeDevice& fake : fakes) {
+    open.push_back(backend.open(fake.facts));
+    devices.push_back(open.back().get());
+  }
+  const auto group = backend.connect(devices, PeerPath::host);
+  workload.connect(*group);
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  SampleRequest request;
+  request.workload = &workload;
+  request.peers = group.get();
+  request.exchanging = exchanging;
+  for (std::uint32_t i = 0; i < kDevices; ++i) {
+    const Capacity capacity = workload.capacity(devices[i]->resources().traits(), mode);
+    programs.push_back(workload.program(devices[i]->resources(), mode, capacity));
+    if (mode == Mode::resident) {
+      programs.back()->load(devices[i]->stream());
+      finish_batch(backend, *devices[i], devices[i]->submit());
+    }
+    request.members.push_back({devices[i], programs.back().get()});
+    request.places.push_back({i});
+  }
+  PlanRequest plan;
+  plan.items = kItems;
+  plan.mode = mode;
+  std::vector<DeviceEstimate> estimates(kDevices);
+  for (DeviceEstimate& estimate : estimates) estimate.fits = estimate.pipeline = kItems;
+  plan.devices = estimates;
+  const std::vector<Items> shares(kDevices, kItems / kDevices);
+  const auto source = make_static_source(plan, shares);
+  request.source = source.get();
+  Executor executor(backend, kDevices);
+  Executed done{executor.run(request), {}, std::vector<std::size_t>(kDevices, 0)};
+  if (!done.sample.failure) done.verdict = workload.verify(VerifyLevel::full, 1);
+  for (const RawBatch& batch : done.sample.batches) {
+    for (const RawCommand& command : batch.commands)
+      done.exchanges[batch.device.value] += command.kind == CommandKind::exchange ? 1 : 0;
+  }
+  programs.clear();
+  workload.disconnect();
+  return done;
+}
+
+}  // namespace
+
+TEST_CASE("whoever exchanges nothing brings its inputs itself, and the others gather theirs") {
+  const Executed all = run<GatheredSum>(Mode::end_to_end, {true, true, true}),
+                 two = run<GatheredSum>(Mode::end_to_end, {true, true, false});
+  CHECK(all.verdict.status == Verdict::Status::passed);
+  CHECK(two.verdict.status == Verdict::Status::passed);
+  CHECK(two.exchanges[0] > 0);
+  CHECK(two.exchanges[2] == 0);
+}
+
+TEST_CASE("a part that was not to be there goes to the host, with those of all the others") {
+  const Executed all = run<CombinedSum>(Mode::resident, {true, true, true}),
+                 two = run<CombinedSum>(Mode::resident, {true, true, false});
+  CHECK(all.verdict.status == Verdict::Status::passed);
+  CHECK(all.exchanges[2] > 0);
+  CHECK(two.verdict.status == Verdict::Status::passed);
+  CHECK(two.exchanges == std::vector<std::size_t>(3, 0));
+}
