@@ -54,9 +54,10 @@ ClPeer::ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self)
     : group_(group), device_(device), self_(self), pairs_(group.size()) {}
 
 void ClPeer::set_up(ClSharedMemory* flags) {
-  bool staged = false;
-  for (std::uint32_t i = 0; i < count(); ++i) staged = staged || (i != self_.value && path({i}) == PeerPath::staged);
-  if (staged) {
+  std::size_t staged = 0;
+  for (std::uint32_t i = 0; i < count(); ++i) staged += i != self_.value && path({i}) == PeerPath::staged ? 1 : 0;
+  several_staged_ = staged > 1;
+  if (staged > 0) {
     slots_.make(device_);
     // Of its own: what the host enqueues when it can must not come behind downloads that wait for what it passes on.
     down_ = cl::CommandQueue(device_.context(), device_.context().getInfo<CL_CONTEXT_DEVICES>().front(), CL_QUEUE_PROFILING_ENABLE);
@@ -120,6 +121,8 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
     put.to_offset = to_offset;
     put.size = size;
     put.gate = shut_gate(kSending, info).event;
+    if (several_staged_)
+      for (const cl::Event& event : put.since) device_.notify_after(event);
     device_.expect_more(put.batch);
     before_puts_ = put.since;
     puts_end_ = device_.launched();
@@ -277,6 +280,9 @@ void ClPeer::post(DeviceIndex to, ClMessage message) {
 
 bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   bool acted = false;
+  // What waits for others' data must not hold slots that this data needs on its way: then nobody would ever go on. To a single
+  // other device puts go in order, and their downloads may be enqueued ahead.
+  if (several_staged_ && put.begun == 0 && !all_over(put.since)) return false;
   // A quarter of the put, so that sending and receiving overlap, but not so small that latency decides.
   constexpr Bytes kSmallest = Bytes{256} << 10;
   const Bytes piece = std::clamp(put.size / 4, kSmallest, ClSlots::kSize);

@@ -98,7 +98,8 @@ std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
         device->extensions.end())
       return "device " + device->id + " has no cl_khr_external_memory_opaque_fd";
   }
-  if (devices_.size() > ClPeer::kMostByFlags) return "a set of more than " + std::to_string(ClPeer::kMostByFlags) + " devices";
+  if (devices_.size() > ClPeer::kMostByFlags)
+    return "at most " + std::to_string(ClPeer::kMostByFlags) + " devices have it, the group has " + std::to_string(devices_.size());
   const CudaMemory::Loaded& cuda = CudaMemory::instance();
   if (!cuda.memory) return cuda.why;
   try {

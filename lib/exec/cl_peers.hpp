@@ -42,7 +42,7 @@ class ClMailbox {
 
 class ClPeer final : public Peer {
  public:
-  // At most so many devices of a group keep their order by flags.
+  // At most so many devices of a group keep their order by flags: arguments of the kernels in kernels/peers.cl.
   static constexpr std::size_t kMostByFlags = 8;
 
   ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self);
@@ -125,7 +125,8 @@ class ClPeer final : public Peer {
   std::vector<cl::Event> before_puts_;
   cl::Event puts_end_;  // of the gates of puts that nothing was launched after
   ClSlots slots_;
-  cl::CommandQueue down_;  // of staged puts
+  bool several_staged_ = false;                         // other devices, which share the slots
+  cl::CommandQueue down_;                               // of staged puts
   std::optional<cl::Kernel> sync_kernel_, put_kernel_;  // of the direct path
   std::unique_ptr<Buffer> status_;                      // of waits by flags
   // As go_on() saw it last; see awaited().

@@ -73,6 +73,16 @@ class Links(Case):
         self.assertEqual(rows, [(op, size, n, "u32", None, "staged" if n > 1 else None) for n in (1, 2) for op, size in expected])
         self.assert_schema(file, "links")
 
+    def test_more_devices_than_one_has_slots_for(self):
+        nine = {"POCL_DEVICES": " ".join(["pthread"] * 9)}
+        if len(json.loads(mgpu("devices", "-d", "cpu", "--json", env=nine).out)["devices"]) != 9:
+            self.skipTest("no CPU that PoCL makes nine devices of")
+        file = self.folder / "links.json"
+        self.good("links", "-d", "cpu", "--quick", "-q", "--op", "all-reduce,all-to-all", "--sizes", "1000,1MiB", "--peer", "staged", "-o", file, env=nine)
+        rows = json.loads(file.read_text())["collectives"]
+        self.assertEqual([(row["size_bytes"], len(row["devices"]), row["path"], row["wrong"]) for row in rows],
+                         [(1000, 9, "staged", 0), (1048576, 9, "staged", 0)] * 2)
+
     def test_one_device_exchanges_with_the_host_alone(self):
         result = self.good("links", *binary.DEVICES, "--max-devices", 1, "--quick", "-q", "--json")
         self.assertIn("there is one device", result.err)

@@ -50,6 +50,25 @@ TEST_CASE("collectives on every path equal plain loops, and hold the same bits o
   }
 }
 
+// One device, opened often: what a device sends to all others at once does not fit into its slots, pieces of one put to each of
+// four, and puts to each of nine.
+TEST_CASE("more devices than there are slots, staged, also with several calls enqueued together") {
+  for (const auto& [count, elements] : {std::pair<std::size_t, std::uint64_t>{4, 1'200'001}, {9, 300'007}}) {
+    CAPTURE(count);
+    std::vector<std::unique_ptr<OpenDevice>> often;
+    for (std::size_t i = 0; i < count; ++i)
+      often.push_back(machine().backend->open(machine().backend->enumerate().devices.front()));
+    {
+      Connected connected(*machine().backend, often, count, PeerPath::staged, elements * 4);
+      for (const Collective collective : {Collective::all_reduce, Collective::all_to_all, Collective::broadcast}) {
+        CAPTURE(to_string(collective));
+        CHECK(connected.right({collective, Element::f32, Reduction::sum, elements, {0}}, count, false, 0, 3));
+      }
+    }
+    for (const auto& device : often) CHECK(try_drain(*machine().backend, *device));
+  }
+}
+
 TEST_CASE("every type and operation, of odd sizes") {
   Connected connected(*machine().backend, devices_here(), devices_here().size(), {}, 4096);
   std::uint64_t seed = 100;
