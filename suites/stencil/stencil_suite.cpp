@@ -34,7 +34,7 @@ SuiteInfo stencil_suite() {
   SuiteInfo info;
   info.name = "stencil";
   info.summary = "Steps of a stencil on a grid, whose layers are split; devices exchange the outermost after steps";
-  info.size_name = "cells a side";
+  info.size_name = "side";
   info.default_size = 2048;
   info.quick_size = 256;
   info.sizes_per_doubling = 2;
