@@ -39,7 +39,7 @@ constexpr const char* kRunFooter =
     "  mgpu-bench run -d gpu --device-counts 1,2,4,8 --require-devices 8 --strict --time-limit 10m\n"
     "  mgpu-bench run --quick --json | jq '.runs[].metrics.speedup'\n";
 
-constexpr const char* kOrLast = ", or one that it kept by itself: last, last~1 and so on";
+constexpr const char* kOrLast = ", or one that it kept by itself: last, last~1 and so on; - is standard input";
 
 constexpr const char* kLinksFooter =
     "Matrices: rows are sources, columns destinations; both ways is the sum of both directions. GB/s are 10^9 bytes per second.\n"
@@ -211,13 +211,14 @@ class Tree {
     CLI::App* sub = command("report", "Print the tables of a saved result, or export it",
                             "Examples:\n  mgpu-bench report last\n"
                             "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
-    add_arguments(sub, "FILE", std::string("A file saved by run, or one that gzip made of it") + kOrLast, true);
+    add_arguments(sub, "FILE", std::string("A file saved by run or links, or one that gzip made of it") + kOrLast, true);
     for (const OptionSpec& spec : report_specs_) add(sub, spec);
   }
 
   void add_compare() {
     CLI::App* sub = command("compare", "Say what changed between two results; exit code 3 if it got slower", kCompareFooter);
-    add_arguments(sub, "RESULT", std::string("BASE and NEW: files saved by run") + kOrLast + "; with --interleave what to run",
+    add_arguments(sub, "RESULT",
+                  std::string("BASE and NEW: files saved by run, or by links") + kOrLast + "; with --interleave what to run",
                   false);
     for (const OptionSpec& spec : compare_specs_) add(sub, spec);
   }

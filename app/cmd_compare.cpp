@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/child_run.hpp"
 #include "app/commands.hpp"
@@ -14,8 +15,8 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/report/any_result.hpp"
 #include "lib/report/comparison_text.hpp"
-#include "lib/report/links_json.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -25,28 +26,28 @@ struct Sides {
   std::vector<Report> base, fresh;
 };
 
-Report read_side(const std::string& file, std::span<const SuiteInfo> suites) {
-  if (is_links_file(file)) {
-    const LinksReport links = read_links(file);
-    if (!links.complete) print_error("warning: " + file + ": the measurement was not completed; this is what it has");
-    return as_cases(links);
+Report cases_of(const std::string& file, AnyResult result, std::span<const SuiteInfo> suites) {
+  if (const auto* links = std::get_if<LinksReport>(&result)) {
+    if (!links->complete) print_error("warning: " + file + ": the measurement was not completed; this is what it has");
+    return as_cases(*links);
   }
-  Report report = read_report(file);
+  Report& report = std::get<Report>(result);
   complete_defaults(report, suites);
   if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
-  return report;
+  return std::move(report);
 }
 
 // A file of links has other cases than a result has, and none that `run` could measure again.
-void refuse_mixed_kinds(const CompareRequest& request) {
-  if (request.rounds > 0) return;
-  const bool base = is_links_file(request.base), fresh = is_links_file(request.fresh);
+Sides read_sides(const CompareRequest& request, std::span<const SuiteInfo> suites) {
+  AnyResult of_base = read_any_result(request.base), of_fresh = read_any_result(request.fresh);
+  const bool base = std::holds_alternative<LinksReport>(of_base), fresh = std::holds_alternative<LinksReport>(of_fresh);
   if (base != fresh) {
     throw Error(ErrorKind::input, fmt::format("{} was made by links, {} was not; accepted: two files of one kind",
                                               base ? request.base : request.fresh, base ? request.fresh : request.base));
   }
   if (base && request.confirm > 0)
     throw Error(ErrorKind::usage, "--confirm: not with files of links, which run does not measure; accepted: results of run");
+  return {{cases_of(request.base, std::move(of_base), suites)}, {cases_of(request.fresh, std::move(of_fresh), suites)}};
 }
 
 // A child that got the same stop signal may have ended successfully: the next one must not begin.
@@ -215,10 +216,7 @@ ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
   const TableStyle style = table_style(settings, context.environment, comparison_column_names());
-  refuse_mixed_kinds(request);
-  const Sides sides = request.rounds > 0
-                          ? measure_interleaved(request, context.suites)
-                          : Sides{{read_side(request.base, context.suites)}, {read_side(request.fresh, context.suites)}};
+  const Sides sides = request.rounds > 0 ? measure_interleaved(request, context.suites) : read_sides(request, context.suites);
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
   if (comparison.rows.empty())

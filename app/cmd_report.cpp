@@ -4,9 +4,8 @@
 #include "app/problems.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
-#include "lib/report/links_json.hpp"
+#include "lib/report/any_result.hpp"
 #include "lib/report/links_tables.hpp"
-#include "lib/report/record_json.hpp"
 #include "lib/report/size_sweep.hpp"
 #include "lib/report/table_writer.hpp"
 
@@ -34,11 +33,12 @@ ExitCode cmd_report(const Context& context) {
   const std::vector<Requirement> requirements = read_requirements(settings);
   for (const ExportFile& one : exports) check_writable(one.file);
   const std::string file = context.invocation.arguments.at(0);
-  if (is_links_file(file)) {
+  AnyResult result = read_any_result(file);
+  if (const auto* links = std::get_if<LinksReport>(&result)) {
     if (!requirements.empty()) throw Error(ErrorKind::usage, "--require: not of a file of links; accepted: a result of run");
-    return report_links(read_links(file), exports, file, style);
+    return report_links(*links, exports, file, style);
   }
-  Report report = read_report(file);
+  Report& report = std::get<Report>(result);
   complete_defaults(report, context.suites);
   if (!report.complete) print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
   if (const std::string when = measured_words(report); !when.empty()) print_error(file + ": " + when);

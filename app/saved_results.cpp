@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "app/environment.hpp"
 #include "app/terminal.hpp"
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kForm = "dddd-dd-ddTddddddZ";  // d: a digit
 constexpr std::string_view kEnd = ".json.gz";
-constexpr std::string_view kLast = "last";
+constexpr std::string_view kLast = "last", kStandardInput = "-";
 
 using Age = std::pair<std::string, std::size_t>;  // when it began, and which of that second
 
@@ -171,7 +172,14 @@ void resolve_saved_results(Invocation& invocation, const Environment& environmen
   Settings& settings = invocation.settings;
   const fs::path folder = state_directory(environment);
   const bool quiet = settings.has("quiet") && settings.is_on("quiet");
+  bool standard_input = false;
   const auto put = [&](const std::string& from, std::string& text, bool unfinished) {
+    if (text == kStandardInput && !unfinished) {
+      if (std::exchange(standard_input, true))
+        throw Error(ErrorKind::usage, from + ": standard input (-) can be read only once; accepted: one of them, and a file");
+      text = "/dev/stdin";
+      return;
+    }
     const auto index = saved_index(from, text);
     if (!index) return;
     const fs::path file = resolved(from, text, *index, folder, unfinished);

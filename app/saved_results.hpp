@@ -34,8 +34,9 @@ std::vector<std::filesystem::path> saved_results(const std::filesystem::path& fo
 std::optional<std::size_t> saved_index(const std::string& from, const std::string& text);
 
 // Puts the file in the place of every `last` that a command is given to read: report, trace, both of compare, simulate --from, run
-// --resume, --sizes-of. Says which file each one is, on standard error unless the command is to be quiet. Throws Error(usage) for a
-// bad number, Error(input) when there are not so many.
+// --resume, --sizes-of; and standard input in the place of `-`, which --resume does not take. Says which file each `last` is, on
+// standard error unless the command is to be quiet. Throws Error(usage) for a bad number or a second `-`, Error(input) when there are
+// not so many.
 void resolve_saved_results(Invocation& invocation, const Environment& environment);
 
 // The part of a name that says which suites: "merkle", "matrix+msm", "all".

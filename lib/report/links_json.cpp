@@ -276,20 +276,9 @@ LinksReport links_from_json(const Json& json) {
   return report;
 }
 
-LinksReport read_links(const std::filesystem::path& file) {
-  return read_json_file(file, "a file of links", [](const Json& json) { return links_from_json(json); });
-}
-
-bool is_links_file(const std::filesystem::path& file) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(file, unknown)) return false;  // a pipe can be read only once
-  try {
-    const Json json = parse_json_file(file, "a result file");
-    const auto schema = json.is_object() ? json.find("schema") : json.end();
-    return schema != json.end() && schema->is_string() && schema->get<std::string>() == kLinksSchema;
-  } catch (const Error&) {
-    return false;  // whoever reads it as something else says what is wrong
-  }
+bool says_links(const Json& json) {
+  const auto schema = json.is_object() ? json.find("schema") : json.end();
+  return schema != json.end() && schema->is_string() && schema->get<std::string>() == kLinksSchema;
 }
 
 }  // namespace mgpu

@@ -1,7 +1,6 @@
 // The file of `links`: LinksReport <-> JSON of schema "mgpu-bench/links", lib/report/links.schema.json.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -14,11 +13,10 @@ namespace mgpu {
 nlohmann::ordered_json links_json(const LinksReport& report);
 std::string links_json_text(const LinksReport& report);
 
-// Throws Error(input) that names the file and what is wrong with it.
-LinksReport read_links(const std::filesystem::path& file);
+// Throws Error(input) that says what is wrong with it.
 LinksReport links_from_json(const nlohmann::ordered_json& json);
 
-// Does the file say of itself that it is one? False for whatever else it is, and for pipes, which can be read only once.
-bool is_links_file(const std::filesystem::path& file);
+// Does the document say of itself that it is one of links? Of any version.
+bool says_links(const nlohmann::ordered_json& json);
 
 }  // namespace mgpu

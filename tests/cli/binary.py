@@ -39,8 +39,9 @@ def environment(extra=None):
     return env
 
 
-def mgpu(*arguments, env=None, cwd=None):
-    done = subprocess.run([BINARY, *map(str, arguments)], env=environment(env), cwd=cwd, capture_output=True, text=True, timeout=300)
+def mgpu(*arguments, env=None, cwd=None, given=None):
+    """`given`: what it reads from standard input, a pipe; else that is the test's own."""
+    done = subprocess.run([BINARY, *map(str, arguments)], env=environment(env), cwd=cwd, input=given, capture_output=True, text=True, timeout=300)
     return Result(done.returncode, done.stdout, done.stderr)
 
 

@@ -3,6 +3,8 @@
 only ever compared with themselves."""
 
 import json
+import os
+import subprocess
 import unittest
 
 import binary
@@ -111,6 +113,34 @@ class Links(Case):
     def test_a_path_that_no_pair_has(self):
         if "-d" in binary.DEVICES and "cpu:1" in binary.DEVICES:
             self.refused(["links", *binary.DEVICES, "-q", "--peer", "direct"], 5, "direct", "0:")
+
+    def test_files_that_come_by_a_pipe_are_read_once(self):
+        _, text, file = self.measured("--op", "barrier")
+        run = self.folder / "run.json"
+        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "--size", "2^10", "--mode", "resident", "-s", "equal", "-o", run, "-q")
+        links, result = file.read_text(), run.read_text()
+        self.assertEqual(self.good("report", "-", given=links).out, text)
+        self.assertEqual(self.good("report", "/dev/stdin", given=links).out, text)
+        self.assertEqual(self.good("report", "-", given=result).out, self.good("report", run).out)
+        for one, other in ((file, links), (run, result)):
+            export = self.folder / "export.csv"
+            self.good("report", "-", "--export", f"csv={export}", given=other)
+            from_pipe = export.read_text()
+            self.good("report", one, "--export", f"csv={export}")
+            self.assertEqual(from_pipe, export.read_text())
+            for sides in ((one, "-"), ("-", one)):
+                self.assertIn("0 regressions, 0 improvements", self.good("compare", *sides, given=other).out)
+        # What the shell calls <(cat FILE): a pipe under another name.
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        with subprocess.Popen(["sh", "-c", 'exec cat "$0" >"$1"', str(file), str(fifo)]) as writer:
+            self.assertEqual(self.good("report", fifo).out, text)
+        self.assertEqual(writer.returncode, 0)
+        self.refused(["compare", run, "-"], 2, "/dev/stdin", "run.json", "two files of one kind", given=links)
+        self.refused(["compare", "-", "-"], 2, "standard input", "once", given=links)
+        self.refused(["report", "-", "--require", "time<1s"], 2, "--require", given=links)
+        self.refused(["report", "-"], 2, "/dev/stdin", "is empty", given="")
+        self.refused(["report", "-"], 2, "/dev/stdin", "schema", given="{}")
 
     def test_a_file_that_is_none(self):
         file = self.folder / "bad.json"
