@@ -20,6 +20,13 @@ typedef float4 floats;
 #define right_of(v, p) ((float4)((v).yzw, (p)[4]))
 #endif
 
+// Rows of `stride` float4s, from row `first` on.
+__kernel void copy(__global const float4* from, __global float4* to, uint stride, ulong first) {
+  const uint x = get_global_id(0);
+  const ulong at = (first + get_global_id(1)) * stride + x;
+  if (x < stride) to[at] = from[at];
+}
+
 // The first and the last of `n` cells along x stay as they were.
 inline void store_row(floats now, floats before, __global float* to, uint x, uint n) {
   if (x == 0) now.s0 = before.s0;

@@ -143,7 +143,12 @@ RawSample Executor::run(const SampleRequest& request) {
     request.workload->exchange_among(sample->exchanging());
     if (request.workload->shape().rounds > 0) request.workload->own(sample->owners());
     request.workload->expect(request.members.size());
-    request.workload->begin_sample();
+    if (request.again) {
+      sample->run.first_round = request.workload->rounds_kept();
+      request.workload->begin_again();
+    } else {
+      request.workload->begin_sample();
+    }
   } catch (const Error& error) {
     sample->run.sample.failure = error;
     return std::move(sample->run.sample);

@@ -2,6 +2,8 @@
 #include "lib/exec/sample.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "lib/base/saturating.hpp"
 
@@ -56,6 +58,47 @@ Recovery recovery_of(const RawSample& sample, const DeviceFault& fault) {
   }
   if (recovery.items >= fault.items_lost) recovery.time = last;
   return recovery;
+}
+
+RawSample joined(RawSample first, RawSample then, std::uint32_t round, std::span<const DeviceIndex> devices) {
+  const auto append = [](auto& all, auto& more) {
+    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  const Nanos later = then.begin - first.begin;
+  for (DeviceFault& fault : first.faults) {
+    if (!fault.begun_again) fault.begun_again = {round, later - fault.at};
+  }
+  for (RawSlice& slice : first.slices) slice.lost = true;
+  std::int32_t next = 0;
+  for (const RawBatch& batch : first.batches) next = std::max(next, batch.slice + 1);
+  for (const RawSlice& slice : first.slices) next = std::max(next, slice.slice + 1);
+  const auto place = [&](DeviceIndex& device) { device = devices[device.value]; };
+  for (RawBatch& batch : then.batches) {
+    place(batch.device);
+    if (batch.slice >= 0) batch.slice += next;
+  }
+  for (HostSpan& span : then.spans) place(span.device);
+  for (RawSlice& slice : then.slices) {
+    place(slice.device);
+    slice.slice += next;
+  }
+  for (DeviceFault& fault : then.faults) {
+    place(fault.device);
+    fault.at += later;
+  }
+  if (then.merged_on) place(*then.merged_on);
+  append(first.batches, then.batches);
+  append(first.spans, then.spans);
+  append(first.slices, then.slices);
+  append(first.faults, then.faults);
+  first.end = then.end;
+  first.merge_begin = then.merge_begin;
+  first.merge_end = then.merge_end;
+  first.merged_on = then.merged_on;
+  first.decision += then.decision;
+  first.failure = std::move(then.failure);
+  first.interrupted = then.interrupted;
+  return first;
 }
 
 SampleShare share_of(const RawSample& sample, std::size_t devices) {

@@ -35,6 +35,13 @@ struct DeviceFault {
   bool merging = false;       // it had given all its results to the host
   std::vector<Slice> lost{};  // given to it and without a result on the host: done again by others
   Items items_lost = 0;       // of those
+  // Of work that goes in rounds: how many were done, as far as that is known; and what the sample was begun again with, if it was.
+  std::optional<std::uint32_t> round{};
+  struct BegunAgain {
+    std::uint32_t round = 0;  // done in the state that it was begun again from
+    Nanos after{};            // from when the fault was found to when the others began
+  };
+  std::optional<BegunAgain> begun_again{};
 
   bool hung() const { return kind == ErrorKind::timeout; }
 };
@@ -65,6 +72,10 @@ struct Recovery {
   std::optional<Nanos> time;
 };
 Recovery recovery_of(const RawSample& sample, const DeviceFault& fault);
+
+// `first` lost a device and has no result; `then` was begun again from the state after so many rounds, by these of its devices (by
+// position, of `then`). One sample: what `first` finished is lost.
+RawSample joined(RawSample first, RawSample then, std::uint32_t round, std::span<const DeviceIndex> devices);
 
 // What each of the `devices` did: items finished, and the union of its commands in its own time. Between rounds of a slice it waits
 // for others, which says nothing of how fast it is: that is left out.

@@ -31,7 +31,7 @@ bool DeviceWorker::abandon(std::uint64_t call, const std::string& why) {
   member().device->leave_thread_inside();
   {
     const std::lock_guard lock(run_.mutex);
-    run_.lose({.device = self_, .kind = ErrorKind::timeout, .what = why});
+    run_.lose({.device = self_, .kind = ErrorKind::timeout, .what = why, .round = round_under_way()});
   }
   run_.notify_all();
   return true;
@@ -106,7 +106,7 @@ bool DeviceWorker::advance() {
 }
 
 bool DeviceWorker::would_act_on_others() {
-  return in_flight_.empty() || (policy_.would_ask() && !policy_.done()) || member().device->slow_down().waits_for_share();
+  return in_flight_.empty() || has_rounds_left() || (policy_.would_ask() && !policy_.done()) || member().device->slow_down().waits_for_share();
 }
 
 void DeviceWorker::rest() {
@@ -151,9 +151,15 @@ bool DeviceWorker::retire() {
       brought();
     } else if (done.number == kMerge) {
       merged();
+    } else if (done.is_checkpoint) {
+      member().program->checkpointed(done.slice, done.rounds);
+      const std::lock_guard lock(run_.mutex);
+      ++run_.version;  // others may wait for the place of the one before
     } else if (done.goes_on) {
       finished_any_ = true;
+      rounds_done_ = done.rounds;
     } else {
+      rounds_done_ = done.rounds;
       policy_.ended();
       if (done.number == kPrepare) {
         const std::lock_guard lock(run_.mutex);
@@ -263,8 +269,8 @@ void DeviceWorker::enqueue(const Slice& slice) {
     entry.batch = member().device->submit();
   });
   rounds_ = entry.rejected ? 0 : run_.workload.shape().rounds;
-  next_round_ = 0;
-  entry.goes_on = rounds_ > 0;
+  next_round_ = entry.rounds = checkpoint_ = rounds_done_ = run_.first_round;
+  entry.goes_on = has_rounds_left();
   in_flight_.push_back(entry);
   last_round_ = entry;
   if (!entry.rejected) {
@@ -282,9 +288,14 @@ void DeviceWorker::enqueue(const Slice& slice) {
 bool DeviceWorker::enqueue_rounds() {
   bool progress = false;
   for (; has_rounds_left() && in_flight_.size() < kRoundsAhead; ++next_round_) {
+    if (is_checkpoint_due()) {
+      if (!run_.workload.may_checkpoint(next_round_)) return progress;
+      enqueue_checkpoint();
+    }
     InFlight entry = last_round_;
     entry.enqueued = run_.backend.now();
-    entry.goes_on = next_round_ + 1 < rounds_;
+    entry.rounds = next_round_ + 1;
+    entry.goes_on = entry.rounds < rounds_;
     driver([&] {
       member().program->enqueue_round(entry.slice, next_round_, member().device->stream());
       entry.batch = member().device->submit();
@@ -294,6 +305,29 @@ bool DeviceWorker::enqueue_rounds() {
     progress = true;
   }
   return progress;
+}
+
+bool DeviceWorker::is_checkpoint_due() const {
+  const std::uint32_t every = run_.workload.shape().checkpoint_rounds;
+  // A probe is of a part of the items.
+  return run_.merges && every > 0 && next_round_ > checkpoint_ && next_round_ % every == 0;
+}
+
+void DeviceWorker::enqueue_checkpoint() {
+  InFlight entry = last_round_;
+  entry.enqueued = run_.backend.now();
+  entry.is_checkpoint = true;
+  driver([&] {
+    member().program->checkpoint(entry.slice, next_round_, member().device->stream());
+    entry.batch = member().device->submit();
+  });
+  in_flight_.push_back(entry);
+  checkpoint_ = next_round_;
+}
+
+std::optional<std::uint32_t> DeviceWorker::round_under_way() const {
+  if (run_.workload.shape().rounds == 0) return std::nullopt;
+  return rounds_done_;
 }
 
 void DeviceWorker::start_collect() {
@@ -321,7 +355,7 @@ void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
       run_.sample.faults.push_back({self_, kind, what, run_.backend.now() - run_.sample.begin, detection, true, {}, 0});
       run_.stage = SampleRun::Stage::working;
     } else {
-      run_.lose({.device = self_, .kind = kind, .what = what, .detection = detection});
+      run_.lose({.device = self_, .kind = kind, .what = what, .detection = detection, .round = round_under_way()});
     }
   }
   if (was_to_merge) merge_on_host();

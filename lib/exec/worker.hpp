@@ -46,6 +46,8 @@ class DeviceWorker {
     Nanos enqueued{};
     bool rejected = false;  // enqueued in part only; nothing counts but that it ends
     bool goes_on = false;   // rounds of the slice follow
+    std::uint32_t rounds = 0;      // of the slice, that are done when it is complete
+    bool is_checkpoint = false;    // of that state
   };
   enum class Stage { working, lost, left };
 
@@ -61,6 +63,9 @@ class DeviceWorker {
   void enqueue(const Slice& slice);
   bool has_rounds_left() const { return next_round_ < rounds_; }
   bool enqueue_rounds();
+  bool is_checkpoint_due() const;
+  void enqueue_checkpoint();
+  std::optional<std::uint32_t> round_under_way() const;
   void prepare(Stream& stream);
   void start_collect();
   bool try_finish();  // true when this was the last worker
@@ -87,6 +92,8 @@ class DeviceWorker {
   // Of the slice that was enqueued last: how many follow, which is enqueued next.
   std::uint32_t rounds_ = 0, next_round_ = 0;
   InFlight last_round_;
+  std::uint32_t checkpoint_ = 0;                 // the last that was enqueued: rounds
+  std::atomic<std::uint32_t> rounds_done_ = 0;  // complete
   bool bringing_ = false;         // what is left on the device
   std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;

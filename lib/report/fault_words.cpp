@@ -76,6 +76,16 @@ std::string items_words(const Fault& fault) {
                      grouped(fault.items_lost), took);
 }
 
+std::string rounds_words(const Fault& fault) {
+  if (!fault.begun_again) return "";
+  const auto& [round, after] = *fault.begun_again;
+  const std::string from = round == 0 ? "from the beginning" : fmt::format("from the checkpoint after round {}", grouped(round));
+  const std::string again = fault.round && *fault.round > round
+                                ? fmt::format(", so that {} rounds were done again", grouped(*fault.round - round))
+                                : "";
+  return fmt::format("; the sample was begun again {}, {} later{}", from, format_duration(after), again);
+}
+
 std::string when_cell(const Fault& fault, const RunRecord* run) {
   std::string text = sample_of(fault, run) != nullptr ? which_sample(fault, run) : "";
   if (text.starts_with("the ")) text.erase(0, 4);
@@ -131,9 +141,10 @@ std::vector<std::string> fault_notes(const RunRecord& run) {
 
 std::string fault_sentence(const Fault& fault, const RunRecord* run) {
   std::string text = fmt::format("{} {}", what_happened(fault), where(fault, run));
+  if (fault.round) text += fmt::format(", in round {}", grouped(*fault.round + 1));
   if (!fault.what.empty()) text += fmt::format(" ({})", fault.what);
   if (fault.detection) text += fmt::format(", which was found after {}", format_duration(*fault.detection));
-  text += items_words(fault);
+  text += items_words(fault) + rounds_words(fault);
   if (const DisturbedSample* sample = sample_of(fault, run))
     text += sample->reason.empty() ? "; this sample is not part of the figures"
                                    : fmt::format("; this sample has no result: {}", sample->reason);

@@ -106,6 +106,14 @@ struct Fault {
   std::optional<Nanos> recovery{};      // from then until the lost items were finished by others
   Items items_lost = 0;                 // given to it and without a result on the host
   Items items_redone = 0;               // of those, finished by others
+  // Of work that goes in rounds: how many were done, as far as is known.
+  std::optional<std::uint32_t> round{};
+  struct BegunAgain {
+    std::uint32_t round = 0;  // done in the state that the others began again from: a checkpoint's, or 0
+    Nanos after{};            // the fault was found: devices connected anew, that state uploaded
+    bool operator==(const BegunAgain&) const = default;
+  };
+  std::optional<BegunAgain> begun_again{};  // none: it was not
   std::optional<double> efficiency_before{}, efficiency_after{};  // of the case with the devices before, and with those left
 };
 

@@ -250,6 +250,12 @@ Fault read_fault(const JsonReader& j, std::size_t disturbed) {
   if (j.has("recovery_ns")) f.recovery = j.at("recovery_ns").optional(read_duration);
   f.items_lost = j.at("items_lost").integer<Items>();
   if (j.has("items_redone")) f.items_redone = j.at("items_redone").integer<Items>();
+  if (j.has("round")) f.round = j.at("round").optional([](const JsonReader& v) { return v.integer<std::uint32_t>(); });
+  if (j.has("begun_again")) {
+    f.begun_again = j.at("begun_again").optional([](const JsonReader& v) {
+      return Fault::BegunAgain{v.at("round").integer<std::uint32_t>(), v.at("after_ns").duration()};
+    });
+  }
   if (j.has("efficiency_before")) f.efficiency_before = j.at("efficiency_before").optional(number);
   if (j.has("efficiency_after")) f.efficiency_after = j.at("efficiency_after").optional(number);
   return f;

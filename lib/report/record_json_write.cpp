@@ -153,7 +153,7 @@ Json timeline(const Timeline& t) {
 }  // namespace
 
 nlohmann::ordered_json fault_json(const Fault& f) {
-  return {{"device", f.device},
+  Json j = {{"device", f.device},
           {"kind", f.kind},
           {"phase", f.phase},
           {"what", f.what},
@@ -165,6 +165,11 @@ nlohmann::ordered_json fault_json(const Fault& f) {
           {"items_redone", f.items_redone},
           {"efficiency_before", number_json(f.efficiency_before)},
           {"efficiency_after", number_json(f.efficiency_after)}};
+  if (!f.round) return j;
+  j["round"] = *f.round;
+  j["begun_again"] =
+      f.begun_again ? Json{{"round", f.begun_again->round}, {"after_ns", ns(f.begun_again->after)}} : Json(nullptr);
+  return j;
 }
 
 namespace {

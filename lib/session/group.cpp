@@ -93,7 +93,7 @@ void Group::prepare_device(std::size_t index) {
       finish_batch(given_.backend, device, device.submit());
       mine.upload = given_.backend.now() - begin;
     }
-    mine.before = device.probe_clock(kClockProbes);
+    if (mine.before.empty()) mine.before = device.probe_clock(kClockProbes);
   } catch (const Error& error) {
     const bool refused = error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::unsupported;
     if (error.kind() == ErrorKind::interrupted) {
@@ -137,6 +137,7 @@ void Group::probe() {
 
 // Of the devices first .. first + count - 1 those that are left.
 void Group::probe_together(std::size_t first, std::size_t count) {
+  connect_those_left();
   std::vector<Member> members;
   std::vector<std::size_t> devices;
   for (std::size_t i = first; i < first + count; ++i) {
@@ -215,6 +216,7 @@ Nanos Group::patience(const Case& the_case) const {
 }
 
 void Group::take_sample(Case& the_case, bool counts) {
+  connect_those_left();
   shrink_cases();  // devices may have been lost since
   if (the_case.closed) return;
   std::vector<std::size_t> devices = the_case.devices;
@@ -226,7 +228,7 @@ void Group::take_sample(Case& the_case, bool counts) {
   request.workload = &given_.workload;
   request.timeout = patience(the_case);
   request.stop = [&] { return given_.observer.stop_requested(); };
-  if (!the_case.alone()) {
+  if (!the_case.alone() && !goes_in_rounds()) {
     request.reserve = [&]() -> std::optional<Member> {
       const auto other = stand_in(the_case);
       if (!other) return std::nullopt;
@@ -243,10 +245,11 @@ void Group::take_sample(Case& the_case, bool counts) {
   }
   const Nanos begun = given_.backend.now() - begin;
   request.source = source.get();
-  if (given_.workload.exchanged(given_.mode).rounds > 0 && devices.size() > 1 && !peers_)
+  if (goes_in_rounds() && devices.size() > 1 && !peers_)
     return refuse(the_case, "these devices cannot exchange data, which they have to after each round");
-  exchange(request, the_case);
+  exchange(request, the_case.prediction, the_case.devices);
   RawSample sample = given_.executor.run(request);
+  if (goes_in_rounds()) sample = begin_again(the_case, request, std::move(sample), devices);
   if (sample.interrupted) return;  // stopped() comes next
   idle_tracker_.used(sample, devices);
   if (!sample.faults.empty()) return take_disturbed(the_case, std::move(sample), std::move(devices));

@@ -55,11 +55,11 @@ void Group::connect() {
 }
 
 // Only devices that are to be given work exchange data: what the others have nobody needs, and to send them something takes time.
-void Group::exchange(SampleRequest& request, const Case& the_case) {
-  if (!peers_ || the_case.devices.size() < 2) return;
-  request.exchanging = predictor_.exchanging(the_case.prediction, *request.source);
+void Group::exchange(SampleRequest& request, const Prediction& prediction, std::span<const std::size_t> devices) {
+  if (!peers_ || devices.size() < 2) return;
+  request.exchanging = predictor_.exchanging(prediction, *request.source);
   if (std::count(request.exchanging.begin(), request.exchanging.end(), true) == 0) return;
-  for (const std::size_t i : the_case.devices) request.places.push_back({static_cast<std::uint32_t>(places_[i])});
+  for (const std::size_t i : devices) request.places.push_back({static_cast<std::uint32_t>(places_[i])});
   request.peers = peers_.get();
 }
 

@@ -198,13 +198,17 @@ void Group::note_faults(Case& the_case, const RawSample& sample, std::span<const
     noted.items_lost = fault.items_lost;
     noted.items_redone = recovery.items;
     if (!the_case.alone()) noted.sample = the_case.disturbed.size();
+    noted.round = fault.round;
+    if (fault.begun_again) noted.begun_again = {fault.begun_again->round, fault.begun_again->after};
     (the_case.alone() ? result_.faults : the_case.faults).push_back(std::move(noted));
-    if (fault.kind == ErrorKind::out_of_memory) {
-      refuse(index, fault.what);
-    } else {
-      lose(index, fault.kind, fault.what);
-    }
+    note_loss(index, fault);
   }
+}
+
+// More than once makes no difference.
+void Group::note_loss(std::size_t index, const DeviceFault& fault) {
+  if (fault.kind != ErrorKind::out_of_memory) return lose(index, fault.kind, fault.what);
+  if (is_usable(index)) refuse(index, fault.what);
 }
 
 }  // namespace mgpu

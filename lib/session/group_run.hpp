@@ -45,7 +45,12 @@ class Group {
   void connect();
   void disconnect();
   void break_up();
-  void exchange(SampleRequest& request, const Case& the_case);
+  void exchange(SampleRequest& request, const Prediction& prediction, std::span<const std::size_t> devices);
+  // In group_rounds.cpp.
+  bool goes_in_rounds() const;
+  void connect_those_left();
+  void connect_anew();
+  RawSample begin_again(const Case& the_case, const SampleRequest& first, RawSample sample, std::vector<std::size_t>& devices);
   void prepare_device(std::size_t index);
   void lose(std::size_t index, ErrorKind kind, const std::string& what);
   void give_up(std::size_t index);
@@ -68,6 +73,7 @@ class Group {
   Nanos patience(const Case& the_case) const;
   void take_sample(Case& the_case, bool counts);
   void take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices);
+  void note_loss(std::size_t index, const DeviceFault& fault);
   void note_faults(Case& the_case, const RawSample& sample, std::span<const std::size_t> devices);
   Verification::Outcome check(Case& the_case, bool thorough, std::span<const std::size_t> devices);
   bool publish(std::span<const std::size_t> devices);

@@ -29,6 +29,9 @@ struct Shape {
   // Above 0: the work goes in rounds. Each device keeps its share for a whole sample, in one slice, and exchanges what others need
   // of it after a round.
   std::uint32_t rounds = 0;
+  // Above 0: after so many rounds, again and again, each device's part of the state is brought to the host, so that a sample that
+  // loses a device begins again from there.
+  std::uint32_t checkpoint_rounds = 0;
   double ops = 0;                     // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
   std::string rate_unit;              // "nodes/s"
   std::string work_unit;              // of `cost.ops` per second; empty: rate_unit
@@ -77,6 +80,17 @@ class DeviceProgram {
   virtual void enqueue_round(const Slice&, std::uint32_t /*round*/, Stream&) {
     throw Error(ErrorKind::internal, "this program knows no rounds");
   }
+  // When so many rounds are done: its share was `from`, and is `to` from now on. Sends the others what they have now, and waits for
+  // what it has, as Workload::move has it.
+  virtual void move(const Slice& /*from*/, const Slice& /*to*/, std::uint32_t /*rounds*/, Stream&) {
+    throw Error(ErrorKind::internal, "this program cannot move its state");
+  }
+  // When so many rounds are done (Shape::checkpoint_rounds): the slice's state to where the workload keeps it. Later rounds may
+  // follow before that has ended. Once those commands are complete, checkpointed().
+  virtual void checkpoint(const Slice&, std::uint32_t /*rounds*/, Stream&) {
+    throw Error(ErrorKind::internal, "this program keeps no checkpoints");
+  }
+  virtual void checkpointed(const Slice&, std::uint32_t /*rounds*/) {}
   virtual Brings brings() const { return Brings::collect; }
   // Brings::slice: the commands of this slice are complete. Brings::collect: after the device's last slice, and perhaps more than
   // once, collect() reduces what it accumulated and brings it to the host; once those commands are complete, collected() hands the
@@ -157,9 +171,20 @@ class Workload {
   // are by themselves, which tells what they cost, and have no neighbours.
   virtual void own(std::span<const Owner>) {}
 
+  // Likewise between rounds, while none is under way: from now on these own the items, each has some and had some before. False:
+  // they stay where they are.
+  virtual bool move(std::span<const Owner>) { return false; }
+
   // Before begin_sample: so many devices share the sample, where that decides how it is computed.
   virtual void expect(std::size_t) {}
   virtual void begin_sample() = 0;  // forget the partials of the sample before
+  // Of work that goes in rounds: a sample that lost a device is begun again by others, from the last checkpoint that is complete;
+  // how many rounds are done there. begin_again() is called instead of begin_sample(), and enqueue() then brings a slice to that
+  // state.
+  virtual std::uint32_t rounds_kept() const { return 0; }
+  virtual void begin_again() { begin_sample(); }
+  // May a device bring the checkpoint of so many rounds to the host, or has another one not done the one before?
+  virtual bool may_checkpoint(std::uint32_t /*rounds*/) const { return true; }
   // All partials are here: would the device be faster than the host?
   virtual bool merge_on_device(const DeviceTraits&) const { return false; }
   virtual void merge() = 0;                                    // combine the partials on the host; the result is complete

@@ -19,6 +19,10 @@ std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t m
   throw Error(ErrorKind::usage, std::string("--") + name + ": " + in_quotes(text) + "; accepted: 1 to " + std::to_string(most));
 }
 
+std::uint32_t checkpoint_rounds(const SuiteParams& params) {
+  return params.options.at("checkpoint-rounds") == "none" ? 0 : count(params, "checkpoint-rounds", 1000000);
+}
+
 float rate(const SuiteParams& params) {
   const std::string& text = params.options.at("rate");
   double value = 0;
@@ -45,6 +49,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.n = params.size;
   problem.steps = count(params, "iterations", 1000000);
   problem.depth = count(params, "depth", 64);
+  problem.checkpoint_rounds = checkpoint_rounds(params);
   problem.overlap = params.options.at("overlap") == "on";
   problem.rate = rate(params);
   problem.seed = params.seed;
@@ -65,6 +70,7 @@ Shape shape_of(const Problem& problem) {
   Shape shape;
   shape.items = problem.layers();
   shape.rounds = problem.steps;
+  shape.checkpoint_rounds = problem.checkpoint_rounds;
   shape.large_result = true;
   shape.ops = static_cast<double>(problem.cells()) * problem.steps;
   shape.rate_unit = "updates/s";

@@ -16,6 +16,7 @@ struct Problem {
   std::uint32_t steps = 0;  // rounds
   std::uint32_t depth = 1;  // steps from one exchange to the next, and layers that are exchanged
   bool overlap = true;      // what is exchanged is computed first, and sent while the rest is
+  std::uint32_t checkpoint_rounds = 0;  // steps from one checkpoint to the next; 0: none
   float rate = 0.1F;        // of heat3d: how much of a difference a step evens out
   std::uint64_t seed = 0;
 

@@ -13,12 +13,16 @@ class StencilProgram final : public DeviceProgram {
   StencilProgram(StencilWorkload& workload, DeviceResources& device, Mode mode);
 
   static std::uint64_t halo_layers(const Problem& problem) { return 2 * std::uint64_t{problem.depth}; }
+  static unsigned states(const Problem& problem) { return problem.checkpoint_rounds > 0 ? 4 : 3; }
   static Bytes state_bytes(const Problem& problem) { return (problem.layers() + halo_layers(problem)) * problem.layer_bytes(); }
 
   void load(Stream& stream) override;
   void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  void move(const Slice& from, const Slice& to, std::uint32_t rounds, Stream& stream) override;
+  void checkpoint(const Slice& slice, std::uint32_t rounds, Stream& stream) override;
+  void checkpointed(const Slice& slice, std::uint32_t rounds) override { workload_.checkpointed(slice, rounds); }
   Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
   void publish(Stream& stream) override;
@@ -28,12 +32,21 @@ class StencilProgram final : public DeviceProgram {
   struct Layers {  // of a state: local numbers, of which `halo_` is the first of the share
     std::uint32_t first = 0, end = 0;
   };
-  void upload(std::uint64_t layer, std::uint64_t count, std::uint64_t to, Stream& stream);
-  void download(const Slice& slice, Stream& stream);
+  // Of a state in host memory, into one on the device: so many layers from `layer` on, to the local number `at`.
+  void upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to, std::uint64_t at,
+              Stream& stream);
+  void upload_share(std::span<const std::byte> host, const Slice& slice, Buffer& to, Stream& stream);
+  void download(Buffer& from, const Slice& slice, std::span<std::byte> host, Stream& stream);
   void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream);
   void send(const Slice& slice, std::uint32_t round);
   void meet();
-  Buffer& state(unsigned which) { return peer_ != nullptr ? workload_.shared(which)->piece(peer_->self()) : *own_[which]; }
+  void settle(const Slice& slice);  // its share from now on, and its neighbours
+  // Which of the two states is that after so many steps, at least one; and this device's piece of it.
+  unsigned place_after(std::uint32_t rounds) const { return (rounds + 1 + moves_) % 2; }
+  Buffer& state_after(std::uint32_t rounds) {
+    const unsigned which = place_after(rounds);
+    return peer_ != nullptr ? workload_.shared(which)->piece(peer_->self()) : *own_[which];
+  }
 
   StencilWorkload& workload_;
   const Problem& problem_;
@@ -42,10 +55,11 @@ class StencilProgram final : public DeviceProgram {
   const unsigned vector_, strip_;
   const std::size_t local_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
-  std::unique_ptr<Kernel> kernel_;
-  std::unique_ptr<Buffer> initial_, own_[2];
+  std::unique_ptr<Kernel> kernel_, copy_kernel_;
+  std::unique_ptr<Buffer> initial_, own_[2], copy_;  // copy_: of the last checkpoint, while it is brought to the host
   StencilWorkload::Neighbours neighbours_;
   std::vector<DeviceIndex> others_;  // of these
+  std::uint32_t moves_ = 0;  // of the sample, each from one state into the other
   std::optional<Slice> done_;
   std::uint64_t sample_ = 0;  // of that
 };

@@ -12,11 +12,12 @@ namespace {
 
 using namespace stencil;
 
-// The initial state, the result, two of the reference. Sizes beyond what is accepted do not fit, whatever the memory.
+// The initial state, the result, two of the reference, two checkpoints. Sizes beyond what is accepted do not fit, whatever the memory.
 Bytes host_bytes(const SuiteParams& params) {
   const bool box = params.options.at("kind") == "heat3d";
   if (params.size > (box ? most_cells_3d : most_cells_2d)) return ~Bytes{0};
-  return 4 * sizeof(float) * params.size * params.size * (box ? params.size : 1);
+  const Bytes states = params.options.at("checkpoint-rounds") == "none" ? 4 : 6;
+  return states * sizeof(float) * params.size * params.size * (box ? params.size : 1);
 }
 
 void check(const SuiteParams& params) { problem_of(params); }
@@ -50,6 +51,10 @@ SuiteInfo stencil_suite() {
        {"1"},
        Option::count},
       {"overlap", "whether what others need is computed first, and sent while the rest is computed", {"on", "off"}},
+      {"checkpoint-rounds",
+       "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",
+       {"none"},
+       Option::count},
       {"rate", "of heat3d: how much of a difference between cells a step evens out, up to 1/6", {"0.1"}, Option::number},
   };
   info.modes = {Mode::resident, Mode::end_to_end};

@@ -20,7 +20,8 @@ StencilWorkload::StencilWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       shape_(shape_of(problem_)),
       host_threads_(params.host_threads),
-      pages_(2 * problem_.host_bytes(), "the cells") {
+      pages_(kept_states() * problem_.host_bytes(), "the cells"),
+      checkpoints_(problem_.layers(), problem_.checkpoint_rounds) {
   const std::span<std::byte> cells{pages_.data(), problem_.host_bytes()};
   if (params.input) {
     read_npy(*params.input, read_npy_shape(*params.input), cells);
@@ -41,16 +42,17 @@ Demand StencilWorkload::demand(const DeviceTraits&) const {
 
 Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode) const {
   const Bytes layer = problem_.layer_bytes(), halos = StencilProgram::halo_layers(problem_) * layer;
-  const Bytes one = std::min(device.max_allocation, device.global_memory / 10 * 9 / 3);  // three states
+  const unsigned states = StencilProgram::states(problem_);
+  const Bytes one = std::min(device.max_allocation, device.global_memory / 10 * 9 / states);
   Capacity capacity;
   if (one > halos) capacity.fits = std::min<Items>(problem_.layers(), (one - halos) / layer);
   if (capacity.fits < problem_.layers()) {  // shared memory is of one size on all devices
     capacity = {};
-    capacity.reason = fmt::format("it has no memory for three states of {} layers of {} bytes", problem_.layers(), layer);
+    capacity.reason = fmt::format("it has no memory for {} states of {} layers of {} bytes", states, problem_.layers(), layer);
     return capacity;
   }
   capacity.pipeline = capacity.fits;
-  capacity.resident = 3 * (capacity.fits * layer + halos);
+  capacity.resident = states * (capacity.fits * layer + halos);
   return capacity;
 }
 
@@ -77,6 +79,13 @@ void StencilWorkload::own(std::span<const Owner> owners) {
   }
 }
 
+bool StencilWorkload::move(std::span<const Owner> owners) {
+  const auto has_too_few = [&](const Owner& owner) { return owner.items.size() < problem_.depth; };
+  if (std::any_of(owners.begin(), owners.end(), has_too_few)) return false;
+  owners_.assign(owners.begin(), owners.end());
+  return true;
+}
+
 StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) const {
   const auto mine = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == share; });
   if (owners_.size() < 2 || mine == owners_.end()) return {};
@@ -95,6 +104,13 @@ StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) cons
 }
 
 void StencilWorkload::begin_sample() {
+  checkpoints_.begin_sample();
+  begin_again();
+}
+
+void StencilWorkload::begin_again() {
+  checkpoints_.forget_incomplete();
+  begun_from_ = checkpoints_.complete();
   ++sample_;
   arrived_.assign(problem_.layers(), false);
   if (!std::exchange(looked_at_, false)) return;

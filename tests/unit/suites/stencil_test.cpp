@@ -69,7 +69,14 @@ FakeKernels kernels(unsigned stale_launch) {
     const Args args(given);
     return static_cast<double>(args.u(3) - args.u(2));
   };
-  return {{"jacobi2d", plane}, {"heat3d", box}};
+  FakeKernelCode copy;
+  copy.run = [](const Grid& grid, std::span<const FakeArg> given) {
+    const Args args(given);
+    const std::size_t stride = std::size_t{args.u(2)} * 4, first = std::get<std::uint64_t>(given[3]) * stride;
+    std::copy_n(args.from() + first, grid.global[1] * stride, args.to() + first);
+  };
+  copy.ops = [](const Grid& grid, std::span<const FakeArg>) { return static_cast<double>(grid.global[1]) / 4; };
+  return {{"jacobi2d", plane}, {"heat3d", box}, {"copy", copy}};
 }
 
 SuiteParams params(const std::string& kind, std::uint64_t n, unsigned steps, unsigned depth, const std::string& overlap) {
@@ -80,6 +87,7 @@ SuiteParams params(const std::string& kind, std::uint64_t n, unsigned steps, uns
                     {"iterations", std::to_string(steps)},
                     {"depth", std::to_string(depth)},
                     {"overlap", overlap},
+                    {"checkpoint-rounds", "none"},
                     {"rate", "0.1"}};
   return params;
 }
