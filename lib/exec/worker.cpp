@@ -152,6 +152,7 @@ bool DeviceWorker::retire() {
     } else if (done.number == kMerge) {
       merged();
     } else if (done.is_checkpoint) {
+      read_retired();  // which tells whether all that led there succeeded
       member().program->checkpointed(done.slice, done.rounds);
       const std::lock_guard lock(run_.mutex);
       ++run_.version;  // others may wait for the place of the one before
@@ -369,24 +370,28 @@ void DeviceWorker::enter(HostState state) {
   state_since_ = now;
 }
 
-void DeviceWorker::leave() {
-  std::vector<RawBatch> batches;
-  if (stage_ != Stage::lost) {
-    for (const auto& [batch, number] : retired_) {
-      std::vector<RawCommand> commands = driver([&, batch = batch] { return member().device->take(batch); });
-      if (number >= 0 && !batches.empty() && batches.back().slice == number) {  // rounds of a slice
-        auto& before = batches.back().commands;
-        before.insert(before.end(), std::make_move_iterator(commands.begin()), std::make_move_iterator(commands.end()));
-      } else {
-        batches.push_back({self_, number, std::move(commands)});
-      }
+void DeviceWorker::read_retired() {
+  for (const auto& [batch, number] : retired_) {
+    std::vector<RawCommand> commands = driver([&, batch = batch] { return member().device->take(batch); });
+    if (number >= 0 && !read_.empty() && read_.back().slice == number) {  // rounds of a slice
+      auto& before = read_.back().commands;
+      before.insert(before.end(), std::make_move_iterator(commands.begin()), std::make_move_iterator(commands.end()));
+    } else {
+      read_.push_back({self_, number, std::move(commands)});
     }
-    std::erase_if(batches, [](const RawBatch& batch) { return batch.commands.empty(); });
+  }
+  retired_.clear();
+}
+
+void DeviceWorker::leave() {
+  if (stage_ != Stage::lost) {
+    read_retired();
     check_exchange();
   }
+  std::erase_if(read_, [](const RawBatch& batch) { return batch.commands.empty(); });
   member().device->slow_down().end_sample();
   const std::lock_guard lock(run_.mutex);
-  for (RawBatch& batch : batches) run_.sample.batches.push_back(std::move(batch));
+  for (RawBatch& batch : read_) run_.sample.batches.push_back(std::move(batch));
   if (run_.sample.end > state_since_) spans_.push_back({self_, state_, state_since_, run_.sample.end});
   auto& all = run_.sample.spans;
   all.insert(all.end(), spans_.begin(), spans_.end());

@@ -78,6 +78,7 @@ class DeviceWorker {
   bool would_act_on_others();
   void enter(HostState state);
   void check_exchange();
+  void read_retired();
   void leave();
   Member& member() { return run_.members[self_.value]; }
   SampleRun::Seat& seat() { return run_.seats[self_.value]; }
@@ -97,8 +98,9 @@ class DeviceWorker {
   bool bringing_ = false;         // what is left on the device
   std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;
-  // Completed batches, whose commands are read after the sample: 1.5 us a time stamp on an H200.
+  // Completed batches, whose commands are read after the sample, or before a checkpoint counts: 1.5 us a time stamp on an H200.
   std::vector<std::pair<BatchId, std::int32_t>> retired_;
+  std::vector<RawBatch> read_;
   std::uint64_t epoch_ = 0;  // notifications before the last step
   std::uint64_t seen_ = 0;   // version before the last step
   SampleRun::Stage seen_stage_ = SampleRun::Stage::working;
