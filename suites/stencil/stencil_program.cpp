@@ -10,6 +10,16 @@ namespace {
 
 std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::size_t kLanes = 64;  // of kernels/stencil.cl's `change`
+
+std::string options(const Problem& problem, unsigned vector, unsigned strip, bool grouped) {
+  std::string text = std::string("-DREAL=") + (problem.wide() ? "double" : "float") + " -DVECTOR=" + std::to_string(vector) +
+                     " -DSTRIP=" + std::to_string(strip);
+  if (problem.kind == Kind::star) return text + " -DRADIUS=" + std::to_string(problem.radius);
+  return text + (problem.checks() > 0 ? grouped ? " -DGROUPED=1" : " -DGROUPED=0" : "");
+}
+
+const char* entry(Kind kind) { return kind == Kind::jacobi2d ? "jacobi2d" : kind == Kind::heat3d ? "heat3d" : "star"; }
 
 }  // namespace
 
@@ -17,21 +27,27 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
-      halo_(problem_.depth),
-      vector_(device.traits().cpu ? 16 : 4),
+      halo_(problem_.halo()),
+      grouped_(!device.traits().cpu && device.traits().max_work_group >= kLanes),
+      vector_(device.traits().cpu ? u32(64 / problem_.element) : 4),
       strip_(device.traits().cpu ? 32 : 4),
       local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
       peer_(workload.shared(0) != nullptr ? device.peer() : nullptr),
-      kernel_(device.kernel("stencil.cl", problem_.kind == Kind::jacobi2d ? "jacobi2d" : "heat3d",
-                            "-DVECTOR=" + std::to_string(vector_) + " -DSTRIP=" + std::to_string(strip_))) {
-  initial_ = device.allocate(state_bytes(problem_));
+      kernel_(device.kernel("stencil.cl", entry(problem_.kind), options(problem_, vector_, strip_, grouped_))) {
+  const Bytes held = workload_.state_bytes();
+  initial_ = device.allocate(mode_ == Mode::resident ? workload_.whole_bytes() : held);
+  if (problem_.kind == Kind::star) sums_ = device.allocate(held);
+  if (problem_.checks() > 0) {
+    change_ = device.kernel("stencil.cl", "change", options(problem_, vector_, strip_, grouped_));
+    changes_ = device.allocate(problem_.change_bytes());
+  }
   if (peer_ != nullptr) return;
-  for (auto& state : own_) state = device.allocate(state_bytes(problem_));
+  for (auto& state : own_) state = device.allocate(held);
 }
 
 // Layers of the initial state, which repeats where it is periodic.
 void StencilProgram::upload(std::uint64_t layer, std::uint64_t count, std::uint64_t to, Stream& stream) {
-  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
+  const Bytes row = problem_.row_bytes(), stride = problem_.stride() * problem_.element;
   const std::uint64_t rows = problem_.rows_of_layer();
   stream.upload_rows(*initial_, workload_.initial().data() + layer * rows * row,
                      {row, count * rows, to * problem_.layer_bytes(), stride, row});
@@ -78,16 +94,18 @@ void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stre
   const std::uint32_t size = u32(slice.size()), since = round % problem_.depth;
   const bool last = round + 1 == problem_.steps, exchange = since + 1 == problem_.depth && !last && !others_.empty();
   // Layers of others that this device computes as well, as their owners' will only come later.
-  const std::uint32_t more = problem_.depth - 1 - since;
+  const std::uint32_t more = (problem_.depth - 1 - since) * problem_.radius;
   Layers all{halo_, halo_ + size};
   if (neighbours_.before != nullptr) all.first -= more;
   if (neighbours_.after != nullptr) all.end += more;
   if (!exchange) {
     step(slice, round, all, stream);
+    measure_change(slice, round, stream);
     if (since + 2 == problem_.depth && round + 2 < problem_.steps) meet();
   } else if (!problem_.overlap || size <= 2 * halo_) {
     step(slice, round, all, stream);
     send(slice, round);
+    measure_change(slice, round, stream);
     meet();
   } else {
     Layers inner = all;
@@ -101,20 +119,21 @@ void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stre
     }
     send(slice, round);
     step(slice, round, inner, stream);
+    measure_change(slice, round, stream);
     meet();
   }
   if (last && mode_ == Mode::end_to_end) download(slice, stream);
 }
 
 void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream) {
-  Buffer& from = round == 0 ? *initial_ : state((round - 1) % 2);
-  Buffer& to = state(round % 2);
-  // Resident: all of the initial state is there, and not only that of the share.
-  const std::uint32_t shift = round == 0 && mode_ == Mode::resident ? u32(slice.begin) : 0;
+  Buffer &from = before(round), &to = state(round % 2);
+  // All of the initial state may be there, and not only that of the share.
+  const std::uint32_t shift = reads_all(round) ? u32(slice.begin) : 0;
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
   const auto groups = [&](std::uint64_t work, std::uint64_t each) { return (work + each - 1) / each; };
   const std::size_t across = groups(groups(problem_.n, vector_), local_) * local_,
                     strips = groups(layers.end - layers.first, strip_);
+  const auto real = [&](double value) { return problem_.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value)); };
   if (problem_.kind == Kind::jacobi2d) {
     const bool alone = slice.size() == problem_.layers();  // its own neighbour on both sides
     const std::uint32_t above = alone ? halo_ + n - 1 : layers.first + shift - 1, below = alone ? halo_ : layers.end + shift;
@@ -122,11 +141,34 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
                   {&from, &to, layers.first, layers.end, shift, above, below, n, stride});
     return;
   }
+  if (problem_.kind == Kind::star) {
+    const auto place = [&](std::uint64_t layer) { return u32(std::clamp(layer, slice.begin, slice.end) - slice.begin + halo_); };
+    const auto weight = [&](std::uint32_t d) {
+      return problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d))
+                             : KernelArg(star_weight<float>(problem_.radius, d));
+    };
+    stream.launch(*kernel_, {{across, strips, 1}, {local_, 1, 1}},
+                  {&from, &to, sums_.get(), layers.first, layers.end, shift, place(problem_.radius),
+                   place(problem_.layers() - problem_.radius), n, stride, std::uint32_t{round == 0}, weight(1), weight(2),
+                   weight(3), weight(4)});
+    return;
+  }
   const auto place = [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
     return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin) : kNone;
   };
-  stream.launch(*kernel_, {{across, problem_.n, strips}, {local_, 1, 1}},
-                {&from, &to, layers.first, layers.end, shift, place(0), place(problem_.layers() - 1), n, stride, problem_.rate});
+  stream.launch(
+      *kernel_, {{across, problem_.n, strips}, {local_, 1, 1}},
+      {&from, &to, layers.first, layers.end, shift, place(0), place(problem_.layers() - 1), n, stride, real(problem_.rate)});
+}
+
+// How much this step changed each row of the share.
+void StencilProgram::measure_change(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (!problem_.is_checked(round)) return;
+  const std::uint64_t check = (round + 1) / problem_.check_every - 1;
+  const std::size_t local = grouped_ ? kLanes : 1;
+  stream.launch(*change_, {{local, slice.size(), 1}, {local, 1, 1}},
+                {&before(round), &state(round % 2), changes_.get(), halo_, reads_all(round) ? u32(slice.begin) : 0,
+                 check * slice.size(), u32(problem_.n), u32(problem_.stride())});
 }
 
 // The outermost layers of the share into the halos of its neighbours.
@@ -140,10 +182,15 @@ void StencilProgram::send(const Slice& slice, std::uint32_t round) {
 }
 
 void StencilProgram::download(const Slice& slice, Stream& stream) {
-  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
+  const Bytes row = problem_.row_bytes(), stride = problem_.stride() * problem_.element;
   const std::uint64_t rows = problem_.rows_of_layer();
-  stream.download_rows(state((problem_.steps - 1) % 2), workload_.result().data() + slice.begin * rows * row,
+  Buffer& from = sums_ ? *sums_ : state((problem_.steps - 1) % 2);
+  stream.download_rows(from, workload_.result().data() + slice.begin * rows * row,
                        {row, slice.size() * rows, halo_ * problem_.layer_bytes(), stride, row});
+  if (!changes_) return;
+  const Bytes of_share = slice.size() * problem_.element;
+  stream.download_rows(*changes_, workload_.changes().data() + slice.begin * problem_.element,
+                       {of_share, problem_.checks(), 0, of_share, problem_.layers() * problem_.element});
 }
 
 void StencilProgram::publish(Stream& stream) {

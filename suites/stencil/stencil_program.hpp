@@ -1,5 +1,5 @@
-// What one device does: it holds its layers and, on both sides, halos of --depth layers that belong to others; steps go from the
-// initial state to one of two others and on, to and fro between these.
+// What one device does: it holds its layers and, on both sides, halos that belong to others; steps go from the initial state to one
+// of two others and on, to and fro between these. A star has its sums besides, which nobody else needs.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,6 @@ namespace mgpu::stencil {
 class StencilProgram final : public DeviceProgram {
  public:
   StencilProgram(StencilWorkload& workload, DeviceResources& device, Mode mode);
-
-  static std::uint64_t halo_layers(const Problem& problem) { return 2 * std::uint64_t{problem.depth}; }
-  static Bytes state_bytes(const Problem& problem) { return (problem.layers() + halo_layers(problem)) * problem.layer_bytes(); }
 
   void load(Stream& stream) override;
   void prepare(Stream&) override;
@@ -31,19 +28,24 @@ class StencilProgram final : public DeviceProgram {
   void upload(std::uint64_t layer, std::uint64_t count, std::uint64_t to, Stream& stream);
   void download(const Slice& slice, Stream& stream);
   void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream);
+  void measure_change(const Slice& slice, std::uint32_t round, Stream& stream);
   void send(const Slice& slice, std::uint32_t round);
   void meet();
+  bool reads_all(std::uint32_t round) const { return round == 0 && mode_ == Mode::resident; }
+  Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state((round - 1) % 2); }
   Buffer& state(unsigned which) { return peer_ != nullptr ? workload_.shared(which)->piece(peer_->self()) : *own_[which]; }
 
   StencilWorkload& workload_;
   const Problem& problem_;
   const Mode mode_;
   const std::uint32_t halo_;
+  const bool grouped_;  // work-items of a group share local memory, to add up
   const unsigned vector_, strip_;
   const std::size_t local_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
-  std::unique_ptr<Kernel> kernel_;
-  std::unique_ptr<Buffer> initial_, own_[2];
+  std::unique_ptr<Kernel> kernel_, change_;
+  std::unique_ptr<Buffer> initial_, own_[2], sums_;
+  std::unique_ptr<Buffer> changes_;  // of each norm, of each layer of the share
   StencilWorkload::Neighbours neighbours_;
   std::vector<DeviceIndex> others_;  // of these
   std::optional<Slice> done_;

@@ -9,22 +9,24 @@
 
 #include "lib/workload/pages.hpp"
 #include "lib/workload/workload.hpp"
-#include "suites/stencil/problem.hpp"
+#include "suites/stencil/reference.hpp"
 
 namespace mgpu::stencil {
 
 class StencilWorkload final : public Workload {
  public:
-  // Throws Error(input), Error(usage), Error(out_of_memory).
+  // Throws Error(input), Error(usage), Error(out_of_memory); Error(unsupported) for a problem that its devices have no memory for.
   explicit StencilWorkload(const SuiteParams& params);
 
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), 2 * problem_.host_bytes()}; }
+  std::span<const std::byte> transfer_memory() const override {
+    return {pages_.data(), 2 * problem_.host_bytes() + problem_.change_bytes()};
+  }
   Exchanged exchanged(Mode) const override {
-    return {false, 0, std::max(problem_.steps / problem_.depth, 1U), problem_.depth * problem_.layer_bytes()};
+    return {false, 0, std::max(problem_.steps / problem_.depth, 1U), problem_.halo() * problem_.layer_bytes()};
   }
   void connect(PeerGroup& group) override;
   void disconnect() override;
@@ -32,7 +34,7 @@ class StencilWorkload final : public Workload {
   void own(std::span<const Owner> owners) override;
   void begin_sample() override;
   void merge() override {}
-  std::string digest() const override;  // SHA-256 of the cells' bytes
+  std::string digest() const override;  // SHA-256 of the bytes of the cells, and of what norms are made of
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
@@ -40,6 +42,11 @@ class StencilWorkload final : public Workload {
   const Problem& problem() const { return problem_; }
   std::span<const std::byte> initial() const { return {pages_.data(), problem_.host_bytes()}; }
   std::span<std::byte> result() { return {pages_.data() + problem_.host_bytes(), problem_.host_bytes()}; }
+  std::span<std::byte> changes() { return {result().data() + problem_.host_bytes(), problem_.change_bytes()}; }
+  Bytes whole_bytes() const {
+    return (problem_.layers() + 2 * problem_.halo()) * problem_.layer_bytes();
+  }                                                                                             // of a state, on a device
+  Bytes state_bytes() const { return (held_ + 2 * problem_.halo()) * problem_.layer_bytes(); }  // of the largest share
   std::uint64_t sample() const { return sample_; }
   void arrived(const Slice& layers);  // these are on the host
   // The two states that devices of the group exchange layers of; null: there is no group.
@@ -51,12 +58,15 @@ class StencilWorkload final : public Workload {
   Neighbours neighbours(const Slice& share) const;
 
  private:
-  std::span<const float> floats(std::span<const std::byte> bytes) const {
-    return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+  std::span<const std::byte> outcome() const {  // the cells of the result, then what norms are made of
+    return {pages_.data() + problem_.host_bytes(), problem_.host_bytes() + problem_.change_bytes()};
   }
+  std::string first_wrong_cell();
+  std::string told() const;  // of norms, for the record
 
   Problem problem_;
   Shape shape_;
+  std::uint64_t held_;  // layers that a device has room for, besides halos
   unsigned host_threads_;
   Pages pages_;
   std::unique_ptr<SharedMemory> shared_[2];
@@ -65,7 +75,7 @@ class StencilWorkload final : public Workload {
   bool looked_at_ = true;      // the result was verified: a stale one must not pass again
   std::mutex mutex_;           // over arrived_
   std::vector<bool> arrived_;  // by layer
-  std::optional<std::vector<float>> expected_;
+  std::optional<Reference> expected_;
 };
 
 }  // namespace mgpu::stencil
