@@ -229,7 +229,8 @@ struct SuiteInfo {
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
   // The size that --input gives; all but `size` is set. Throws Error(input). Every suite of the tool has it.
   std::uint64_t (*size_of_input)(SuiteParams&) = nullptr;
-  // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
+  // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do. Once more when devices are chosen
+  // (SuiteParams::memory), with a size that was given.
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;

@@ -1,6 +1,7 @@
 // The stencil suite as the tool knows it: name, options, sizes.
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
+#include "suites/stencil/room.hpp"
 #include "suites/stencil/stencil_workload.hpp"
 #include "suites/suites.hpp"
 
@@ -20,7 +21,7 @@ Bytes host_bytes(const SuiteParams& params) {
   return 4 * element * params.size * params.size * (box ? params.size : 1);
 }
 
-void check(const SuiteParams& params) { problem_of(params); }
+void check(const SuiteParams& params) { check_devices(problem_of(params), params.memory); }
 
 std::uint64_t size_of_input(SuiteParams& params) { return read_npy_shape(*params.input).columns; }
 

@@ -8,53 +8,15 @@
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/stencil/room.hpp"
 #include "suites/stencil/stencil_program.hpp"
 
 namespace mgpu::stencil {
 
-namespace {
-
-// States of the whole size that a device keeps: the initial one, two by turns, and the sums of a star.
-std::uint64_t states(const Problem& problem) { return problem.kind == Kind::star ? 4 : 3; }
-
-// What a device has for states.
-Bytes usable(const Problem& problem, Bytes global) {
-  const Bytes most = global / 10 * 9;
-  return most - std::min(most, problem.change_bytes());
-}
-
-// Layers of a share for which a device has room, where all of it comes in a sample.
-std::uint64_t layers_held(const Problem& problem, const DeviceMemory& memory) {
-  const Bytes layer = problem.layer_bytes(), halos = 2 * problem.halo() * layer;
-  const Bytes one = std::min(memory.allocation, usable(problem, memory.global) / states(problem));
-  return one > halos ? std::min<std::uint64_t>(problem.layers(), (one - halos) / layer) : 0;
-}
-
-// Memory that devices share is of one size on all of them, and is allocated before shares are known. It has room for all layers
-// where every device does, or where devices together have no room for shares that the one with the least could hold; else for as
-// many as that one holds.
-std::uint64_t layers_of_all(const Problem& problem, const std::vector<DeviceMemory>& devices) {
-  std::uint64_t least = problem.layers(), most = 0;
-  for (const DeviceMemory& device : devices) {
-    least = std::min(least, layers_held(problem, device));
-    most = std::max(most, layers_held(problem, device));
-  }
-  if (devices.empty() || least * devices.size() >= problem.layers()) return least;
-  if (most == problem.layers()) return most;
-  throw Error(
-      ErrorKind::unsupported,
-      fmt::format("--size: {} needs {} states of {} layers, {} bytes each, and the {} of the set hold {}; accepted: a smaller "
-                  "size, or more devices",
-                  problem.n, states(problem), problem.layers(), problem.layer_bytes(),
-                  devices.size() == 1 ? "device" : fmt::format("{} devices", devices.size()), least * devices.size()));
-}
-
-}  // namespace
-
 StencilWorkload::StencilWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       shape_(shape_of(problem_)),
-      held_(layers_of_all(problem_, params.memory)),
+      held_(layers_of_piece(problem_, params.memory)),
       host_threads_(params.host_threads),
       pages_(2 * problem_.host_bytes() + problem_.change_bytes(), "the cells") {
   const std::span<std::byte> cells{pages_.data(), problem_.host_bytes()};

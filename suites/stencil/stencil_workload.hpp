@@ -15,7 +15,7 @@ namespace mgpu::stencil {
 
 class StencilWorkload final : public Workload {
  public:
-  // Throws Error(input), Error(usage), Error(out_of_memory); Error(unsupported) for a problem that its devices have no memory for.
+  // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit StencilWorkload(const SuiteParams& params);
 
   const Shape& shape() const override { return shape_; }
