@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/workload/npy.hpp"
+#include "suites/stencil/blocks.hpp"
 
 namespace mgpu::stencil {
 namespace {
@@ -48,6 +49,19 @@ void check_kind(const SuiteParams& params, const Problem& problem) {
   }
 }
 
+// Rows, slabs and "auto": layers are not cut.
+std::uint64_t columns(const SuiteParams& params, Kind kind) {
+  const std::string& split = params.options.at("split");
+  const char* const layers = kind == Kind::heat3d ? "slabs" : "rows";
+  if (split == "auto" || split == layers) return 1;
+  if (split != "blocks")
+    throw refused("split",
+                  in_quotes(split) + " is not for --kind " + params.options.at("kind") + "; accepted: " + layers + ", blocks");
+  if (params.options.at("check-every") != "never")
+    throw refused("check-every", "norms are sums of whole rows, which --split blocks cuts; accepted with them: --split rows");
+  return columns_for(params.devices);
+}
+
 Initial initial(const SuiteParams& params, Kind kind) {
   const std::string& text = params.options.at("initial");
   if (params.input) {
@@ -88,6 +102,8 @@ void check_norms(const Problem& problem) {
 
 }  // namespace
 
+const char* name_of(Kind kind) { return kind == Kind::jacobi2d ? "jacobi2d" : kind == Kind::heat3d ? "heat3d" : "star"; }
+
 Problem problem_of(const SuiteParams& params) {
   Problem problem;
   const std::string& kind = params.options.at("kind");
@@ -103,6 +119,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.rate = rate(params, problem.wide());
   problem.seed = params.seed;
   check_kind(params, problem);
+  problem.columns = columns(params, problem.kind);
   problem.initial = initial(params, problem.kind);
   const std::uint64_t least = 2 * problem.radius + 1, most = problem.kind == Kind::heat3d ? most_cells_3d : most_cells_2d;
   if (problem.n < least || problem.n > most) {
@@ -121,14 +138,14 @@ Problem problem_of(const SuiteParams& params) {
 
 Shape shape_of(const Problem& problem) {
   Shape shape;
-  shape.items = problem.layers();
+  shape.items = problem.items();
   shape.rounds = problem.steps;
   shape.large_result = true;
   shape.ops = static_cast<double>(problem.cells()) * problem.steps;
   shape.rate_unit = "updates/s";
   shape.bytes_in = shape.bytes_out = problem.host_bytes();
-  shape.cost.in_bytes = shape.cost.out_bytes = static_cast<double>(problem.cells_of_layer() * problem.element);
-  shape.cost.ops = static_cast<double>(problem.cells_of_layer()) * problem.steps;
+  shape.cost.in_bytes = shape.cost.out_bytes = static_cast<double>(problem.host_bytes()) / static_cast<double>(problem.items());
+  shape.cost.ops = shape.ops / static_cast<double>(problem.items());
   return shape;
 }
 

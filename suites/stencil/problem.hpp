@@ -13,6 +13,8 @@ enum class Kind {
   star
 };
 
+const char* name_of(Kind kind);
+
 enum class Initial {
   uniform,    // seeded, in (-1, 1)
   ramp,       // of star: row + column
@@ -29,6 +31,7 @@ struct Problem {
   std::uint32_t steps = 0;        // rounds
   std::uint32_t depth = 1;        // steps from one exchange to the next
   std::uint32_t radius = 1;       // layers on either side that a step needs
+  std::uint64_t columns = 1;      // of blocks, into which layers are cut; 1: they are not
   std::uint32_t check_every = 0;  // steps from one norm of the change to the next; 0: none
   bool overlap = true;            // what is exchanged is computed first, and sent while the rest is
   double rate = 0.1;              // of heat3d: how much of a difference a step evens out; a value of the precision
@@ -36,13 +39,16 @@ struct Problem {
 
   bool wide() const { return element == sizeof(double); }
   bool periodic() const { return kind == Kind::jacobi2d; }
-  std::uint64_t layers() const { return n; }  // items: rows, or planes
+  std::uint64_t layers() const { return n; }  // rows, or planes
+  std::uint64_t items() const { return layers() * columns; }
   std::uint64_t rows_of_layer() const { return kind == Kind::heat3d ? n : 1; }
   std::uint64_t cells_of_layer() const { return n * rows_of_layer(); }
   std::uint64_t cells() const { return layers() * cells_of_layer(); }
   std::uint32_t halo() const { return depth * radius; }  // layers of others that a share keeps, on either side
   // On a device: rows begin at multiples of 128 bytes.
   std::uint64_t stride() const { return (n + 127 / element) / (128 / element) * (128 / element); }
+  // Cells on a device from one place along the axis that blocks are cut on to the next: of a row, or rows of a plane.
+  std::uint64_t unit() const { return kind == Kind::heat3d ? stride() : 1; }
   Bytes row_bytes() const { return n * element; }  // of a row in host memory, without gaps
   Bytes layer_bytes() const { return rows_of_layer() * stride() * element; }
   Bytes host_bytes() const { return cells() * element; }  // of a state in host memory

@@ -33,7 +33,8 @@ Room room_of(const Problem& problem, const std::vector<DeviceMemory>& devices) {
 
 std::uint64_t layers_of_piece(const Problem& problem, const std::vector<DeviceMemory>& devices) {
   const Room room = room_of(problem, devices);
-  return room.least * devices.size() >= problem.layers() ? room.least : problem.layers();
+  // Blocks have their places in states of the whole size.
+  return problem.columns == 1 && room.least * devices.size() >= problem.layers() ? room.least : problem.layers();
 }
 
 void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices) {
@@ -43,14 +44,14 @@ void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devi
     throw Error(ErrorKind::usage, fmt::format("--size: {} {} are fewer than the {} devices; accepted: {} or more", problem.layers(),
                                               layers, count, count * problem.halo()));
   }
-  if (count > 1 && most < problem.halo()) {
+  if (count > 1 && most < problem.halo() && problem.columns == 1) {
     const bool star = problem.kind == Kind::star;
     throw Error(ErrorKind::usage,
                 fmt::format("--{}: {} {} are more than the {} that each of {} devices has of {}; accepted: 1 to {}",
                             star ? "radius" : "depth", problem.halo(), layers, most, count, problem.layers(), most));
   }
   const Room room = room_of(problem, devices);
-  if (count == 0 || room.most == problem.layers() || room.least * count >= problem.layers()) return;
+  if (count == 0 || room.most == problem.layers() || (problem.columns == 1 && room.least * count >= problem.layers())) return;
   throw Error(
       ErrorKind::usage,
       fmt::format("--size: {} states of {} {} of {} bytes do not fit: {} of them per device, on {} device{}; accepted: smaller "

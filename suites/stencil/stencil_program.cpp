@@ -19,8 +19,6 @@ std::string options(const Problem& problem, unsigned vector, unsigned strip, boo
   return text + (problem.checks() > 0 ? grouped ? " -DGROUPED=1" : " -DGROUPED=0" : "");
 }
 
-const char* entry(Kind kind) { return kind == Kind::jacobi2d ? "jacobi2d" : kind == Kind::heat3d ? "heat3d" : "star"; }
-
 }  // namespace
 
 StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& device, Mode mode)
@@ -33,7 +31,7 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
       strip_(device.traits().cpu ? 32 : 4),
       local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
       peer_(workload.shared(0) != nullptr ? device.peer() : nullptr),
-      kernel_(device.kernel("stencil.cl", entry(problem_.kind), options(problem_, vector_, strip_, grouped_))) {
+      kernel_(device.kernel("stencil.cl", name_of(problem_.kind), options(problem_, vector_, strip_, grouped_))) {
   const Bytes held = workload_.state_bytes();
   initial_ = device.allocate(mode_ == Mode::resident ? workload_.whole_bytes() : held);
   if (problem_.kind == Kind::star) sums_ = device.allocate(held);

@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/stencil/blocks_program.hpp"
 #include "suites/stencil/room.hpp"
 #include "suites/stencil/stencil_program.hpp"
 
@@ -43,31 +44,41 @@ Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode mode) const 
   }
   const Bytes first = mode == Mode::resident ? whole_bytes() : state_bytes();
   capacity.resident = first + (states(problem_) - 1) * state_bytes() + problem_.change_bytes();
+  if (problem_.columns > 1) capacity.resident += 3 * most_landing(problem_) * problem_.element;
   if (std::max(first, state_bytes()) > device.max_allocation || capacity.resident > device.global_memory / 10 * 9) {
     capacity.reason =
         fmt::format("it has no memory for {} states of {} layers of {} bytes", states(problem_), held_, problem_.layer_bytes());
     if (first > state_bytes()) capacity.reason += fmt::format(", the initial one of {}: try --mode end-to-end", problem_.layers());
     return capacity;
   }
-  capacity.fits = capacity.pipeline = held_;
+  capacity.fits = capacity.pipeline = held_ * problem_.columns;
   return capacity;
 }
 
 std::unique_ptr<DeviceProgram> StencilWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
+  if (problem_.columns > 1) return std::make_unique<BlocksProgram>(*this, device, mode);
   return std::make_unique<StencilProgram>(*this, device, mode);
 }
 
 void StencilWorkload::connect(PeerGroup& group) {
   for (auto& state : shared_) state = group.allocate(state_bytes());
+  if (problem_.columns == 1) return;
+  for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * problem_.element);
 }
 
 void StencilWorkload::disconnect() {
   for (auto& state : shared_) state.reset();
+  for (auto& landing : landing_) landing.reset();
 }
 
 void StencilWorkload::own(std::span<const Owner> owners) {
   owners_.assign(owners.begin(), owners.end());
+  transfers_.clear();
   if (owners.size() < 2) return;
+  if (problem_.columns > 1) {
+    transfers_ = transfers_among(problem_, owners);
+    return;
+  }
   for (const Owner& owner : owners) {
     if (owner.items.size() >= problem_.halo()) continue;
     throw Error(ErrorKind::unsupported,
@@ -93,17 +104,22 @@ StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) cons
   return neighbours;
 }
 
+const Owner* StencilWorkload::owner_of(const Slice& share) const {
+  const auto found = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == share; });
+  return owners_.size() < 2 || found == owners_.end() ? nullptr : &*found;
+}
+
 void StencilWorkload::begin_sample() {
   ++sample_;
-  arrived_.assign(problem_.layers(), false);
+  arrived_.assign(problem_.items(), false);
   if (!std::exchange(looked_at_, false)) return;
   std::memset(result().data(), 0xff, outcome().size());  // not a number
 }
 
-void StencilWorkload::arrived(const Slice& layers) {
+void StencilWorkload::arrived(const Slice& items) {
   const std::scoped_lock lock(mutex_);
-  std::fill(arrived_.begin() + static_cast<std::ptrdiff_t>(layers.begin),
-            arrived_.begin() + static_cast<std::ptrdiff_t>(layers.end), true);
+  std::fill(arrived_.begin() + static_cast<std::ptrdiff_t>(items.begin), arrived_.begin() + static_cast<std::ptrdiff_t>(items.end),
+            true);
 }
 
 std::string StencilWorkload::digest() const { return sha256_hex(outcome()); }
@@ -125,7 +141,7 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
   std::string method = "every cell, bit for bit, with a plain loop on the host";
   if (problem_.checks() > 0) method = "every cell and norm, bit for bit, with plain loops on the host";
   if (const auto missing = std::count(arrived_.begin(), arrived_.end(), false); missing > 0)
-    return {Status::failed, method, fmt::format("{} of {} layers did not arrive on the host", missing, problem_.layers())};
+    return {Status::failed, method, fmt::format("{} of {} items did not arrive on the host", missing, problem_.items())};
   if (!expected_) expected_ = reference(problem_, initial(), host_threads_);
   const std::span<const std::byte> cells = result(), sums = changes();
   if (std::memcmp(cells.data(), expected_->cells.data(), cells.size()) != 0) return {Status::failed, method, first_wrong_cell()};

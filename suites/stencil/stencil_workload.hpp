@@ -9,6 +9,7 @@
 
 #include "lib/workload/pages.hpp"
 #include "lib/workload/workload.hpp"
+#include "suites/stencil/blocks.hpp"
 #include "suites/stencil/reference.hpp"
 
 namespace mgpu::stencil {
@@ -48,7 +49,7 @@ class StencilWorkload final : public Workload {
   }                                                                                             // of a state, on a device
   Bytes state_bytes() const { return (held_ + 2 * problem_.halo()) * problem_.layer_bytes(); }  // of the largest share
   std::uint64_t sample() const { return sample_; }
-  void arrived(const Slice& layers);  // these are on the host
+  void arrived(const Slice& items);  // these are on the host
   // The two states that devices of the group exchange layers of; null: there is no group.
   SharedMemory* shared(unsigned which) { return shared_[which].get(); }
   // Who owns the layers before and after these; null: nobody else.
@@ -56,6 +57,10 @@ class StencilWorkload final : public Workload {
     const Owner *before = nullptr, *after = nullptr;
   };
   Neighbours neighbours(const Slice& share) const;
+  // Where shares are blocks: who owns this one, null without owners; what is sent after a step; and where pieces of it land.
+  const Owner* owner_of(const Slice& share) const;
+  std::span<const Transfer> transfers() const { return transfers_; }
+  SharedMemory* landing(unsigned which) { return landing_[which].get(); }
 
  private:
   std::span<const std::byte> outcome() const {  // the cells of the result, then what norms are made of
@@ -69,12 +74,13 @@ class StencilWorkload final : public Workload {
   std::uint64_t held_;  // layers that a device has room for, besides halos
   unsigned host_threads_;
   Pages pages_;
-  std::unique_ptr<SharedMemory> shared_[2];
+  std::unique_ptr<SharedMemory> shared_[2], landing_[2];
   std::vector<Owner> owners_;
+  std::vector<Transfer> transfers_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;      // the result was verified: a stale one must not pass again
   std::mutex mutex_;           // over arrived_
-  std::vector<bool> arrived_;  // by layer
+  std::vector<bool> arrived_;  // by item
   std::optional<Reference> expected_;
 };
 

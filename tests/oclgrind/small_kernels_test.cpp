@@ -113,10 +113,10 @@ void compute_stencils(bool cpu) {
       SuiteParams params;
       params.size = static_cast<std::uint64_t>(size);
       params.seed = 5;
-      params.options = {
-          {"kind", kind},     {"iterations", "2"}, {"precision", precision}, {"depth", "1"},
-          {"overlap", "on"},  {"rate", "0.1"},     {"radius", radius},       {"check-every", *kind == 'j' ? "1" : "never"},
-          {"initial", "auto"}};
+      params.options = {{"kind", kind},     {"iterations", "2"}, {"precision", precision},
+                        {"depth", "1"},     {"split", "auto"},   {"overlap", "on"},
+                        {"rate", "0.1"},    {"radius", radius},  {"check-every", *kind == 'j' ? "1" : "never"},
+                        {"initial", "auto"}};
       stencil::StencilWorkload workload(params);
       compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
     }
