@@ -86,6 +86,21 @@ void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handi
   for (Handicap& handicap : handicaps) handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
 }
 
+// What devices are left with. Those of the largest count take part; a size that was asked for, and that they cannot do, is refused.
+void set_devices_of_problems(const RunRequest& request, SessionOptions& session) {
+  std::vector<Device> limited_devices;
+  for (std::size_t i = 0; i < session.devices.size(); ++i)
+    limited_devices.push_back(limited(session.devices[i], i < session.handicaps.size() ? session.handicaps[i] : Handicap{}));
+  const std::size_t most = std::min(limited_devices.size(), std::ranges::max(session.device_counts));
+  for (Problem& problem : session.problems) {
+    set_devices(problem.params, limited_devices);
+    if (request.sizes != Sizes::given || problem.suite->check == nullptr) continue;
+    SuiteParams together = problem.params;
+    set_devices(together, std::span(limited_devices).first(most));
+    problem.suite->check(together);
+  }
+}
+
 // Every result is saved: without -o in the user's state folder. Where that is impossible, the run measures all the same.
 // `began`: the date of the result, which its name has too.
 void keep_result(const Context& context, const std::string& began, RunRequest& request, std::vector<std::string>& warnings) {
@@ -173,6 +188,7 @@ ExitCode cmd_run(const Context& context) {
   leave_out_splitting(settings, set, request);
   request.session.devices = std::move(set.devices);
   request.session.reserve = std::move(set.reserve);
+  set_devices_of_problems(request, request.session);
 
   Report begun;
   begun.tool = context.tool;

@@ -6,11 +6,13 @@ usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,
 Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
 kind of every problem, --kind NAME,... these kinds of every problem.
 
+With --field FILE.npy: the field that `run stencil --output FILE.npy` wrote beside that result, and which device had which part of it.
+
 Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
 Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
-plot_overviews.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
+plot_overviews.py, of work in rounds in plot_rounds.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
@@ -21,13 +23,15 @@ import json_input
 import result_file
 import result_series
 
-KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance")  # the most telling first
+KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "paths")  # the most telling first
 LINKS_KINDS = ("matrices", "bandwidth")
 FORMATS = ("png", "svg")
 NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
          "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
          "sizes": "no problem was measured at several sizes",
          "prediction": "no case was predicted (the file is of an older run)",
+         "paths": "no problem was measured over two paths between devices (--peer)",
+         "field": "no case on these devices was ok and says which device had what",
          "matrices": "the file has no transfers: links was asked for collectives alone",
          "bandwidth": "no collective was measured at several sizes",
          "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
@@ -54,12 +58,13 @@ def arguments():
     parser.add_argument("--format", default="png,svg", help="png, svg or both")
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
     parser.add_argument("--mode", help="only this one: resident, end_to_end, ...")
+    parser.add_argument("--field", metavar="FILE.npy", help="draw this array, which run stencil --output wrote, with the shares of the result")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
     given.links = [name for name in given.files if json_input.is_links(name)]
     if given.links and len(given.files) > 1:
         result_file.refuse(f"{given.links[0]}: was made by links, and is drawn by itself; accepted: one such file, or results of run")
-    for option in ("strategy", "mode", "devices") if given.links else ():
+    for option in ("strategy", "mode", "devices", "field") if given.links else ():
         if getattr(given, option) is not None:
             result_file.refuse(f"--{option}: not of {given.links[0]}, which was made by links")
     kinds = LINKS_KINDS if given.links else KINDS
@@ -93,6 +98,11 @@ def subjects(kind, groups):
     """[(name, what one picture of this kind is of)]."""
     if kind == "prediction":
         return [(kind, groups)]
+    if kind == "paths":  # of each suite in each mode
+        alike = {}
+        for group in groups:
+            alike.setdefault(f"{kind}-{group.suite}-{group.mode.replace('_', '-')}", []).append(group)
+        return list(alike.items())
     if kind == "sizes":
         return [(f"{kind}-{sweep.slug}", sweep) for sweep in result_series.sweeps(groups)]
     if kind == "roofline":
@@ -149,6 +159,30 @@ def pictures(kinds, groups, draw, at_most):
         print(f"plot.py: {len(left)} pictures are left out; --kind all draws every one, --kind {','.join(KINDS[:2])} all of these kinds", file=sys.stderr)
 
 
+def field_picture(given, groups):
+    """(name, figure) of the array of --field, whose shape must be that of the problem."""
+    import numpy
+    import plot_rounds
+
+    try:
+        cells = numpy.load(given.field, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        result_file.refuse(f"--field: {given.field}: {getattr(error, 'strerror', None) or 'no array of NumPy'}")
+    sides = {(group.suite, result_file.number(group.params, "side")) for group in groups}
+    if len(sides) != 1 or next(iter(sides))[0] != "stencil":
+        result_file.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil")
+    side = next(iter(sides))[1]
+    box = result_file.get(groups[0].params, "kind") == "heat3d"
+    if cells.shape != ((side * side if box else side), side) or cells.dtype.kind != "f":
+        shape = " x ".join(map(str, cells.shape))
+        result_file.refuse(f"--field: {given.field} is {shape} of {cells.dtype}; accepted: the array that --output of {given.files[0]} wrote")
+    figure = plot_rounds.field(groups[0], cells)
+    if figure is None:
+        print(f"plot.py: no field: {NEEDS['field']}", file=sys.stderr)
+    else:
+        yield f"field-{groups[0].slug}", figure
+
+
 def links_pictures(name, kinds):
     """(name, figure) of a file of links."""
     import plot_links
@@ -172,17 +206,22 @@ def main():
     try:
         import plot_kinds
         import plot_overviews
+        import plot_rounds
         import plot_style
     except ImportError as error:
         result_file.refuse(f"matplotlib is missing ({error}); Debian: apt-get install python3-matplotlib")
     folder, made = Path(given.output), []
 
     def draw(kind):
-        return getattr(plot_kinds, kind, None) or getattr(plot_overviews, kind)
+        return next(found for module in (plot_kinds, plot_overviews, plot_rounds) if (found := getattr(module, kind, None)))
 
     def drawn():
         at_most = None if given.kind else FILES_AT_MOST // len(given.format)
-        found = links_pictures(given.files[0], given.kind) if given.links else pictures(given.kind, groups, draw, at_most)
+        found = pictures(given.kind, groups, draw, at_most)
+        if given.links:
+            found = links_pictures(given.files[0], given.kind)
+        elif given.field:
+            found = field_picture(given, groups)
         for name, figure in found:
             for kind in given.format:
                 made.append(folder / f"{name}.{kind}")

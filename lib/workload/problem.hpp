@@ -14,7 +14,10 @@ struct Problem {
   SuiteParams params;
 };
 
-// To be solved by these devices.
+// To be solved by these devices: how many they are, and the memory of each.
+void set_devices(SuiteParams& params, std::span<const Device> devices);
+
+// To be solved by these devices, or by those that were set before, some of which may have less memory than they say.
 std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
 }  // namespace mgpu

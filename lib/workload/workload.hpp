@@ -211,6 +211,10 @@ class InputData {
   virtual ~InputData() = default;
 };
 
+struct DeviceMemory {
+  Bytes global = 0, allocation = 0;  // in all, and the largest piece
+};
+
 // One problem as asked for. `options` is complete, but a flag is there only where it is given: results of a version that did not
 // have it yet stay comparable. `input` empty: seeded random data.
 struct SuiteParams {
@@ -221,8 +225,9 @@ struct SuiteParams {
   std::vector<std::filesystem::path> more_inputs;  // --input FILE,FILE,..: those after the first
   std::shared_ptr<InputData> input_data;           // left by size_of_input for `make`, where finding the size takes reading it all
   unsigned host_threads = 1;
-  std::size_t devices = 1;  // of the set: most that will share the problem
-  bool cpus = false;        // all of them
+  std::size_t devices = 1;           // of the set: most that will share the problem
+  bool cpus = false;                 // all of them
+  std::vector<DeviceMemory> memory;  // of each of them; none: not known
 
   bool has_flag(const std::string& name) const {
     const auto found = options.find(name);
@@ -249,7 +254,8 @@ struct SuiteInfo {
   Bytes (*host_bytes)(const SuiteParams&) = nullptr;
   // The size that --input gives; all but `size` is set. Throws Error(input). Every suite of the tool has it.
   std::uint64_t (*size_of_input)(SuiteParams&) = nullptr;
-  // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do.
+  // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do. Once more when devices are chosen
+  // (SuiteParams::memory), with a size that was given.
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;

@@ -6,9 +6,12 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/workload/npy.hpp"
+#include "suites/stencil/blocks.hpp"
 
 namespace mgpu::stencil {
 namespace {
+
+Error refused(const char* option, const std::string& why) { return Error(ErrorKind::usage, "--" + (option + (": " + why))); }
 
 // A count of at least one.
 std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t most) {
@@ -16,67 +19,143 @@ std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t m
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   if (value >= 1 && value <= most) return static_cast<std::uint32_t>(value);
-  throw Error(ErrorKind::usage, std::string("--") + name + ": " + in_quotes(text) + "; accepted: 1 to " + std::to_string(most));
+  throw refused(name, in_quotes(text) + "; accepted: 1 to " + std::to_string(most));
 }
 
 std::uint32_t checkpoint_rounds(const SuiteParams& params) {
-  return params.options.at("checkpoint-rounds") == "none" ? 0 : count(params, "checkpoint-rounds", 1000000);
+  const std::string& text = params.options.at("checkpoint-rounds");
+  if (text == "none") return 0;
+  if (params.options.at("split") == "blocks")
+    throw refused("checkpoint-rounds", in_quotes(text) + " is not for --split blocks; accepted with it: none");
+  return count(params, "checkpoint-rounds", 1000000);
 }
 
-float rate(const SuiteParams& params) {
+double rate(const SuiteParams& params, bool wide) {
   const std::string& text = params.options.at("rate");
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr double stable = 1.0 / 6;  // beyond, explicit steps in three dimensions grow without bound
-  if (error == std::errc() && end == text.data() + text.size() && value > 0 && value <= stable) return static_cast<float>(value);
-  throw Error(ErrorKind::usage, "--rate: " + in_quotes(text) + " is no stable step; accepted: above 0, up to 1/6 (0.166666)");
+  if (error == std::errc() && end == text.data() + text.size() && value > 0 && value <= stable)
+    return wide ? value : static_cast<double>(static_cast<float>(value));
+  throw refused("rate", in_quotes(text) + " is no stable step; accepted: above 0, up to 1/6 (0.166666)");
+}
+
+// Options of one kind are refused with another, where they are given another value than the one they have by default.
+void check_kind(const SuiteParams& params, const Problem& problem) {
+  const std::string& kind = params.options.at("kind");
+  const auto only = [&](Kind of, const char* name, const char* option, const char* unless) {
+    if (problem.kind != of && params.options.at(option) != unless)
+      throw refused(option, in_quotes(params.options.at(option)) + " is for --kind " + name + ", not for " + kind);
+  };
+  only(Kind::heat3d, "heat3d", "rate", "0.1");
+  only(Kind::star, "star", "radius", "2");
+  only(Kind::jacobi2d, "jacobi2d", "check-every", "never");
+  if (problem.kind == Kind::star && problem.depth > 1) {
+    throw refused("depth", in_quotes(params.options.at("depth")) +
+                               " saves nothing with --kind star, whose steps do not build on "
+                               "each other; accepted: 1");
+  }
+}
+
+// Rows, slabs and "auto": layers are not cut.
+std::uint64_t columns(const SuiteParams& params, Kind kind) {
+  const std::string& split = params.options.at("split");
+  const char* const layers = kind == Kind::heat3d ? "slabs" : "rows";
+  if (split == "auto" || split == layers) return 1;
+  if (split != "blocks")
+    throw refused("split",
+                  in_quotes(split) + " is not for --kind " + params.options.at("kind") + "; accepted: " + layers + ", blocks");
+  if (params.options.at("check-every") != "never")
+    throw refused("check-every", "norms are sums of whole rows, which --split blocks cuts; accepted with them: --split rows");
+  return columns_for(params.devices);
+}
+
+Initial initial(const SuiteParams& params, Kind kind) {
+  const std::string& text = params.options.at("initial");
+  if (params.input) {
+    if (text == "auto") return Initial::file;
+    throw refused("initial", in_quotes(text) + " and --input are two initial states; accepted: one of them");
+  }
+  if (text == "auto") return kind == Kind::star ? Initial::ramp : Initial::uniform;
+  if (text == "uniform") return Initial::uniform;
+  const auto of = [&](bool fits, const char* kinds, Initial found) {
+    if (!fits) throw refused("initial", in_quotes(text) + " is for --kind " + kinds + ", not for " + params.options.at("kind"));
+    return found;
+  };
+  if (text == "ramp") return of(kind == Kind::star, "star", Initial::ramp);
+  if (text == "sine") return of(kind == Kind::jacobi2d, "jacobi2d", Initial::sine);
+  return of(kind != Kind::star, "jacobi2d and heat3d", Initial::eigenmode);
 }
 
 void check_input(const SuiteParams& params, const Problem& problem) {
   const NpyShape shape = read_npy_shape(*params.input);
-  if (shape.element == sizeof(float) && shape.columns == problem.n && shape.rows == problem.layers() * problem.rows_of_layer())
+  if (shape.element == problem.element && shape.columns == problem.n && shape.rows == problem.layers() * problem.rows_of_layer())
     return;
   throw Error(ErrorKind::input, "--input: " + params.input->string() + " is " + std::to_string(shape.rows) + " x " +
-                                    std::to_string(shape.columns) + " of " + std::to_string(shape.element * 8) +
-                                    " bits; accepted: float32, n x n for jacobi2d, n*n x n for heat3d");
+                                    std::to_string(shape.columns) + " of float" + std::to_string(shape.element * 8) +
+                                    "; accepted with --kind " + params.options.at("kind") + " --precision " +
+                                    params.options.at("precision") + ": " + (problem.kind == Kind::heat3d ? "n*n x n" : "n x n") +
+                                    " of float" + std::to_string(problem.element * 8));
+}
+
+// Their sums of every layer are kept until the end of a sample.
+void check_norms(const Problem& problem) {
+  constexpr Bytes most = Bytes{1} << 28;
+  const std::uint64_t fits = most / (problem.layers() * problem.element);
+  if (problem.checks() <= fits) return;
+  throw refused("check-every", std::to_string(problem.check_every) + " makes " + std::to_string(problem.checks()) + " norms of " +
+                                   std::to_string(problem.layers()) +
+                                   " rows; accepted: " + std::to_string(problem.steps / (fits + 1) + 1) + " or more");
 }
 
 }  // namespace
 
+const char* name_of(Kind kind) { return kind == Kind::jacobi2d ? "jacobi2d" : kind == Kind::heat3d ? "heat3d" : "star"; }
+
 Problem problem_of(const SuiteParams& params) {
   Problem problem;
-  problem.kind = params.options.at("kind") == "heat3d" ? Kind::heat3d : Kind::jacobi2d;
+  const std::string& kind = params.options.at("kind");
+  problem.kind = kind == "heat3d" ? Kind::heat3d : kind == "star" ? Kind::star : Kind::jacobi2d;
   problem.n = params.size;
+  problem.element = params.options.at("precision") == "fp64" ? sizeof(double) : sizeof(float);
   problem.steps = count(params, "iterations", 1000000);
   problem.depth = count(params, "depth", 64);
+  const std::uint32_t radius = count(params, "radius", 4);
+  problem.radius = problem.kind == Kind::star ? radius : 1;
+  if (params.options.at("check-every") != "never") problem.check_every = count(params, "check-every", problem.steps);
   problem.checkpoint_rounds = checkpoint_rounds(params);
   problem.overlap = params.options.at("overlap") == "on";
-  problem.rate = rate(params);
+  problem.rate = rate(params, problem.wide());
   problem.seed = params.seed;
-  const std::uint64_t most = problem.kind == Kind::jacobi2d ? most_cells_2d : most_cells_3d;
-  if (problem.n < 3 || problem.n > most) {
-    throw Error(ErrorKind::usage, "--size: " + std::to_string(problem.n) + " cells along a side; accepted with --kind " +
-                                      params.options.at("kind") + ": 3 to " + std::to_string(most));
+  check_kind(params, problem);
+  problem.columns = columns(params, problem.kind);
+  problem.initial = initial(params, problem.kind);
+  const std::uint64_t least = 2 * problem.radius + 1, most = problem.kind == Kind::heat3d ? most_cells_3d : most_cells_2d;
+  if (problem.n < least || problem.n > most) {
+    throw refused("size", std::to_string(problem.n) + " cells along a side; accepted with --kind " + kind +
+                              (problem.kind == Kind::star ? " --radius " + params.options.at("radius") : "") + ": " +
+                              std::to_string(least) + " to " + std::to_string(most));
   }
   if (problem.depth > problem.layers()) {
-    throw Error(ErrorKind::usage, "--depth: " + std::to_string(problem.depth) + " layers are more than the " +
-                                      std::to_string(problem.layers()) + " there are");
+    throw refused("depth",
+                  std::to_string(problem.depth) + " layers are more than the " + std::to_string(problem.layers()) + " there are");
   }
+  check_norms(problem);
   if (params.input) check_input(params, problem);
   return problem;
 }
 
 Shape shape_of(const Problem& problem) {
   Shape shape;
-  shape.items = problem.layers();
+  shape.items = problem.items();
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;
   shape.large_result = true;
   shape.ops = static_cast<double>(problem.cells()) * problem.steps;
   shape.rate_unit = "updates/s";
   shape.bytes_in = shape.bytes_out = problem.host_bytes();
-  shape.cost.in_bytes = shape.cost.out_bytes = static_cast<double>(problem.cells_of_layer() * sizeof(float));
-  shape.cost.ops = static_cast<double>(problem.cells_of_layer()) * problem.steps;
+  shape.cost.in_bytes = shape.cost.out_bytes = static_cast<double>(problem.host_bytes()) / static_cast<double>(problem.items());
+  shape.cost.ops = shape.ops / static_cast<double>(problem.items());
   return shape;
 }
 

@@ -10,6 +10,14 @@ namespace {
 
 std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::size_t kLanes = 64;  // of kernels/stencil.cl's `change`
+
+std::string options(const Problem& problem, unsigned vector, unsigned strip, bool grouped) {
+  std::string text = std::string("-DREAL=") + (problem.wide() ? "double" : "float") + " -DVECTOR=" + std::to_string(vector) +
+                     " -DSTRIP=" + std::to_string(strip);
+  if (problem.kind == Kind::star) return text + " -DRADIUS=" + std::to_string(problem.radius);
+  return text + (problem.checks() > 0 ? grouped ? " -DGROUPED=1" : " -DGROUPED=0" : "");
+}
 
 }  // namespace
 
@@ -17,25 +25,32 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
-      halo_(problem_.depth),
-      vector_(device.traits().cpu ? 16 : 4),
+      halo_(problem_.halo()),
+      grouped_(!device.traits().cpu && device.traits().max_work_group >= kLanes),
+      vector_(device.traits().cpu ? u32(64 / problem_.element) : 4),
       strip_(device.traits().cpu ? 32 : 4),
       local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
       peer_(workload.shared(0) != nullptr ? device.peer() : nullptr),
-      kernel_(device.kernel("stencil.cl", problem_.kind == Kind::jacobi2d ? "jacobi2d" : "heat3d",
-                            "-DVECTOR=" + std::to_string(vector_) + " -DSTRIP=" + std::to_string(strip_))) {
-  initial_ = device.allocate(state_bytes(problem_));
+      kernel_(device.kernel("stencil.cl", name_of(problem_.kind), options(problem_, vector_, strip_, grouped_))) {
+  const Bytes held = workload_.state_bytes();
+  initial_ = device.allocate(mode_ == Mode::resident ? workload_.whole_bytes() : held);
+  if (problem_.kind == Kind::star) sums_ = device.allocate(held);
+  if (problem_.checks() > 0) {
+    change_ = device.kernel("stencil.cl", "change", options(problem_, vector_, strip_, grouped_));
+    changes_ = device.allocate(problem_.change_bytes());
+  }
   if (problem_.checkpoint_rounds > 0) {
-    copy_kernel_ = device.kernel("stencil.cl", "copy", "-DVECTOR=4 -DSTRIP=4");
-    copy_ = device.allocate(state_bytes(problem_));
+    copy_kernel_ = device.kernel("stencil_copy.cl", "copy_part", "");
+    copy_ = device.allocate(held);
+    if (sums_) copy_of_sums_ = device.allocate(held);
   }
   if (peer_ != nullptr) return;
-  for (auto& state : own_) state = device.allocate(state_bytes(problem_));
+  for (auto& state : own_) state = device.allocate(held);
 }
 
 void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to,
                             std::uint64_t at, Stream& stream) {
-  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
+  const Bytes row = problem_.row_bytes(), stride = problem_.stride() * problem_.element;
   const std::uint64_t rows = problem_.rows_of_layer();
   stream.upload_rows(to, host.data() + layer * rows * row, {row, count * rows, at * problem_.layer_bytes(), stride, row});
 }
@@ -51,9 +66,7 @@ void StencilProgram::upload_share(std::span<const std::byte> host, const Slice& 
   }
 }
 
-void StencilProgram::load(Stream& stream) {
-  upload_share(workload_.initial(), {0, problem_.layers()}, *initial_, stream);
-}
+void StencilProgram::load(Stream& stream) { upload_share(workload_.initial(), {0, problem_.layers()}, *initial_, stream); }
 
 void StencilProgram::prepare(Stream&) {
   neighbours_ = {};
@@ -64,8 +77,11 @@ void StencilProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   sample_ = workload_.sample();
   moves_ = 0;
   settle(slice);
-  if (const std::uint32_t rounds = workload_.begun_from(); rounds > 0) {
-    upload_share(workload_.checkpoint(rounds), slice, state_after(rounds), stream);
+  if (const std::uint32_t steps = workload_.begun_from(); steps > 0) {
+    const StencilWorkload::Checkpoint kept = workload_.checkpoint(steps);
+    upload_share(kept.cells, slice, state_after(steps), stream);
+    if (sums_) upload(kept.sums, slice.begin, slice.size(), *sums_, halo_, stream);
+    if (changes_) stream.upload_rows(*changes_, kept.changes.data() + slice.begin * problem_.element, changes_of(slice));
   } else if (mode_ == Mode::end_to_end) {
     upload_share(workload_.initial(), slice, *initial_, stream);
   }
@@ -81,23 +97,24 @@ void StencilProgram::settle(const Slice& slice) {
     others_.push_back(neighbours_.after->device);
 }
 
-// All layers that the new owners of these need, halos included, go into their other states.
-void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t rounds, Stream&) {
-  Buffer& state = state_after(rounds);
-  SharedMemory& into = *workload_.shared(place_after(rounds + 1));
+// All layers that the new owners need of this device, halos included, go into their other states.
+void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, Stream&) {
+  Buffer& state = state_after(steps);
+  SharedMemory& into = *workload_.shared(place_after(steps + 1));
   const Bytes layer = problem_.layer_bytes();
   const auto n = static_cast<std::int64_t>(problem_.layers()), halo = std::int64_t{halo_};
+  const auto begin_of = [](const Slice& slice) { return static_cast<std::int64_t>(slice.begin); };
+  const auto end_of = [](const Slice& slice) { return static_cast<std::int64_t>(slice.end); };
   std::vector<DeviceIndex> others;
   for (const Owner& owner : workload_.owners()) {
-    const std::int64_t first = static_cast<std::int64_t>(owner.items.begin) - halo;
+    const std::int64_t first = begin_of(owner.items) - halo;
     for (const std::int64_t shift : {-n, std::int64_t{0}, n}) {  // where it is periodic, a layer may be a halo on the other side
       if (shift != 0 && !problem_.periodic()) continue;
-      const std::int64_t mine = static_cast<std::int64_t>(from.begin) + shift;
-      const std::int64_t begin = std::max(mine, first),
-                         end = std::min(static_cast<std::int64_t>(from.end) + shift, static_cast<std::int64_t>(owner.items.end) + halo);
+      const std::int64_t mine = begin_of(from) + shift, begin = std::max(mine, first),
+                         end = std::min(end_of(from) + shift, end_of(owner.items) + halo);
       if (begin >= end) continue;
-      peer_->put(state, static_cast<Bytes>(begin - mine + halo) * layer, into, owner.device, static_cast<Bytes>(begin - first) * layer,
-                 static_cast<Bytes>(end - begin) * layer);
+      peer_->put(state, static_cast<Bytes>(begin - mine + halo) * layer, into, owner.device,
+                 static_cast<Bytes>(begin - first) * layer, static_cast<Bytes>(end - begin) * layer);
     }
     if (owner.device != peer_->self()) others.push_back(owner.device);
   }
@@ -106,12 +123,20 @@ void StencilProgram::move(const Slice& from, const Slice& to, std::uint32_t roun
   settle(to);
 }
 
-// Where the steps to come do not change it while it is on its way.
-void StencilProgram::checkpoint(const Slice& slice, std::uint32_t rounds, Stream& stream) {
-  const std::uint64_t rows = slice.size() * problem_.rows_of_layer();
-  stream.launch(*copy_kernel_, {{(problem_.stride() / 4 + 7) / 8 * 8, rows, 1}, {8, 1, 1}},
-                {&state_after(rounds), copy_.get(), u32(problem_.stride() / 4), std::uint64_t{halo_ * problem_.rows_of_layer()}});
-  download(*copy_, slice, workload_.checkpoint(rounds), stream);
+// By way of a copy, which the steps to come do not change.
+void StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
+  const StencilWorkload::Checkpoint kept = workload_.checkpoint(steps);
+  const auto bring = [&](Buffer& from, Buffer& by_way_of, std::span<std::byte> host) {
+    const Bytes first = halo_ * problem_.layer_bytes(), size = slice.size() * problem_.layer_bytes();
+    constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
+    stream.launch(*copy_kernel_, {{(size / each + local - 1) / local * local, 1, 1}, {local, 1, 1}},
+                  {&from, &by_way_of, std::uint64_t{first / each}, std::uint64_t{size / each}});
+    download(by_way_of, slice, host, stream);
+  };
+  bring(state_after(steps), *copy_, kept.cells);
+  if (sums_) bring(*sums_, *copy_of_sums_, kept.sums);
+  // Numbers of steps to come have other places.
+  if (changes_) stream.download_rows(*changes_, kept.changes.data() + slice.begin * problem_.element, changes_of(slice));
 }
 
 void StencilProgram::meet() {
@@ -122,16 +147,18 @@ void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stre
   const std::uint32_t size = u32(slice.size()), since = round % problem_.depth;
   const bool last = round + 1 == problem_.steps, exchange = since + 1 == problem_.depth && !last && !others_.empty();
   // Layers of others that this device computes as well, as their owners' will only come later.
-  const std::uint32_t more = problem_.depth - 1 - since;
+  const std::uint32_t more = (problem_.depth - 1 - since) * problem_.radius;
   Layers all{halo_, halo_ + size};
   if (neighbours_.before != nullptr) all.first -= more;
   if (neighbours_.after != nullptr) all.end += more;
   if (!exchange) {
     step(slice, round, all, stream);
+    measure_change(slice, round, stream);
     if (since + 2 == problem_.depth && round + 2 < problem_.steps) meet();
   } else if (!problem_.overlap || size <= 2 * halo_) {
     step(slice, round, all, stream);
     send(slice, round);
+    measure_change(slice, round, stream);
     meet();
   } else {
     Layers inner = all;
@@ -145,20 +172,21 @@ void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stre
     }
     send(slice, round);
     step(slice, round, inner, stream);
+    measure_change(slice, round, stream);
     meet();
   }
-  if (last && mode_ == Mode::end_to_end) download(state_after(problem_.steps), slice, workload_.result(), stream);
+  if (last && mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
 
 void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream) {
-  Buffer& from = round == 0 ? *initial_ : state_after(round);
-  Buffer& to = state_after(round + 1);
-  // Resident: all of the initial state is there, and not only that of the share.
-  const std::uint32_t shift = round == 0 && mode_ == Mode::resident ? u32(slice.begin) : 0;
+  Buffer &from = before(round), &to = state_after(round + 1);
+  // All of the initial state may be there, and not only that of the share.
+  const std::uint32_t shift = reads_all(round) ? u32(slice.begin) : 0;
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
   const auto groups = [&](std::uint64_t work, std::uint64_t each) { return (work + each - 1) / each; };
   const std::size_t across = groups(groups(problem_.n, vector_), local_) * local_,
                     strips = groups(layers.end - layers.first, strip_);
+  const auto real = [&](double value) { return problem_.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value)); };
   if (problem_.kind == Kind::jacobi2d) {
     const bool alone = slice.size() == problem_.layers();  // its own neighbour on both sides
     const std::uint32_t above = alone ? halo_ + n - 1 : layers.first + shift - 1, below = alone ? halo_ : layers.end + shift;
@@ -166,11 +194,34 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
                   {&from, &to, layers.first, layers.end, shift, above, below, n, stride});
     return;
   }
+  if (problem_.kind == Kind::star) {
+    const auto place = [&](std::uint64_t layer) { return u32(std::clamp(layer, slice.begin, slice.end) - slice.begin + halo_); };
+    const auto weight = [&](std::uint32_t d) {
+      return problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d))
+                             : KernelArg(star_weight<float>(problem_.radius, d));
+    };
+    stream.launch(*kernel_, {{across, strips, 1}, {local_, 1, 1}},
+                  {&from, &to, sums_.get(), layers.first, layers.end, shift, place(problem_.radius),
+                   place(problem_.layers() - problem_.radius), n, stride, std::uint32_t{round == 0}, weight(1), weight(2),
+                   weight(3), weight(4)});
+    return;
+  }
   const auto place = [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
     return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin) : kNone;
   };
-  stream.launch(*kernel_, {{across, problem_.n, strips}, {local_, 1, 1}},
-                {&from, &to, layers.first, layers.end, shift, place(0), place(problem_.layers() - 1), n, stride, problem_.rate});
+  stream.launch(
+      *kernel_, {{across, problem_.n, strips}, {local_, 1, 1}},
+      {&from, &to, layers.first, layers.end, shift, place(0), place(problem_.layers() - 1), n, stride, real(problem_.rate)});
+}
+
+// How much this step changed each row of the share.
+void StencilProgram::measure_change(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (!problem_.is_checked(round)) return;
+  const std::uint64_t check = (round + 1) / problem_.check_every - 1;
+  const std::size_t local = grouped_ ? kLanes : 1;
+  stream.launch(*change_, {{local, slice.size(), 1}, {local, 1, 1}},
+                {&before(round), &state_after(round + 1), changes_.get(), halo_, reads_all(round) ? u32(slice.begin) : 0,
+                 check * slice.size(), u32(problem_.n), u32(problem_.stride())});
 }
 
 // The outermost layers of the share into the halos of its neighbours.
@@ -184,15 +235,25 @@ void StencilProgram::send(const Slice& slice, std::uint32_t round) {
 }
 
 void StencilProgram::download(Buffer& from, const Slice& slice, std::span<std::byte> host, Stream& stream) {
-  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
+  const Bytes row = problem_.row_bytes(), stride = problem_.stride() * problem_.element;
   const std::uint64_t rows = problem_.rows_of_layer();
   stream.download_rows(from, host.data() + slice.begin * rows * row,
                        {row, slice.size() * rows, halo_ * problem_.layer_bytes(), stride, row});
 }
 
+Rows StencilProgram::changes_of(const Slice& slice) const {
+  const Bytes of_share = slice.size() * problem_.element;
+  return {of_share, problem_.checks(), 0, of_share, problem_.layers() * problem_.element};
+}
+
+void StencilProgram::bring_result(const Slice& slice, Stream& stream) {
+  download(sums_ ? *sums_ : state_after(problem_.steps), slice, workload_.result(), stream);
+  if (changes_) stream.download_rows(*changes_, workload_.changes().data() + slice.begin * problem_.element, changes_of(slice));
+}
+
 void StencilProgram::publish(Stream& stream) {
   if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
-  download(state_after(problem_.steps), *done_, workload_.result(), stream);
+  bring_result(*done_, stream);
 }
 
 void StencilProgram::published() {

@@ -1,5 +1,5 @@
-// What one device does: it holds its layers and, on both sides, halos of --depth layers that belong to others; steps go from the
-// initial state to one of two others and on, to and fro between these.
+// What one device does: it holds its layers and, on both sides, halos that belong to others; steps go from the initial state to one
+// of two others and on, to and fro between these. A star has its sums besides, which nobody else needs.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,13 @@ class StencilProgram final : public DeviceProgram {
  public:
   StencilProgram(StencilWorkload& workload, DeviceResources& device, Mode mode);
 
-  static std::uint64_t halo_layers(const Problem& problem) { return 2 * std::uint64_t{problem.depth}; }
-  static unsigned states(const Problem& problem) { return problem.checkpoint_rounds > 0 ? 4 : 3; }
-  static Bytes state_bytes(const Problem& problem) { return (problem.layers() + halo_layers(problem)) * problem.layer_bytes(); }
-
   void load(Stream& stream) override;
   void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
-  void move(const Slice& from, const Slice& to, std::uint32_t rounds, Stream& stream) override;
-  void checkpoint(const Slice& slice, std::uint32_t rounds, Stream& stream) override;
-  void checkpointed(const Slice& slice, std::uint32_t rounds) override { workload_.checkpointed(slice, rounds); }
+  void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
+  void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
+  void checkpointed(const Slice& slice, std::uint32_t steps) override { workload_.checkpointed(slice, steps); }
   Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
   void finished(const Slice& slice) override { workload_.arrived(slice); }
   void publish(Stream& stream) override;
@@ -37,14 +33,19 @@ class StencilProgram final : public DeviceProgram {
               Stream& stream);
   void upload_share(std::span<const std::byte> host, const Slice& slice, Buffer& to, Stream& stream);
   void download(Buffer& from, const Slice& slice, std::span<std::byte> host, Stream& stream);
+  Rows changes_of(const Slice& slice) const;  // on the device by norm and layer of the share, on the host by norm and layer
+  void bring_result(const Slice& slice, Stream& stream);
   void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream);
+  void measure_change(const Slice& slice, std::uint32_t round, Stream& stream);
   void send(const Slice& slice, std::uint32_t round);
   void meet();
+  bool reads_all(std::uint32_t round) const { return round == 0 && mode_ == Mode::resident; }
+  Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state_after(round); }
   void settle(const Slice& slice);  // its share from now on, and its neighbours
   // Which of the two states is that after so many steps, at least one; and this device's piece of it.
-  unsigned place_after(std::uint32_t rounds) const { return (rounds + 1 + moves_) % 2; }
-  Buffer& state_after(std::uint32_t rounds) {
-    const unsigned which = place_after(rounds);
+  unsigned place_after(std::uint32_t steps) const { return (steps + 1 + moves_) % 2; }
+  Buffer& state_after(std::uint32_t steps) {
+    const unsigned which = place_after(steps);
     return peer_ != nullptr ? workload_.shared(which)->piece(peer_->self()) : *own_[which];
   }
 
@@ -52,11 +53,14 @@ class StencilProgram final : public DeviceProgram {
   const Problem& problem_;
   const Mode mode_;
   const std::uint32_t halo_;
+  const bool grouped_;  // work-items of a group share local memory, to add up
   const unsigned vector_, strip_;
   const std::size_t local_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
-  std::unique_ptr<Kernel> kernel_, copy_kernel_;
-  std::unique_ptr<Buffer> initial_, own_[2], copy_;  // copy_: of the last checkpoint, while it is brought to the host
+  std::unique_ptr<Kernel> kernel_, change_, copy_kernel_;
+  std::unique_ptr<Buffer> initial_, own_[2], sums_;
+  std::unique_ptr<Buffer> changes_;              // of each norm, of each layer of the share
+  std::unique_ptr<Buffer> copy_, copy_of_sums_;  // of the last checkpoint, while it is brought to the host
   StencilWorkload::Neighbours neighbours_;
   std::vector<DeviceIndex> others_;  // of these
   std::uint32_t moves_ = 0;  // of the sample, each from one state into the other

@@ -1,6 +1,7 @@
 // The stencil suite as the tool knows it: name, options, sizes.
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
+#include "suites/stencil/room.hpp"
 #include "suites/stencil/stencil_workload.hpp"
 #include "suites/suites.hpp"
 
@@ -12,15 +13,16 @@ namespace {
 
 using namespace stencil;
 
-// The initial state, the result, two of the reference, two checkpoints. Sizes beyond what is accepted do not fit, whatever the memory.
+// The initial state, the result, two of the reference, checkpoints. Sizes beyond what is accepted do not fit, whatever the memory.
 Bytes host_bytes(const SuiteParams& params) {
   const bool box = params.options.at("kind") == "heat3d";
   if (params.size > (box ? most_cells_3d : most_cells_2d)) return ~Bytes{0};
-  const Bytes states = params.options.at("checkpoint-rounds") == "none" ? 4 : 6;
-  return states * sizeof(float) * params.size * params.size * (box ? params.size : 1);
+  const Bytes element = params.options.at("precision") == "fp64" ? sizeof(double) : sizeof(float);
+  const Bytes checkpoints = params.options.at("checkpoint-rounds") == "none" ? 0 : params.options.at("kind") == "star" ? 4 : 2;
+  return (4 + checkpoints) * element * params.size * params.size * (box ? params.size : 1);
 }
 
-void check(const SuiteParams& params) { problem_of(params); }
+void check(const SuiteParams& params) { check_devices(problem_of(params), params.memory); }
 
 std::uint64_t size_of_input(SuiteParams& params) { return read_npy_shape(*params.input).columns; }
 
@@ -43,22 +45,35 @@ SuiteInfo stencil_suite() {
   info.full_size_cpu = 1024;
   info.options = {
       {"kind",
-       "jacobi2d: a plane, each cell the mean of four neighbours; heat3d: a box, explicit steps of the heat equation",
-       {"jacobi2d", "heat3d"}},
+       "jacobi2d: a plane, each cell the mean of four neighbours; heat3d: a box, explicit steps of the heat equation; star: a "
+       "plane, "
+       "the weighted cells along both axes are added up, as in the Parallel Research Kernels",
+       {"jacobi2d", "heat3d", "star"}},
       {"iterations", "steps of a sample", {"100"}, Option::count},
+      {"precision", "of the cells and every sum", {"fp32", "fp64"}},
       {"depth",
        "steps from one exchange to the next: as many layers are exchanged at once, and some computed twice",
        {"1"},
        Option::count},
+      {"split",
+       "what shares are: layers, which are rows of a plane or slabs of a box (auto), or blocks, which end along two axes",
+       {"auto", "rows", "slabs", "blocks"}},
       {"overlap", "whether what others need is computed first, and sent while the rest is computed", {"on", "off"}},
+      {"rate", "of heat3d: how much of a difference between cells a step evens out, up to 1/6", {"0.1"}, Option::number},
       {"checkpoint-rounds",
        "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",
        {"none"},
        Option::count},
-      {"rate", "of heat3d: how much of a difference between cells a step evens out, up to 1/6", {"0.1"}, Option::number},
+      {"radius", "of star: cells that it reaches along each axis, 1 to 4", {"2"}, Option::count},
+      {"check-every", "of jacobi2d: steps from one L2 norm of the change to the next", {"never"}, Option::count},
+      {"initial",
+       "the initial state: seeded numbers; row + column (ramp, of star); a sine in the fixed columns (of jacobi2d); an eigenmode, "
+       "whose "
+       "decay is known (of jacobi2d and heat3d); auto: ramp for star, else uniform",
+       {"auto", "uniform", "ramp", "sine", "eigenmode"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
-  info.input = "the initial state: a .npy array of float32, n x n for jacobi2d, n*n x n for heat3d";
+  info.input = "the initial state: a .npy array in the --precision, n x n for jacobi2d and star, n*n x n for heat3d";
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;
   info.check = check;

@@ -7,11 +7,9 @@
 
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
-#include "lib/workload/parallel_for.hpp"
-#include "lib/workload/splitmix64.hpp"
 #include "suites/common/sha256_hex.hpp"
-#include "suites/common/uniform_element.hpp"
-#include "suites/stencil/reference.hpp"
+#include "suites/stencil/blocks_program.hpp"
+#include "suites/stencil/room.hpp"
 #include "suites/stencil/stencil_program.hpp"
 
 namespace mgpu::stencil {
@@ -19,71 +17,77 @@ namespace mgpu::stencil {
 StencilWorkload::StencilWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       shape_(shape_of(problem_)),
+      held_(layers_of_piece(problem_, params.memory)),
       host_threads_(params.host_threads),
-      pages_(kept_states() * problem_.host_bytes(), "the cells"),
+      pages_(host_bytes(problem_), "the cells"),
       checkpoints_(problem_.layers(), problem_.checkpoint_rounds) {
   const std::span<std::byte> cells{pages_.data(), problem_.host_bytes()};
   if (params.input) {
     read_npy(*params.input, read_npy_shape(*params.input), cells);
-    return;
+  } else {
+    fill_initial(problem_, cells, host_threads_);
   }
-  const std::uint64_t row = problem_.n;
-  auto* const values = reinterpret_cast<float*>(cells.data());
-  parallel_for(problem_.cells() / row, host_threads_, [&](std::uint64_t i) {
-    for (std::uint64_t x = i * row; x < (i + 1) * row; ++x) values[x] = uniform_element<float>(splitmix64(problem_.seed, x), false);
-  });
 }
 
 Demand StencilWorkload::demand(const DeviceTraits&) const {
   Demand demand;
-  demand.memory_bytes = 2.0 * sizeof(float) * shape_.ops;  // each cell read and written once in a step
+  // In a step each cell is read and written once, and so is the sum of a star; for a norm two states are read.
+  const double steps = problem_.steps * (problem_.kind == Kind::star ? 4.0 : 2.0) + 2.0 * static_cast<double>(problem_.checks());
+  demand.memory_bytes = steps * static_cast<double>(problem_.host_bytes());
   return demand;
 }
 
-Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode) const {
-  const Bytes layer = problem_.layer_bytes(), halos = StencilProgram::halo_layers(problem_) * layer;
-  const unsigned states = StencilProgram::states(problem_);
-  const Bytes one = std::min(device.max_allocation, device.global_memory / 10 * 9 / states);
+Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   Capacity capacity;
-  if (one > halos) capacity.fits = std::min<Items>(problem_.layers(), (one - halos) / layer);
-  if (capacity.fits < problem_.layers()) {  // shared memory is of one size on all devices
-    capacity = {};
-    capacity.reason = fmt::format("it has no memory for {} states of {} layers of {} bytes", states, problem_.layers(), layer);
+  if (problem_.wide() && !device.fp64) {
+    capacity.reason = "it has no fp64";
     return capacity;
   }
-  capacity.pipeline = capacity.fits;
-  capacity.resident = states * (capacity.fits * layer + halos);
+  const Bytes first = mode == Mode::resident ? whole_bytes() : state_bytes();
+  capacity.resident = first + (states(problem_) - 1) * state_bytes() + problem_.change_bytes();
+  if (problem_.columns > 1) capacity.resident += 3 * most_landing(problem_) * problem_.element;
+  if (std::max(first, state_bytes()) > device.max_allocation || capacity.resident > device.global_memory / 10 * 9) {
+    capacity.reason =
+        fmt::format("it has no memory for {} states of {} layers of {} bytes", states(problem_), held_, problem_.layer_bytes());
+    if (first > state_bytes()) capacity.reason += fmt::format(", the initial one of {}: try --mode end-to-end", problem_.layers());
+    return capacity;
+  }
+  capacity.fits = capacity.pipeline = held_ * problem_.columns;
   return capacity;
 }
 
 std::unique_ptr<DeviceProgram> StencilWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
+  if (problem_.columns > 1) return std::make_unique<BlocksProgram>(*this, device, mode);
   return std::make_unique<StencilProgram>(*this, device, mode);
 }
 
+std::span<const std::byte> StencilWorkload::transfer_memory() const { return {pages_.data(), host_bytes(problem_)}; }
+
 void StencilWorkload::connect(PeerGroup& group) {
-  for (auto& state : shared_) state = group.allocate(StencilProgram::state_bytes(problem_));
+  for (auto& state : shared_) state = group.allocate(state_bytes());
+  if (problem_.columns == 1) return;
+  for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * problem_.element);
 }
 
 void StencilWorkload::disconnect() {
   for (auto& state : shared_) state.reset();
+  for (auto& landing : landing_) landing.reset();
 }
 
 void StencilWorkload::own(std::span<const Owner> owners) {
   owners_.assign(owners.begin(), owners.end());
+  transfers_.clear();
   if (owners.size() < 2) return;
-  for (const Owner& owner : owners) {
-    if (owner.items.size() >= problem_.depth) continue;
-    throw Error(ErrorKind::unsupported, fmt::format("a share of {} layers is less than the {} that its neighbours need of it "
-                                                    "(--depth)",
-                                                    owner.items.size(), problem_.depth));
+  if (problem_.columns > 1) {
+    transfers_ = transfers_among(problem_, owners);
+    return;
   }
-}
-
-bool StencilWorkload::move(std::span<const Owner> owners) {
-  const auto has_too_few = [&](const Owner& owner) { return owner.items.size() < problem_.depth; };
-  if (std::any_of(owners.begin(), owners.end(), has_too_few)) return false;
-  owners_.assign(owners.begin(), owners.end());
-  return true;
+  for (const Owner& owner : owners) {
+    if (owner.items.size() >= problem_.halo()) continue;
+    throw Error(ErrorKind::unsupported,
+                fmt::format("a share of {} layers is less than the {} that its neighbours need of it (--{})", owner.items.size(),
+                            problem_.halo(), problem_.kind == Kind::star ? "radius" : "depth"));
+  }
 }
 
 StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) const {
@@ -103,6 +107,26 @@ StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) cons
   return neighbours;
 }
 
+const Owner* StencilWorkload::owner_of(const Slice& share) const {
+  const auto found = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == share; });
+  return owners_.size() < 2 || found == owners_.end() ? nullptr : &*found;
+}
+
+bool StencilWorkload::move(std::span<const Owner> owners) {
+  if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0) return false;
+  for (const Owner& owner : owners)
+    if (owner.items.size() < problem_.halo() || owner.items.size() > held_) return false;
+  owners_.assign(owners.begin(), owners.end());
+  return true;
+}
+
+StencilWorkload::Checkpoint StencilWorkload::checkpoint(std::uint32_t steps) {
+  std::byte* const at =
+      pages_.data() + outcome_bytes(problem_) + problem_.host_bytes() + checkpoints_.place(steps) * checkpoint_bytes(problem_);
+  const Bytes size = problem_.host_bytes(), sums = problem_.kind == Kind::star ? size : 0;
+  return {{at, size}, {at + size, sums}, {at + size + sums, problem_.change_bytes()}};
+}
+
 void StencilWorkload::begin_sample() {
   checkpoints_.begin_sample();
   begin_again();
@@ -112,43 +136,68 @@ void StencilWorkload::begin_again() {
   checkpoints_.forget_incomplete();
   begun_from_ = checkpoints_.complete();
   ++sample_;
-  arrived_.assign(problem_.layers(), false);
+  arrived_.assign(problem_.items(), false);
   if (!std::exchange(looked_at_, false)) return;
-  std::memset(result().data(), 0xff, result().size());  // not a number
+  std::memset(result().data(), 0xff, outcome().size());  // not a number
 }
 
-void StencilWorkload::arrived(const Slice& layers) {
+void StencilWorkload::arrived(const Slice& items) {
   const std::scoped_lock lock(mutex_);
-  std::fill(arrived_.begin() + static_cast<std::ptrdiff_t>(layers.begin),
-            arrived_.begin() + static_cast<std::ptrdiff_t>(layers.end), true);
+  std::fill(arrived_.begin() + static_cast<std::ptrdiff_t>(items.begin), arrived_.begin() + static_cast<std::ptrdiff_t>(items.end),
+            true);
 }
 
-std::string StencilWorkload::digest() const { return sha256_hex({pages_.data() + problem_.host_bytes(), problem_.host_bytes()}); }
+std::string StencilWorkload::digest() const { return sha256_hex(outcome()); }
+
+std::string StencilWorkload::told() const {
+  if (problem_.checks() == 0) return {};
+  const std::byte* const sums = outcome().data() + problem_.host_bytes();
+  const Bytes one = problem_.layers() * problem_.element;
+  const std::string first = fmt::format("; norm of the change: {:.6g} in step {}", norm_of(problem_, sums), problem_.check_every);
+  if (problem_.checks() == 1) return first;
+  return fmt::format("{}, {:.6g} in step {}", first, norm_of(problem_, sums + (problem_.checks() - 1) * one),
+                     problem_.checks() * problem_.check_every);
+}
 
 Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
+  using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
   looked_at_ = true;
-  const std::string method = "every cell, bit for bit, with a plain loop on the host";
-  if (const auto missing = std::count(arrived_.begin(), arrived_.end(), false); missing > 0) {
-    return {Verdict::Status::failed, method, fmt::format("{} of {} layers did not arrive on the host", missing, problem_.layers())};
+  std::string method = "every cell, bit for bit, with a plain loop on the host";
+  if (problem_.checks() > 0) method = "every cell and norm, bit for bit, with plain loops on the host";
+  if (const auto missing = std::count(arrived_.begin(), arrived_.end(), false); missing > 0)
+    return {Status::failed, method, fmt::format("{} of {} items did not arrive on the host", missing, problem_.items())};
+  if (!expected_) expected_ = reference(problem_, initial(), host_threads_);
+  const std::span<const std::byte> cells = result(), sums = changes();
+  if (std::memcmp(cells.data(), expected_->cells.data(), cells.size()) != 0) return {Status::failed, method, first_wrong_cell()};
+  if (std::memcmp(sums.data(), expected_->changes.data(), sums.size()) != 0)
+    return {Status::failed, method, "a norm of the change is wrong, of cells that are right"};
+  if (const auto known = compare_closed_form(problem_, cells)) {
+    method += "; and with " + known->name;
+    if (!known->wrong.empty()) return {Status::failed, method, known->wrong};
   }
-  if (!expected_) expected_ = reference(problem_, floats(initial()), host_threads_);
-  const std::span<const float> result = floats(this->result());
-  if (std::memcmp(result.data(), expected_->data(), result.size_bytes()) == 0) return {Verdict::Status::passed, method, ""};
+  return {Status::passed, method + told(), ""};
+}
+
+std::string StencilWorkload::first_wrong_cell() {
+  const std::byte *const cells = result().data(), *const expected = expected_->cells.data();
   std::uint64_t wrong = 0, first = 0;
-  for (std::uint64_t i = result.size(); i-- > 0;) {
-    if (std::memcmp(&result[i], &(*expected_)[i], sizeof(float)) == 0) continue;
+  for (std::uint64_t i = problem_.cells(); i-- > 0;) {
+    if (std::memcmp(cells + i * problem_.element, expected + i * problem_.element, problem_.element) == 0) continue;
     ++wrong;
     first = i;
   }
+  const auto value = [&](const std::byte* of) {
+    const std::byte* const at = of + first * problem_.element;
+    return problem_.wide() ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
+  };
   const std::uint64_t row = first / problem_.n, layer = first / problem_.cells_of_layer();
-  return {Verdict::Status::failed, method,
-          fmt::format("{} of {} cells are wrong, the first in layer {}, row {}, column {}: {} instead of {}", wrong, result.size(),
-                      layer, row % problem_.rows_of_layer(), first % problem_.n, result[first], (*expected_)[first])};
+  return fmt::format("{} of {} cells are wrong, the first in layer {}, row {}, column {}: {} instead of {}", wrong,
+                     problem_.cells(), layer, row % problem_.rows_of_layer(), first % problem_.n, value(cells), value(expected));
 }
 
 void StencilWorkload::write_result(const std::filesystem::path& file) const {
-  write_npy(file, {problem_.cells() / problem_.n, problem_.n, sizeof(float)},
+  write_npy(file, {problem_.cells() / problem_.n, problem_.n, problem_.element},
             {pages_.data() + problem_.host_bytes(), problem_.host_bytes()});
 }
 

@@ -10,7 +10,8 @@
 #include "lib/workload/checkpoints.hpp"
 #include "lib/workload/pages.hpp"
 #include "lib/workload/workload.hpp"
-#include "suites/stencil/problem.hpp"
+#include "suites/stencil/blocks.hpp"
+#include "suites/stencil/reference.hpp"
 
 namespace mgpu::stencil {
 
@@ -23,21 +24,22 @@ class StencilWorkload final : public Workload {
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), kept_states() * problem_.host_bytes()}; }
+  std::span<const std::byte> transfer_memory() const override;
   Exchanged exchanged(Mode) const override {
-    return {false, 0, std::max(problem_.steps / problem_.depth, 1U), problem_.depth * problem_.layer_bytes()};
+    return {false, 0, std::max(problem_.steps / problem_.depth, 1U), problem_.halo() * problem_.layer_bytes()};
   }
   void connect(PeerGroup& group) override;
   void disconnect() override;
   // Throws Error(unsupported) where a share has fewer layers than others need of it.
   void own(std::span<const Owner> owners) override;
+  // Of blocks, stars and norms nothing is moved.
   bool move(std::span<const Owner> owners) override;
   void begin_sample() override;
   std::uint32_t rounds_kept() const override { return checkpoints_.complete(); }
   void begin_again() override;
-  bool may_checkpoint(std::uint32_t rounds) const override { return checkpoints_.may_take(rounds); }
+  bool may_checkpoint(std::uint32_t steps) const override { return checkpoints_.may_take(steps); }
   void merge() override {}
-  std::string digest() const override;  // SHA-256 of the cells' bytes
+  std::string digest() const override;  // SHA-256 of the bytes of the cells, and of what norms are made of
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
@@ -45,41 +47,53 @@ class StencilWorkload final : public Workload {
   const Problem& problem() const { return problem_; }
   std::span<const std::byte> initial() const { return {pages_.data(), problem_.host_bytes()}; }
   std::span<std::byte> result() { return {pages_.data() + problem_.host_bytes(), problem_.host_bytes()}; }
-  std::span<std::byte> checkpoint(std::uint32_t rounds) {
-    return {pages_.data() + (2 + checkpoints_.place(rounds)) * problem_.host_bytes(), problem_.host_bytes()};
-  }
-  void checkpointed(const Slice& layers, std::uint32_t rounds) { checkpoints_.arrived(layers, rounds); }
+  std::span<std::byte> changes() { return {result().data() + problem_.host_bytes(), problem_.change_bytes()}; }
+  struct Checkpoint {
+    std::span<std::byte> cells, sums, changes;  // sums: of a star
+  };
+  Checkpoint checkpoint(std::uint32_t steps);  // where it has its place
+  void checkpointed(const Slice& layers, std::uint32_t steps) { checkpoints_.arrived(layers, steps); }
   std::uint32_t begun_from() const { return begun_from_; }  // steps done in the state that the sample begins with
+  // Of a state on a device: of all layers, and of the largest share.
+  Bytes whole_bytes() const { return (problem_.layers() + 2 * problem_.halo()) * problem_.layer_bytes(); }
+  Bytes state_bytes() const { return (held_ + 2 * problem_.halo()) * problem_.layer_bytes(); }
   std::uint64_t sample() const { return sample_; }
-  void arrived(const Slice& layers);  // these are on the host
+  void arrived(const Slice& items);  // these are on the host
   // The two states that devices of the group exchange layers of; null: there is no group.
   SharedMemory* shared(unsigned which) { return shared_[which].get(); }
-  std::span<const Owner> owners() const { return owners_; }
   // Who owns the layers before and after these; null: nobody else.
   struct Neighbours {
     const Owner *before = nullptr, *after = nullptr;
   };
   Neighbours neighbours(const Slice& share) const;
+  std::span<const Owner> owners() const { return owners_; }
+  // Where shares are blocks: who owns this one, null without owners; what is sent after a step; and where pieces of it land.
+  const Owner* owner_of(const Slice& share) const;
+  std::span<const Transfer> transfers() const { return transfers_; }
+  SharedMemory* landing(unsigned which) { return landing_[which].get(); }
 
  private:
-  unsigned kept_states() const { return problem_.checkpoint_rounds > 0 ? 4 : 2; }
-  std::span<const float> floats(std::span<const std::byte> bytes) const {
-    return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+  std::span<const std::byte> outcome() const {  // the cells of the result, then what norms are made of
+    return {pages_.data() + problem_.host_bytes(), problem_.host_bytes() + problem_.change_bytes()};
   }
+  std::string first_wrong_cell();
+  std::string told() const;  // of norms, for the record
 
   Problem problem_;
   Shape shape_;
+  std::uint64_t held_;  // layers that a device has room for, besides halos
   unsigned host_threads_;
-  Pages pages_;  // the initial state, the result, and two checkpoints where there are any
+  Pages pages_;  // the initial state, the result, what norms are made of, and two checkpoints where there are any
   Checkpoints checkpoints_;
   std::uint32_t begun_from_ = 0;
-  std::unique_ptr<SharedMemory> shared_[2];
+  std::unique_ptr<SharedMemory> shared_[2], landing_[2];
   std::vector<Owner> owners_;
+  std::vector<Transfer> transfers_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;      // the result was verified: a stale one must not pass again
   std::mutex mutex_;           // over arrived_
-  std::vector<bool> arrived_;  // by layer
-  std::optional<std::vector<float>> expected_;
+  std::vector<bool> arrived_;  // by item
+  std::optional<Reference> expected_;
 };
 
 }  // namespace mgpu::stencil

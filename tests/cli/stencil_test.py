@@ -33,6 +33,28 @@ class Computes(Stencil):
                                       "--peer", peer, "-s", "equal", "--mode", "resident")
             self.assertEqual(len(found), 1, kind)
 
+    def test_kinds_and_precisions_are_verified_and_say_with_what(self):
+        for arguments, words in ((("--kind", "star", "--radius", 2), "closed form, 14 in each inner cell (their mean is 14)"),
+                                 (("--kind", "star", "--precision", "fp64", "--radius", 3), "closed form"),
+                                 (("--check-every", 1, "--initial", "sine"), "norm of the change: 1.76777 in step 1, "),
+                                 (("--kind", "heat3d", "--size", 19, "--precision", "fp64", "--initial", "eigenmode"), "decay of the eigenmode, by 0.99")):
+            size = () if "--size" in arguments else ("--size", 51)
+            runs = self.run_stencil(*size, "--iterations", 7, "-s", "single,equal", "--mode", "resident", *arguments)
+            self.assertEqual({run["verify"]["status"] for run in runs}, {"passed"}, arguments)
+            self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1, arguments)
+            for run in runs:
+                self.assertIn(words, run["verify"]["method"])
+
+    def test_a_problem_larger_than_a_device_is_done_by_two(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("there is one device")
+        small = ("--size", 256, "--iterations", 3, "--mode", "end-to-end", "-s", "equal,single")
+        whole, runs = (self.run_stencil(*small, *caps) for caps in ((), ("--cap-memory", "0=600KiB,1=600KiB")))
+        self.assertEqual([run["status"] for run in runs], ["ok", "unsupported"])
+        self.assertIn("holds 178 items at most", runs[1]["reason"])
+        self.assertEqual(runs[0]["verify"]["digest"], whole[0]["verify"]["digest"])
+        self.refused(["run", "stencil", *binary.DEVICES, *small, "--cap-memory", "0=400KiB,1=400KiB"], 2, "--size", "256 rows", "do not fit")
+
     def test_strategies_that_hand_out_work_piece_by_piece_say_why_they_do_not_apply(self):
         runs = {run["strategy"]: run for run in self.run_stencil("--size", 32, "--mode", "resident", "-s", "dynamic,equal")}
         self.assertEqual(runs["dynamic"]["status"], "unsupported")
@@ -60,8 +82,39 @@ class Refuses(Stencil):
             (("--size", 16, "--rate", "-1"), ("--rate",)),
             (("--size", 16, "--kind", "wave"), ("--kind", "jacobi2d")),
             (("--size", 16, "--overlap", "maybe"), ("--overlap",)),
+            (("--size", 4, "--kind", "star"), ("--size", "--radius 2", "5 to")),
+            (("--size", 16, "--kind", "star", "--radius", 5), ("--radius", "1 to 4")),
+            (("--size", 16, "--kind", "star", "--depth", 2), ("--depth", "star")),
+            (("--size", 16, "--radius", 1), ("--radius", "--kind star")),
+            (("--size", 16, "--rate", "0.15"), ("--rate", "--kind heat3d")),
+            (("--size", 16, "--check-every", 101), ("--check-every", "1 to 100")),
+            (("--size", 16, "--kind", "heat3d", "--check-every", 5), ("--check-every", "--kind jacobi2d")),
+            (("--size", 16384, "--iterations", 100000, "--check-every", 2), ("--check-every", "accepted: 25 or more")),
+            (("--size", 16, "--initial", "ramp"), ("--initial", "--kind star")),
+            (("--size", 16, "--kind", "star", "--initial", "eigenmode"), ("--initial", "jacobi2d and heat3d")),
+            (("--size", 16, "--precision", "fp16"), ("--precision", "fp64")),
         ):
             self.refused(["run", "stencil", *binary.DEVICES, *arguments], 2, *words)
+
+    def test_rows_that_are_too_few_for_the_devices_are_refused(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("there is one device")
+        deep = ("--size", 16, "--depth", 9)
+        self.refused(["run", "stencil", *binary.DEVICES, *deep], 2, "--depth", "each of 2 devices", "1 to 8")
+        self.assertEqual(self.run_stencil(*deep, "--iterations", 2, "--mode", "resident", "--device-counts", 1)[0]["status"], "ok")
+
+    def test_files_that_are_no_initial_state_are_refused(self):
+        for name, element, rows, arguments, words in (
+            ("wide", "<f8", 16, (), ("16 x 16 of float64", "n x n of float32")),
+            ("narrow", "<f4", 16, ("--precision", "fp64"), ("of float32", "n x n of float64")),
+            ("flat", "<f4", 8, (), ("8 x 16",)),
+            ("plane", "<f4", 16, ("--kind", "heat3d"), ("n*n x n",)),
+            ("twice", "<f4", 16, ("--initial", "uniform"), ("--initial", "--input")),
+        ):
+            file = self.folder / f"{name}.npy"
+            header = f"{{'descr': '{element}', 'fortran_order': False, 'shape': ({rows}, 16), }}".ljust(117) + "\n"
+            file.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(rows * 16 * int(element[2])))
+            self.refused(["run", "stencil", *binary.DEVICES, "--input", file, *arguments], 2, *words)
 
 
 if __name__ == "__main__":

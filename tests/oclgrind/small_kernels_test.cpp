@@ -12,6 +12,7 @@
 #include "suites/matrix/matrix_workload.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/msm/msm_workload.hpp"
+#include "suites/stencil/stencil_workload.hpp"
 #include "tests/oclgrind/simulator.hpp"
 #include "tests/support/fisher_problem.hpp"
 
@@ -44,6 +45,10 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
     const Slice part{begin, std::min(items, begin + most)};
     program->enqueue(part, number % 2, stream);
     finish(device);
+    for (std::uint32_t round = 0; round < workload.shape().rounds; ++round) {
+      program->enqueue_round(part, round, stream);
+      finish(device);
+    }
     if (program->brings() == Brings::slice) program->finished(part);
   }
   program->collect(stream);
@@ -96,6 +101,26 @@ void compute_models(bool cpu) {
   for (const auto& [model, dim] :
        {std::pair{"softmax", "10"}, {"softmax", "70"}, {"logistic", "7"}, {"gaussian", "6"}, {"gaussian", "40"}})
     compute_fisher(3, {{"regime", "models"}, {"model", model}, {"dim", dim}, {"scores", "9"}}, {cpu});
+}
+
+void compute_stencils(bool cpu) {
+  for (const char* precision : {"fp32", "fp64"}) {
+    for (const auto& [kind, radius, size] :
+         {std::tuple{"jacobi2d", "2", 37}, {"heat3d", "2", 9}, {"star", "1", 37}, {"star", "4", 37}}) {
+      CAPTURE(kind);
+      CAPTURE(radius);
+      CAPTURE(precision);
+      SuiteParams params;
+      params.size = static_cast<std::uint64_t>(size);
+      params.seed = 5;
+      params.options = {{"kind", kind},     {"iterations", "2"}, {"precision", precision},
+                        {"depth", "1"},     {"split", "auto"},   {"overlap", "on"},
+                        {"rate", "0.1"},    {"radius", radius},  {"check-every", *kind == 'j' ? "1" : "never"},
+                        {"initial", "auto"}};
+      stencil::StencilWorkload workload(params);
+      compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
+    }
+  }
 }
 
 }  // namespace
@@ -163,6 +188,9 @@ TEST_CASE("fisher, closed forms") {
     for (const char* dim : {"5", "40"}) compute_fisher(3, {{"regime", "closed"}, {"family", family}, {"dim", dim}});
   }
 }
+
+TEST_CASE("stencil, as on GPUs") { compute_stencils(false); }
+TEST_CASE("stencil, as on CPUs") { compute_stencils(true); }
 
 TEST_CASE("calibration") {
   OpenDevice& device = simulator();

@@ -2,103 +2,90 @@
 // of halos, the order of a round and the path, every cell is that of the reference.
 #include <doctest/doctest.h>
 
-#include <numeric>
+#include <set>
 
 #include "lib/exec/executor.hpp"
 #include "lib/plan/rounds.hpp"
 #include "suites/stencil/stencil_workload.hpp"
+#include "tests/support/stencil_kernels.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
 
 namespace {
 
-struct Args {
-  explicit Args(std::span<const FakeArg> given) : args(given) {}
-  const float* from() const { return reinterpret_cast<const float*>(std::get<std::span<std::byte>>(args[0]).data()); }
-  float* to() const { return reinterpret_cast<float*>(std::get<std::span<std::byte>>(args[1]).data()); }
-  std::uint32_t u(std::size_t i) const { return std::get<std::uint32_t>(args[i]); }
-  std::span<const FakeArg> args;
+struct Asked {
+  std::string kind = "jacobi2d";
+  std::uint64_t n = 24;
+  unsigned steps = 9, depth = 1;
+  std::map<std::string, std::string> more = {};  // options
 };
 
-// kernels/stencil.cl's. `stale`: what lies above the first row is taken from the state of two steps ago, once.
-void jacobi2d(std::span<const FakeArg> given, bool stale) {
-  const Args args(given);
-  const std::uint32_t first = args.u(2), end = args.u(3), shift = args.u(4), above = args.u(5), below = args.u(6), n = args.u(7),
-                      stride = args.u(8);
-  for (std::uint32_t row = first; row < end; ++row) {
-    const float* const north =
-        (stale && row == first ? args.to() : args.from()) + (row == first ? above : row + shift - 1) * std::size_t{stride};
-    const float* const here = args.from() + (row + shift) * std::size_t{stride};
-    const float* const south = args.from() + (row + 1 == end ? below : row + shift + 1) * std::size_t{stride};
-    float* const to = args.to() + row * std::size_t{stride};
-    to[0] = here[0];
-    to[n - 1] = here[n - 1];
-    for (std::uint32_t x = 1; x + 1 < n; ++x) to[x] = (((here[x - 1] + here[x + 1]) + north[x]) + south[x]) * 0.25F;
-  }
-}
-
-void heat3d(const Grid&, std::span<const FakeArg> given) {
-  const Args args(given);
-  const std::uint32_t first = args.u(2), end = args.u(3), shift = args.u(4), n = args.u(7), stride = args.u(8);
-  const float rate = std::get<float>(given[9]);
-  const std::size_t plane = std::size_t{n} * stride;
-  for (std::uint32_t z = first; z < end; ++z) {
-    for (std::uint32_t y = 0; y < n; ++y) {
-      for (std::uint32_t x = 0; x < n; ++x) {
-        const float* const at = args.from() + (z + shift) * plane + std::size_t{y} * stride + x;
-        float now = *at;
-        if (x > 0 && x + 1 < n && y > 0 && y + 1 < n && z != args.u(5) && z != args.u(6)) {
-          const float around = ((((at[-1] + at[1]) + *(at - stride)) + at[stride]) + *(at - plane)) + at[plane];
-          now = rate * (around - 6.0F * *at) + *at;
-        }
-        args.to()[z * plane + std::size_t{y} * stride + x] = now;
-      }
-    }
-  }
-}
-
-// `stale_launch`: the launch of jacobi2d that finds a stale halo; 0: none.
-FakeKernels kernels(unsigned stale_launch) {
-  FakeKernelCode plane, box;
-  plane.run = [stale_launch, launches = std::make_shared<unsigned>(0)](const Grid&, std::span<const FakeArg> given) {
-    jacobi2d(given, ++*launches == stale_launch);
-  };
-  box.run = heat3d;
-  plane.ops = box.ops = [](const Grid&, std::span<const FakeArg> given) {
-    const Args args(given);
-    return static_cast<double>(args.u(3) - args.u(2));
-  };
-  FakeKernelCode copy;
-  copy.run = [](const Grid& grid, std::span<const FakeArg> given) {
-    const Args args(given);
-    const std::size_t stride = std::size_t{args.u(2)} * 4, first = std::get<std::uint64_t>(given[3]) * stride;
-    std::copy_n(args.from() + first, grid.global[1] * stride, args.to() + first);
-  };
-  copy.ops = [](const Grid& grid, std::span<const FakeArg>) { return static_cast<double>(grid.global[1]) / 4; };
-  return {{"jacobi2d", plane}, {"heat3d", box}, {"copy", copy}};
-}
-
-SuiteParams params(const std::string& kind, std::uint64_t n, unsigned steps, unsigned depth, const std::string& overlap) {
+SuiteParams params(const Asked& asked) {
   SuiteParams params;
-  params.size = n;
+  params.size = asked.n;
   params.seed = 11;
-  params.options = {{"kind", kind},
-                    {"iterations", std::to_string(steps)},
-                    {"depth", std::to_string(depth)},
-                    {"overlap", overlap},
+  params.options = {{"kind", asked.kind},  {"iterations", std::to_string(asked.steps)},
+                    {"precision", "fp32"}, {"depth", std::to_string(asked.depth)},
+                    {"overlap", "on"},     {"rate", "0.1"},
                     {"checkpoint-rounds", "none"},
-                    {"rate", "0.1"}};
+                    {"radius", "2"},       {"check-every", "never"},
+                    {"initial", "auto"}};
+  for (const auto& [option, value] : asked.more) params.options[option] = value;
   return params;
 }
 
+FakeKernels kernels(const stencil::Problem& problem, unsigned stale_launch) {
+  return problem.wide() ? test::stencil_kernels<double>(stale_launch, problem.radius)
+                        : test::stencil_kernels<float>(stale_launch, problem.radius);
+}
+
+// A device's end of a group, and the device it is of, whose puts with these numbers, counted from 1, do not happen.
+class ForgetfulPeer final : public Peer {
+ public:
+  ForgetfulPeer(Peer& peer, std::set<unsigned> forgotten) : peer_(peer), forgotten_(std::move(forgotten)) {}
+  DeviceIndex self() const override { return peer_.self(); }
+  std::size_t count() const override { return peer_.count(); }
+  PeerPath path(DeviceIndex to) const override { return peer_.path(to); }
+  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
+    if (!forgotten_.contains(++puts_)) peer_.put(from, offset, into, to, to_offset, size);
+  }
+  void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override { peer_.sync(signal, await); }
+
+ private:
+  Peer& peer_;
+  std::set<unsigned> forgotten_;
+  unsigned puts_ = 0;
+};
+
+class Forgetful final : public DeviceResources {
+ public:
+  Forgetful(DeviceResources& device, std::set<unsigned> forgotten) : device_(device), peer_(*device.peer(), std::move(forgotten)) {}
+  const DeviceTraits& traits() const override { return device_.traits(); }
+  std::unique_ptr<Buffer> allocate(Bytes size) override { return device_.allocate(size); }
+  Peer* peer() override { return &peer_; }
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+    return device_.kernel(file, entry, options);
+  }
+
+ private:
+  DeviceResources& device_;
+  ForgetfulPeer peer_;
+};
+
 // A sample with these shares, a device each, published.
+struct Planted {
+  std::vector<FakeScript> scripts = {};
+  unsigned stale_launch = 0;                            // of jacobi2d: it finds a stale halo
+  std::map<std::size_t, std::set<unsigned>> forgotten;  // puts of devices
+  Bytes memory = 0;                                     // of each device; 0: plenty
+};
+
 struct Sample {
-  Sample(stencil::StencilWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path,
-         const std::vector<FakeScript>& scripts = {}, unsigned stale_launch = 0)
-      : backend(devices(shares.size(), scripts), kernels(stale_launch)) {
+  Sample(stencil::StencilWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path, const Planted& planted = {})
+      : backend(devices(shares.size(), planted), kernels(workload.problem(), planted.stale_launch)) {
     std::vector<OpenDevice*> members;
-    for (const FakeDevice& device : devices(shares.size(), scripts)) {
+    for (const FakeDevice& device : devices(shares.size(), planted)) {
       open.push_back(backend.open(device.facts));
       members.push_back(open.back().get());
     }
@@ -107,8 +94,11 @@ struct Sample {
     SampleRequest request;
     for (std::uint32_t i = 0; i < shares.size(); ++i) {
       const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
-      REQUIRE(capacity.fits == workload.shape().items);
-      programs.push_back(workload.program(open[i]->resources(), mode, capacity));
+      REQUIRE_MESSAGE(capacity.fits >= shares[i], capacity.reason);
+      DeviceResources* resources = &open[i]->resources();
+      if (const auto found = planted.forgotten.find(i); found != planted.forgotten.end())
+        resources = forgetful.emplace_back(std::make_unique<Forgetful>(*resources, found->second)).get();
+      programs.push_back(workload.program(*resources, mode, capacity));
       if (mode == Mode::resident) {
         programs[i]->load(open[i]->stream());
         finish(i);
@@ -131,12 +121,14 @@ struct Sample {
     workload.disconnect();
   }
 
-  static std::vector<FakeDevice> devices(std::size_t count, const std::vector<FakeScript>& scripts) {
+  static std::vector<FakeDevice> devices(std::size_t count, const Planted& planted) {
     std::vector<FakeDevice> made;
     for (std::size_t i = 0; i < count; ++i) {
       made.push_back(test::fake_device("0:" + std::to_string(i), 1e6 * static_cast<double>(1 + i % 3)));
       made.back().facts.max_work_group = 64;
-      if (i < scripts.size()) made.back().script = scripts[i];
+      made.back().facts.fp64 = true;
+      if (planted.memory > 0) made.back().facts.global_memory = made.back().facts.max_allocation = planted.memory;
+      if (i < planted.scripts.size()) made.back().script = planted.scripts[i];
     }
     return made;
   }
@@ -149,6 +141,7 @@ struct Sample {
   FakeBackend backend;
   std::vector<std::unique_ptr<OpenDevice>> open;
   std::unique_ptr<PeerGroup> group;
+  std::vector<std::unique_ptr<Forgetful>> forgetful;
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   RawSample raw;
 };
@@ -176,22 +169,34 @@ std::vector<Items> uneven(std::size_t devices, Items n, Items least) {
 }  // namespace
 
 TEST_CASE("every cell is that of a plain loop, on 1 to 8 devices, whatever the depth, the order of a round and the path") {
-  for (const char* kind : {"jacobi2d", "heat3d"}) {
-    for (const unsigned depth : {1U, 2U, 3U, 5U}) {
+  struct Tried {
+    Asked asked;
+    std::vector<unsigned> depths;
+  };
+  const std::vector<Tried> all = {{{"jacobi2d", 43, 11}, {1, 2, 3, 5}},
+                                  {{"jacobi2d", 43, 11, 1, {{"precision", "fp64"}, {"check-every", "3"}}}, {1, 4}},
+                                  {{"heat3d", 26, 11}, {1, 2, 3}},
+                                  {{"heat3d", 20, 7, 1, {{"precision", "fp64"}}}, {1, 2}},
+                                  {{"star", 43, 11, 1, {{"radius", "1"}}}, {1}},
+                                  {{"star", 43, 11, 1, {{"radius", "3"}, {"precision", "fp64"}}}, {1}},
+                                  {{"star", 43, 11, 1, {{"radius", "4"}, {"initial", "uniform"}}}, {1}}};
+  for (const Tried& tried : all) {
+    for (const unsigned depth : tried.depths) {
       for (const char* overlap : {"on", "off"}) {
-        const Items n = kind == std::string("heat3d") && depth < 5 ? 26 : 43;
-        if (kind == std::string("heat3d") && depth == 5) continue;
-        stencil::StencilWorkload workload(params(kind, n, 11, depth, overlap));
+        Asked asked = tried.asked;
+        asked.depth = depth;
+        asked.more["overlap"] = overlap;
+        stencil::StencilWorkload workload(params(asked));
         for (std::size_t devices = 1; devices <= 8; ++devices) {
           for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
             for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
-              CAPTURE(kind);
+              CAPTURE(asked.kind);
               CAPTURE(depth);
               CAPTURE(overlap);
               CAPTURE(devices);
               CAPTURE(to_string(mode));
               CAPTURE(to_string(path));
-              check(workload, uneven(devices, n, depth), mode, path);
+              check(workload, uneven(devices, asked.n, workload.problem().halo()), mode, path);
             }
           }
         }
@@ -201,7 +206,7 @@ TEST_CASE("every cell is that of a plain loop, on 1 to 8 devices, whatever the d
 }
 
 TEST_CASE("devices without layers take no part, and their neighbours are those that have some") {
-  stencil::StencilWorkload workload(params("jacobi2d", 20, 6, 1, "on"));
+  stencil::StencilWorkload workload(params({"jacobi2d", 20, 6}));
   check(workload, {0, 7, 0, 12, 1, 0}, Mode::resident, PeerPath::direct);
   check(workload, {0, 20, 0}, Mode::end_to_end, PeerPath::direct);
 }
@@ -209,16 +214,18 @@ TEST_CASE("devices without layers take no part, and their neighbours are those t
 TEST_CASE("one step exchanges nothing, and steps need not be a multiple of the depth") {
   for (const unsigned steps : {1U, 2U, 3U, 4U, 5U, 7U}) {
     CAPTURE(steps);
-    stencil::StencilWorkload workload(params("jacobi2d", 24, steps, 4, "on"));
+    stencil::StencilWorkload workload(params({"jacobi2d", 24, steps, 4}));
     check(workload, {9, 11, 4}, Mode::resident, PeerPath::direct);
   }
 }
 
 TEST_CASE("a halo that is stale once, in one row of one step, is found") {
-  stencil::StencilWorkload workload(params("jacobi2d", 24, 9, 1, "off"));
+  stencil::StencilWorkload workload(params({.more = {{"overlap", "off"}}}));
   for (const unsigned launch : {0U, 7U, 8U, 17U}) {
     CAPTURE(launch);
-    Sample sample(workload, {12, 12}, Mode::resident, PeerPath::direct, {}, launch);
+    Planted planted;
+    planted.stale_launch = launch;
+    Sample sample(workload, {12, 12}, Mode::resident, PeerPath::direct, planted);
     REQUIRE_FALSE(sample.raw.failure);
     const Verdict verdict = workload.verify(VerifyLevel::full, 0);
     CHECK((verdict.status == Verdict::Status::failed) == (launch > 0));
@@ -226,18 +233,105 @@ TEST_CASE("a halo that is stale once, in one row of one step, is found") {
   }
 }
 
+TEST_CASE("a put that does not happen is found, whatever the kind, also where a mean would not see it") {
+  for (const Asked& asked : {Asked{}, Asked{"heat3d"}, Asked{"star"}, Asked{"jacobi2d", 24, 9, 2}}) {
+    CAPTURE(asked.kind);
+    CAPTURE(asked.depth);
+    stencil::StencilWorkload workload(params(asked));
+    Sample(workload, {12, 12}, Mode::resident, PeerPath::direct);
+    REQUIRE(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::passed);
+    Planted planted;  // a put of each of them, in the same round
+    const unsigned each = asked.kind == "jacobi2d" ? 2 : 1;
+    planted.forgotten = {{0, {3 * each}}, {1, {3 * each - each + 1}}};
+    Sample(workload, {12, 12}, Mode::resident, PeerPath::direct, planted);
+    const Verdict verdict = workload.verify(VerifyLevel::full, 0);
+    CHECK(verdict.status == Verdict::Status::failed);
+    CHECK(verdict.message.find("cells are wrong") != std::string::npos);
+    if (asked.kind != "star") continue;
+    double sum = 0;  // of the Parallel Research Kernels' check, which is content with these
+    const auto* const sums = reinterpret_cast<const float*>(workload.result().data());
+    for (std::uint64_t i = 0; i < workload.problem().cells(); ++i) sum += static_cast<double>(sums[i]);
+    CHECK(sum / (20 * 20) == doctest::Approx(2.0 * asked.steps));
+  }
+}
+
+TEST_CASE("norms of the change are the host's, are told, and a wrong one is found beside right cells") {
+  // The multi-GPU example of NVIDIA prints 22.626 for the first step of its initial state on 8192 x 8192 cells, which is the square
+  // root of 8191 / 16.
+  stencil::StencilWorkload workload(params({"jacobi2d", 65, 6, 1, {{"check-every", "1"}, {"initial", "sine"}}}));
+  Sample(workload, {20, 45}, Mode::end_to_end, PeerPath::direct);
+  const Verdict verdict = workload.verify(VerifyLevel::full, 0);
+  CHECK(verdict.status == Verdict::Status::passed);
+  CHECK_MESSAGE(verdict.method.find("norm of the change: 2 in step 1, ") != std::string::npos, verdict.method);
+  CHECK(stencil::norm_of(workload.problem(), workload.changes().data()) == doctest::Approx(2.0));
+  const std::string digest = workload.digest();
+  workload.changes()[4 * (3 * 65 + 7)] ^= std::byte{1};
+  CHECK(workload.digest() != digest);
+  const Verdict wrong = workload.verify(VerifyLevel::full, 0);
+  CHECK(wrong.status == Verdict::Status::failed);
+  CHECK(wrong.message.find("norm") != std::string::npos);
+}
+
+TEST_CASE("an eigenmode decays as it must, and a ramp gives two a step") {
+  for (const char* precision : {"fp32", "fp64"}) {
+    for (const char* kind : {"jacobi2d", "heat3d", "star"}) {
+      CAPTURE(precision);
+      CAPTURE(kind);
+      const bool star = kind == std::string("star");
+      stencil::StencilWorkload workload(params(
+          {kind, 24, 40, 1, {{"precision", precision}, {"initial", star ? "ramp" : "eigenmode"}, {"radius", star ? "3" : "2"}}}));
+      Sample(workload, {12, 12}, Mode::resident, PeerPath::direct);
+      const Verdict verdict = workload.verify(VerifyLevel::full, 0);
+      CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+      CHECK(verdict.method.find(star ? "closed form, 80 in each inner cell" : "decay of the eigenmode") != std::string::npos);
+      // What a plain loop would not tell: results of one step more, or with another cell, are no decay of forty steps.
+      stencil::Problem other = workload.problem();
+      other.steps += 1;
+      CHECK_FALSE(stencil::compare_closed_form(other, workload.result())->wrong.empty());
+      const std::uint64_t inner = workload.problem().cells() / 2 + workload.problem().cells_of_layer() / 2 + 12;
+      workload.result()[(inner + 1) * workload.problem().element - 1] ^= std::byte{0x40};
+      CHECK_FALSE(stencil::compare_closed_form(workload.problem(), workload.result())->wrong.empty());
+    }
+  }
+}
+
+TEST_CASE("a problem larger than a device is done by several, whose memory has room for their shares") {
+  SuiteParams asked = params({"jacobi2d", 128, 9, 2});
+  const Bytes row = 128 * sizeof(float);
+  const Bytes memory = 3 * 90 * row * 10 / 9 + 100;  // for three states of 90 rows, four of them halos
+  asked.memory.assign(2, {memory, memory});
+  stencil::StencilWorkload workload(asked);
+  DeviceTraits traits;
+  traits.global_memory = traits.max_allocation = memory;
+  CHECK(workload.capacity(traits, Mode::end_to_end).fits == 86);
+  CHECK(workload.capacity(traits, Mode::resident).fits == 0);
+  CHECK(workload.capacity(traits, Mode::resident).reason.find("--mode end-to-end") != std::string::npos);
+  Planted planted;
+  planted.memory = memory;
+  Sample sample(workload, {42, 86}, Mode::end_to_end, PeerPath::direct, planted);
+  REQUIRE_FALSE(sample.raw.failure);
+  CHECK(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::passed);
+  asked.memory.push_back({2 * memory, 2 * memory});
+  asked.memory[0] = {memory / 5, memory / 5};  // as one device has room for all, none is held back by the smallest
+  CHECK(stencil::StencilWorkload(asked).state_bytes() == 132 * row);
+}
+
 TEST_CASE("a share with fewer layers than its neighbours need is refused, and says which option asks for them") {
-  stencil::StencilWorkload workload(params("jacobi2d", 24, 9, 4, "on"));
-  Sample sample(workload, {21, 3}, Mode::resident, PeerPath::direct);
-  REQUIRE(sample.raw.failure);
-  CHECK(sample.raw.failure->kind() == ErrorKind::unsupported);
-  CHECK(std::string(sample.raw.failure->what()).find("--depth") != std::string::npos);
+  for (const char* kind : {"jacobi2d", "star"}) {
+    stencil::StencilWorkload workload(
+        params({kind, 24, 9, kind == std::string("star") ? 1U : 4U, {{"radius", kind == std::string("star") ? "4" : "2"}}}));
+    Sample sample(workload, {21, 3}, Mode::resident, PeerPath::direct);
+    REQUIRE(sample.raw.failure);
+    CHECK(sample.raw.failure->kind() == ErrorKind::unsupported);
+    CHECK(std::string(sample.raw.failure->what()).find(kind == std::string("star") ? "--radius" : "--depth") != std::string::npos);
+  }
 }
 
 TEST_CASE("a device that is lost between rounds takes its state along: the sample has no result, and nobody hangs") {
-  stencil::StencilWorkload workload(params("jacobi2d", 24, 30, 1, "on"));
-  Sample sample(workload, {8, 8, 8}, Mode::resident, PeerPath::direct,
-                {{}, fails_from(FakeCall::launch, 12, FakeFault::Kind::error)});
+  stencil::StencilWorkload workload(params({"jacobi2d", 24, 30}));
+  Planted planted;
+  planted.scripts = {{}, fails_from(FakeCall::launch, 12, FakeFault::Kind::error)};
+  Sample sample(workload, {8, 8, 8}, Mode::resident, PeerPath::direct, planted);
   REQUIRE(sample.raw.failure);
   REQUIRE(sample.raw.faults.size() == 1);
   CHECK(sample.raw.faults[0].device == DeviceIndex{1});

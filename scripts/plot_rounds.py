@@ -1,0 +1,136 @@
+"""The pictures of work that goes in rounds: a step over each path between devices, side by side, and the field that was computed, with the
+devices' shares. Every function takes what it draws and returns a figure, or None where the figures it needs are not there.
+"""
+
+import matplotlib.pyplot as plt
+import numpy
+
+from plot_style import GREY, ON_WHITE, duration_axis, legend_below, several
+from result_file import SLOWED, duration, get, number
+from result_series import BLUE, GREEN, ORANGE, PINK
+
+PATHS = {"direct": (BLUE, ""), "host": (GREEN, "\\\\"), "staged": (ORANGE, "//"), "several": (PINK, "xx")}
+PIXELS = 1000  # along a side of a field: of more cells, some are left out
+ROWS = 16      # of bars at most
+
+
+def path_of(case):
+    """Over which path its devices exchanged data: the one that all commands of its timeline took, or "several"; None where they did not."""
+    columns, commands = get(case.run, "timeline", "columns", "commands") or [], get(case.run, "timeline", "commands") or []
+    if not {"kind", "path"} <= set(columns):
+        return None
+    kind, path = columns.index("kind"), columns.index("path")
+    found = {row[path] for row in commands if len(row) == len(columns) and row[kind] == "exchange" and row[path] in PATHS}
+    return found.pop() if len(found) == 1 else "several" if found else None
+
+
+def paths(groups, _):
+    """Of the problems of one suite in one mode: the fastest case over each path, by its time a step."""
+    bars = []  # (group, path, case), of the problems with most to compare
+    for group in groups:
+        by_path = {}
+        for case in group.most():
+            path = path_of(case) if case.ok and case.n > 1 else None
+            if path and (path not in by_path or case.median < by_path[path].median):
+                by_path[path] = case
+        if len(by_path) > 1:
+            bars += [(group, path, by_path[path]) for path in PATHS if path in by_path]
+    bars = bars[:ROWS]
+    if not bars:
+        return None
+    problems = list(dict.fromkeys(id(group) for group, _, _ in bars))
+    figure, axes = plt.subplots(figsize=(8, 1.5 + 0.4 * len(bars) + 0.3 * len(problems)))
+    longest, ticks, shown = max(step_of(case) for _, _, case in bars), [], set()
+    for k, (group, path, case) in enumerate(bars):
+        y = k + 0.7 * problems.index(id(group))
+        ticks.append(y)
+        colour, hatch = PATHS[path]
+        axes.barh(y, step_of(case), height=0.8, color=colour, alpha=0.55, hatch=hatch, edgecolor="#333333", linewidth=0.6, zorder=2)
+        exchange = exchange_share(case)
+        if exchange is not None:  # at the end of the bar
+            axes.barh(y - 0.4, exchange * step_of(case), left=(1 - exchange) * step_of(case), height=0.12, align="edge", color="#000000", zorder=3,
+                      label=None if "exchange" in shown else "of it in exchanges, mean of the devices")
+            shown.add("exchange")
+        share = f", {100 * exchange:.0f} % in exchanges" if exchange is not None else ""
+        axes.annotate(f"{duration(step_of(case))}{share}", (step_of(case), y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=9.5,
+                      bbox=ON_WHITE, zorder=6)
+    for one in problems:
+        group = next(group for group, _, _ in bars if id(group) == one)
+        mine = [y for y, (other, _, _) in zip(ticks, bars) if other is group]
+        alone = next((case.alone() for other, _, case in bars if other is group and case.alone()), None)
+        if alone:
+            axes.plot([alone[1] / steps_of(group)] * 2, [min(mine) - 0.45, max(mine) + 0.45], color=GREY, linestyle="--", linewidth=1.6, zorder=4,
+                      label=None if "alone" in shown else "the device fastest alone")
+            longest = max(longest, alone[1] / steps_of(group))
+            shown.add("alone")
+        if len(problems) > 1:
+            axes.text(0, min(mine) - 0.5, group.problem, fontsize=10, weight="bold", va="bottom")
+    unit = duration_axis(axes.xaxis, longest)
+    what = "a step" if all(steps_of(group) > 1 for group, _, _ in bars) else "a sample"
+    first = bars[0][0]
+    axes.set(yticks=ticks, yticklabels=[f"{path}\n{case.name}, {case.on} devices{case.marks}" for _, path, case in bars], xlim=(0, 1.45 * longest),
+             ylim=(ticks[-1] + 0.6, ticks[0] - (1.0 if len(problems) > 1 else 0.6)), xlabel=f"time of {what}, {unit}: median of the fastest strategy")
+    axes.tick_params(axis="y", labelsize=9.5)
+    axes.set_title(first.title if len(problems) == 1 else f"{first.suite}, {first.mode.replace('_', ' ')}")
+    axes.grid(axis="y", visible=False)
+    legend_below(figure, axes, 2, [case for _, _, case in bars])
+    return figure
+
+
+def steps_of(group):
+    return number(group.params, "iterations") or 1
+
+
+def step_of(case):
+    return case.median / (number(case.run, "params", "iterations") or 1)
+
+
+def exchange_share(case):
+    """Of its time, mean of the devices."""
+    times = [number(device, "exchange_ns") for device in case.per_device]
+    return min(1.0, sum(times) / len(times) / case.median) if times and all(t is not None for t in times) else None
+
+
+def field(group, cells):
+    """`cells`: the array that --output wrote, rows of n cells: of a plane n of them, of a box n times n, of which the middle row of every
+    plane is drawn."""
+    case = next((case for case in group.most() if case.ok and shares(case)), None)
+    if case is None:
+        return None
+    rows, n = cells.shape
+    box = rows != n
+    flat = cells[n // 2::n] if box else cells
+    every = -(-n // PIXELS)
+    flat = numpy.asarray(flat[::every, ::every], dtype=float)
+    finite = flat[numpy.isfinite(flat)]
+    if not finite.size:
+        return None
+    low, high = float(finite.min()), float(finite.max())
+    signed = low < 0 < high
+    most = max(abs(low), abs(high))
+    figure, axes = plt.subplots(figsize=(7.4, 6))
+    drawn = axes.imshow(flat, origin="upper", extent=(0, n, n, 0), interpolation="nearest", cmap="RdBu_r" if signed else "viridis",
+                        vmin=-most if signed else low, vmax=most if signed else high)
+    figure.colorbar(drawn, ax=axes, shrink=0.85, label="cell")
+    for k, (device, begin, end) in enumerate(shares(case)):
+        if k > 0:
+            axes.axhline(begin, color="white", linewidth=2.6)
+            axes.axhline(begin, color="black", linewidth=1.2, linestyle=(0, (5, 3)))
+        name = case.devices[device]
+        axes.text(0.015 * n, (begin + end) / 2, f"device {name}{' ' + SLOWED if name in case.slowed else ''}: {100 * (end - begin) / n:.1f} %",
+                  va="center", fontsize=10, bbox={**ON_WHITE, "alpha": 0.85})
+    layer = "plane" if box else "row"
+    axes.set(xlabel="column" + (f", in row {n // 2} of each plane" if box else ""), ylabel=f"{layer}; dashed: where shares meet")
+    axes.set_title(f"{group.title}:\n{case.told}{case.marks} on {several(case.n)}")
+    axes.grid(visible=False)
+    legend_below(figure, axes, 1, [case])
+    return figure
+
+
+def shares(case):
+    """[(device, first layer, end)] of the timeline, in the order of the layers."""
+    columns = get(case.run, "timeline", "columns", "slices") or []
+    if not {"device", "begin", "end"} <= set(columns):
+        return []
+    found = [dict(zip(columns, row)) for row in get(case.run, "timeline", "slices") or [] if len(row) == len(columns)]
+    return sorted(((s["device"], s["begin"], s["end"]) for s in found if s["device"] < case.n), key=lambda s: s[1])
