@@ -35,6 +35,8 @@ def fault_words(fault, case=None):
     phase, lost, redone = str(get(fault, "phase") or "sample"), number(fault, "items_lost"), number(fault, "items_redone") or 0
     text = f"device {get(fault, 'device') or '?'} {HAPPENED.get(str(get(fault, 'kind')), 'failed')} "
     text += PHASES.get(phase, f"at: {phase}").format(which_sample(fault, case))
+    if number(fault, "round") is not None:
+        text += f", in round {number(fault, 'round') + 1:,}"
     if get(fault, "what"):
         text += f" ({get(fault, 'what')})"
     if number(fault, "detection_ns") is not None:
@@ -43,6 +45,10 @@ def fault_words(fault, case=None):
         took = number(fault, "recovery_ns")
         text += f"; {redone:,} of the {lost:,} items lost with it were computed again by the others"
         text += f", which took {duration(took)}" if took is not None and redone else ""
+    again = number(fault, "begun_again", "round")
+    if again is not None:
+        text += f"; the sample was begun again from {f'the checkpoint after round {again:,}' if again else 'the beginning'}, "
+        text += f"{duration(number(fault, 'begun_again', 'after_ns'))} later"
     if number(fault, "sample") is not None:
         text += "; this sample is not part of the figures"
     before, after = number(fault, "efficiency_before"), number(fault, "efficiency_after")

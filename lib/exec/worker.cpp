@@ -106,7 +106,8 @@ bool DeviceWorker::advance() {
 }
 
 bool DeviceWorker::would_act_on_others() {
-  return in_flight_.empty() || has_rounds_left() || (policy_.would_ask() && !policy_.done()) || member().device->slow_down().waits_for_share();
+  return in_flight_.empty() || has_rounds_left() || (policy_.would_ask() && !policy_.done()) ||
+         member().device->slow_down().waits_for_share();
 }
 
 void DeviceWorker::rest() {

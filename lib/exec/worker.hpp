@@ -44,10 +44,10 @@ class DeviceWorker {
     std::int32_t number = 0;  // or kPrepare, kCollect, kMerge
     Slice slice;
     Nanos enqueued{};
-    bool rejected = false;  // enqueued in part only; nothing counts but that it ends
-    bool goes_on = false;   // rounds of the slice follow
-    std::uint32_t rounds = 0;      // of the slice, that are done when it is complete
-    bool is_checkpoint = false;    // of that state
+    bool rejected = false;       // enqueued in part only; nothing counts but that it ends
+    bool goes_on = false;        // rounds of the slice follow
+    std::uint32_t rounds = 0;    // of the slice, that are done when it is complete
+    bool is_checkpoint = false;  // of that state
   };
   enum class Stage { working, lost, left };
 
@@ -93,10 +93,10 @@ class DeviceWorker {
   // Of the slice that was enqueued last: how many follow, which is enqueued next.
   std::uint32_t rounds_ = 0, next_round_ = 0;
   InFlight last_round_;
-  std::uint32_t checkpoint_ = 0;                 // the last that was enqueued: rounds
+  std::uint32_t checkpoint_ = 0;                // the last that was enqueued: rounds
   std::atomic<std::uint32_t> rounds_done_ = 0;  // complete
-  bool bringing_ = false;         // what is left on the device
-  std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
+  bool bringing_ = false;                       // what is left on the device
+  std::uint64_t brought_at_ = 0;                // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;
   // Completed batches, whose commands are read after the sample, or before a checkpoint counts: 1.5 us a time stamp on an H200.
   std::vector<std::pair<BatchId, std::int32_t>> retired_;

@@ -80,9 +80,8 @@ std::string rounds_words(const Fault& fault) {
   if (!fault.begun_again) return "";
   const auto& [round, after] = *fault.begun_again;
   const std::string from = round == 0 ? "from the beginning" : fmt::format("from the checkpoint after round {}", grouped(round));
-  const std::string again = fault.round && *fault.round > round
-                                ? fmt::format(", so that {} rounds were done again", grouped(*fault.round - round))
-                                : "";
+  const std::string again =
+      fault.round && *fault.round > round ? fmt::format(", so that {} rounds were done again", grouped(*fault.round - round)) : "";
   return fmt::format("; the sample was begun again {}, {} later{}", from, format_duration(after), again);
 }
 

@@ -154,21 +154,20 @@ Json timeline(const Timeline& t) {
 
 nlohmann::ordered_json fault_json(const Fault& f) {
   Json j = {{"device", f.device},
-          {"kind", f.kind},
-          {"phase", f.phase},
-          {"what", f.what},
-          {"sample", f.sample ? Json(*f.sample) : Json(nullptr)},
-          {"at_ns", ns(f.at)},
-          {"detection_ns", ns(f.detection)},
-          {"recovery_ns", ns(f.recovery)},
-          {"items_lost", f.items_lost},
-          {"items_redone", f.items_redone},
-          {"efficiency_before", number_json(f.efficiency_before)},
-          {"efficiency_after", number_json(f.efficiency_after)}};
+            {"kind", f.kind},
+            {"phase", f.phase},
+            {"what", f.what},
+            {"sample", f.sample ? Json(*f.sample) : Json(nullptr)},
+            {"at_ns", ns(f.at)},
+            {"detection_ns", ns(f.detection)},
+            {"recovery_ns", ns(f.recovery)},
+            {"items_lost", f.items_lost},
+            {"items_redone", f.items_redone},
+            {"efficiency_before", number_json(f.efficiency_before)},
+            {"efficiency_after", number_json(f.efficiency_after)}};
   if (!f.round) return j;
   j["round"] = *f.round;
-  j["begun_again"] =
-      f.begun_again ? Json{{"round", f.begun_again->round}, {"after_ns", ns(f.begun_again->after)}} : Json(nullptr);
+  j["begun_again"] = f.begun_again ? Json{{"round", f.begun_again->round}, {"after_ns", ns(f.begun_again->after)}} : Json(nullptr);
   return j;
 }
 

@@ -40,7 +40,8 @@ void Group::connect_anew() {
 
 // By those that are left of its devices, or else by another; as long as some are lost. `devices`: of the sample, to which a device
 // that steps in is added.
-RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, RawSample sample, std::vector<std::size_t>& devices) {
+RawSample Group::begin_again(const Case& the_case, const SampleRequest& first, RawSample sample,
+                             std::vector<std::size_t>& devices) {
   for (std::size_t known = 0; sample.failure && !sample.interrupted && known < sample.faults.size();) {
     for (; known < sample.faults.size(); ++known) {
       const DeviceFault& fault = sample.faults[known];

@@ -26,16 +26,16 @@ enum class Initial {
 struct Problem {
   Kind kind = Kind::jacobi2d;
   Initial initial = Initial::uniform;
-  std::uint64_t n = 0;            // cells along each side
-  Bytes element = sizeof(float);  // of a cell
-  std::uint32_t steps = 0;        // rounds
-  std::uint32_t depth = 1;        // steps from one exchange to the next
-  std::uint32_t radius = 1;       // layers on either side that a step needs
-  std::uint64_t columns = 1;      // of blocks, into which layers are cut; 1: they are not
-  std::uint32_t check_every = 0;  // steps from one norm of the change to the next; 0: none
+  std::uint64_t n = 0;                  // cells along each side
+  Bytes element = sizeof(float);        // of a cell
+  std::uint32_t steps = 0;              // rounds
+  std::uint32_t depth = 1;              // steps from one exchange to the next
+  std::uint32_t radius = 1;             // layers on either side that a step needs
+  std::uint64_t columns = 1;            // of blocks, into which layers are cut; 1: they are not
+  std::uint32_t check_every = 0;        // steps from one norm of the change to the next; 0: none
   std::uint32_t checkpoint_rounds = 0;  // steps from one checkpoint to the next; 0: none
-  bool overlap = true;            // what is exchanged is computed first, and sent while the rest is
-  double rate = 0.1;              // of heat3d: how much of a difference a step evens out; a value of the precision
+  bool overlap = true;                  // what is exchanged is computed first, and sent while the rest is
+  double rate = 0.1;                    // of heat3d: how much of a difference a step evens out; a value of the precision
   std::uint64_t seed = 0;
 
   bool wide() const { return element == sizeof(double); }

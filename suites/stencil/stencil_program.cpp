@@ -48,8 +48,8 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
   for (auto& state : own_) state = device.allocate(held);
 }
 
-void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to,
-                            std::uint64_t at, Stream& stream) {
+void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to, std::uint64_t at,
+                            Stream& stream) {
   const Bytes row = problem_.row_bytes(), stride = problem_.stride() * problem_.element;
   const std::uint64_t rows = problem_.rows_of_layer();
   stream.upload_rows(to, host.data() + layer * rows * row, {row, count * rows, at * problem_.layer_bytes(), stride, row});

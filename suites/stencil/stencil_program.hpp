@@ -63,7 +63,7 @@ class StencilProgram final : public DeviceProgram {
   std::unique_ptr<Buffer> copy_, copy_of_sums_;  // of the last checkpoint, while it is brought to the host
   StencilWorkload::Neighbours neighbours_;
   std::vector<DeviceIndex> others_;  // of these
-  std::uint32_t moves_ = 0;  // of the sample, each from one state into the other
+  std::uint32_t moves_ = 0;          // of the sample, each from one state into the other
   std::optional<Slice> done_;
   std::uint64_t sample_ = 0;  // of that
 };

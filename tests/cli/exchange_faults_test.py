@@ -103,6 +103,23 @@ class Runs(Failing):
             with self.subTest(failing=failing, action=action):
                 self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=4 do={action}", *fisher, devices=PARTS, failing=failing)
 
+    def test_work_that_goes_in_rounds_is_begun_again(self):
+        stencil = ("stencil", "--size", 48, "--iterations", 60, "--checkpoint-rounds", 10, "--mode", "resident", "-s", "equal")
+        three = (["-d", "cpu"], {"POCL_DEVICES": "pthread pthread pthread"})
+        failing = self.ids(three)[1]
+        for action in ACTIONS:
+            with self.subTest(action=action):
+                document = self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=330 do={action}", *stencil, devices=three,
+                                        failing=failing)
+                run, = document["runs"]
+                fault, = run["faults"]
+                self.assertEqual(fault["begun_again"]["round"] % 10, 0)
+                self.assertLessEqual(fault["begun_again"]["round"], fault["round"])
+                self.assertGreater(fault["begun_again"]["after_ns"], 0)
+                self.assertEqual(fault["items_redone"], fault["items_lost"])
+                self.assertEqual([sample["verify"] for sample in run["disturbed_samples"]], ["passed"])
+                self.assertEqual(len(run["devices"]), 2)
+
     def test_strict(self):
         failing = self.ids(PARTS)[1]
         self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=30 do=hang", "matrix", "--size", 96, "--mode", "end-to-end", "-s", "equal",

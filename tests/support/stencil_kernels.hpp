@@ -92,6 +92,71 @@ void change(const Grid& grid, std::span<const FakeArg> given) {
   }
 }
 
+// kernels/stencil_blocks.cl's.
+template <class Real>
+void jacobi2d_block(const Grid& grid, std::span<const FakeArg> given) {
+  const StencilArgs<Real> args(given);
+  const std::size_t n = args.u(5), stride = args.u(6), first = args.u(2);
+  for (std::size_t row = first; row < first + grid.global[1]; ++row) {
+    for (std::size_t x = args.u(3); x < args.u(4); ++x) {
+      const Real* const from = args.cells(0);
+      const Real* const here = from + row * stride + x;
+      const Real north = from[(row + n - 1) % n * stride + x], south = from[(row + 1) % n * stride + x];
+      args.cells(1)[row * stride + x] = x == 0 || x + 1 == n ? *here : (((here[-1] + here[1]) + north) + south) * Real{0.25};
+    }
+  }
+}
+
+template <class Real>
+void heat3d_block(const Grid& grid, std::span<const FakeArg> given) {
+  const StencilArgs<Real> args(given);
+  const std::size_t first = args.u(2), left = args.u(3), n = args.u(4), stride = args.u(5), plane = n * stride;
+  for (std::size_t z = first; z < first + grid.global[2]; ++z) {
+    for (std::size_t y = left; y < left + grid.global[1]; ++y) {
+      for (std::size_t x = 0; x < n; ++x) {
+        const Real* const at = args.cells(0) + z * plane + y * stride + x;
+        Real now = *at;
+        if (x > 0 && x + 1 < n && y > 0 && y + 1 < n && z > 0 && z + 1 < n) {
+          const Real around = ((((at[-1] + at[1]) + *(at - stride)) + at[stride]) + *(at - plane)) + at[plane];
+          now = args.real(6) * (around - Real{6} * *at) + *at;
+        }
+        args.cells(1)[z * plane + y * stride + x] = now;
+      }
+    }
+  }
+}
+
+template <class Real>
+void star_block(const Grid& grid, std::span<const FakeArg> given, std::uint32_t r) {
+  const StencilArgs<Real> args(given);
+  const std::size_t first = args.u(3), n = args.u(6), stride = args.u(7);
+  for (std::size_t row = first; row < first + grid.global[1]; ++row) {
+    for (std::size_t x = args.u(4); x < args.u(5); ++x) {
+      const Real* const at = args.cells(0) + row * stride + x;
+      Real& sum = args.cells(2)[row * stride + x];
+      if (args.u(8) != 0) sum = 0;
+      args.cells(1)[row * stride + x] = *at + Real{1};
+      if (row < r || row + r >= n || x < r || x + r >= n) continue;
+      Real gain = 0;
+      for (std::uint32_t d = r; d > 0; --d) gain -= args.real(8 + d) * *(at - d);
+      for (std::uint32_t d = 1; d <= r; ++d) gain += args.real(8 + d) * at[d];
+      for (std::uint32_t d = r; d > 0; --d) gain -= args.real(8 + d) * *(at - d * stride);
+      for (std::uint32_t d = 1; d <= r; ++d) gain += args.real(8 + d) * at[d * stride];
+      sum += gain;
+    }
+  }
+}
+
+template <class Real>
+void copy_rows(const Grid& grid, std::span<const FakeArg> given) {
+  const StencilArgs<Real> args(given);
+  const auto count = [&](std::size_t i) { return std::get<std::uint64_t>(given[i]); };
+  for (std::uint64_t row = 0; row < grid.global[1]; ++row) {
+    for (std::uint64_t x = 0; x < args.u(6); ++x)
+      args.cells(1)[count(4) + row * count(5) + x] = args.cells(0)[count(2) + row * count(3) + x];
+  }
+}
+
 // `stale_launch`: the launch of jacobi2d that finds a stale halo; 0: none.
 template <class Real>
 FakeKernels stencil_kernels(unsigned stale_launch, std::uint32_t radius) {
@@ -111,15 +176,32 @@ FakeKernels stencil_kernels(unsigned stale_launch, std::uint32_t radius) {
     return static_cast<double>(args.u(4) - args.u(3));
   };
   changes.ops = [](const Grid& grid, std::span<const FakeArg>) { return static_cast<double>(grid.global[1]); };
-  FakeKernelCode copies;
-  copies.run = [](const Grid&, std::span<const FakeArg> given) {
+  const auto of_cells = [](auto run) {
+    FakeKernelCode code;
+    code.run = run;
+    code.ops = [](const Grid& grid, std::span<const FakeArg>) {
+      return static_cast<double>(grid.global[0] * grid.global[1] * grid.global[2]);
+    };
+    return code;
+  };
+  const auto blocks = [radius](const Grid& grid, std::span<const FakeArg> given) { star_block<Real>(grid, given, radius); };
+  FakeKernelCode parts;
+  parts.run = [](const Grid&, std::span<const FakeArg> given) {
     constexpr std::size_t piece = 16;
     const auto from = std::get<std::span<std::byte>>(given[0]), to = std::get<std::span<std::byte>>(given[1]);
     const std::size_t first = std::get<std::uint64_t>(given[2]) * piece, size = std::get<std::uint64_t>(given[3]) * piece;
     std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(first), size, to.begin() + static_cast<std::ptrdiff_t>(first));
   };
-  copies.ops = [](const Grid&, std::span<const FakeArg>) { return 1.0; };
-  return {{"jacobi2d", plane}, {"heat3d", box}, {"star", sums}, {"change", changes}, {"copy_part", copies}};
+  parts.ops = [](const Grid&, std::span<const FakeArg>) { return 1.0; };
+  return {{"jacobi2d", plane},
+          {"copy_part", parts},
+          {"heat3d", box},
+          {"star", sums},
+          {"change", changes},
+          {"jacobi2d_block", of_cells(jacobi2d_block<Real>)},
+          {"heat3d_block", of_cells(heat3d_block<Real>)},
+          {"star_block", of_cells(blocks)},
+          {"copy_rows", of_cells(copy_rows<Real>)}};
 }
 
 }  // namespace mgpu::test

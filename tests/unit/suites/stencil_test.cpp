@@ -2,152 +2,19 @@
 // of halos, the order of a round and the path, every cell is that of the reference.
 #include <doctest/doctest.h>
 
+#include <random>
 #include <set>
 
-#include "lib/exec/executor.hpp"
-#include "lib/plan/rounds.hpp"
 #include "suites/stencil/stencil_workload.hpp"
-#include "tests/support/stencil_kernels.hpp"
-#include "tests/support/sum_workload.hpp"
+#include "tests/support/stencil_sample.hpp"
 
 using namespace mgpu;
+using namespace mgpu::test;
 
 namespace {
 
-struct Asked {
-  std::string kind = "jacobi2d";
-  std::uint64_t n = 24;
-  unsigned steps = 9, depth = 1;
-  std::map<std::string, std::string> more = {};  // options
-};
-
-SuiteParams params(const Asked& asked) {
-  SuiteParams params;
-  params.size = asked.n;
-  params.seed = 11;
-  params.options = {{"kind", asked.kind},  {"iterations", std::to_string(asked.steps)},
-                    {"precision", "fp32"}, {"depth", std::to_string(asked.depth)},
-                    {"overlap", "on"},     {"rate", "0.1"},
-                    {"checkpoint-rounds", "none"},
-                    {"radius", "2"},       {"check-every", "never"},
-                    {"initial", "auto"}};
-  for (const auto& [option, value] : asked.more) params.options[option] = value;
-  return params;
-}
-
-FakeKernels kernels(const stencil::Problem& problem, unsigned stale_launch) {
-  return problem.wide() ? test::stencil_kernels<double>(stale_launch, problem.radius)
-                        : test::stencil_kernels<float>(stale_launch, problem.radius);
-}
-
-// A device's end of a group, and the device it is of, whose puts with these numbers, counted from 1, do not happen.
-class ForgetfulPeer final : public Peer {
- public:
-  ForgetfulPeer(Peer& peer, std::set<unsigned> forgotten) : peer_(peer), forgotten_(std::move(forgotten)) {}
-  DeviceIndex self() const override { return peer_.self(); }
-  std::size_t count() const override { return peer_.count(); }
-  PeerPath path(DeviceIndex to) const override { return peer_.path(to); }
-  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
-    if (!forgotten_.contains(++puts_)) peer_.put(from, offset, into, to, to_offset, size);
-  }
-  void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override { peer_.sync(signal, await); }
-
- private:
-  Peer& peer_;
-  std::set<unsigned> forgotten_;
-  unsigned puts_ = 0;
-};
-
-class Forgetful final : public DeviceResources {
- public:
-  Forgetful(DeviceResources& device, std::set<unsigned> forgotten) : device_(device), peer_(*device.peer(), std::move(forgotten)) {}
-  const DeviceTraits& traits() const override { return device_.traits(); }
-  std::unique_ptr<Buffer> allocate(Bytes size) override { return device_.allocate(size); }
-  Peer* peer() override { return &peer_; }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
-    return device_.kernel(file, entry, options);
-  }
-
- private:
-  DeviceResources& device_;
-  ForgetfulPeer peer_;
-};
-
-// A sample with these shares, a device each, published.
-struct Planted {
-  std::vector<FakeScript> scripts = {};
-  unsigned stale_launch = 0;                            // of jacobi2d: it finds a stale halo
-  std::map<std::size_t, std::set<unsigned>> forgotten;  // puts of devices
-  Bytes memory = 0;                                     // of each device; 0: plenty
-};
-
-struct Sample {
-  Sample(stencil::StencilWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path, const Planted& planted = {})
-      : backend(devices(shares.size(), planted), kernels(workload.problem(), planted.stale_launch)) {
-    std::vector<OpenDevice*> members;
-    for (const FakeDevice& device : devices(shares.size(), planted)) {
-      open.push_back(backend.open(device.facts));
-      members.push_back(open.back().get());
-    }
-    group = backend.connect(members, path);
-    workload.connect(*group);
-    SampleRequest request;
-    for (std::uint32_t i = 0; i < shares.size(); ++i) {
-      const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
-      REQUIRE_MESSAGE(capacity.fits >= shares[i], capacity.reason);
-      DeviceResources* resources = &open[i]->resources();
-      if (const auto found = planted.forgotten.find(i); found != planted.forgotten.end())
-        resources = forgetful.emplace_back(std::make_unique<Forgetful>(*resources, found->second)).get();
-      programs.push_back(workload.program(*resources, mode, capacity));
-      if (mode == Mode::resident) {
-        programs[i]->load(open[i]->stream());
-        finish(i);
-      }
-      request.members.push_back({open[i].get(), programs[i].get()});
-      request.places.push_back({i});
-      request.exchanging.push_back(shares[i] > 0);
-    }
-    const auto source = make_kept_shares(shares);
-    request.workload = &workload;
-    request.source = source.get();
-    request.peers = group.get();
-    raw = Executor(backend, shares.size()).run(request);
-    for (std::uint32_t i = 0; i < shares.size() && !raw.failure; ++i) {
-      programs[i]->publish(open[i]->stream());
-      finish(i);
-      programs[i]->published();
-    }
-    programs.clear();
-    workload.disconnect();
-  }
-
-  static std::vector<FakeDevice> devices(std::size_t count, const Planted& planted) {
-    std::vector<FakeDevice> made;
-    for (std::size_t i = 0; i < count; ++i) {
-      made.push_back(test::fake_device("0:" + std::to_string(i), 1e6 * static_cast<double>(1 + i % 3)));
-      made.back().facts.max_work_group = 64;
-      made.back().facts.fp64 = true;
-      if (planted.memory > 0) made.back().facts.global_memory = made.back().facts.max_allocation = planted.memory;
-      if (i < planted.scripts.size()) made.back().script = planted.scripts[i];
-    }
-    return made;
-  }
-  void finish(std::size_t i) {
-    const BatchId batch = open[i]->submit();
-    while (!open[i]->complete(batch)) REQUIRE(backend.advance({}));
-    open[i]->take(batch);
-  }
-
-  FakeBackend backend;
-  std::vector<std::unique_ptr<OpenDevice>> open;
-  std::unique_ptr<PeerGroup> group;
-  std::vector<std::unique_ptr<Forgetful>> forgetful;
-  std::vector<std::unique_ptr<DeviceProgram>> programs;
-  RawSample raw;
-};
-
 void check(stencil::StencilWorkload& workload, const std::vector<Items>& shares, Mode mode, PeerPath path) {
-  Sample sample(workload, shares, mode, path);
+  StencilSample sample(workload, shares, mode, path);
   REQUIRE_FALSE(sample.raw.failure);
   CHECK(sample.raw.slices.size() == shares.size() - static_cast<std::size_t>(std::count(shares.begin(), shares.end(), Items{0})));
   const Verdict verdict = workload.verify(VerifyLevel::full, 0);
@@ -170,7 +37,7 @@ std::vector<Items> uneven(std::size_t devices, Items n, Items least) {
 
 TEST_CASE("every cell is that of a plain loop, on 1 to 8 devices, whatever the depth, the order of a round and the path") {
   struct Tried {
-    Asked asked;
+    StencilAsked asked;
     std::vector<unsigned> depths;
   };
   const std::vector<Tried> all = {{{"jacobi2d", 43, 11}, {1, 2, 3, 5}},
@@ -183,10 +50,10 @@ TEST_CASE("every cell is that of a plain loop, on 1 to 8 devices, whatever the d
   for (const Tried& tried : all) {
     for (const unsigned depth : tried.depths) {
       for (const char* overlap : {"on", "off"}) {
-        Asked asked = tried.asked;
+        StencilAsked asked = tried.asked;
         asked.depth = depth;
         asked.more["overlap"] = overlap;
-        stencil::StencilWorkload workload(params(asked));
+        stencil::StencilWorkload workload(stencil_params(asked));
         for (std::size_t devices = 1; devices <= 8; ++devices) {
           for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
             for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
@@ -205,8 +72,96 @@ TEST_CASE("every cell is that of a plain loop, on 1 to 8 devices, whatever the d
   }
 }
 
+TEST_CASE("blocks have the cells of a plain loop, on 1 to 8 devices, whatever the shares, the depth and the path") {
+  const std::vector<StencilAsked> all = {{"jacobi2d", 29, 7},
+                                         {"jacobi2d", 29, 7, 2},
+                                         {"jacobi2d", 23, 7, 3, {{"precision", "fp64"}}},
+                                         {"jacobi2d", 5, 4},
+                                         {"heat3d", 14, 5, 1, {{"overlap", "off"}}},
+                                         {"heat3d", 13, 5, 2, {{"precision", "fp64"}}},
+                                         {"star", 29, 6, 1, {{"radius", "4"}}},
+                                         {"star", 29, 6, 1, {{"radius", "1"}, {"overlap", "off"}, {"precision", "fp64"}}}};
+  for (const StencilAsked& asked : all) {
+    for (std::size_t devices = 1; devices <= 8; ++devices) {
+      SuiteParams of_blocks = stencil_params(asked);
+      of_blocks.options["split"] = "blocks";
+      of_blocks.devices = devices;
+      stencil::StencilWorkload workload(of_blocks);
+      const Items items = workload.shape().items, n = asked.n, columns = workload.problem().columns;
+      CHECK(items == n * columns);
+      CHECK((columns * columns >= devices && devices % columns == 0));
+      std::vector<Items> equal(devices, items / devices), greedy(devices, 0);
+      equal.back() += items % devices;
+      greedy.front() = items / 2 + 1;  // a part of a column beside whole ones
+      greedy.back() += items - greedy.front();
+      for (const std::vector<Items>& shares : {equal, uneven(devices, items, 1), greedy}) {
+        for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
+          for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
+            CAPTURE(asked.kind);
+            CAPTURE(asked.depth);
+            CAPTURE(devices);
+            CAPTURE(shares.front());
+            CAPTURE(to_string(mode));
+            CAPTURE(to_string(path));
+            check(workload, shares, mode, path);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what blocks exchange is all that lies around them, and has room where it lands") {
+  std::mt19937_64 random(7);
+  for (unsigned round = 0; round < 400; ++round) {
+    stencil::Problem problem;
+    problem.kind = static_cast<stencil::Kind>(random() % 3);
+    problem.n = 5 + random() % 20;
+    problem.columns = 1 + random() % 5;
+    problem.depth = problem.kind == stencil::Kind::star ? 1 : 1 + random() % 3;
+    problem.radius = problem.kind == stencil::Kind::star ? 2 : 1;
+    std::vector<Owner> owners;
+    for (Items begin = 0; begin < problem.items();) {
+      const Items end = std::min(problem.items(), begin + 1 + random() % problem.items());
+      owners.push_back({{static_cast<std::uint32_t>(owners.size())}, {begin, end}});
+      begin = end;
+    }
+    std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint64_t>>> known;  // to each device
+    const auto know = [&](std::uint32_t device, const stencil::Patch& patch) {
+      for (std::uint64_t layer = patch.first; layer < patch.end; ++layer)
+        for (std::uint64_t x = patch.left; x < patch.right; ++x) known[device].insert({layer, x});
+    };
+    for (const Owner& owner : owners)
+      for (const stencil::Patch& patch : stencil::patches_of(problem, owner.items)) know(owner.device.value, patch);
+    std::uint64_t owned = 0;
+    for (const auto& [device, cells] : known) owned += cells.size();
+    CHECK(owned == problem.n * problem.n);  // each cell once
+    for (const stencil::Transfer& transfer : stencil::transfers_among(problem, owners)) {
+      const stencil::Patch& patch = transfer.patch;
+      know(transfer.to.value, patch);
+      const std::uint64_t cells = (patch.end - patch.first) * (patch.right - patch.left) * problem.unit();
+      CHECK((!transfer.packed || transfer.landing + cells <= stencil::most_landing(problem)));
+    }
+    const auto reach = static_cast<std::int64_t>(problem.halo()), n = static_cast<std::int64_t>(problem.n);
+    for (const Owner& owner : owners) {
+      for (const stencil::Patch& patch : stencil::patches_of(problem, owner.items)) {
+        for (auto layer = static_cast<std::int64_t>(patch.first) - reach; layer < static_cast<std::int64_t>(patch.end) + reach;
+             ++layer) {
+          if (!problem.periodic() && (layer < 0 || layer >= n)) continue;
+          const bool beside = layer >= static_cast<std::int64_t>(patch.first) && layer < static_cast<std::int64_t>(patch.end);
+          const std::int64_t aside = beside || problem.depth > 1 ? reach : 0;
+          for (auto x = std::max<std::int64_t>(0, static_cast<std::int64_t>(patch.left) - aside);
+               x < std::min(n, static_cast<std::int64_t>(patch.right) + aside); ++x)
+            REQUIRE(
+                known[owner.device.value].contains({static_cast<std::uint64_t>((layer + n) % n), static_cast<std::uint64_t>(x)}));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("devices without layers take no part, and their neighbours are those that have some") {
-  stencil::StencilWorkload workload(params({"jacobi2d", 20, 6}));
+  stencil::StencilWorkload workload(stencil_params({"jacobi2d", 20, 6}));
   check(workload, {0, 7, 0, 12, 1, 0}, Mode::resident, PeerPath::direct);
   check(workload, {0, 20, 0}, Mode::end_to_end, PeerPath::direct);
 }
@@ -214,18 +169,18 @@ TEST_CASE("devices without layers take no part, and their neighbours are those t
 TEST_CASE("one step exchanges nothing, and steps need not be a multiple of the depth") {
   for (const unsigned steps : {1U, 2U, 3U, 4U, 5U, 7U}) {
     CAPTURE(steps);
-    stencil::StencilWorkload workload(params({"jacobi2d", 24, steps, 4}));
+    stencil::StencilWorkload workload(stencil_params({"jacobi2d", 24, steps, 4}));
     check(workload, {9, 11, 4}, Mode::resident, PeerPath::direct);
   }
 }
 
 TEST_CASE("a halo that is stale once, in one row of one step, is found") {
-  stencil::StencilWorkload workload(params({.more = {{"overlap", "off"}}}));
+  stencil::StencilWorkload workload(stencil_params({.more = {{"overlap", "off"}}}));
   for (const unsigned launch : {0U, 7U, 8U, 17U}) {
     CAPTURE(launch);
-    Planted planted;
+    StencilPlanted planted;
     planted.stale_launch = launch;
-    Sample sample(workload, {12, 12}, Mode::resident, PeerPath::direct, planted);
+    StencilSample sample(workload, {12, 12}, Mode::resident, PeerPath::direct, planted);
     REQUIRE_FALSE(sample.raw.failure);
     const Verdict verdict = workload.verify(VerifyLevel::full, 0);
     CHECK((verdict.status == Verdict::Status::failed) == (launch > 0));
@@ -234,16 +189,20 @@ TEST_CASE("a halo that is stale once, in one row of one step, is found") {
 }
 
 TEST_CASE("a put that does not happen is found, whatever the kind, also where a mean would not see it") {
-  for (const Asked& asked : {Asked{}, Asked{"heat3d"}, Asked{"star"}, Asked{"jacobi2d", 24, 9, 2}}) {
+  for (const StencilAsked& asked : {StencilAsked{}, StencilAsked{"heat3d"}, StencilAsked{"star"},
+                                    StencilAsked{"jacobi2d", 24, 9, 2}, StencilAsked{"heat3d", 24, 9, 1, {{"split", "blocks"}}}}) {
     CAPTURE(asked.kind);
     CAPTURE(asked.depth);
-    stencil::StencilWorkload workload(params(asked));
-    Sample(workload, {12, 12}, Mode::resident, PeerPath::direct);
+    SuiteParams for_two = stencil_params(asked);
+    for_two.devices = 2;
+    stencil::StencilWorkload workload(for_two);
+    const Items half = workload.shape().items / 2;
+    StencilSample(workload, {half, half}, Mode::resident, PeerPath::direct);
     REQUIRE(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::passed);
-    Planted planted;  // a put of each of them, in the same round
+    StencilPlanted planted;  // a put of each of them, in the same round
     const unsigned each = asked.kind == "jacobi2d" ? 2 : 1;
     planted.forgotten = {{0, {3 * each}}, {1, {3 * each - each + 1}}};
-    Sample(workload, {12, 12}, Mode::resident, PeerPath::direct, planted);
+    StencilSample(workload, {half, half}, Mode::resident, PeerPath::direct, planted);
     const Verdict verdict = workload.verify(VerifyLevel::full, 0);
     CHECK(verdict.status == Verdict::Status::failed);
     CHECK(verdict.message.find("cells are wrong") != std::string::npos);
@@ -258,8 +217,8 @@ TEST_CASE("a put that does not happen is found, whatever the kind, also where a 
 TEST_CASE("norms of the change are the host's, are told, and a wrong one is found beside right cells") {
   // The multi-GPU example of NVIDIA prints 22.626 for the first step of its initial state on 8192 x 8192 cells, which is the square
   // root of 8191 / 16.
-  stencil::StencilWorkload workload(params({"jacobi2d", 65, 6, 1, {{"check-every", "1"}, {"initial", "sine"}}}));
-  Sample(workload, {20, 45}, Mode::end_to_end, PeerPath::direct);
+  stencil::StencilWorkload workload(stencil_params({"jacobi2d", 65, 6, 1, {{"check-every", "1"}, {"initial", "sine"}}}));
+  StencilSample(workload, {20, 45}, Mode::end_to_end, PeerPath::direct);
   const Verdict verdict = workload.verify(VerifyLevel::full, 0);
   CHECK(verdict.status == Verdict::Status::passed);
   CHECK_MESSAGE(verdict.method.find("norm of the change: 2 in step 1, ") != std::string::npos, verdict.method);
@@ -278,9 +237,9 @@ TEST_CASE("an eigenmode decays as it must, and a ramp gives two a step") {
       CAPTURE(precision);
       CAPTURE(kind);
       const bool star = kind == std::string("star");
-      stencil::StencilWorkload workload(params(
+      stencil::StencilWorkload workload(stencil_params(
           {kind, 24, 40, 1, {{"precision", precision}, {"initial", star ? "ramp" : "eigenmode"}, {"radius", star ? "3" : "2"}}}));
-      Sample(workload, {12, 12}, Mode::resident, PeerPath::direct);
+      StencilSample(workload, {12, 12}, Mode::resident, PeerPath::direct);
       const Verdict verdict = workload.verify(VerifyLevel::full, 0);
       CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
       CHECK(verdict.method.find(star ? "closed form, 80 in each inner cell" : "decay of the eigenmode") != std::string::npos);
@@ -296,7 +255,7 @@ TEST_CASE("an eigenmode decays as it must, and a ramp gives two a step") {
 }
 
 TEST_CASE("a problem larger than a device is done by several, whose memory has room for their shares") {
-  SuiteParams asked = params({"jacobi2d", 128, 9, 2});
+  SuiteParams asked = stencil_params({"jacobi2d", 128, 9, 2});
   const Bytes row = 128 * sizeof(float);
   const Bytes memory = 3 * 90 * row * 10 / 9 + 100;  // for three states of 90 rows, four of them halos
   asked.memory.assign(2, {memory, memory});
@@ -306,9 +265,9 @@ TEST_CASE("a problem larger than a device is done by several, whose memory has r
   CHECK(workload.capacity(traits, Mode::end_to_end).fits == 86);
   CHECK(workload.capacity(traits, Mode::resident).fits == 0);
   CHECK(workload.capacity(traits, Mode::resident).reason.find("--mode end-to-end") != std::string::npos);
-  Planted planted;
+  StencilPlanted planted;
   planted.memory = memory;
-  Sample sample(workload, {42, 86}, Mode::end_to_end, PeerPath::direct, planted);
+  StencilSample sample(workload, {42, 86}, Mode::end_to_end, PeerPath::direct, planted);
   REQUIRE_FALSE(sample.raw.failure);
   CHECK(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::passed);
   asked.memory.push_back({2 * memory, 2 * memory});
@@ -318,9 +277,9 @@ TEST_CASE("a problem larger than a device is done by several, whose memory has r
 
 TEST_CASE("a share with fewer layers than its neighbours need is refused, and says which option asks for them") {
   for (const char* kind : {"jacobi2d", "star"}) {
-    stencil::StencilWorkload workload(
-        params({kind, 24, 9, kind == std::string("star") ? 1U : 4U, {{"radius", kind == std::string("star") ? "4" : "2"}}}));
-    Sample sample(workload, {21, 3}, Mode::resident, PeerPath::direct);
+    stencil::StencilWorkload workload(stencil_params(
+        {kind, 24, 9, kind == std::string("star") ? 1U : 4U, {{"radius", kind == std::string("star") ? "4" : "2"}}}));
+    StencilSample sample(workload, {21, 3}, Mode::resident, PeerPath::direct);
     REQUIRE(sample.raw.failure);
     CHECK(sample.raw.failure->kind() == ErrorKind::unsupported);
     CHECK(std::string(sample.raw.failure->what()).find(kind == std::string("star") ? "--radius" : "--depth") != std::string::npos);
@@ -328,10 +287,10 @@ TEST_CASE("a share with fewer layers than its neighbours need is refused, and sa
 }
 
 TEST_CASE("a device that is lost between rounds takes its state along: the sample has no result, and nobody hangs") {
-  stencil::StencilWorkload workload(params({"jacobi2d", 24, 30}));
-  Planted planted;
+  stencil::StencilWorkload workload(stencil_params({"jacobi2d", 24, 30}));
+  StencilPlanted planted;
   planted.scripts = {{}, fails_from(FakeCall::launch, 12, FakeFault::Kind::error)};
-  Sample sample(workload, {8, 8, 8}, Mode::resident, PeerPath::direct, planted);
+  StencilSample sample(workload, {8, 8, 8}, Mode::resident, PeerPath::direct, planted);
   REQUIRE(sample.raw.failure);
   REQUIRE(sample.raw.faults.size() == 1);
   CHECK(sample.raw.faults[0].device == DeviceIndex{1});
