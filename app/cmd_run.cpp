@@ -87,16 +87,17 @@ void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handi
 }
 
 // What devices are left with. Those of the largest count take part; a size that was asked for, and that they cannot do, is refused.
-void set_devices_of_problems(const RunRequest& request, SessionOptions& session) {
-  std::vector<Device> limited_devices;
+void set_memory(const RunRequest& request, SessionOptions& session) {
+  std::vector<Device> devices;
   for (std::size_t i = 0; i < session.devices.size(); ++i)
-    limited_devices.push_back(limited(session.devices[i], i < session.handicaps.size() ? session.handicaps[i] : Handicap{}));
-  const std::size_t most = std::min(limited_devices.size(), std::ranges::max(session.device_counts));
+    devices.push_back(limited(session.devices[i], i < session.handicaps.size() ? session.handicaps[i] : Handicap{}));
+  const std::size_t most = std::min(devices.size(), std::ranges::max(session.device_counts));
   for (Problem& problem : session.problems) {
-    set_devices(problem.params, limited_devices);
+    problem.params.memory = memory_of(devices);
     if (request.sizes != Sizes::given || problem.suite->check == nullptr) continue;
     SuiteParams together = problem.params;
-    set_devices(together, std::span(limited_devices).first(most));
+    together.devices = most;
+    together.memory.resize(most);
     problem.suite->check(together);
   }
 }
@@ -188,7 +189,7 @@ ExitCode cmd_run(const Context& context) {
   leave_out_splitting(settings, set, request);
   request.session.devices = std::move(set.devices);
   request.session.reserve = std::move(set.reserve);
-  set_devices_of_problems(request, request.session);
+  set_memory(request, request.session);
 
   Report begun;
   begun.tool = context.tool;

@@ -2,6 +2,8 @@
 devices' shares. Every function takes what it draws and returns a figure, or None where the figures it needs are not there.
 """
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy
 
@@ -92,14 +94,14 @@ def exchange_share(case):
 
 
 def field(group, cells):
-    """`cells`: the array that --output wrote, rows of n cells: of a plane n of them, of a box n times n, of which the middle row of every
-    plane is drawn."""
+    """`cells`: the array that --output wrote, rows of n cells: of a plane n of them, of a box n times n, of which the middle column is drawn:
+    planes down, rows across."""
     case = next((case for case in group.most() if case.ok and shares(case)), None)
     if case is None:
         return None
     rows, n = cells.shape
     box = rows != n
-    flat = cells[n // 2::n] if box else cells
+    flat = cells[:, n // 2].reshape(n, n) if box else cells
     every = -(-n // PIXELS)
     flat = numpy.asarray(flat[::every, ::every], dtype=float)
     finite = flat[numpy.isfinite(flat)]
@@ -112,23 +114,48 @@ def field(group, cells):
     drawn = axes.imshow(flat, origin="upper", extent=(0, n, n, 0), interpolation="nearest", cmap="RdBu_r" if signed else "viridis",
                         vmin=-most if signed else low, vmax=most if signed else high)
     figure.colorbar(drawn, ax=axes, shrink=0.85, label="cell")
-    for k, (device, begin, end) in enumerate(shares(case)):
-        if k > 0:
-            axes.axhline(begin, color="white", linewidth=2.6)
-            axes.axhline(begin, color="black", linewidth=1.2, linestyle=(0, (5, 3)))
-        name = case.devices[device]
-        axes.text(0.015 * n, (begin + end) / 2, f"device {name}{' ' + SLOWED if name in case.slowed else ''}: {100 * (end - begin) / n:.1f} %",
-                  va="center", fontsize=10, bbox={**ON_WHITE, "alpha": 0.85})
-    layer = "plane" if box else "row"
-    axes.set(xlabel="column" + (f", in row {n // 2} of each plane" if box else ""), ylabel=f"{layer}; dashed: where shares meet")
-    axes.set_title(f"{group.title}:\n{case.told}{case.marks} on {several(case.n)}")
+    columns = max(1, round((number(case.run, "work", "items") or n) / n))  # of blocks
+    for device, begin, end in shares(case):
+        mine = patches(begin, end, n, columns)
+        largest = max(mine, key=lambda p: (p[1] - p[0]) * (p[3] - p[2]))
+        for line in edges(mine):
+            axes.plot(*line, color="white", linewidth=2.6, zorder=2)
+            axes.plot(*line, color="black", linewidth=1.2, linestyle=(0, (5, 3)), zorder=3)
+        name = f"device {case.devices[device]}" + (f" {SLOWED}" if case.devices[device] in case.slowed else "")
+        for patch in mine:
+            share = f": {100 * (end - begin) / (n * columns):.1f} %" if patch == largest else ""
+            if share or patch[1] - patch[0] > n / 16:  # else there is no room for its name
+                axes.text(patch[2] + 0.015 * n, (patch[0] + patch[1]) / 2, name + share, va="center", fontsize=10, zorder=4, bbox={**ON_WHITE, "alpha": 0.85})
+    axes.set(xlabel=f"row, in column {n // 2} of each plane" if box else "column", ylabel=f"{'plane' if box else 'row'}; dashed: where shares meet",
+             xlim=(0, n), ylim=(n, 0))
+    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 66, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
     axes.grid(visible=False)
     legend_below(figure, axes, 1, [case])
     return figure
 
 
+def patches(begin, end, n, columns):
+    """[(first layer, end, left, right)] of items, which are numbered down the first column of blocks, then down the next."""
+    found = []
+    for column in range(begin // n, -(-end // n)):
+        found.append((max(begin - column * n, 0), min(end - column * n, n), column * n // columns, (column + 1) * n // columns))
+    return found
+
+
+def edges(mine):
+    """([x, x], [y, y]) of lines above and to the left of these patches, where others begin. What is below and to the right is drawn with
+    those."""
+    found = []
+    for k, (first, last, left, right) in enumerate(mine):
+        if first > 0:
+            found.append(([left, right], [first, first]))
+        before, after = mine[k - 1][:2] if k else (last, last)  # of the column to the left
+        found += [([left, left], [y, end]) for y, end in ((first, min(last, before)), (max(first, after), last)) if y < end and left > 0]
+    return found
+
+
 def shares(case):
-    """[(device, first layer, end)] of the timeline, in the order of the layers."""
+    """[(device, first item, end)] of the timeline, in the order of the items."""
     columns = get(case.run, "timeline", "columns", "slices") or []
     if not {"device", "begin", "end"} <= set(columns):
         return []

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "lib/device/device.hpp"
 #include "lib/workload/workload.hpp"
@@ -14,10 +15,10 @@ struct Problem {
   SuiteParams params;
 };
 
-// To be solved by these devices: how many they are, and the memory of each.
-void set_devices(SuiteParams& params, std::span<const Device> devices);
+std::vector<DeviceMemory> memory_of(std::span<const Device> devices);
 
-// To be solved by these devices, or by those that were set before, some of which may have less memory than they say.
+// To be solved by these devices. Their memory is what the problem says of as many, where it says it: some may have less than they
+// report.
 std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
 }  // namespace mgpu

@@ -25,7 +25,7 @@ struct ClosedForm {
   std::string name;   // for people
   std::string wrong;  // what differs by more than rounding explains; empty: nothing
 };
-std::optional<ClosedForm> compare_closed_form(const Problem& problem, std::span<const std::byte> result);
+std::optional<ClosedForm> compare_closed_form(const Problem& problem, std::span<const std::byte> result, unsigned threads);
 
 // The initial state, where it is no file.
 void fill_initial(const Problem& problem, std::span<std::byte> cells, unsigned threads);

@@ -52,6 +52,12 @@ void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devi
   }
   const Room room = room_of(problem, devices);
   if (count == 0 || room.most == problem.layers() || (problem.columns == 1 && room.least * count >= problem.layers())) return;
+  if (problem.columns > 1) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--split: blocks keeps {} states of the whole size on each device, and {} of {} {} fit; "
+                            "accepted: smaller sizes, or --split {}",
+                            states(problem), room.most, problem.layers(), layers, problem.kind == Kind::heat3d ? "slabs" : "rows"));
+  }
   throw Error(
       ErrorKind::usage,
       fmt::format("--size: {} states of {} {} of {} bytes do not fit: {} of them per device, on {} device{}; accepted: smaller "

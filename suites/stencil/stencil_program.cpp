@@ -28,7 +28,8 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
       halo_(problem_.halo()),
       grouped_(!device.traits().cpu && device.traits().max_work_group >= kLanes),
       vector_(device.traits().cpu ? u32(64 / problem_.element) : 4),
-      strip_(device.traits().cpu ? 32 : 4),
+      // A strip of a star reads twice its radius more rows than it computes.
+      strip_(device.traits().cpu ? 32 : std::max(4U, 2 * problem_.radius)),
       local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
       peer_(workload.shared(0) != nullptr ? device.peer() : nullptr),
       kernel_(device.kernel("stencil.cl", name_of(problem_.kind), options(problem_, vector_, strip_, grouped_))) {

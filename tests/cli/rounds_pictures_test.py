@@ -27,6 +27,7 @@ class RoundsPictures(Scripts):
         run["timeline"]["commands"] = [[*row, None, None, None] for row in run["timeline"]["commands"]]
         run["timeline"]["commands"].append([0, "exchange", 0, "put", 160, 0, 0, 10, 20, 1, path, False])
         run["timeline"]["slices"] = [[0, 0, 0, 30, 0, 9], [1, 0, 30, 40, 0, 9]]
+        run["work"]["items"] = 40
         run["time_ns"]["median"] *= time
         for device in run["per_device"]:
             device["exchange_ns"] = run["time_ns"]["median"] // 4
@@ -42,12 +43,24 @@ class RoundsPictures(Scripts):
             return picture.read()
 
     def test_a_field_is_drawn_with_the_shares_of_the_result(self):
-        for kind, rows, words in (("jacobi2d", 40, "column"), ("heat3d", 1600, "column, in row 20 of each plane")):
+        for kind, rows, words in (("jacobi2d", 40, "column"), ("heat3d", 1600, "row, in column 20 of each plane")):
             field = self.folder / "field.npy"
             field.write_bytes(npy(rows, 40, "<f8" if kind == "heat3d" else "<f4"))
             picture = self.plot(self.result("r", "direct", kind=kind), "--field", field)
             for text in ("device 0:0: 75.0 %", "device 0:1: 25.0 %", words, "dashed: where shares meet"):
                 self.holds(picture, text, kind)
+
+    def test_blocks_are_drawn_where_they_lie(self):
+        field, file = self.folder / "field.npy", self.result("r", "direct", split="blocks")
+        field.write_bytes(npy(40, 40))
+        document = json.loads(file.read_text())
+        document["runs"][0]["work"]["items"] = 80  # of two columns of 40
+        document["runs"][0]["timeline"]["slices"] = [[0, 0, 0, 50, 0, 9], [1, 0, 50, 80, 0, 9]]
+        file.write_text(json.dumps(document))
+        picture = self.plot(file, "--field", field)
+        for text in ("device 0:0: 62.5 %", "device 0:1: 37.5 %"):
+            self.holds(picture, f"<!-- {text} -->")
+        self.assertEqual(picture.count("stroke-dasharray: 6,3.6"), 2)  # above and to the left of what the second has
 
     def test_what_is_not_the_field_of_the_result_is_refused(self):
         field = self.folder / "field.npy"

@@ -31,6 +31,7 @@ class Computes(Stencil):
             for depth, overlap, peer in ((2, "on", "auto"), (3, "off", "staged")):
                 found |= self.digests("--kind", kind, "--size", size, "--iterations", 9, "--depth", depth, "--overlap", overlap,
                                       "--peer", peer, "-s", "equal", "--mode", "resident")
+            found |= self.digests("--kind", kind, "--size", size, "--iterations", 9, "--split", "blocks", "--depth", 2, "-s", "equal")
             self.assertEqual(len(found), 1, kind)
 
     def test_kinds_and_precisions_are_verified_and_say_with_what(self):
@@ -54,6 +55,7 @@ class Computes(Stencil):
         self.assertIn("holds 178 items at most", runs[1]["reason"])
         self.assertEqual(runs[0]["verify"]["digest"], whole[0]["verify"]["digest"])
         self.refused(["run", "stencil", *binary.DEVICES, *small, "--cap-memory", "0=400KiB,1=400KiB"], 2, "--size", "256 rows", "do not fit")
+        self.refused(["run", "stencil", *binary.DEVICES, *small, "--cap-memory", "0=600KiB,1=600KiB", "--split", "blocks"], 2, "--split", "rows")
 
     def test_strategies_that_hand_out_work_piece_by_piece_say_why_they_do_not_apply(self):
         runs = {run["strategy"]: run for run in self.run_stencil("--size", 32, "--mode", "resident", "-s", "dynamic,equal")}
@@ -93,6 +95,9 @@ class Refuses(Stencil):
             (("--size", 16, "--initial", "ramp"), ("--initial", "--kind star")),
             (("--size", 16, "--kind", "star", "--initial", "eigenmode"), ("--initial", "jacobi2d and heat3d")),
             (("--size", 16, "--precision", "fp16"), ("--precision", "fp64")),
+            (("--size", 16, "--split", "slabs"), ("--split", "rows, blocks")),
+            (("--size", 16, "--kind", "heat3d", "--split", "rows"), ("--split", "slabs, blocks")),
+            (("--size", 16, "--split", "blocks", "--check-every", 2), ("--check-every", "--split rows")),
         ):
             self.refused(["run", "stencil", *binary.DEVICES, *arguments], 2, *words)
 

@@ -117,8 +117,13 @@ void compute_stencils(bool cpu) {
                         {"depth", "1"},     {"split", "auto"},   {"overlap", "on"},
                         {"rate", "0.1"},    {"radius", radius},  {"check-every", *kind == 'j' ? "1" : "never"},
                         {"initial", "auto"}};
-      stencil::StencilWorkload workload(params);
-      compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
+      for (const char* split : {"auto", "blocks"}) {
+        params.options["split"] = split;
+        if (*split == 'b') params.options["check-every"] = "never";
+        params.devices = *split == 'b' ? 2 : 1;  // one of which does it all
+        stencil::StencilWorkload workload(params);
+        compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
+      }
     }
   }
 }

@@ -78,7 +78,6 @@ class Forgetful final : public DeviceResources {
   ForgetfulPeer peer_;
 };
 
-// A sample with these shares, a device each, published.
 struct StencilPlanted {
   std::vector<FakeScript> scripts = {};
   unsigned stale_launch = 0;                            // of jacobi2d: it finds a stale halo
@@ -86,6 +85,7 @@ struct StencilPlanted {
   Bytes memory = 0;                                     // of each device; 0: plenty
 };
 
+// A sample with these shares, a device each, published.
 struct StencilSample {
   StencilSample(stencil::StencilWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path,
                 const StencilPlanted& planted = {})
