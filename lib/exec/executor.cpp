@@ -77,16 +77,6 @@ struct Executor::Sample {
     return among;
   }
 
-  // Of the items, where the source has set them apart.
-  std::vector<Owner> owners() const {
-    std::vector<Owner> owners;
-    const std::vector<Slice> ranges = ranges_of(run.source.first_shares());
-    for (std::uint32_t i = 0; i < ranges.size(); ++i) {
-      if (ranges[i].size() > 0) owners.push_back({i < run.places.size() ? run.places[i] : DeviceIndex{i}, ranges[i]});
-    }
-    return owners;
-  }
-
   SampleRun run;
   std::deque<DeviceWorker> workers;
   std::vector<Look> looks;
@@ -141,7 +131,7 @@ RawSample Executor::run(const SampleRequest& request) {
   const auto sample = std::make_shared<Sample>(backend_, request);
   try {
     request.workload->exchange_among(sample->exchanging());
-    if (request.workload->shape().rounds > 0) request.workload->own(sample->owners());
+    if (request.workload->shape().rounds > 0) request.workload->own(sample->run.owners_of(request.source->first_shares()));
     request.workload->expect(request.members.size());
     if (request.again) {
       sample->run.first_round = request.workload->rounds_kept();
@@ -156,6 +146,7 @@ RawSample Executor::run(const SampleRequest& request) {
     sample->run.sample.failure = Error(ErrorKind::internal, error.what());
     return std::move(sample->run.sample);
   }
+  sample->run.expect_meeting();
   drive(sample, 0, request);
   if (sample->run.none_left && !sample->run.sample.interrupted && request.reserve) {
     if (const auto member = request.reserve()) {

@@ -5,9 +5,22 @@
 #include <iterator>
 #include <utility>
 
+#include "lib/base/quantity.hpp"
 #include "lib/base/saturating.hpp"
 
 namespace mgpu {
+
+std::uint64_t length_of_union(std::vector<std::pair<std::uint64_t, std::uint64_t>> stamps) {
+  std::sort(stamps.begin(), stamps.end());
+  std::uint64_t reached = 0, length = 0;
+  for (const auto& [started, ended] : stamps) {
+    const std::uint64_t from = std::max(started, reached);
+    if (ended <= from) continue;
+    length += ended - from;
+    reached = ended;
+  }
+  return length;
+}
 
 Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks) {
   Timeline timeline;
@@ -114,16 +127,19 @@ SampleShare share_of(const RawSample& sample, std::size_t devices) {
     for (const RawCommand& command : batch.commands)
       if (!command.exchange || batch.slice < 0) stamps[batch.device.value].push_back({command.started, command.ended});
   }
-  for (std::size_t i = 0; i < devices; ++i) {
-    std::sort(stamps[i].begin(), stamps[i].end());
-    std::uint64_t reached = 0, busy = 0;
-    for (const auto& [started, ended] : stamps[i]) {
-      const std::uint64_t from = std::max(started, reached);
-      if (ended <= from) continue;
-      busy += ended - from;
-      reached = ended;
+  for (std::size_t i = 0; i < devices; ++i)
+    share.busy[i] = Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps[i])))};
+  // Busy with other shares before borders moved: as long as it would have been with the last ones.
+  for (std::size_t i = 0; i < devices && !sample.moves.empty(); ++i) {
+    double done = 0;  // items, each counted for every round
+    for (std::size_t k = 0; k <= sample.moves.size(); ++k) {
+      const std::uint32_t from = k == 0 ? 0 : sample.moves[k - 1].round;
+      const std::uint32_t to = k == sample.moves.size() ? sample.rounds : sample.moves[k].round;
+      const std::vector<Items>& shares = k == 0 ? sample.first_shares : sample.moves[k - 1].shares;
+      done += static_cast<double>(shares[i]) * (to - from);
     }
-    share.busy[i] = Nanos{static_cast<std::int64_t>(busy)};
+    const double now = static_cast<double>(share.items[i]) * sample.rounds;
+    if (done > 0) share.busy[i] = from_seconds(seconds(share.busy[i]) * now / done);
   }
   return share;
 }

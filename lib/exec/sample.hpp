@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/error.hpp"
@@ -46,6 +47,12 @@ struct DeviceFault {
   bool hung() const { return kind == ErrorKind::timeout; }
 };
 
+// Of work that goes in rounds: when so many were done, borders moved, and these are the shares since.
+struct MovedBorders {
+  std::uint32_t round = 0;
+  std::vector<Items> shares;
+};
+
 struct RawSample {
   Nanos begin{}, end{};
   Nanos merge_begin{}, merge_end{};
@@ -53,6 +60,10 @@ struct RawSample {
   std::vector<RawBatch> batches;
   std::vector<HostSpan> spans;
   std::vector<RawSlice> slices;
+  // Of work that goes in rounds, where borders may move: how many rounds, the shares it began with, and what became of them.
+  std::uint32_t rounds = 0;
+  std::vector<Items> first_shares;
+  std::vector<MovedBorders> moves;
   Nanos decision{};  // all calls of SliceSource::next
   std::vector<DeviceFault> faults;
   std::optional<Error> failure;  // the sample has no result
@@ -60,6 +71,9 @@ struct RawSample {
 
   Nanos makespan() const { return end - begin; }
 };
+
+// Of intervals, in their unit.
+std::uint64_t length_of_union(std::vector<std::pair<std::uint64_t, std::uint64_t>> intervals);
 
 // All on the host's clock, relative to the sample's begin. `clocks` by DeviceIndex. Stamps are left where the map puts them: a
 // command may stick out of the sample by the clock's uncertainty.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/plan/rounds.hpp"
+
 namespace mgpu {
 
 SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload_, std::vector<Member> members_,
@@ -14,6 +16,45 @@ SampleRun::SampleRun(Backend& backend_, SliceSource& source_, Workload& workload
       members(std::move(members_)),
       listening(most_members),
       seats(members.size()) {}
+
+void SampleRun::expect_meeting() {
+  Borders* const borders = source.borders();
+  const auto next = borders != nullptr ? borders->next_meeting(first_round) : std::nullopt;
+  meets_at = next.value_or(0);
+  if (!next) return;
+  meeting.busy.assign(members.size(), Nanos{});
+  meeting.ranges = ranges_of(borders->shares());
+  meeting.missing = static_cast<std::size_t>(
+      std::count_if(meeting.ranges.begin(), meeting.ranges.end(), [](const Slice& range) { return range.size() > 0; }));
+}
+
+void SampleRun::come_to_meeting(DeviceIndex member, Nanos busy) {
+  meeting.busy[member.value] = busy;
+  if (--meeting.missing > 0) return;
+  Borders& borders = *source.borders();
+  const std::uint32_t rounds = meets_at;
+  if (const auto shares = borders.meet(meeting.busy)) {
+    if (workload.move(owners_of(*shares))) {
+      meeting.moved_at = rounds;
+      if (sample.moves.empty()) sample.first_shares = source.first_shares();
+      sample.rounds = workload.shape().rounds;
+      sample.moves.push_back({rounds, *shares});
+    } else {
+      borders.keep();
+    }
+  }
+  expect_meeting();
+  met_at = rounds;
+  ++version;
+}
+
+std::vector<Owner> SampleRun::owners_of(const std::vector<Items>& shares) const {
+  std::vector<Owner> owners;
+  const std::vector<Slice> ranges = ranges_of(shares);
+  for (std::uint32_t i = 0; i < ranges.size(); ++i)
+    if (ranges[i].size() > 0) owners.push_back({i < places.size() ? places[i] : DeviceIndex{i}, ranges[i]});
+  return owners;
+}
 
 void SampleRun::end() {
   sample.end = backend.now();

@@ -57,11 +57,24 @@ struct SampleRun {
   };
   std::vector<Seat> seats;
   bool none_left = false;  // every device was lost
+  // Of work that goes in rounds, whose borders may move (SliceSource::borders): what those who have come to the meeting under way
+  // say. Whoever comes last decides.
+  struct Meeting {
+    std::vector<Nanos> busy;     // with a round since the meeting before
+    std::size_t missing = 0;     // members with a share who have not come
+    std::vector<Slice> ranges;   // of all, since the last one that moved borders
+    std::uint32_t moved_at = 0;  // and which that was: rounds done
+  } meeting;
+  std::atomic<std::uint32_t> meets_at = 0, met_at = 0;  // rounds done: at the next meeting, 0: there is none; at the last
   RawSample sample;
 
+  std::vector<Owner> owners_of(const std::vector<Items>& shares) const;  // by their places in the group
   bool over() const { return stage == Stage::over; }
   // Does a member wait, in an exchange, for a device that waits for nobody? Then it is not the one that hangs.
   bool waits_for_another(DeviceIndex member);
+  void expect_meeting();  // the next one, if there is one; with the lock, or before workers run
+  // A member has come to the meeting, as which it has done rounds that took it so long each; with the lock.
+  void come_to_meeting(DeviceIndex member, Nanos busy);
   void end();                     // the sample, as it is; with the lock
   void fail(const Error& error);  // the sample as a whole; with the lock
   void lose(DeviceFault fault);   // its device's work goes to the others; with the lock

@@ -290,6 +290,7 @@ void DeviceWorker::enqueue(const Slice& slice) {
 bool DeviceWorker::enqueue_rounds() {
   bool progress = false;
   for (; has_rounds_left() && in_flight_.size() < kRoundsAhead; ++next_round_) {
+    if (is_held_by_meeting()) return progress;
     if (is_checkpoint_due()) {
       if (!run_.workload.may_checkpoint(next_round_)) return progress;
       enqueue_checkpoint();
@@ -307,6 +308,55 @@ bool DeviceWorker::enqueue_rounds() {
     progress = true;
   }
   return progress;
+}
+
+// Comes to it when its rounds are over, and goes on when all have come.
+bool DeviceWorker::is_held_by_meeting() {
+  if (came_to_ < next_round_ && run_.meets_at == next_round_) {
+    if (!in_flight_.empty()) return true;
+    read_retired();
+    const std::lock_guard lock(run_.mutex);
+    run_.come_to_meeting(self_, measured_ > 0 ? busy_ / static_cast<std::int64_t>(measured_) : Nanos{});
+    came_to_ = next_round_;
+    waits_ = true;
+    busy_ = Nanos{};
+    measured_ = 0;
+  }
+  if (!waits_) return false;
+  if (run_.met_at < came_to_) return true;
+  waits_ = false;
+  std::optional<Slice> to;
+  {
+    const std::lock_guard lock(run_.mutex);
+    if (run_.meeting.moved_at == came_to_) to = run_.meeting.ranges[self_.value];
+  }
+  if (to) move(*to);
+  return false;
+}
+
+void DeviceWorker::move(const Slice& to) {
+  InFlight entry = last_round_;
+  const Slice from = entry.slice;
+  entry.slice = to;
+  entry.enqueued = run_.backend.now();
+  driver([&] {
+    member().program->move(from, to, next_round_, member().device->stream());
+    entry.batch = member().device->submit();
+  });
+  in_flight_.push_back(entry);
+  last_round_ = entry;
+  const std::lock_guard lock(run_.mutex);
+  seat().not_on_host = {to};
+}
+
+// The device's own part of a round: neither what it sends others nor how long it waits for them.
+void DeviceWorker::measure_round(std::span<const RawCommand> commands) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stamps;
+  for (const RawCommand& command : commands)
+    if (!command.exchange && command.kind == CommandKind::compute) stamps.push_back({command.started, command.ended});
+  if (stamps.empty()) return;
+  busy_ += Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps)))};
+  ++measured_;
 }
 
 bool DeviceWorker::is_checkpoint_due() const {
@@ -374,6 +424,7 @@ void DeviceWorker::enter(HostState state) {
 void DeviceWorker::read_retired() {
   for (const auto& [batch, number] : retired_) {
     std::vector<RawCommand> commands = driver([&, batch = batch] { return member().device->take(batch); });
+    if (number >= 0 && run_.meets_at > 0) measure_round(commands);
     if (number >= 0 && !read_.empty() && read_.back().slice == number) {  // rounds of a slice
       auto& before = read_.back().commands;
       before.insert(before.end(), std::make_move_iterator(commands.begin()), std::make_move_iterator(commands.end()));

@@ -63,6 +63,9 @@ class DeviceWorker {
   void enqueue(const Slice& slice);
   bool has_rounds_left() const { return next_round_ < rounds_; }
   bool enqueue_rounds();
+  bool is_held_by_meeting();
+  void move(const Slice& to);
+  void measure_round(std::span<const RawCommand> commands);
   bool is_checkpoint_due() const;
   void enqueue_checkpoint();
   std::optional<std::uint32_t> round_under_way() const;
@@ -95,6 +98,10 @@ class DeviceWorker {
   InFlight last_round_;
   std::uint32_t checkpoint_ = 0;                // the last that was enqueued: rounds
   std::atomic<std::uint32_t> rounds_done_ = 0;  // complete
+  std::uint32_t came_to_ = 0;                   // the last meeting (SampleRun::meets_at); and whether it still waits for others
+  bool waits_ = false;
+  Nanos busy_{};                // with rounds since
+  std::uint32_t measured_ = 0;  // how many
   bool bringing_ = false;                       // what is left on the device
   std::uint64_t brought_at_ = 0;                // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;

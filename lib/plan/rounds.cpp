@@ -12,8 +12,8 @@ namespace {
 
 class KeptShares final : public SliceSource {
  public:
-  explicit KeptShares(std::vector<Items> shares)
-      : shares_(std::move(shares)), ranges_(ranges_of(shares_)), given_(shares_.size(), false) {
+  KeptShares(std::vector<Items> shares, std::optional<Borders> borders)
+      : shares_(std::move(shares)), ranges_(ranges_of(shares_)), given_(shares_.size(), false), borders_(std::move(borders)) {
     for (const Items share : shares_) left_ += share;
   }
 
@@ -37,12 +37,14 @@ class KeptShares final : public SliceSource {
   }
   void joined(DeviceIndex) override { throw Error(ErrorKind::device, "nobody has the state of the devices that were lost"); }
   std::vector<Items> first_shares() const override { return shares_; }
+  Borders* borders() override { return borders_ ? &*borders_ : nullptr; }
 
  private:
   std::vector<Items> shares_;
   std::vector<Slice> ranges_;
   std::vector<bool> given_;
   Items left_ = 0;  // unfinished
+  std::optional<Borders> borders_;
 };
 
 }  // namespace
@@ -57,7 +59,9 @@ std::vector<Slice> ranges_of(const std::vector<Items>& shares) {
   return ranges;
 }
 
-std::unique_ptr<SliceSource> make_kept_shares(std::vector<Items> shares) { return std::make_unique<KeptShares>(std::move(shares)); }
+std::unique_ptr<SliceSource> make_kept_shares(std::vector<Items> shares, std::optional<Borders> borders) {
+  return std::make_unique<KeptShares>(std::move(shares), std::move(borders));
+}
 
 std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy, const StrategyParams& params, const PlanRequest& request,
                                             const History& history) {
@@ -74,7 +78,9 @@ std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy, const 
     throw Error(ErrorKind::unsupported, fmt::format("device {} of the set holds {} items at most, and its share is {}", i,
                                                     request.devices[i].fits, shares[i]));
   }
-  return make_kept_shares(shares);
+  const bool several = std::count_if(shares.begin(), shares.end(), [](Items share) { return share > 0; }) > 1;
+  if (!strategy.traits.learns || !several) return make_kept_shares(shares);
+  return make_kept_shares(shares, Borders(request, shares));
 }
 
 }  // namespace mgpu

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "lib/plan/borders.hpp"
 #include "lib/plan/strategy.hpp"
 
 namespace mgpu {
@@ -14,9 +16,9 @@ namespace mgpu {
 std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy, const StrategyParams& params, const PlanRequest& request,
                                             const History& history);
 
-// These shares, in the order of the devices and of the items; each comes as one slice. What a device had is lost with it: nobody
-// else has its state, and the sample is over.
-std::unique_ptr<SliceSource> make_kept_shares(std::vector<Items> shares);
+// These shares, in the order of the devices and of the items; each comes as one slice, whose borders may move between rounds. What
+// a device had is lost with it: nobody else has its state, and the sample is over.
+std::unique_ptr<SliceSource> make_kept_shares(std::vector<Items> shares, std::optional<Borders> borders = {});
 
 // The slices of those shares; devices without one have an empty slice.
 std::vector<Slice> ranges_of(const std::vector<Items>& shares);

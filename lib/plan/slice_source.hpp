@@ -112,6 +112,8 @@ struct Done {  // every item is finished; only then
 };
 using Answer = std::variant<Slice, Wait, Done>;
 
+class Borders;
+
 // Answers "what does this device do next?". Called by one thread at a time; never blocks, reads no clock. A device may be
 // asked again while it still has slices in flight, so that its transfers overlap its compute.
 class SliceSource {
@@ -129,6 +131,8 @@ class SliceSource {
   virtual void joined(DeviceIndex device) = 0;
   // Per device, what was set apart for it at the beginning and may since have moved; empty where nothing was.
   virtual std::vector<Items> first_shares() const { return {}; }
+  // Of work that goes in rounds, where shares change between them (lib/plan/borders.hpp); null: they do not.
+  virtual Borders* borders() { return nullptr; }
 };
 
 }  // namespace mgpu

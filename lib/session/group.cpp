@@ -262,7 +262,7 @@ void Group::take_sample(Case& the_case, bool counts) {
   if (outcome.status == Verification::Outcome::Status::unknown || !counts) return shrink_cases();
   if (!check_integrity(the_case, sample)) return;
   the_case.history.push_back(share_of(sample, devices.size()));
-  the_case.history.back().first = source->first_shares();
+  the_case.history.back().first = sample.moves.empty() ? source->first_shares() : sample.moves.back().shares;
   the_case.times.push_back(sample.makespan());
   the_case.decisions.push_back(the_case.choosing + begun + sample.decision);
   the_case.samples.push_back(std::move(sample));

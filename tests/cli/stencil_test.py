@@ -35,8 +35,8 @@ class Computes(Stencil):
             self.assertEqual(len(found), 1, kind)
 
     def test_kinds_and_precisions_are_verified_and_say_with_what(self):
-        for arguments, words in ((("--kind", "star", "--radius", 2), "closed form, 14 in each inner cell (their mean is 14)"),
-                                 (("--kind", "star", "--precision", "fp64", "--radius", 3), "closed form"),
+        for arguments, words in ((("--kind", "star", "--radius", 1), "closed form, 14 in each inner cell (their mean is 14)"),
+                                 (("--kind", "star", "--precision", "fp64", "--radius", 1, "--split", "blocks"), "closed form"),
                                  (("--check-every", 1, "--initial", "sine"), "norm of the change: 1.76777 in step 1, "),
                                  (("--kind", "heat3d", "--size", 19, "--precision", "fp64", "--initial", "eigenmode"), "decay of the eigenmode, by 0.99")):
             size = () if "--size" in arguments else ("--size", 51)

@@ -1,0 +1,75 @@
+#include "lib/plan/borders.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/plan/apportion.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr double kWorthMoving = 0.02;  // of a round: a smaller gain is noise
+// Where no link is known: a copy by way of the host, which is the slowest.
+constexpr double kSlowestLink = 1e9;
+
+}  // namespace
+
+Borders::Borders(const PlanRequest& request, std::vector<Items> shares)
+    : items_(request.items), granularity_(request.granularity), rounds_(request.rounds), shares_(std::move(shares)) {
+  const double item = std::max(request.cost.in_bytes, request.cost.out_bytes);  // its state
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    const DeviceEstimate& device = request.devices[i];
+    fits_.push_back(shares_[i] > 0 ? device.fits : 0);
+    const auto link = [&](double rate) { return rate > 0 ? rate : kSlowestLink; };
+    seconds_per_item_.push_back(item / link(device.up) + item / link(device.down));
+  }
+}
+
+std::optional<std::uint32_t> Borders::next_meeting(std::uint32_t after) {
+  while (meeting_ <= after && meeting_ < rounds_) meeting_ *= 2;
+  if (meeting_ >= rounds_) return std::nullopt;
+  return meeting_;
+}
+
+std::optional<std::vector<Items>> Borders::meet(std::span<const Nanos> busy) {
+  const std::uint32_t left = rounds_ - meeting_;
+  meeting_ *= 2;
+  std::vector<double> rates(shares_.size(), 0);
+  double now = 0;
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (shares_[i] == 0) continue;
+    if (busy[i] <= Nanos{}) return std::nullopt;  // a clock that shows nothing
+    rates[i] = static_cast<double>(shares_[i]) / seconds(busy[i]);
+    now = std::max(now, seconds(busy[i]));
+  }
+  std::vector<Items> shares;
+  try {
+    shares = apportion_within(items_, granularity_, rates, fits_);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  double then = 0, moved = 0;
+  Items begin = 0, begin_then = 0;
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (shares_[i] > 0 && shares[i] == 0) return std::nullopt;  // who has a state keeps some
+    const Items end = begin + shares_[i], end_then = begin_then + shares[i];
+    const Items kept = std::min(end, end_then) - std::min(std::min(end, end_then), std::max(begin, begin_then));
+    moved = std::max(moved, static_cast<double>(shares[i] - kept) * seconds_per_item_[i]);
+    if (rates[i] > 0) then = std::max(then, static_cast<double>(shares[i]) / rates[i]);
+    begin = end;
+    begin_then = end_then;
+  }
+  if (shares == shares_ || now - then <= kWorthMoving * now || (now - then) * left <= moved) return std::nullopt;
+  before_ = std::exchange(shares_, std::move(shares));
+  return shares_;
+}
+
+void Borders::keep() {
+  shares_ = before_;
+  meeting_ = rounds_;
+}
+
+}  // namespace mgpu
