@@ -127,8 +127,7 @@ SampleShare share_of(const RawSample& sample, std::size_t devices) {
     for (const RawCommand& command : batch.commands)
       if (!command.exchange || batch.slice < 0) stamps[batch.device.value].push_back({command.started, command.ended});
   }
-  for (std::size_t i = 0; i < devices; ++i)
-    share.busy[i] = Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps[i])))};
+  for (std::size_t i = 0; i < devices; ++i) share.busy[i] = Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps[i])))};
   // Busy with other shares before borders moved: as long as it would have been with the last ones.
   for (std::size_t i = 0; i < devices && !sample.moves.empty(); ++i) {
     double done = 0;  // items, each counted for every round

@@ -21,9 +21,9 @@ void SampleRun::expect_meeting() {
   Borders* const borders = source.borders();
   const auto next = borders != nullptr ? borders->next_meeting(first_round) : std::nullopt;
   meets_at = next.value_or(0);
-  if (!next) return;
-  meeting.busy.assign(members.size(), Nanos{});
+  if (borders == nullptr) return;
   meeting.ranges = ranges_of(borders->shares());
+  meeting.busy.assign(members.size(), Nanos{});
   meeting.missing = static_cast<std::size_t>(
       std::count_if(meeting.ranges.begin(), meeting.ranges.end(), [](const Slice& range) { return range.size() > 0; }));
 }

@@ -83,6 +83,7 @@ struct StencilPlanted {
   unsigned stale_launch = 0;                            // of jacobi2d: it finds a stale halo
   std::map<std::size_t, std::set<unsigned>> forgotten;  // puts of devices
   Bytes memory = 0;                                     // of each device; 0: plenty
+  bool moves = false;                                   // borders, between rounds
 };
 
 // A sample with these shares, a device each, published.
@@ -113,7 +114,17 @@ struct StencilSample {
       request.places.push_back({i});
       request.exchanging.push_back(shares[i] > 0);
     }
-    const auto source = make_kept_shares(shares);
+    std::optional<Borders> borders;
+    if (planted.moves) {
+      std::vector<DeviceEstimate> estimates(shares.size());
+      for (DeviceEstimate& device : estimates) device.fits = workload.shape().items;
+      PlanRequest plan;
+      plan.items = workload.shape().items;
+      plan.devices = estimates;
+      plan.rounds = workload.shape().rounds;
+      borders.emplace(plan, shares);
+    }
+    const auto source = make_kept_shares(shares, borders);
     request.workload = &workload;
     request.source = source.get();
     request.peers = group.get();

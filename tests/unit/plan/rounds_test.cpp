@@ -74,3 +74,46 @@ TEST_CASE("who loses a device with a share loses the sample; one without takes n
   CHECK_THROWS_AS(source->lost({2}, {}), Error);
   CHECK_THROWS_AS(source->joined({3}), Error);
 }
+
+TEST_CASE("borders move to where all are busy for as long, and stay when that gains less than it costs") {
+  Request request(2);
+  request.plan.rounds = 100;
+  request.plan.cost.in_bytes = request.plan.cost.out_bytes = 1;
+  Borders borders(request.plan, {300, 300});
+  CHECK(borders.next_meeting(0) == 4U);
+  using namespace std::chrono_literals;
+  // 300 items in 1 ms and in 2 ms: a third of all to the slower one.
+  const auto shares = borders.meet(std::vector<Nanos>{1ms, 2ms});
+  REQUIRE(shares);
+  CHECK(*shares == std::vector<Items>{400, 200});
+  CHECK(borders.next_meeting(0) == 8U);
+  CHECK_FALSE(borders.meet(std::vector<Nanos>{1333us, 1333us}));  // even
+  CHECK_FALSE(borders.meet(std::vector<Nanos>{1333us, 1340us}));  // noise
+  CHECK(borders.shares() == *shares);
+  CHECK(borders.next_meeting(40) == 64U);
+  CHECK_FALSE(borders.next_meeting(64));
+
+  request.plan.cost.in_bytes = request.plan.cost.out_bytes = 1e9;  // 100 items of that would take minutes
+  Borders heavy(request.plan, {300, 300});
+  CHECK(heavy.next_meeting(0) == 4U);
+  CHECK_FALSE(heavy.meet(std::vector<Nanos>{1ms, 2ms}));
+}
+
+TEST_CASE("borders leave no device without a share that had one, give none to one that had none, and none more than fits") {
+  Request request(3);
+  request.plan.rounds = 100;
+  Borders all(request.plan, {300, 0, 300});
+  using namespace std::chrono_literals;
+  CHECK(all.next_meeting(0) == 4U);
+  CHECK_FALSE(all.meet(std::vector<Nanos>{1ms, 0ms, 1000s}));
+
+  request.devices[0].fits = 350;
+  Borders borders(request.plan, {300, 0, 300});
+  CHECK(borders.next_meeting(0) == 4U);
+  const auto shares = borders.meet(std::vector<Nanos>{1ms, 0ms, 3ms});
+  REQUIRE(shares);
+  CHECK(*shares == std::vector<Items>{350, 0, 250});
+  borders.keep();
+  CHECK(borders.shares() == std::vector<Items>{300, 0, 300});
+  CHECK_FALSE(borders.next_meeting(0));
+}

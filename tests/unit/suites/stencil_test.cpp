@@ -295,3 +295,44 @@ TEST_CASE("a device that is lost between rounds takes its state along: the sampl
   REQUIRE(sample.raw.faults.size() == 1);
   CHECK(sample.raw.faults[0].device == DeviceIndex{1});
 }
+
+TEST_CASE("borders that move between rounds change no cell, and devices are then busy for as long") {
+  for (const char* kind : {"jacobi2d", "heat3d"}) {
+    for (const unsigned depth : {1U, 2U, 3U}) {
+      for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
+        for (const char* every : {"none", "4"}) {
+          CAPTURE(kind);
+          CAPTURE(depth);
+          CAPTURE(to_string(path));
+          CAPTURE(every);
+          stencil::StencilWorkload workload(
+              stencil_params({.kind = kind, .n = 45, .steps = 21, .depth = depth, .more = {{"checkpoint-rounds", every}}}));
+          StencilPlanted planted;
+          planted.moves = true;  // devices 0, 1 and 2 are as fast as 1, 2 and 3
+          StencilSample sample(workload, {15, 15, 15}, Mode::resident, path, planted);
+          REQUIRE_FALSE(sample.raw.failure);
+          const Verdict verdict = workload.verify(VerifyLevel::full, 0);
+          CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+          REQUIRE_FALSE(sample.raw.moves.empty());
+          CHECK(sample.raw.moves.front().round == 4);
+          const std::vector<Items>& shares = sample.raw.moves.back().shares;
+          CHECK(shares[0] < shares[1]);
+          CHECK(shares[1] < shares[2]);
+          CHECK(shares[0] + shares[1] + shares[2] == 45);
+          const SampleShare share = share_of(sample.raw, 3);
+          CHECK(share.items == shares);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what cannot be moved stays where it is") {
+  stencil::StencilWorkload workload(stencil_params({.kind = "star", .n = 45, .steps = 21}));
+  StencilPlanted planted;
+  planted.moves = true;
+  StencilSample sample(workload, {15, 15, 15}, Mode::resident, PeerPath::direct, planted);
+  REQUIRE_FALSE(sample.raw.failure);
+  CHECK(sample.raw.moves.empty());
+  CHECK(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::passed);
+}
