@@ -43,6 +43,7 @@ class Chooser {
   // What is to be measured of a problem; ascending.
   std::vector<std::uint64_t> sizes_of(const Problem& problem) {
     const SuiteInfo& suite = *problem.suite;
+    if (const auto own = own_problem(problem); own && request_.sizes != Sizes::sweep) return {own->size};
     if (!stopped_) add_rates(problem);
     if (stopped_) return {suite.default_size};
     const std::vector<SizedDevice> devices = sized_devices(problem, kinds_, request_.session.suite_rates);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -17,7 +17,7 @@ struct LaunchKey {
   std::uint64_t alike = 0, exact = 0;
 };
 
-LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::initializer_list<KernelArg> args);
+LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::span<const KernelArg> args);
 
 class KernelTimes {
  public:

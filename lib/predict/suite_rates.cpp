@@ -62,11 +62,17 @@ std::string work_of(const Problem& problem) {
     if (option.kind == SuiteOption::Kind::name && given != problem.params.options.end())
       work += ' ' + option.name + '=' + given->second;
   }
+  if (const auto own = own_problem(problem)) work += ' ' + own->work;
   return work;
 }
 
 Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
+  if (const auto own = own_problem(like)) {
+    Problem reference = problem_of_size(like, own->size);
+    reference.params.cpus = cpu;
+    return reference;
+  }
   if (cpu) {
     Problem reference = problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
     reference.params.cpus = true;

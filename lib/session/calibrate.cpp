@@ -244,7 +244,10 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
     const std::vector<SizedDevice> known = sized_devices(like, devices, rates);
     SizeLimits limits;
     limits.host_memory = host_memory / 2;
-    const Problem problem = problem_of_size(like, known.empty() ? suite.default_size : choose_size(like, known, limits).size);
+    const auto own = own_problem(like);
+    const Problem problem = problem_of_size(like, own             ? own->size
+                                                  : known.empty() ? suite.default_size
+                                                                  : choose_size(like, known, limits).size);
     NoiseCalibration& row = all.emplace_back();
     row.work = work_of(problem);
     if (!afresh) row.share = store.load_noise(devices, row.work, warnings);

@@ -17,4 +17,9 @@ struct Problem {
 // To be solved by these devices.
 std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
+// Of its suite, by what its options name. Throws what SuiteInfo::check throws.
+inline std::optional<SuiteInfo::OwnProblem> own_problem(const Problem& problem) {
+  return problem.suite->own == nullptr ? std::nullopt : problem.suite->own(problem.params);
+}
+
 }  // namespace mgpu
