@@ -29,12 +29,24 @@ std::vector<std::string> suite_names(const Invocation& invocation) {
   return invocation.arguments;
 }
 
-// Where none is named, an option that belongs to what one suite computes names that.
+// Where none is named, an option that says what one suite computes names that; but a word of it that other suites know is for them.
 std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<std::string> names,
                                           std::span<const SuiteInfo> suites) {
+  if (!names.empty()) return names;
   for (const SuiteInfo& suite : suites) {
     const Given* given = suite.chosen_by.empty() ? nullptr : settings.find(suite.chosen_by);
-    if (names.empty() && given != nullptr && given->layer == Given::Layer::flag) names = {suite.name};
+    if (given == nullptr || given->layer != Given::Layer::flag) continue;
+    const auto knows = [&](const SuiteInfo& other) {
+      return &other != &suite && std::any_of(other.options.begin(), other.options.end(), [&](const SuiteOption& option) {
+        return option.name == suite.chosen_by &&
+               std::find(option.values.begin(), option.values.end(), given->value) != option.values.end();
+      });
+    };
+    if (std::none_of(suites.begin(), suites.end(), knows)) return {suite.name};
+    for (const SuiteInfo& other : suites) {
+      if (&other != &suite) names.push_back(other.name);
+    }
+    return names;
   }
   return names;
 }

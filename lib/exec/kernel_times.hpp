@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,9 @@ struct LaunchKey {
 };
 
 LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::span<const KernelArg> args);
+inline LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::initializer_list<KernelArg> args) {
+  return launch_key(kernel, grid, std::span<const KernelArg>(args.begin(), args.size()));
+}
 
 class KernelTimes {
  public:

@@ -221,9 +221,7 @@ void KernelProgram::publish(Stream& stream) {
 
 void KernelProgram::published() {
   if (sample_ != workload_.sample()) return;
-  if (!is_end_to_end() && !combines_) {
-    for (const Slice& slice : done_) workload_.arrived(slice, id_);
-  }
+  if (!is_end_to_end() && !combines_) workload_.arrived_instead(done_, id_);
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const bool whole = std::all_of(zones_[a].begin(), zones_[a].end(), [](std::byte b) { return b == kCanary; });
     if (!whole)

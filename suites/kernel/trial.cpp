@@ -63,6 +63,10 @@ Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte
   Image image;
   image.zero = room;
   image.bytes.assign(room + aligned(size) + room, poison);
+  // What is read where nothing was given must not look as if nothing had been written: another number that is none, -3 of integers.
+  if (one.access == Access::read && poison != std::byte{0}) {
+    for (Bytes at = 0; at < image.bytes.size(); at += one.type.lane()) image.bytes[at] = std::byte{0xfd};
+  }
   std::byte* const zero = image.bytes.data() + room;
   for (const Move& move : input_moves(problem_, inputs_, argument, slice)) {
     for (Bytes i = 0; i < move.count; ++i) {
@@ -238,14 +242,15 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
     const auto difference = first_difference(one.type, problem_.descriptor.tolerance, ones, zeros);
     if (!difference) continue;
     const std::uint64_t e = difference->element;
+    const std::int64_t item = item_of(problem_, one, whole, static_cast<std::int64_t>(e + one.before * one.per_item));
     throw Error(
         ErrorKind::input,
-        fmt::format(
-            "{}: argument {}: element {} is {} and {} when device {} computes all items twice: the kernel reads what nobody "
-            "gave it (beside a map, or what it only writes), or its result depends on the order of its work-items "
-            "(check.tolerance states how far)",
-            problem_.descriptor.file, in_quotes(one.name), e, text_at(one.type, ones.data() + e * one.type.size),
-            text_at(one.type, zeros.data() + e * one.type.size), device_.traits().id));
+        fmt::format("{}: argument {}: element {}{} is {} and {} when device {} computes all items twice: the kernel reads what "
+                    "nobody gave it (beside a map, or what it only writes), or its result depends on the order of its "
+                    "work-items (check.tolerance states how far)",
+                    problem_.descriptor.file, in_quotes(one.name), e, one.per_item > 0 ? fmt::format(" (item {})", item) : "",
+                    text_at(one.type, ones.data() + e * one.type.size), text_at(one.type, zeros.data() + e * one.type.size),
+                    device_.traits().id));
   }
 }
 
