@@ -97,6 +97,7 @@ class Tree {
     add_trace();
     add_list();
     add_schema();
+    add_init();
     add_completion();
     add_manual();
     add_help();
@@ -238,6 +239,17 @@ class Tree {
     CLI::App* sub =
         command("schema", "Print the JSON Schema of a file or of what --json prints", "Example:\n  mgpu-bench schema result\n");
     add_arguments(sub, "NAME", fmt::format("One of {}", fmt::join(schema_names(), ", ")), true);
+  }
+
+  void add_init() {
+    CLI::App* sub =
+        command("init", "Write a first descriptor for an OpenCL kernel of your own",
+                "Examples:\n  mgpu-bench init blur.cl >blur.toml\n  mgpu-bench init sort.cl --entry merge -o merge.toml\n"
+                "  mgpu-bench run --kernel blur.toml\n");
+    add_arguments(sub, "FILE", "The kernel's file", true);
+    add(sub, {"entry", 0, OptionSpec::Kind::value, "NAME", "Which of its kernels (default: the only one)", ""});
+    add(sub, {"options", 0, OptionSpec::Kind::value, "TEXT", "What its compiler is given, such as -DRADIUS=2", ""});
+    add(sub, {"output", 'o', OptionSpec::Kind::value, "FILE", "Write here instead of to standard output", ""});
   }
 
   void add_completion() {

@@ -236,6 +236,12 @@ struct SuiteInfo {
   };
   std::optional<OwnProblem> (*own)(const SuiteParams&) = nullptr;
   std::string chosen_by;  // an option that, where no suite is named, says that the run is of this one; empty: none
+  // `init`: a first file for that option, for what the user has. Null: it takes none. Throws Error(input), Error(unsupported).
+  struct FirstFile {
+    std::filesystem::path file;
+    std::string entry, options;
+  };
+  std::string (*first_file)(DeviceResources&, const FirstFile&) = nullptr;
   // The shape of a workload of seeded data, before anything is allocated; null: no size is chosen for this suite, it is the default
   // one. Throws what `check` throws.
   Shape (*shape)(const SuiteParams&) = nullptr;

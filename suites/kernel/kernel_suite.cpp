@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "suites/kernel/examples.hpp"
 #include "suites/kernel/kernel_workload.hpp"
+#include "suites/kernel/skeleton.hpp"
 #include "suites/suites.hpp"
 
 namespace mgpu {
@@ -79,6 +80,10 @@ std::optional<SuiteInfo::OwnProblem> own(const SuiteParams& params) {
   return SuiteInfo::OwnProblem{descriptor.n, descriptor.quick, descriptor.identity + " " + params.options.at("set")};
 }
 
+std::string first_file(DeviceResources& device, const SuiteInfo::FirstFile& from) {
+  return skeleton(device, from.file, from.entry, from.options);
+}
+
 std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<KernelWorkload>(params); }
 
 }  // namespace
@@ -103,6 +108,7 @@ SuiteInfo kernel_suite() {
   info.size_of_input = size_of_input;
   info.check = check;
   info.own = own;
+  info.first_file = first_file;
   info.shape = shape;
   info.make = make;
   return info;
