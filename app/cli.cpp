@@ -242,14 +242,12 @@ class Tree {
   }
 
   void add_init() {
-    CLI::App* sub =
-        command("init", "Write a first descriptor for an OpenCL kernel of your own",
-                "Examples:\n  mgpu-bench init blur.cl >blur.toml\n  mgpu-bench init sort.cl --entry merge -o merge.toml\n"
-                "  mgpu-bench run --kernel blur.toml\n");
+    CLI::App* sub = command("init", "Write a first descriptor for an OpenCL kernel of your own",
+                            "Examples:\n  mgpu-bench init blur.cl >blur.toml\n  mgpu-bench init sort.cl --entry merge >merge.toml\n"
+                            "  mgpu-bench run --kernel blur.toml\n");
     add_arguments(sub, "FILE", "The kernel's file", true);
     add(sub, {"entry", 0, OptionSpec::Kind::value, "NAME", "Which of its kernels (default: the only one)", ""});
     add(sub, {"options", 0, OptionSpec::Kind::value, "TEXT", "What its compiler is given, such as -DRADIUS=2", ""});
-    add(sub, {"output", 'o', OptionSpec::Kind::value, "FILE", "Write here instead of to standard output", ""});
   }
 
   void add_completion() {

@@ -5,7 +5,6 @@
 #include "app/device_set.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
-#include "lib/base/output_file.hpp"
 
 namespace mgpu {
 
@@ -18,18 +17,12 @@ ExitCode cmd_init(const Context& context) {
   const auto suite =
       std::find_if(context.suites.begin(), context.suites.end(), [](const SuiteInfo& info) { return info.first_file != nullptr; });
   if (suite == context.suites.end()) throw Error(ErrorKind::internal, "no suite takes files of the user's own");
-  const Given* output = settings.find("output");
-  if (output != nullptr) check_writable(output->value);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = every_device(*backend, context.environment);
   const std::unique_ptr<OpenDevice> device = backend->open(set.devices.front());
   const std::string text =
       suite->first_file(device->resources(), {context.invocation.arguments.at(0), text_of("entry"), text_of("options")});
-  if (output != nullptr) {
-    write_file_atomically(output->value, text);
-  } else {
-    print(text);
-  }
+  print_data(text);
   return ExitCode::ok;
 }
 

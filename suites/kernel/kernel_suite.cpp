@@ -19,7 +19,8 @@ namespace kernel {
 const Descriptor& descriptor_of(const SuiteParams& params) {
   static std::mutex mutex;
   static std::map<std::string, std::unique_ptr<const Descriptor>> known;
-  const std::string& name = params.options.at("kernel");
+  const auto given = params.options.find("kernel");
+  const std::string name = given == params.options.end() ? example_names().front() : given->second;
   const std::scoped_lock lock(mutex);
   auto& found = known[name];
   if (!found) {
@@ -48,7 +49,10 @@ Bytes host_bytes(const SuiteParams& params) {
   }
 }
 
-void check(const SuiteParams& params) { problem_of(params); }
+void check(const SuiteParams& params) {
+  if (params.size == 0) throw Error(ErrorKind::usage, "--size: \"0\" is too small; accepted: 1 or more");
+  problem_of(params);
+}
 
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
@@ -77,7 +81,9 @@ std::uint64_t size_of_input(SuiteParams& params) {
 
 std::optional<SuiteInfo::OwnProblem> own(const SuiteParams& params) {
   const Descriptor& descriptor = descriptor_of(params);
-  return SuiteInfo::OwnProblem{descriptor.n, descriptor.quick, descriptor.identity + " " + params.options.at("set")};
+  const auto set = params.options.find("set");
+  return SuiteInfo::OwnProblem{descriptor.n, descriptor.quick,
+                               descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
 }
 
 std::string first_file(DeviceResources& device, const SuiteInfo::FirstFile& from) {
