@@ -69,7 +69,7 @@ std::string work_of(const Problem& problem) {
 Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
   if (const auto own = own_problem(like)) {
-    Problem reference = problem_of_size(like, own->size);
+    Problem reference = problem_of_size(like, cpu ? own->quick_size : own->size);
     reference.params.cpus = cpu;
     return reference;
   }
