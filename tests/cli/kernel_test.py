@@ -5,6 +5,8 @@ arguments]. The helpers are those of binary.py. No time is ever asserted on."""
 import array
 import json
 import shutil
+import subprocess
+import tomllib
 
 import binary
 from binary import Case
@@ -92,6 +94,16 @@ class Examples(Kernel):
 
 
 class Forms(Kernel):
+    def test_the_published_schema_takes_the_examples_and_no_unknown_key(self):
+        schema = json.loads((EXAMPLES.parent / "descriptor.schema.json").read_text())
+        documents = [tomllib.loads((EXAMPLES / name / f"{name}.toml").read_text()) for name in NAMES] + [tomllib.loads(SAXPY)]
+        wrong = [{**documents[0], "kernle": "k.cl"}, {**documents[0], "args": [{"name": "x", "type": "float"}]}, {**documents[0], "n": 0}]
+        script = ("import json, jsonschema, sys\nschema, documents = json.load(sys.stdin)\n"
+                  "print(json.dumps([jsonschema.Draft7Validator(schema).is_valid(d) for d in documents]))")
+        done = subprocess.run([binary.python_with_jsonschema(), "-c", script], input=json.dumps([schema, documents + wrong]), capture_output=True,
+                              text=True, check=True)
+        self.assertEqual(json.loads(done.stdout), [True] * len(documents) + [False] * len(wrong))
+
     def test_toml_json_and_comment_lines_say_the_same(self):
         as_json = {"kernel": "k.cl", "entry": "saxpy", "n": 4096, "params": {"a": 2.5}, "launch": {"global": ["count"]},
                    "args": [{"name": "x", "type": "float", "map": "split"}, {"name": "z", "type": "float", "map": "split", "access": "write"},
@@ -122,6 +134,29 @@ class Forms(Kernel):
         made = array.array("f")
         made.frombytes(out.read_bytes()[-2048:])
         self.assertEqual(list(made), [i / 2 for i in range(512)])
+
+
+class Init(Kernel):
+    def init(self, *arguments):
+        self.write()
+        return self.good("init", self.folder / "k.cl", *arguments).out
+
+    def test_a_first_descriptor_has_every_argument_and_runs_once_it_is_filled_in(self):
+        text = self.init()
+        described = tomllib.loads(text)
+        self.assertEqual([(one["name"], one["type"]) for one in described["args"]], [("x", "float"), ("z", "float"), ("a", "float")])
+        self.assertEqual((described["kernel"], described["entry"]), ("k.cl", "saxpy"))
+        self.assertEqual(described["args"][1]["access"], "write")
+        self.digests(self.write(text), "-s", "equal", "--mode", "resident", size=4096)
+
+    def test_what_has_no_kernel_or_several_is_refused(self):
+        self.write(code=SAXPY_CL + SAXPY_CL.replace("saxpy", "other"))
+        file = self.folder / "k.cl"
+        self.refused(["init", file], 2, "several kernels", "saxpy, other")
+        self.refused(["init", file, "--entry", "sapxy"], 2, "--entry", 'did you mean "saxpy"?')
+        self.refused(["init", self.folder / "k.toml"], 2, "has no kernel")
+        self.refused(["init", self.folder / "gone.cl"], 2, "gone.cl")
+        self.assertEqual(tomllib.loads(self.good("init", file, "--entry", "other").out)["entry"], "other")
 
 
 # A change of SAXPY (what, by what), and words of the one line that it is refused with.
