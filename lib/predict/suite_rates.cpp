@@ -95,8 +95,8 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
   problem.params.size = size;
   for (const SuiteOption& option : like.suite->options) {
     const auto given = like.params.options.find(option.name);
-    if (option.kind == SuiteOption::Kind::name && given != like.params.options.end())
-      problem.params.options[option.name] = given->second;
+    const bool tells = option.kind == SuiteOption::Kind::name || like.suite->own != nullptr;  // which work it is
+    if (tells && given != like.params.options.end()) problem.params.options[option.name] = given->second;
   }
   if (like.suite->resolve != nullptr) like.suite->resolve(problem.params);
   return problem;

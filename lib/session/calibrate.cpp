@@ -191,7 +191,8 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
         leak(std::move(open));
         leak(std::exchange(work, {}).workloads);
       }
-      if (error.kind() == ErrorKind::interrupted) throw;
+      const bool of_the_user = error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage;
+      if (error.kind() == ErrorKind::interrupted || of_the_user) throw;
       warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " + error.what());
     }
   }

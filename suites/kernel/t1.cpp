@@ -98,13 +98,13 @@ Json from_t1(const Json& t1, const std::string& name) {
   if (sizes.empty()) global->refuse("X", "is missing");
   // The problem's size is what its slowest axis counts.
   const std::string items = sizes.back();
-  double n = 0;
+  std::uint64_t n = 0;
   try {
-    n = Expression(name + ": GlobalSize", items, {}, false).evaluate().real();
+    n = Expression(name + ": GlobalSize", items, {}, false).count();
   } catch (const Error&) {
     global->refuse("X", "depends on tuning parameters, so what is split is not known; accepted: a number on the last axis");
   }
-  made["n"] = static_cast<std::uint64_t>(std::max(n, 0.0));
+  made["n"] = n;
   sizes.back() = "count";
   made["launch"] = {{"global", sizes}};
   if (!locals.empty()) made["launch"]["local"] = locals;
