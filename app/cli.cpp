@@ -122,10 +122,7 @@ class Tree {
 
  private:
   CLI::App* command(const char* name, const char* help, const char* footer) {
-    CLI::App* sub = app_.add_subcommand(name, help);
-    sub->footer(footer);
-    sub->group("Commands");
-    return sub;
+    return app_.add_subcommand(name, help)->footer(footer)->group("Commands");
   }
 
   void add(CLI::App* sub, const OptionSpec& spec) {
@@ -243,11 +240,10 @@ class Tree {
 
   void add_init() {
     CLI::App* sub = command("init", "Write a first descriptor for an OpenCL kernel of your own",
-                            "Examples:\n  mgpu-bench init blur.cl >blur.toml\n  mgpu-bench init sort.cl --entry merge >merge.toml\n"
-                            "  mgpu-bench run --kernel blur.toml\n");
+                            "Example:\n  mgpu-bench init blur.cl >blur.toml && mgpu-bench run --kernel blur.toml\n");
     add_arguments(sub, "FILE", "The kernel's file", true);
     add(sub, {"entry", 0, OptionSpec::Kind::value, "NAME", "Which of its kernels (default: the only one)", ""});
-    add(sub, {"options", 0, OptionSpec::Kind::value, "TEXT", "What its compiler is given, such as -DRADIUS=2", ""});
+    add(sub, {"options", 0, OptionSpec::Kind::value, "TEXT", "What its compiler is given", ""});
   }
 
   void add_completion() {

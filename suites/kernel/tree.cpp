@@ -6,7 +6,6 @@
 
 #include "lib/base/did_you_mean.hpp"
 #include "lib/base/error.hpp"
-#include "lib/base/first_few.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/base/text_file.hpp"
 
