@@ -97,6 +97,7 @@ class Tree {
     add_trace();
     add_list();
     add_schema();
+    add_init();
     add_completion();
     add_manual();
     add_help();
@@ -121,10 +122,7 @@ class Tree {
 
  private:
   CLI::App* command(const char* name, const char* help, const char* footer) {
-    CLI::App* sub = app_.add_subcommand(name, help);
-    sub->footer(footer);
-    sub->group("Commands");
-    return sub;
+    return app_.add_subcommand(name, help)->footer(footer)->group("Commands");
   }
 
   void add(CLI::App* sub, const OptionSpec& spec) {
@@ -238,6 +236,14 @@ class Tree {
     CLI::App* sub =
         command("schema", "Print the JSON Schema of a file or of what --json prints", "Example:\n  mgpu-bench schema result\n");
     add_arguments(sub, "NAME", fmt::format("One of {}", fmt::join(schema_names(), ", ")), true);
+  }
+
+  void add_init() {
+    CLI::App* sub = command("init", "Write a first descriptor for an OpenCL kernel of your own",
+                            "Example:\n  mgpu-bench init blur.cl >blur.toml && mgpu-bench run --kernel blur.toml\n");
+    add_arguments(sub, "FILE", "The kernel's file", true);
+    add(sub, {"entry", 0, OptionSpec::Kind::value, "NAME", "Which of its kernels (default: the only one)", ""});
+    add(sub, {"options", 0, OptionSpec::Kind::value, "TEXT", "What its compiler is given", ""});
   }
 
   void add_completion() {

@@ -36,6 +36,7 @@ ExitCode cmd_trace(const Context& context);
 ExitCode cmd_schema(const Context& context);
 ExitCode cmd_completion(const Context& context);
 ExitCode cmd_manual(const Context& context);
+ExitCode cmd_init(const Context& context);
 
 // What -s accepts by name: every strategy, then `auto`, which chooses from them.
 std::vector<StrategyInfo> listed_strategies();

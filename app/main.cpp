@@ -32,6 +32,7 @@ ExitCode dispatch(const Context& context) {
   if (command == "trace") return cmd_trace(context);
   if (command == "schema") return cmd_schema(context);
   if (command == "completion") return cmd_completion(context);
+  if (command == "init") return cmd_init(context);
   if (command == "manual") return cmd_manual(context);
   throw Error(ErrorKind::internal, "a command without code: " + command);
 }

@@ -226,6 +226,7 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
                                            own.kind == SuiteOption::Kind::name    ? ""
                                            : own.kind == SuiteOption::Kind::count ? " or a count"
                                            : own.kind == SuiteOption::Kind::file  ? " or a file"
+                                           : own.kind == SuiteOption::Kind::text  ? " or what it takes"
                                                                                   : " or any number",
                                            own.values.at(0));
       const auto same = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == own.name; });

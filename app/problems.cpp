@@ -49,6 +49,8 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
       parse_number(given->from, given->value);
     } else if (option.kind == SuiteOption::Kind::file) {
       check_readable(given->from, given->value);
+    } else if (option.kind == SuiteOption::Kind::text) {
+      continue;  // its suite reads it
     } else {
       throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown to suite {}; accepted: {}", given->from, in_quotes(given->value),
                                                 suite.name, joined(option.values)));
@@ -127,7 +129,8 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
     params.host_threads = std::max(1u, std::thread::hardware_concurrency());
     if (request.sizes != Sizes::given) {  // what is wrong with the options is said before anything is measured
       Problem small = problem;
-      complete_problem(small, suite->quick_size, "--size", memory);
+      const auto its_own = own_problem(problem);
+      complete_problem(small, its_own ? its_own->quick_size : suite->quick_size, "--size", memory);
       all.push_back(problem);
       continue;
     }
@@ -139,7 +142,8 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
       own = {suite->size_of_input(params)};
       from = settings.find("input")->from;
     } else if (!given) {
-      own = {suite->quick_size};
+      const auto its_own = own_problem(problem);
+      own = {its_own ? its_own->quick_size : suite->quick_size};
     }
     for (const std::uint64_t size : own) {
       all.push_back(problem);

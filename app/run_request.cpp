@@ -29,6 +29,28 @@ std::vector<std::string> suite_names(const Invocation& invocation) {
   return invocation.arguments;
 }
 
+// Where none is named, an option that says what one suite computes names that; but a word of it that other suites know is for them.
+std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<std::string> names,
+                                          std::span<const SuiteInfo> suites) {
+  if (!names.empty()) return names;
+  for (const SuiteInfo& suite : suites) {
+    const Given* given = suite.chosen_by.empty() ? nullptr : settings.find(suite.chosen_by);
+    if (given == nullptr || given->layer != Given::Layer::flag) continue;
+    const auto knows = [&](const SuiteInfo& other) {
+      return &other != &suite && std::any_of(other.options.begin(), other.options.end(), [&](const SuiteOption& option) {
+        return option.name == suite.chosen_by &&
+               std::find(option.values.begin(), option.values.end(), given->value) != option.values.end();
+      });
+    };
+    if (std::none_of(suites.begin(), suites.end(), knows)) return {suite.name};
+    for (const SuiteInfo& other : suites) {
+      if (&other != &suite) names.push_back(other.name);
+    }
+    return names;
+  }
+  return names;
+}
+
 std::optional<Bytes> memory_pool(const Settings& settings) {
   const Given* given = settings.find("memory-pool-size-mb");
   if (given == nullptr) return std::nullopt;
@@ -182,7 +204,8 @@ void read_output_files(const Settings& settings, RunRequest& request) {
 
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites, Bytes memory) {
   const Settings& settings = invocation.settings;
-  const std::vector<const SuiteInfo*> chosen = choose_suites(invocation.command, suite_names(invocation), suites);
+  const std::vector<const SuiteInfo*> chosen =
+      choose_suites(invocation.command, suites_asked_for(settings, suite_names(invocation), suites), suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings, chosen);
   request.handicaps = read_handicaps(settings);

@@ -33,6 +33,7 @@ class Chooser {
           std::vector<std::string>& warnings)
       : store_(calibration_store(context)),
         backend_(backend),
+        all_(devices.begin(), devices.end()),
         kinds_(kinds_of(devices)),
         measures_(measures),
         settings_(context.invocation.settings),
@@ -44,6 +45,7 @@ class Chooser {
   std::vector<std::uint64_t> sizes_of(const Problem& problem) {
     const SuiteInfo& suite = *problem.suite;
     if (!stopped_) add_rates(problem);
+    if (const auto own = own_problem(problem); own && request_.sizes != Sizes::sweep) return {own->size};
     if (stopped_) return {suite.default_size};
     const std::vector<SizedDevice> devices = sized_devices(problem, kinds_, request_.session.suite_rates);
     if (devices.empty()) {
@@ -64,8 +66,10 @@ class Chooser {
   void add_rates(const Problem& problem) {
     SuiteRates& rates = request_.session.suite_rates;
     if (problem.suite->shape == nullptr) return;
+    // `calibrate` measures the other suites, and knows no descriptors; plan wants the rate of every device.
+    const std::vector<Device>& measured = problem.suite->own != nullptr ? all_ : kinds_;
     bool missing = afresh_;
-    for (const Device& device : kinds_) {
+    for (const Device& device : measured) {
       const std::string work = work_of(problem_of_reference_size(problem, device.is_cpu()));
       if (rates.contains({work, device.id}) || afresh_) continue;
       const auto cached = store_.load_suite(device, work, warnings_);
@@ -74,10 +78,10 @@ class Chooser {
     }
     if (!missing || !measures_) return;
     const bool caches = !settings_.is_on("no-cache");
-    say(fmt::format("{}: measuring how fast it runs here, to choose its size{}", problem.suite->name,
-                    caches ? "; the rate is cached" : ""));
+    say(fmt::format("{}: measuring how fast it runs here{}{}", problem.suite->name,
+                    problem.suite->own != nullptr ? "" : ", to choose its size", caches ? "; the rate is cached" : ""));
     try {
-      calibrate_problem(backend_, kinds_, problem, store_, rates, warnings_);
+      calibrate_problem(backend_, measured, problem, store_, rates, warnings_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::interrupted) throw;
       stopped_ = true;  // the session sees the stop signal, too, and measures nothing
@@ -107,7 +111,7 @@ class Chooser {
 
   CalibrationStore store_;
   Backend& backend_;
-  std::vector<Device> kinds_;
+  std::vector<Device> all_, kinds_;
   bool measures_;
   const Settings& settings_;
   bool afresh_, stopped_ = false;

@@ -206,11 +206,12 @@ class Group:
 
 
 # The parameter that --size sets, and those that are the same unless they are given.
-SIZES = {"leaves": (), "points": (), "rows": ("cols", "inner"), "side": (), "terms": ()}
+SIZES = {"leaves": (), "n": (), "points": (), "rows": ("cols", "inner"), "side": (), "terms": ()}
 # What `mgpu-bench list suites` says the options are by default, and what "auto" then becomes: for files that do not say it themselves
 # (in "defaults"), which older ones do not. Titles leave these out.
 DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "fp32", "classes": ("auto", 4), "scores": ("auto", 256), "params": "none",
                        "kernel": "auto", "data": "uniform"},
+            "kernel": {"kernel": "saxpy", "set": "none", "guards": "on"},
             "matrix": {"precision": "fp32", "axis": "rows", "alpha": "1", "beta": "0", "data": "uniform", "kernel": "auto"},
             "merkle": {"tree": "plain", "pad": "no"},
             "msm": {"curve": "bn254", "axis": "points", "scalars": "uniform", "window": "auto", "trust-input": "no"},

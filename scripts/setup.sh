@@ -9,7 +9,7 @@ usage() {
 }
 
 packages=(g++ cmake ninja-build git ca-certificates python3 ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers
-          libcli11-dev nlohmann-json3-dev libfmt-dev libssl-dev libboost-dev zlib1g-dev)
+          libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libfmt-dev libssl-dev libboost-dev zlib1g-dev)
 for argument in "$@"; do
   case $argument in
     --tests) packages+=(doctest-dev libbenchmark-dev libgmp-dev libopenblas-dev python3-jsonschema jq) ;;

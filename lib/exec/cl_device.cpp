@@ -89,17 +89,18 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
   }
 }
 
-void ClDevice::launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) {
+void ClDevice::launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) {
   auto& object = static_cast<ClKernel&>(kernel);
   try {
     cl_uint index = 0;
     for (const KernelArg& arg : args) set_arg(object.object(), index++, arg);
     delay_slice();
     cl::Event event;
-    const auto& [gx, gy, gz] = grid.global;
-    const auto& [lx, ly, lz] = grid.local;
-    queues_[1].enqueueNDRangeKernel(object.object(), cl::NullRange, cl::NDRange(gx, gy, gz), cl::NDRange(lx, ly, lz),
-                                    dependency(CommandKind::compute), &event);
+    const auto range = [](const std::array<std::size_t, 3>& n) { return cl::NDRange(n[0], n[1], n[2]); };
+    const std::array<std::size_t, 3> none{};
+    queues_[1].enqueueNDRangeKernel(object.object(), grid.offset == none ? cl::NullRange : range(grid.offset), range(grid.global),
+                                    grid.local == none ? cl::NullRange : range(grid.local), dependency(CommandKind::compute),
+                                    &event);
     if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
     const bool slows = slow_down().handicap().slows();  // others keep no books
     const LaunchKey key = slows ? launch_key(object.name().text(), grid, args) : LaunchKey{};

@@ -118,10 +118,12 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::unique_ptr<Buffer> allocate(Bytes size) override;
   Peer* peer() override;
   std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override;
+  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options) override;
+  std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size) override;
   std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override;
   // Stream
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override;
-  void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override;
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override;
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override;
   void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) override;
   void download_rows(Buffer& from, std::byte* to, const Rows& rows) override;

@@ -26,7 +26,7 @@ class TrialStream final : public Stream {
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
     stream_.upload(to, offset, memory_->emplace_back(from.begin(), from.end()));
   }
-  void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override {
     stream_.launch(kernel, grid, args);
   }
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
@@ -94,6 +94,7 @@ ClDevice::~ClDevice() { close(); }
 
 void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned) {
   batches_.emplace_back();
+  traits_.buffer_alignment = device_.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8;
   const WaitLimits& limits = backend_.limits();
   std::tie(context_, queues_) = driver_result("opening " + name(), limits.build, limits.stop, [device = device_] {
     std::pair<cl::Context, std::array<cl::CommandQueue, 3>> made;

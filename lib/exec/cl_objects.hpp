@@ -57,6 +57,7 @@ class ClKernel final : public Kernel {
   ClKernel(cl::Kernel object, const std::string& name) : object_(std::move(object)), name_(name) {}
   cl::Kernel& object() { return object_; }
   Name name() const { return name_; }
+  std::optional<std::vector<KernelParameter>> parameters() const override;
 
   // Was it never launched with such a grid before? PoCL compiles a kernel for every work-group size, and once more for grids wider
   // than 65535 (grid_width_specialization_limit).
@@ -86,6 +87,8 @@ inline void set_arg(cl::Kernel& kernel, cl_uint index, const KernelArg& arg) {
     kernel.setArg(index, memory_of(**buffer));
   } else if (const auto* local = std::get_if<LocalBytes>(&arg)) {
     kernel.setArg(index, local->size, nullptr);
+  } else if (const auto* raw = std::get_if<ValueBytes>(&arg)) {
+    kernel.setArg(index, raw->bytes.size(), raw->bytes.data());
   } else {
     std::visit(
         [&](const auto& value) {

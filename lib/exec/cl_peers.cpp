@@ -66,7 +66,7 @@ void ClPeers::find_paths(std::optional<PeerPath> wanted) {
         path = best;
         continue;
       }
-      const StagedPair& pair = staged.emplace_back(devices_[from]->facts().id, devices_[to]->facts().id, reason);
+      const StagedPair& pair = staged.emplace_back(StagedPair{devices_[from]->facts().id, devices_[to]->facts().id, reason});
       if (wanted)
         throw Error(ErrorKind::unsupported,
                     "no " + std::string(to_string(best)) + " path from " + pair.from + " to " + pair.to + ": " + pair.reason);

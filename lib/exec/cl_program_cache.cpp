@@ -74,12 +74,12 @@ std::optional<cl::Program> from_binary(const cl::Context& context, const cl::Dev
 }
 
 // Of what a compiler said: the first lines that say something, as one.
-std::string first_lines(const std::string& log) {
-  constexpr std::size_t kMostLines = 3, kMostOfLine = 160;
+std::string first_lines(const std::string& log, std::size_t most_lines) {
+  constexpr std::size_t kMostOfLine = 160;
   std::string text;
   std::istringstream in(log);
   std::string line;
-  for (std::size_t count = 0; count < kMostLines && std::getline(in, line);) {
+  for (std::size_t count = 0; count < most_lines && std::getline(in, line);) {
     std::erase_if(line, [](char c) { return c == '\0' || c == '\r'; });
     const std::size_t begin = line.find_first_not_of(" \t");
     if (begin == std::string::npos) continue;
@@ -94,32 +94,35 @@ bool is_refusal(cl_int status) {
   return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BUILD_OPTIONS || status == CL_COMPILER_NOT_AVAILABLE;
 }
 
-cl::Program from_text(const cl::Context& context, const cl::Device& device, std::string_view file, std::string_view text,
-                      const std::string& options) {
+}  // namespace
+
+cl::Program build_cl_program(const cl::Context& context, const cl::Device& device, std::string_view file, std::string_view text,
+                             const std::string& options, std::size_t log_lines) {
   cl::Program program(context, std::string(text));
   try {
     program.build({device}, options.c_str());
   } catch (const cl::Error& error) {
-    std::string what = "kernels/" + std::string(file) + " does not build (" + cl_status_name(error.err()) + ")";
+    std::string what = std::string(file) + " does not build (" + cl_status_name(error.err()) + ")";
     if (!is_refusal(error.err())) throw Error(ErrorKind::device, what);
     cl_int status = CL_SUCCESS;
     what += " on " + std::string(device.getInfo<CL_DEVICE_NAME>(&status).c_str());
-    throw Error(ErrorKind::unsupported, what + ": " + first_lines(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device, &status)));
+    throw Error(ErrorKind::unsupported,
+                what + ": " + first_lines(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device, &status), log_lines));
   }
   return program;
 }
 
-}  // namespace
-
 cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& device, std::string_view file,
                                   std::string_view text, const std::string& options) const {
-  if (folder_.empty()) return from_text(context, device, file, text, options);
+  constexpr std::size_t kLogLines = 3;
+  const std::string name = "kernels/" + std::string(file);
+  if (folder_.empty()) return build_cl_program(context, device, name, text, options, kLogLines);
   const std::string key = key_of(device, text, options);
   const fs::path cached = folder_ / (fnv1a_hex(key) + ".clbin");
   if (const auto binary = read_cached(cached, key)) {
     if (auto program = from_binary(context, device, *binary, options)) return *program;
   }
-  const cl::Program program = from_text(context, device, file, text, options);
+  const cl::Program program = build_cl_program(context, device, name, text, options, kLogLines);
   const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
   if (!binaries.empty() && !binaries.front().empty()) write_cached(cached, key, binaries.front());
   return program;

@@ -10,6 +10,11 @@
 
 namespace mgpu {
 
+// What ClProgramCache::build does where nothing is cached. `file`: how messages name it; `log_lines`: how much of the log they
+// have.
+cl::Program build_cl_program(const cl::Context& context, const cl::Device& device, std::string_view file, std::string_view text,
+                             const std::string& options, std::size_t log_lines);
+
 class ClProgramCache {
  public:
   // An empty folder: nothing is cached.

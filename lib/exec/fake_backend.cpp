@@ -67,7 +67,7 @@ std::unique_ptr<PeerGroup> FakeBackend::connect(std::span<OpenDevice* const> dev
         throw Error(ErrorKind::unsupported, "devices " + sender.facts.id + " and " + receiver.facts.id + " have no " +
                                                 std::string(to_string(*path)) + " path");
       }
-      if (!path && !no_direct_.empty()) staged.emplace_back(sender.facts.id, receiver.facts.id, no_direct_);
+      if (!path && !no_direct_.empty()) staged.push_back({sender.facts.id, receiver.facts.id, no_direct_});
     }
   }
   std::vector<std::string> notes = notes_of(staged, staged.size());

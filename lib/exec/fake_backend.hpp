@@ -19,7 +19,7 @@
 namespace mgpu {
 
 // A kernel argument as the host function sees it; local memory arrives as its size.
-using FakeArg = std::variant<std::span<std::byte>, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double>;
+using FakeArg = std::variant<std::span<std::byte>, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double, ValueBytes>;
 
 struct FakeKernelCode {
   std::function<void(const Grid&, std::span<const FakeArg>)> run;    // the result

@@ -213,7 +213,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     add(CommandKind::upload, {}, from.size(), spec_.transfer, fault);
   }
 
-  void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) override {
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override {
     const auto& fake = static_cast<FakeKernel&>(kernel);
     const Handicap& handicap = slow_down().handicap();
     if (in_slice_ && !std::exchange(delayed_, true) && handicap.delay > Nanos{})

@@ -10,7 +10,7 @@ void mix(std::uint64_t& hash, std::uint64_t value) { hash = (hash ^ value ^ hash
 
 }  // namespace
 
-LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::initializer_list<KernelArg> args) {
+LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::span<const KernelArg> args) {
   LaunchKey key{std::hash<std::string>{}(kernel), 0};
   for (const std::size_t size : grid.global) mix(key.alike, size);
   for (const std::size_t size : grid.local) mix(key.alike, size);

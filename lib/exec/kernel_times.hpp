@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -17,7 +18,10 @@ struct LaunchKey {
   std::uint64_t alike = 0, exact = 0;
 };
 
-LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::initializer_list<KernelArg> args);
+LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::span<const KernelArg> args);
+inline LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::initializer_list<KernelArg> args) {
+  return launch_key(kernel, grid, std::span<const KernelArg>(args.begin(), args.size()));
+}
 
 class KernelTimes {
  public:

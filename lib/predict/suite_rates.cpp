@@ -62,11 +62,17 @@ std::string work_of(const Problem& problem) {
     if (option.kind == SuiteOption::Kind::name && given != problem.params.options.end())
       work += ' ' + option.name + '=' + given->second;
   }
+  if (const auto own = own_problem(problem)) work += ' ' + own->work;
   return work;
 }
 
 Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
+  if (const auto own = own_problem(like)) {
+    Problem reference = problem_of_size(like, cpu ? own->quick_size : own->size);
+    reference.params.cpus = cpu;
+    return reference;
+  }
   if (cpu) {
     Problem reference = problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
     reference.params.cpus = true;
@@ -89,8 +95,8 @@ Problem problem_of_size(const Problem& like, std::uint64_t size) {
   problem.params.size = size;
   for (const SuiteOption& option : like.suite->options) {
     const auto given = like.params.options.find(option.name);
-    if (option.kind == SuiteOption::Kind::name && given != like.params.options.end())
-      problem.params.options[option.name] = given->second;
+    const bool tells = option.kind == SuiteOption::Kind::name || like.suite->own != nullptr;  // which work it is
+    if (tells && given != like.params.options.end()) problem.params.options[option.name] = given->second;
   }
   if (like.suite->resolve != nullptr) like.suite->resolve(problem.params);
   return problem;

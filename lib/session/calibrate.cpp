@@ -191,7 +191,8 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
         leak(std::move(open));
         leak(std::exchange(work, {}).workloads);
       }
-      if (error.kind() == ErrorKind::interrupted) throw;
+      const bool of_the_user = error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage;
+      if (error.kind() == ErrorKind::interrupted || of_the_user) throw;
       warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " + error.what());
     }
   }
@@ -244,7 +245,10 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
     const std::vector<SizedDevice> known = sized_devices(like, devices, rates);
     SizeLimits limits;
     limits.host_memory = host_memory / 2;
-    const Problem problem = problem_of_size(like, known.empty() ? suite.default_size : choose_size(like, known, limits).size);
+    const auto own = own_problem(like);
+    const Problem problem = problem_of_size(like, own             ? own->size
+                                                  : known.empty() ? suite.default_size
+                                                                  : choose_size(like, known, limits).size);
     NoiseCalibration& row = all.emplace_back();
     row.work = work_of(problem);
     if (!afresh) row.share = store.load_noise(devices, row.work, warnings);

@@ -25,7 +25,8 @@ void add_problem(Configuration& all, const std::string& name, const Problem& pro
   for (const auto& [option, value] : params.options) {
     const auto known = std::find_if(problem.suite->options.begin(), problem.suite->options.end(),
                                     [&, option = option](const SuiteOption& o) { return o.name == option; });
-    const bool file = known != problem.suite->options.end() && known->kind == SuiteOption::Kind::file;
+    const bool file = known != problem.suite->options.end() && known->kind == SuiteOption::Kind::file &&
+                      std::find(known->values.begin(), known->values.end(), value) == known->values.end();
     all.emplace_back(name + ", " + option, file ? identity_of(value) : value);
   }
   if (params.input) all.emplace_back(name + ", input", identity_of(*params.input));

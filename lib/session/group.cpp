@@ -95,6 +95,8 @@ void Group::prepare_device(std::size_t index) {
     }
     if (mine.before.empty()) mine.before = device.probe_clock(kClockProbes);
   } catch (const Error& error) {
+    // A file is wrong, and not only for this device.
+    if (error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage) throw;
     const bool refused = error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::unsupported;
     if (error.kind() == ErrorKind::interrupted) {
       give_up(index);

@@ -21,4 +21,9 @@ std::vector<DeviceMemory> memory_of(std::span<const Device> devices);
 // report.
 std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const Device> devices);
 
+// Of its suite, by what its options name. Throws what SuiteInfo::check throws.
+inline std::optional<SuiteInfo::OwnProblem> own_problem(const Problem& problem) {
+  return problem.suite->own == nullptr ? std::nullopt : problem.suite->own(problem.params);
+}
+
 }  // namespace mgpu

@@ -12,7 +12,9 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "lib/base/error.hpp"
 #include "lib/base/units.hpp"
 
 namespace mgpu {
@@ -26,21 +28,41 @@ class Buffer {
   virtual Bytes size() const = 0;
 };
 
+// What a kernel's compiler says of one of its parameters. `type` is as in the source, "float*" for a pointer; `name` may be empty.
+struct KernelParameter {
+  enum class Space { value, global, constant, local };
+  std::string name, type;
+  Space space = Space::value;
+  bool is_const = false;
+};
+
 // One kernel object of one device; used by that device's worker thread only.
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // Nothing where they are not known; without names and types where only their number is.
+  virtual std::optional<std::vector<KernelParameter>> parameters() const { return std::nullopt; }
+};
+
+// A program that is not one of kernels/.
+struct KernelSource {
+  std::string name;  // of the file, for messages; `text` says by #line which lines are whose
+  std::string text;
 };
 
 struct LocalBytes {  // a __local argument of this size
   Bytes size = 0;
 };
+struct ValueBytes {  // an argument by value of any type, as its bytes; they must be there until it is launched
+  std::span<const std::byte> bytes;
+};
 // By position. 64-bit counts are ulong in the kernel; size_t cannot be a kernel argument.
-using KernelArg = std::variant<Buffer*, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double>;
+using KernelArg = std::variant<Buffer*, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double, ValueBytes>;
 
 struct Grid {  // work-items in all and in a work-group, per dimension; global must be a multiple of local
   std::array<std::size_t, 3> global{1, 1, 1};
-  std::array<std::size_t, 3> local{1, 1, 1};
+  std::array<std::size_t, 3> local{1, 1, 1};   // all 0: the device chooses
+  std::array<std::size_t, 3> offset{0, 0, 0};  // what get_global_id begins with
 };
 
 struct Rows {  // `count` pieces of `length` bytes, `..._stride` bytes from one to the next
@@ -56,7 +78,10 @@ class Stream {
  public:
   virtual ~Stream() = default;
   virtual void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) = 0;
-  virtual void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) = 0;
+  virtual void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) = 0;
+  void launch(Kernel& kernel, const Grid& grid, std::initializer_list<KernelArg> args) {
+    launch(kernel, grid, std::span<const KernelArg>(args.begin(), args.size()));
+  }
   virtual void download(Buffer& from, Bytes offset, std::span<std::byte> to) = 0;
 
   // A rectangle of a larger matrix on either side. One by one, unless the device can do better.
@@ -82,6 +107,7 @@ struct DeviceTraits {
   Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
   bool fp64 = false;
   bool fp32_denormals = true;  // false: fp32 operands and results below the smallest normal number may be taken for zero
+  Bytes buffer_alignment = 0;  // parts of a buffer begin at multiples of it (DeviceResources::part); 0: none can be made
   bool fp64_tensor = false;    // multiplies fp64 in small matrices as fast as fp32 one by one
 };
 
@@ -96,6 +122,11 @@ class DeviceResources {
   // `file` is a name in kernels/, `options` are -D definitions. Built programs are cached on disk by device, driver, text and
   // options.
   virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) = 0;
+  // Likewise of a text that is not among kernels/, which is not cached, as it may include files. A text that does not build:
+  // Error(unsupported) with what the compiler says.
+  virtual std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options);
+  // `size` bytes of a buffer of this device, from `offset` on, as a buffer of its own, which must not outlive the whole.
+  virtual std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size);
   // Enqueues `commands` on the device, waits for them and says how long its kernels took: for kernels that have to show that they
   // work, and which of several is fastest. Nothing where commands cannot be run at set-up. Throws Error(device), Error(timeout).
   virtual std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) {
@@ -103,5 +134,13 @@ class DeviceResources {
     return std::nullopt;
   }
 };
+
+inline std::unique_ptr<Kernel> DeviceResources::foreign_kernel(const KernelSource& source, std::string_view, const std::string&) {
+  throw Error(ErrorKind::unsupported, "this device builds no kernels but its own: " + source.name);
+}
+
+inline std::unique_ptr<Buffer> DeviceResources::part(Buffer&, Bytes, Bytes) {
+  throw Error(ErrorKind::unsupported, "this device has no parts of buffers");
+}
 
 }  // namespace mgpu

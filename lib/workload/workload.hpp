@@ -198,8 +198,8 @@ class Workload {
 // An option of one suite: `--tree plain|rfc6962`. The first value is the default.
 struct SuiteOption {
   // name: one of `values`. count: one of them, or a count as parse_count reads it; kept as plain digits. number: any finite number.
-  // file: the first of them, or the name of a readable file. flag: takes no value; `values` are no and yes.
-  enum class Kind { name, count, number, file, flag };
+  // file: one of them, or the name of a readable file. text: any. flag: takes no value; `values` are no and yes.
+  enum class Kind { name, count, number, file, text, flag };
   std::string name, help;
   std::vector<std::string> values;
   Kind kind = Kind::name;
@@ -259,6 +259,20 @@ struct SuiteInfo {
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;
+  // Where an option names what is computed: the size it has without --size, that with --quick, and what tells its work from other
+  // work of the suite. Null, or nothing: sizes are chosen by rates. Throws what `check` throws.
+  struct OwnProblem {
+    std::uint64_t size = 0, quick_size = 0;
+    std::string work;
+  };
+  std::optional<OwnProblem> (*own)(const SuiteParams&) = nullptr;
+  std::string chosen_by;  // an option that, where no suite is named, says that the run is of this one; empty: none
+  // `init`: a first file for that option, for what the user has. Null: it takes none. Throws Error(input), Error(unsupported).
+  struct FirstFile {
+    std::filesystem::path file;
+    std::string entry, options;
+  };
+  std::string (*first_file)(DeviceResources&, const FirstFile&) = nullptr;
   // The shape of a workload of seeded data, before anything is allocated; null: no size is chosen for this suite, it is the default
   // one. Throws what `check` throws.
   Shape (*shape)(const SuiteParams&) = nullptr;

@@ -25,10 +25,11 @@ class Resident {
   }
 
   // Executes the whole problem once. Throws Error when the device fails.
-  Nanos sample() {
+  Nanos sample(const std::string& strategy = "single") {
     const Shape& shape = workload_->shape();
     const PlanRequest plan{shape.items, shape.granularity, Mode::resident, shape.cost, {&estimate_, 1}, 0, 0};
-    const auto source = parse_strategies("single").front().info->make({})->begin(plan, {});
+    const StrategyChoice choice = parse_strategies(strategy).front();
+    const auto source = choice.info->make(choice.params)->begin(plan, {});
     SampleRequest request;
     request.workload = workload_.get();
     request.source = source.get();

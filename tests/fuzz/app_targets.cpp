@@ -5,6 +5,9 @@
 
 #include "app/config_file.hpp"
 #include "app/run_request.hpp"
+#include "suites/kernel/data.hpp"
+#include "suites/kernel/layout.hpp"
+#include "suites/kernel/tree.hpp"
 #include "suites/suites.hpp"
 #include "tests/fuzz/targets.hpp"
 
@@ -14,7 +17,7 @@ namespace {
 constexpr Bytes kMemory = Bytes{1} << 30;
 
 bool names_files(const Settings& settings) {
-  for (const char* name : {"result", "trace", "output", "export", "input", "config", "params"}) {
+  for (const char* name : {"result", "trace", "output", "export", "input", "config", "params", "kernel"}) {
     if (settings.has(name)) return true;
   }
   return false;
@@ -80,6 +83,41 @@ void terms(std::string_view input) {
     if (params.size > 4096 || suite.host_bytes(params) > kMemory / 64) return;
     if (suite.resolve != nullptr) suite.resolve(params);
     suite.make(params);
+  });
+}
+
+void descriptor(std::string_view input) {
+  namespace k = mgpu::kernel;
+  refusing([&] {
+    const bool in_kernel = input.starts_with("//!");
+    const k::Descriptor descriptor =
+        k::descriptor_of(k::parse_tree(std::string(input), "d", in_kernel), in_kernel ? "d.cl" : "d", scratch());
+    SuiteParams params;
+    params.size = descriptor.n;
+    const k::Problem problem = k::problem_of(descriptor, params);
+    k::shape_of(problem);
+    if (problem.host_bytes > kMemory / 64) return;
+    const std::vector<std::byte> memory(problem.host_bytes);
+    const Items middle = std::min(problem.items, (problem.items / problem.granularity / 2 + 1) * problem.granularity);
+    for (const Slice& slice : {Slice{0, problem.items}, Slice{0, middle}}) {
+      for (const k::Stage& stage : problem.stages) problem.grid(stage, slice);
+      for (std::size_t a = 0; a < problem.args.size(); ++a) {
+        const k::Argument& one = problem.args[a];
+        if (one.before + one.after > 1000) continue;  // each of them is a move
+        const Bytes held = one.is_array() ? k::slice_bytes(problem, one, slice) : 0;
+        for (const auto& moves : {k::input_moves(problem, memory, a, slice), k::output_moves(problem, a, slice)}) {
+          for (const k::Move& move : moves) {
+            const Bytes last = move.count == 0 ? 0 : (move.count - 1) * move.stride + move.length;
+            if (move.device + last > held || (!move.zeros && move.host + last > one.bytes()))
+              throw Error(ErrorKind::internal, "a move beyond its array");
+          }
+        }
+        if (one.is_input()) {
+          std::vector<std::byte> values(one.bytes());
+          k::fill_array(problem, a, 1, values);
+        }
+      }
+    }
   });
 }
 

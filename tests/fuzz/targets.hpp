@@ -26,9 +26,10 @@ void gzip(std::string_view input);         // a compressed file
 void host(std::string_view input);         // files of /proc and /sys
 
 // Of app/ and suites/.
-void config(std::string_view input);   // a --config file, to the request of a run
-void command(std::string_view input);  // a command line, an argument a line, likewise
-void terms(std::string_view input);    // --input of every suite
+void config(std::string_view input);      // a --config file, to the request of a run
+void command(std::string_view input);     // a command line, an argument a line, likewise
+void terms(std::string_view input);       // --input of every suite
+void descriptor(std::string_view input);  // of suite kernel, to what slices have of its arrays
 
 // Runs f; refusals of bad input are well.
 template <typename F>

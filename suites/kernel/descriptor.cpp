@@ -1,0 +1,315 @@
+#include "suites/kernel/descriptor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/base/error.hpp"
+#include "lib/base/fnv.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/base/text_file.hpp"
+#include "suites/kernel/tree.hpp"
+
+namespace mgpu::kernel {
+namespace {
+
+constexpr std::uint64_t kMostItems = std::uint64_t{1} << 48;
+
+bool is_identifier(const std::string& name) {
+  const auto ok = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); };
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), ok) && !(name[0] >= '0' && name[0] <= '9');
+}
+
+Fill read_fill(Table table, const std::filesystem::path& folder) {
+  Fill fill;
+  fill.kind = static_cast<FillKind>(table.choice("kind", {"zero", "constant", "uniform", "normal", "ramp", "index", "file"}, 2));
+  switch (fill.kind) {
+    case FillKind::zero:
+      break;
+    case FillKind::constant:
+      fill.value = table.expression("value");
+      break;
+    case FillKind::uniform:
+      fill.seed = table.count("seed", 0);
+      fill.low = table.number("min", 0);
+      fill.high = table.number("max", 1);
+      if (fill.low > fill.high) table.refuse("min", "is above max");
+      break;
+    case FillKind::normal:
+      fill.seed = table.count("seed", 0);
+      fill.low = table.number("mean", 0);
+      fill.high = table.number("deviation", 1);
+      break;
+    case FillKind::ramp:
+      fill.low = table.number("first", 0);
+      fill.high = table.number("step", 1);
+      break;
+    case FillKind::index:
+      fill.modulo = table.expression("modulo", "");
+      break;
+    case FillKind::file:
+      fill.file = folder / table.text("path");
+      break;
+  }
+  table.finish();
+  return fill;
+}
+
+void read_radius(Table& map, ArgumentText& argument) {
+  const std::vector<std::string> radius = map.expressions("radius");
+  if (radius.empty() || radius.size() > 2) map.refuse("radius", "is missing; accepted: items on both sides, or [before, after]");
+  argument.before = radius.front();
+  argument.after = radius.back();
+}
+
+// `map = "split"` or a table with its `kind`.
+void read_map(Table& table, ArgumentText& argument) {
+  const std::vector<std::string> kinds{"split", "replicate", "halo", "slice", "fixed", "ragged", "reduce", "local"};
+  const nlohmann::json* given = table.value("map");
+  if (given == nullptr) table.refuse("map", "is missing; accepted: split, replicate, halo, slice, fixed, ragged, reduce, local");
+  nlohmann::json object = *given;
+  if (given->is_string()) object = {{"kind", *given}};
+  Table map(object, table.at("map"));
+  if (!map.has("kind")) map.refuse("kind", "is missing");
+  argument.map = static_cast<MapKind>(map.choice("kind", kinds, 0));
+  switch (argument.map) {
+    case MapKind::halo:
+      read_radius(map, argument);
+      argument.edge = static_cast<Edge>(map.choice("edge", {"none", "zero", "clamp", "periodic"}, 0));
+      [[fallthrough]];
+    case MapKind::split:
+    case MapKind::slice:
+      argument.per_item = map.expression("per_item", "1");
+      break;
+    case MapKind::fixed:
+      argument.start = map.expression("start");
+      argument.length = map.expression("length");
+      break;
+    case MapKind::ragged:
+      argument.offsets = map.text("offsets");
+      break;
+    case MapKind::reduce:
+      argument.op = static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
+      break;
+    default:
+      break;
+  }
+  if (argument.map != MapKind::local && map.has("address")) {
+    argument.address = map.text("address");
+    map.choice("address", {"rebased", "whole"}, 0);
+  }
+  map.finish();
+  const bool sized = argument.map == MapKind::replicate || argument.map == MapKind::fixed || argument.map == MapKind::ragged ||
+                     argument.map == MapKind::reduce || argument.map == MapKind::slice;
+  if (argument.map == MapKind::local) {
+    argument.size = table.expression("bytes");
+  } else if (sized) {
+    argument.size = table.expression("size");
+  }
+}
+
+ElementType read_type(Table& table) {
+  const std::string name = table.text("type");
+  if (name == "struct") {
+    const std::uint64_t bytes = table.count("bytes", 0);
+    if (bytes == 0 || bytes > 65536) table.refuse("bytes", "is needed with type struct; accepted: 1 to 65536");
+    return structure(bytes);
+  }
+  for (const char* unknown : {"image", "sampler", "svm", "pipe"}) {
+    if (name.find(unknown) != std::string::npos)
+      table.refuse("type", "is " + in_quotes(name) + ": images, samplers, pipes and shared virtual memory are not split");
+  }
+  const auto type = element_type(name);
+  if (!type) {
+    table.refuse("type", "is " + in_quotes(name) +
+                             "; accepted: char, short, int, long, half, float, double, the unsigned ones (uint), vectors of these "
+                             "(float4), struct");
+  }
+  return *type;
+}
+
+ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
+  ArgumentText argument;
+  argument.where = table.at("");
+  argument.name = table.text("name");
+  if (!is_identifier(argument.name)) table.refuse("name", "is " + in_quotes(argument.name) + "; accepted: a name of OpenCL C");
+  if (table.has("scalar")) {
+    argument.map = MapKind::scalar;
+    argument.type = read_type(table);
+    argument.scalar = table.expression("scalar");
+    if (argument.type.base == Base::none || argument.type.base == Base::f16)
+      table.refuse("type", "is " + argument.type.name + "; accepted for a scalar: integers, float, double and vectors of them");
+    table.finish();
+    return argument;
+  }
+  const nlohmann::json* map = table.value("map");
+  const bool local =
+      map != nullptr && ((map->is_string() && *map == "local") || (map->is_object() && map->value("kind", "") == "local"));
+  if (!local) argument.type = read_type(table);
+  read_map(table, argument);
+  if (local) {
+    table.finish();
+    return argument;
+  }
+  const bool combines = argument.map == MapKind::reduce;
+  argument.access = static_cast<Access>(table.choice("access", {"read", "write", "readwrite", "scratch"}, combines ? 1 : 0));
+  if (combines && argument.access != Access::write)
+    table.refuse("access", "is not write; an argument that is combined over slices is only written");
+  const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice;
+  if (!combines && argument.access != Access::read && !splits) {
+    table.refuse("access",
+                 "lets slices write what others have, too; accepted for this map: read (write, readwrite and scratch need "
+                 "split or slice)");
+  }
+  if (auto fill = table.table("fill"))
+    argument.fill = read_fill(std::move(*fill), folder);
+  else if (argument.access == Access::read)
+    argument.fill.kind = FillKind::uniform;
+  if (combines && argument.type.base == Base::none) table.refuse("type", "is struct, which nothing is known to combine");
+  argument.sparse = table.flag("sparse");
+  if (table.has("expected")) argument.expected = folder / table.text("expected");
+  table.finish();
+  return argument;
+}
+
+StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool named) {
+  StageText stage;
+  stage.where = table.at("");
+  if (named) {
+    stage.entry = table.text("entry");
+    stage.args = table.texts("args");
+    for (const std::string& name : stage.args) {
+      if (std::none_of(args.begin(), args.end(), [&](const ArgumentText& a) { return a.name == name; }))
+        table.refuse("args", "names " + in_quotes(name) + ", which is not among [[args]]");
+    }
+  }
+  stage.global = table.expressions("global");
+  if (stage.global.empty()) stage.global = {"count"};
+  if (const nlohmann::json* local = table.value("local"); local != nullptr && *local != "device")
+    stage.local = table.expressions("local");
+  if (stage.global.size() > 3) table.refuse("global", "has more than three dimensions");
+  if (!stage.local.empty() && stage.local.size() != stage.global.size())
+    table.refuse("local", fmt::format("has {} dimensions, global has {}", stage.local.size(), stage.global.size()));
+  return stage;
+}
+
+void read_kernels(Table& root, Descriptor& made, const std::filesystem::path& self) {
+  std::vector<std::string> names = root.texts("kernel");
+  if (names.empty() && self.extension() == ".cl") names = {self.filename().string()};
+  if (names.empty()) root.refuse("kernel", "is missing; accepted: the kernel's file, or a list of files");
+  for (const std::string& name : names) made.kernels.push_back(made.folder / name);
+  for (const std::string& name : root.texts("include")) made.include.push_back(made.folder / name);
+}
+
+}  // namespace
+
+Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, const std::filesystem::path& folder) {
+  const nlohmann::json tree = is_t1(given) ? from_t1(given, name) : given;
+  Descriptor made;
+  made.file = name;
+  made.folder = folder;
+  Table root(tree, name + ": ");
+  if (root.text("format", "mgpu-kernel/1") != "mgpu-kernel/1") root.refuse("format", "is another one; accepted: mgpu-kernel/1");
+  made.name = root.text("name", std::filesystem::path(name).stem().string());
+  read_kernels(root, made, name);
+  made.options = root.text("options", "");
+  made.n = root.count("n", 0);
+  if (made.n == 0 || made.n > kMostItems)
+    root.refuse("n", "is missing; accepted: the problem's size, 1 to 2^48, which --size replaces");
+  made.quick = root.count("quick", made.n);
+  if (made.quick == 0) root.refuse("quick", "is 0; accepted: a size of 1 or more");
+  if (auto params = root.table("params")) {
+    for (const std::string& key : params->keys()) {
+      if (!is_identifier(key) || key == "n" || key == "begin" || key == "count" || key == "end")
+        params->refuse(key.c_str(), "cannot be the name of a parameter");
+      made.params[key] = params->expression(key.c_str());
+    }
+  }
+  if (auto items = root.table("items")) {
+    made.items = items->expression("count", "n");
+    made.granularity = items->expression("granularity", "1");
+    made.unit = items->text("unit", "items");
+    items->finish();
+  }
+  std::set<std::string> names;
+  for (Table& table : root.tables("args")) {
+    made.args.push_back(read_argument(std::move(table), folder));
+    if (!names.insert(made.args.back().name).second) root.refuse("args", "has two of the name " + in_quotes(made.args.back().name));
+  }
+  std::vector<Table> stages = root.tables("stages");
+  auto launch = root.table("launch");
+  if (launch) made.address = static_cast<Address>(launch->choice("offset", {"rebased", "global_work_offset"}, 0));
+  if (stages.empty()) {
+    nlohmann::json none = nlohmann::json::object();
+    StageText only = launch ? read_stage(*launch, made.args, false) : read_stage(Table(none, name), made.args, false);
+    if (launch) {
+      launch->value("global");
+      launch->value("local");
+    }
+    only.entry = root.text("entry");
+    for (const ArgumentText& argument : made.args) only.args.push_back(argument.name);
+    made.stages.push_back(std::move(only));
+  }
+  if (launch) launch->finish();
+  for (Table& stage : stages) {
+    made.stages.push_back(read_stage(stage, made.args, true));
+    for (const char* key : {"entry", "args", "global", "local"}) stage.value(key);
+    stage.finish();
+  }
+  if (auto work = root.table("work")) {
+    made.operations = work->expression("operations", "");
+    made.operations_unit = work->text("unit", "FLOP");
+    made.bytes = work->expression("bytes", "");
+    work->finish();
+  }
+  if (auto check = root.table("check")) {
+    made.command = check->text("command", "");
+    if (auto tolerance = check->table("tolerance")) {
+      made.tolerance = {tolerance->number("abs", 0), tolerance->number("rel", 0)};
+      if (made.tolerance.absolute < 0 || made.tolerance.relative < 0) tolerance->refuse("abs", "or rel is negative");
+      tolerance->finish();
+    }
+    check->finish();
+  }
+  root.finish();
+  if (made.args.empty()) root.refuse("args", "is missing: no argument is described");
+  const auto writes = [](const ArgumentText& a) { return a.access == Access::write || a.access == Access::readwrite; };
+  if (std::none_of(made.args.begin(), made.args.end(), writes))
+    root.refuse("args", "has none that the kernel writes (access = \"write\"), so there is no result");
+  return made;
+}
+
+namespace {
+
+void add_text(Descriptor& made, const std::string& name, std::string_view text) {
+  made.text += fmt::format("#line 1 \"{}\"\n{}\n", name, text);
+}
+
+}  // namespace
+
+Descriptor read_descriptor(const std::filesystem::path& file) {
+  const nlohmann::json tree = read_tree(file);
+  Descriptor made = descriptor_of(tree, file.string(), file.parent_path());
+  for (const std::filesystem::path& kernel : made.kernels) {
+    try {
+      add_text(made, kernel.string(), read_text_file(kernel));
+    } catch (const Error& error) {
+      throw Error(error.kind(), made.file + ": kernel " + in_quotes(kernel.string()) + ": " + error.what());
+    }
+  }
+  made.identity = fnv1a_hex(tree.dump() + made.text);
+  return made;
+}
+
+Descriptor built_in_descriptor(const NamedTexts& texts) {
+  const nlohmann::json tree = parse_tree(std::string(texts.descriptor), std::string(texts.descriptor_name), false);
+  Descriptor made = descriptor_of(tree, std::string(texts.descriptor_name), "");
+  add_text(made, std::string(texts.kernel_name), texts.kernel);
+  made.identity = fnv1a_hex(tree.dump() + made.text);
+  made.command.clear();  // its script is no part of the program
+  return made;
+}
+
+}  // namespace mgpu::kernel

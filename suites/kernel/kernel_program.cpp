@@ -1,0 +1,233 @@
+#include "suites/kernel/kernel_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/quote.hpp"
+
+namespace mgpu::kernel {
+namespace {
+
+constexpr std::byte kCanary{0xa5};  // in the zones before and after each array
+constexpr std::size_t kMostParts = 4096;
+
+Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
+
+bool in_slots(const Argument& one, Mode mode) { return mode == Mode::end_to_end && one.rebased(); }
+
+Bytes stride_of_sums(const Argument& one) { return aligned(one.bytes()); }
+
+Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items fits) {
+  if (!one.is_array()) return 0;
+  if (one.map == MapKind::reduce) return with_zones(stride_of_sums(one) * problem.blocks());
+  const Items held = in_slots(one, mode) ? fits : problem.items;
+  return with_zones(slice_bytes(problem, one, {0, held}));
+}
+
+}  // namespace
+
+Bytes KernelProgram::bytes(const Problem& problem, Mode mode, Items fits) {
+  Bytes all = 0;
+  for (const Argument& one : problem.args) all += array_bytes(problem, one, mode, fits) * (in_slots(one, mode) ? 2 : 1);
+  return all;
+}
+
+Bytes KernelProgram::largest(const Problem& problem, Mode mode, Items fits) {
+  Bytes most = 0;
+  for (const Argument& one : problem.args) most = std::max(most, array_bytes(problem, one, mode, fits));
+  return most;
+}
+
+KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, Mode mode, Items fits)
+    : workload_(workload),
+      problem_(workload.problem()),
+      device_(device),
+      id_(device.traits().id),
+      mode_(mode),
+      launches_(problem_, device) {
+  if (device.traits().buffer_alignment > kAlignment) {
+    throw Error(ErrorKind::unsupported, fmt::format("parts of buffers begin at multiples of {} bytes on device {}; known is {}",
+                                                    device.traits().buffer_alignment, id_, kAlignment));
+  }
+  workload_.try_on(device, launches_, fits);
+  allocate(fits);
+}
+
+void KernelProgram::allocate(Items fits) {
+  arrays_.resize(problem_.args.size());
+  zones_.resize(problem_.args.size());
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_array()) continue;
+    Array& array = arrays_[a];
+    array.slots = in_slots(one, mode_);
+    array.of = {0, array.slots ? fits : problem_.items};
+    const Bytes bytes = array_bytes(problem_, one, mode_, fits);
+    array.size = bytes - 2 * kAlignment;
+    for (unsigned slot = 0; slot < (array.slots ? 2U : 1U); ++slot) array.memory[slot] = device_.allocate(bytes);
+    zones_[a].assign(2 * kAlignment, kCanary);
+    if (one.map == MapKind::reduce) {
+      combines_ = true;
+      array.sums.resize(stride_of_sums(one) * problem_.blocks());
+    }
+  }
+  device_.try_out([&](Stream& stream) {
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      for (const auto& memory : arrays_[a].memory) {
+        if (!memory) continue;
+        stream.upload(*memory, 0, std::span(zones_[a]).first(kAlignment));
+        stream.upload(*memory, memory->size() - kAlignment, std::span(zones_[a]).last(kAlignment));
+      }
+    }
+  });
+}
+
+void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& array, unsigned slot, Stream& stream) {
+  const Argument& one = problem_.args[argument];
+  const std::byte* const host = workload_.memory().data() + one.host;
+  // Where index 0 for this slice is, which with edges may be used by moves of other slices: those of a slot begin at 0.
+  const Bytes zero = kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+  for (const Move& move : input_moves(problem_, workload_.memory(), argument, slice)) {
+    const std::byte* const from = move.zeros ? workload_.zeros(move.length) : host + move.host;
+    if (move.count == 1) {
+      stream.upload(*array.memory[slot], zero + move.device, {from, move.length});
+    } else {
+      stream.upload_rows(*array.memory[slot], from, {move.length, move.count, zero + move.device, move.stride, move.stride});
+    }
+  }
+}
+
+void KernelProgram::load(Stream& stream) {
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_input() || one.access == Access::readwrite) continue;
+    if (one.by_item() || one.map == MapKind::slice) {
+      upload(a, {0, problem_.items}, arrays_[a], 0, stream);
+    } else {  // all of it, whatever the ranges of slices are
+      stream.upload(*arrays_[a].memory[0], kAlignment, workload_.memory().subspan(one.host, one.bytes()));
+    }
+  }
+}
+
+void KernelProgram::prepare(Stream& stream) {
+  done_.clear();
+  collecting_.clear();
+  sample_ = workload_.sample();
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (one.map == MapKind::replicate && is_end_to_end()) upload(a, {0, problem_.items}, arrays_[a], 0, stream);
+    if (one.map != MapKind::reduce) continue;
+    put_identity(one, arrays_[a].sums);
+    stream.upload(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
+  }
+}
+
+Buffer* KernelProgram::part(std::size_t argument, unsigned slot, Bytes offset, Bytes size) {
+  if (parts_.size() > kMostParts) parts_.clear();
+  auto& found = parts_[{argument, slot, offset, size}];
+  if (!found) found = device_.part(*arrays_[argument].memory[slot], kAlignment + offset, size);
+  return found.get();
+}
+
+// What the kernel is given of an argument.
+Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned slot) {
+  const Argument& one = problem_.args[argument];
+  if (!one.is_array()) return nullptr;
+  const Array& array = arrays_[argument];
+  if (one.map == MapKind::reduce) {
+    const Bytes stride = stride_of_sums(one);
+    return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * stride : 0, one.bytes());
+  }
+  const Bytes offset = array.slots ? 0 : slice_offset(one, array.of, slice);
+  return part(argument, array.slots ? slot : 0, offset, slice_bytes(problem_, one, slice));
+}
+
+void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    const bool each_time = is_end_to_end() && one.map != MapKind::replicate;
+    // What a kernel changes is brought back to what it began with, in every mode.
+    if (one.is_input() && (each_time || one.access == Access::readwrite))
+      upload(a, slice, arrays_[a], arrays_[a].slots ? slot : 0, stream);
+  }
+  const Items step = problem_.block > 0 ? problem_.block : slice.size();
+  for (Items begin = slice.begin; begin < slice.end; begin += step) {
+    const Slice piece{begin, std::min(begin + step, slice.end)};
+    launches_.launch(
+        piece,
+        [&](std::size_t a) {
+          const Array& array = arrays_[a];
+          if (!array.slots) return given(a, piece, slot);
+          return part(a, slot, slice_offset(problem_.args[a], slice, piece), slice_bytes(problem_, problem_.args[a], piece));
+        },
+        stream);
+  }
+  done_.push_back(slice);
+  if (!is_end_to_end()) return;
+  for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot, stream);
+}
+
+void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream) {
+  const Argument& one = problem_.args[argument];
+  Array& array = arrays_[argument];
+  const Bytes zero = kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+  for (const Move& move : output_moves(problem_, argument, slice)) {
+    std::byte* const to = workload_.memory().data() + one.result + move.host;
+    if (move.count == 1) {
+      stream.download(*array.memory[array.slots ? slot : 0], zero + move.device, {to, move.length});
+    } else {
+      stream.download_rows(*array.memory[0], to, {move.length, move.count, zero + move.device, move.stride, move.stride});
+    }
+  }
+}
+
+void KernelProgram::collect(Stream& stream) {
+  if (!combines_) return;
+  collecting_ = done_;
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    if (problem_.args[a].map == MapKind::reduce) stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
+  }
+}
+
+void KernelProgram::collected() {
+  if (!combines_) return;
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (one.map != MapKind::reduce) continue;
+    if (problem_.block == 0) {
+      workload_.add_sums(a, id_, std::span(arrays_[a].sums).first(one.bytes()));
+      continue;
+    }
+    for (const Slice& slice : collecting_) {
+      for (Items block = slice.begin / problem_.block; block * problem_.block < slice.end; ++block)
+        workload_.add_block(a, block, std::span(arrays_[a].sums).subspan(block * stride_of_sums(one), one.bytes()));
+    }
+  }
+  workload_.arrived_instead(collecting_, id_);
+}
+
+void KernelProgram::publish(Stream& stream) {
+  if (sample_ != workload_.sample()) return;
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    if (!is_end_to_end()) {
+      for (const Slice& slice : done_) download(a, slice, 0, stream);
+    }
+    if (!arrays_[a].memory[0]) continue;
+    stream.download(*arrays_[a].memory[0], 0, std::span(zones_[a]).first(kAlignment));
+    stream.download(*arrays_[a].memory[0], arrays_[a].memory[0]->size() - kAlignment, std::span(zones_[a]).last(kAlignment));
+  }
+}
+
+void KernelProgram::published() {
+  if (sample_ != workload_.sample()) return;
+  if (!is_end_to_end() && !combines_) workload_.arrived_instead(done_, id_);
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const bool whole = std::all_of(zones_[a].begin(), zones_[a].end(), [](std::byte b) { return b == kCanary; });
+    if (!whole)
+      workload_.damaged(
+          fmt::format("argument {} was written beside its array on device {}", in_quotes(problem_.args[a].name), id_));
+  }
+}
+
+}  // namespace mgpu::kernel

@@ -1,0 +1,64 @@
+// What one device does in samples: arrays that stay there, or as much of them as two slices need.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <tuple>
+
+#include "suites/kernel/kernel_workload.hpp"
+#include "suites/kernel/launches.hpp"
+#include "suites/kernel/layout.hpp"
+
+namespace mgpu::kernel {
+
+class KernelProgram final : public DeviceProgram {
+ public:
+  KernelProgram(KernelWorkload& workload, DeviceResources& device, Mode mode, Items fits);
+
+  // Device memory: of all arrays, or of slices of `fits` items where these are enough.
+  static Bytes bytes(const Problem& problem, Mode mode, Items fits);
+  static Bytes largest(const Problem& problem, Mode mode, Items fits);
+
+  void load(Stream& stream) override;
+  void prepare(Stream& stream) override;
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  Brings brings() const override {
+    return combines_ ? Brings::collect : mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
+  }
+  void finished(const Slice& slice) override { workload_.arrived(slice, id_); }
+  void collect(Stream& stream) override;
+  void collected() override;
+  void publish(Stream& stream) override;
+  void published() override;
+
+ private:
+  struct Array {
+    std::unique_ptr<Buffer> memory[2];  // the second only where slices take turns
+    Slice of;                           // items that its index 0 to its end is for; of slots: as many from any
+    Bytes size = 0;                     // without the zones around it
+    bool slots = false;
+    std::vector<std::byte> sums;  // of an accumulator: what it begins with, and what came of it
+  };
+  bool is_end_to_end() const { return mode_ == Mode::end_to_end; }
+  void allocate(Items fits);
+  void upload(std::size_t argument, const Slice& slice, Array& array, unsigned slot, Stream& stream);
+  void download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream);
+  Buffer* part(std::size_t argument, unsigned slot, Bytes offset, Bytes size);
+  Buffer* given(std::size_t argument, const Slice& slice, unsigned slot);
+  Bytes sums_bytes(const Argument& one) const;
+
+  KernelWorkload& workload_;
+  const Problem& problem_;
+  DeviceResources& device_;
+  const std::string id_;
+  const Mode mode_;
+  bool combines_ = false;
+  Launches launches_;
+  std::vector<Array> arrays_;                                                                 // by argument
+  std::map<std::tuple<std::size_t, unsigned, Bytes, Bytes>, std::unique_ptr<Buffer>> parts_;  // freed before what they are parts of
+  std::vector<Slice> done_, collecting_;
+  std::vector<std::vector<std::byte>> zones_;  // as read back
+  std::uint64_t sample_ = 0;
+};
+
+}  // namespace mgpu::kernel

@@ -1,0 +1,123 @@
+// The kernel suite as the tool knows it: name, options, and sizes, which are those of its descriptors.
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "lib/base/error.hpp"
+#include "suites/kernel/examples.hpp"
+#include "suites/kernel/kernel_workload.hpp"
+#include "suites/kernel/skeleton.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo kernel_suite();
+
+namespace kernel {
+
+// Read once: a run is of one version of a file, even if that is being edited.
+const Descriptor& descriptor_of(const SuiteParams& params) {
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<const Descriptor>> known;
+  const auto given = params.options.find("kernel");
+  const std::string name = given == params.options.end() ? example_names().front() : given->second;
+  const std::scoped_lock lock(mutex);
+  auto& found = known[name];
+  if (!found) {
+    const auto& examples = example_names();
+    const bool is_example = std::find(examples.begin(), examples.end(), name) != examples.end();
+    found = std::make_unique<const Descriptor>(is_example ? example(name) : read_descriptor(name));
+  }
+  return *found;
+}
+
+}  // namespace kernel
+
+namespace {
+
+using namespace kernel;
+
+// Arrays, what one device alone makes of them, and copies with poison around. Sizes that the descriptor cannot have are refused by
+// check(), not here, where sizes are only tried out.
+Bytes host_bytes(const SuiteParams& params) {
+  constexpr Bytes kCopies = 4;
+  try {
+    const Bytes bytes = problem_of(params).host_bytes;
+    return bytes > ~Bytes{0} / kCopies ? ~Bytes{0} : kCopies * bytes;
+  } catch (const Error&) {
+    return params.size > descriptor_of(params).n ? ~Bytes{0} : 0;
+  }
+}
+
+void check(const SuiteParams& params) {
+  if (params.size == 0) throw Error(ErrorKind::usage, "--size: \"0\" is too small; accepted: 1 or more");
+  problem_of(params);
+}
+
+Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
+
+// The file has the first input; its size is the problem's where one item is `per_item` elements whatever the size.
+std::uint64_t size_of_input(SuiteParams& params) {
+  const Descriptor& descriptor = descriptor_of(params);
+  params.size = descriptor.n;
+  const Problem problem = problem_of(params);
+  for (const Argument& one : problem.args) {
+    if (!one.is_input()) continue;
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(*params.input, error);
+    if (error) throw Error(ErrorKind::input, "--input: " + params.input->string() + ": " + error.message());
+    if (one.by_item() && problem.items == problem.n) {
+      if (bytes == 0 || bytes % one.item() != 0) {
+        throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " + std::to_string(bytes) +
+                                          " bytes; accepted: a multiple of " + std::to_string(one.item()) +
+                                          ", of one item of argument " + one.name);
+      }
+      return bytes / one.item();
+    }
+    return descriptor.n;
+  }
+  throw Error(ErrorKind::input, "--input: " + descriptor.file + " has no argument that is read");
+}
+
+std::optional<SuiteInfo::OwnProblem> own(const SuiteParams& params) {
+  const Descriptor& descriptor = descriptor_of(params);
+  const auto set = params.options.find("set");
+  return SuiteInfo::OwnProblem{descriptor.n, descriptor.quick,
+                               descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
+}
+
+std::string first_file(DeviceResources& device, const SuiteInfo::FirstFile& from) {
+  return skeleton(device, from.file, from.entry, from.options);
+}
+
+std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<KernelWorkload>(params); }
+
+}  // namespace
+
+SuiteInfo kernel_suite() {
+  using Option = SuiteOption::Kind;
+  SuiteInfo info;
+  info.name = "kernel";
+  info.summary = "An OpenCL kernel of your own, which a small file describes, split by its items";
+  info.size_name = "n";
+  info.default_size = 1 << 22;
+  info.quick_size = 1 << 16;
+  info.options = {
+      {"kernel", "the descriptor of a kernel, or the name of an example", example_names(), Option::file},
+      {"set", "values of the descriptor's parameters: NAME=VALUE,..", {"none"}, Option::text},
+      {"guards", "whether slices are tried before anything is measured, so that a wrong map is found", {"on", "off"}},
+  };
+  info.chosen_by = "kernel";
+  info.input = "values of the first argument that is read: raw bytes, or a .npy matrix of float or double";
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.host_bytes = host_bytes;
+  info.size_of_input = size_of_input;
+  info.check = check;
+  info.own = own;
+  info.first_file = first_file;
+  info.shape = shape;
+  info.make = make;
+  return info;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,292 @@
+#include "suites/kernel/kernel_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+#include "lib/base/quote.hpp"
+#include "lib/workload/npy.hpp"
+#include "lib/workload/result_file.hpp"
+#include "suites/common/sha256_hex.hpp"
+#include "suites/kernel/command.hpp"
+#include "suites/kernel/data.hpp"
+#include "suites/kernel/kernel_program.hpp"
+
+namespace mgpu::kernel {
+
+KernelWorkload::KernelWorkload(const SuiteParams& params)
+    : problem_(problem_of(params)),
+      shape_(shape_of(problem_)),
+      host_threads_(params.host_threads),
+      pages_(problem_.host_bytes, "the arrays") {
+  bool taken = !params.input;
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    Argument& one = problem_.args[a];
+    if (one.edge == Edge::zero) zeros_.resize(std::max<std::size_t>(zeros_.size(), one.item()));
+    if (!one.is_input()) continue;
+    if (!taken && one.map != MapKind::scalar) {  // --input: instead of what the first is filled with
+      one.fill.kind = FillKind::file;
+      one.fill.file = *params.input;
+      taken = true;
+    }
+    fill_array(problem_, a, host_threads_, memory().subspan(one.host, one.bytes()));
+  }
+  files_.resize(problem_.args.size());
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (one.expected.empty()) continue;
+    files_[a].resize(one.bytes());
+    read_values(one.where + ".expected", one.expected, one.type, files_[a]);
+  }
+}
+
+const std::byte* KernelWorkload::zeros(Bytes length) const {
+  if (length > zeros_.size()) throw Error(ErrorKind::internal, "zeros for an edge that has none");
+  return zeros_.data();
+}
+
+Demand KernelWorkload::demand(const DeviceTraits&) const {
+  Demand demand;
+  if (problem_.operations > 0 && problem_.descriptor.operations_unit == "FLOP") {
+    const bool wide = std::any_of(problem_.args.begin(), problem_.args.end(),
+                                  [](const Argument& one) { return one.is_output() && one.type.base == Base::f64; });
+    (wide ? demand.fp64 : demand.fp32) = problem_.operations;
+  }
+  demand.memory_bytes = problem_.moved;
+  return demand;
+}
+
+Capacity KernelWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  const Bytes room = device.global_memory / 10 * 9;
+  Items local = 0;
+  for (const Argument& one : problem_.args) {
+    if (one.map == MapKind::local) local += one.local.count();
+  }
+  Capacity capacity;
+  if (local > device.local_memory) {
+    capacity.reason = fmt::format("its local memory is {} bytes, the kernel asks for {}", device.local_memory, local);
+    return capacity;
+  }
+  const auto fits = [&](Items items) {
+    return KernelProgram::bytes(problem_, mode, items) <= room &&
+           KernelProgram::largest(problem_, mode, items) <= device.max_allocation;
+  };
+  const Items all = problem_.items, granularity = problem_.granularity;
+  Items held = all;
+  if (!fits(all)) {
+    Items low = 0, high = (all + granularity - 1) / granularity;  // granules that fit, that do not
+    while (high - low > 1) (fits((low + high) / 2 * granularity) ? low : high) = (low + high) / 2;
+    held = low * granularity;
+  }
+  if (held == 0) {
+    capacity.reason =
+        fmt::format("it has no memory for {} bytes of arrays, of which the largest has {}",
+                    KernelProgram::bytes(problem_, mode, granularity), KernelProgram::largest(problem_, mode, granularity));
+    return capacity;
+  }
+  capacity.fits = held;
+  constexpr Items kPieces = 16;  // so that transfers overlap kernels
+  const Items piece = std::max<Items>((all / kPieces + granularity - 1) / granularity, 1) * granularity;
+  capacity.pipeline = mode == Mode::end_to_end ? std::min(piece, held) : held;
+  capacity.resident = KernelProgram::bytes(problem_, mode, capacity.pipeline);
+  return capacity;
+}
+
+std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+  return std::make_unique<KernelProgram>(*this, device, mode, capacity.fits);
+}
+
+void KernelWorkload::try_on(DeviceResources& device, Launches& launches, Items fits) {
+  const std::string& id = device.traits().id;
+  const std::scoped_lock lock(mutex_);
+  Trial trial(problem_, {pages_.data(), problem_.host_bytes}, device, launches);
+  if (expected_.empty()) {
+    // Beside the arrays themselves there are zones of poison, and copies of them.
+    expected_ = trial.reference(fits < problem_.items ? std::max(fits / 4, problem_.granularity) : problem_.items);
+    unwritten_ = trial.unwritten();
+    expected_by_ = id;
+  }
+  if (expected_.empty() || !problem_.guards || !tried_.insert(id).second) return;
+  trial.compare_cuts(expected_, unwritten_);
+}
+
+void KernelWorkload::begin_sample() {
+  const std::scoped_lock lock(mutex_);
+  ++sample_;
+  arrived_.clear();
+  sums_.clear();
+  blocks_.clear();
+  damage_.clear();
+  if (!std::exchange(looked_at_, false)) return;
+  for (const Argument& one : problem_.args) {
+    if (one.is_output()) std::memset(result(one).data(), 0xff, one.bytes());
+  }
+}
+
+void KernelWorkload::arrived(const Slice& slice, const std::string& device) {
+  const std::scoped_lock lock(mutex_);
+  arrived_.push_back({slice, device});
+}
+
+void KernelWorkload::arrived_instead(std::span<const Slice> slices, const std::string& device) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(arrived_, [&](const Arrival& one) { return one.device == device; });
+  for (const Slice& slice : slices) arrived_.push_back({slice, device});
+}
+
+void KernelWorkload::add_sums(std::size_t argument, const std::string& device, std::span<const std::byte> sums) {
+  const std::scoped_lock lock(mutex_);
+  sums_[{argument, device}].assign(sums.begin(), sums.end());
+}
+
+void KernelWorkload::add_block(std::size_t argument, Items block, std::span<const std::byte> sums) {
+  const std::scoped_lock lock(mutex_);
+  blocks_[{argument, block}].assign(sums.begin(), sums.end());
+}
+
+void KernelWorkload::damaged(const std::string& what) {
+  const std::scoped_lock lock(mutex_);
+  damage_ = what;
+}
+
+// Sums of integers in any order; those of floats block by block.
+void KernelWorkload::merge() {
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (one.map != MapKind::reduce) continue;
+    put_identity(one, result(one));
+    for (const auto& [key, sums] : sums_) {
+      if (key.first == a) combine(one, sums, result(one));
+    }
+    for (const auto& [key, sums] : blocks_) {
+      if (key.first == a) combine(one, sums, result(one));
+    }
+  }
+}
+
+std::string KernelWorkload::digest() const {
+  std::string all;
+  std::vector<std::byte> bytes;
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_output()) continue;
+    const std::span<const std::byte> made = result(one);
+    if (a < unwritten_.size() && !unwritten_[a].empty()) {
+      bytes.assign(made.begin(), made.end());
+      for (Bytes i = 0; i < bytes.size(); ++i) {
+        if (unwritten_[a][i]) bytes[i] = std::byte{0};
+      }
+      all += sha256_hex(bytes);
+    } else {
+      all += sha256_hex(made);
+    }
+  }
+  return all.size() <= 64 ? all : sha256_hex(std::as_bytes(std::span(all)));
+}
+
+std::string KernelWorkload::who_made(const Argument& one, std::uint64_t element) const {
+  if (one.per_item == 0) return "";
+  Items item = element / one.per_item;
+  if (one.map == MapKind::slice) item %= problem_.items;
+  for (const Arrival& arrival : arrived_) {
+    if (item >= arrival.slice.begin && item < arrival.slice.end)
+      return fmt::format(" (item {}, in slice [{}, {}) of device {})", item, arrival.slice.begin, arrival.slice.end,
+                         arrival.device);
+  }
+  return fmt::format(" (item {})", item);
+}
+
+std::string KernelWorkload::compare(const Results& expected, const char* what) const {
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_output() || expected[a].empty()) continue;
+    std::span<const std::byte> made = result(one);
+    std::vector<std::byte> masked;
+    if (a < unwritten_.size() && !unwritten_[a].empty()) {
+      masked.assign(made.begin(), made.end());
+      for (Bytes i = 0; i < masked.size(); ++i) {
+        if (unwritten_[a][i]) masked[i] = expected[a][i];
+      }
+      made = masked;
+    }
+    const auto difference = first_difference(one.type, problem_.descriptor.tolerance, made, expected[a]);
+    if (!difference) continue;
+    const Bytes at = difference->element * one.type.size;
+    return fmt::format("argument {}: {} of {} elements differ, the first is element {}{}: {}, {} says {}", in_quotes(one.name),
+                       difference->count, one.elements, difference->element, who_made(one, difference->element),
+                       text_at(one.type, made.data() + at), what, text_at(one.type, expected[a].data() + at));
+  }
+  return "";
+}
+
+std::string KernelWorkload::run_command(const std::string& digest) {
+  if (const auto found = commands_.find(digest); found != commands_.end()) return found->second;
+  CommandFiles files;
+  for (const Argument& one : problem_.args) {
+    if (one.is_input()) files.inputs.push_back({one.name, {pages_.data() + one.host, one.bytes()}});
+    if (one.is_output()) files.outputs.push_back({one.name, result(one)});
+  }
+  return commands_[digest] = run_check(problem_.descriptor.command, problem_.descriptor.folder, files, problem_.n);
+}
+
+Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
+  if (level == VerifyLevel::off) return {};
+  const std::scoped_lock lock(mutex_);
+  looked_at_ = true;
+  Verdict verdict{Verdict::Status::passed, "", ""};
+  const auto fail = [&](const std::string& why) {
+    verdict.status = Verdict::Status::failed;
+    verdict.message = why;
+    return verdict;
+  };
+  if (expected_.empty()) return {};
+  verdict.method = fmt::format("every element{}, with device {} computing all items alone",
+                               problem_.descriptor.tolerance.exact() ? ", bit for bit" : " within the tolerance", expected_by_);
+  Items made = 0;
+  for (const Arrival& arrival : arrived_) made += arrival.slice.size();
+  if (made != problem_.items)
+    return fail(
+        fmt::format("{} of {} items did not arrive on the host", problem_.items - std::min(made, problem_.items), problem_.items));
+  if (!damage_.empty()) return fail(damage_);
+  if (const std::string why = compare(expected_, "one device alone"); !why.empty()) return fail(why);
+  if (std::any_of(files_.begin(), files_.end(), [](const auto& bytes) { return !bytes.empty(); })) {
+    verdict.method += ", and with the expected file";
+    if (const std::string why = compare(files_, "the expected file"); !why.empty()) return fail(why);
+  }
+  if (!problem_.descriptor.command.empty()) {
+    verdict.method += ", and by " + in_quotes(problem_.descriptor.command);
+    if (const std::string why = run_command(digest()); !why.empty()) return fail(why);
+  }
+  return verdict;
+}
+
+// A .npy matrix, items by elements of an item, where a single output of floats is that; else the bytes of all outputs.
+void KernelWorkload::write_result(const std::filesystem::path& file) const {
+  std::vector<const Argument*> outputs;
+  for (const Argument& one : problem_.args) {
+    if (one.is_output()) outputs.push_back(&one);
+  }
+  const Argument& first = *outputs.front();
+  const bool floats = (first.type.base == Base::f32 || first.type.base == Base::f64) && first.type.lanes != 3;
+  if (file.extension() == ".npy" && outputs.size() == 1 && floats) {
+    const std::uint64_t numbers = first.elements * first.type.lanes, rows = first.by_item() ? problem_.items : 1;
+    return write_npy(file, {rows, numbers / rows, first.type.lane()}, result(first));
+  }
+  if (file.extension() == ".npy") {
+    throw Error(ErrorKind::output,
+                fmt::format("--output: {}: .npy holds one output of float or double; accepted: another name, for "
+                            "the bytes of all outputs",
+                            in_quotes(file.string())));
+  }
+  write_result_file(file, [&](std::ostream& out) {
+    for (const Argument* one : outputs) {
+      const std::span<const std::byte> bytes = result(*one);
+      out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    }
+  });
+}
+
+}  // namespace mgpu::kernel

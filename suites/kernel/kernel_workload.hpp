@@ -1,0 +1,73 @@
+// One problem as a Workload: its arrays in host memory, what one device alone makes of them, digest and verification. What runs on
+// a device is in kernel_program.hpp.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "lib/workload/pages.hpp"
+#include "suites/kernel/trial.hpp"
+
+namespace mgpu::kernel {
+
+class KernelWorkload final : public Workload {
+ public:
+  // Throws Error(input), Error(usage), Error(out_of_memory).
+  explicit KernelWorkload(const SuiteParams& params);
+
+  const Shape& shape() const override { return shape_; }
+  Demand demand(const DeviceTraits& device) const override;
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), problem_.host_bytes}; }
+  void begin_sample() override;
+  void merge() override;
+  std::string digest() const override;  // SHA-256 of the outputs' bytes, in the order of the arguments
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  void write_result(const std::filesystem::path& file) const override;
+
+  // For the programs, which may call from several threads at once.
+  const Problem& problem() const { return problem_; }
+  std::span<std::byte> memory() { return {pages_.data(), problem_.host_bytes}; }
+  const std::byte* zeros(Bytes length) const;  // at least so many
+  std::uint64_t sample() const { return sample_; }
+  // Guards, and what one device alone makes of all items, where that is not known. Throws Error(input).
+  void try_on(DeviceResources& device, Launches& launches, Items fits);
+  void arrived(const Slice& slice, const std::string& device);
+  void arrived_instead(std::span<const Slice> slices, const std::string& device);  // all of a device's, some perhaps told before
+  void add_sums(std::size_t argument, const std::string& device, std::span<const std::byte> sums);
+  void add_block(std::size_t argument, Items block, std::span<const std::byte> sums);
+  void damaged(const std::string& what);
+
+ private:
+  struct Arrival {
+    Slice slice;
+    std::string device;
+  };
+  std::span<std::byte> result(const Argument& one) const { return {pages_.data() + one.result, one.bytes()}; }
+  std::string who_made(const Argument& one, std::uint64_t element) const;
+  std::string compare(const Results& expected, const char* what) const;  // empty: all is well
+  std::string run_command(const std::string& digest);
+
+  Problem problem_;
+  Shape shape_;
+  unsigned host_threads_;
+  Pages pages_;
+  std::vector<std::byte> zeros_;
+  std::uint64_t sample_ = 0;
+  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
+  std::mutex mutex_;       // over all below
+  std::vector<Arrival> arrived_;
+  std::map<std::pair<std::size_t, std::string>, std::vector<std::byte>> sums_;
+  std::map<std::pair<std::size_t, Items>, std::vector<std::byte>> blocks_;
+  std::string damage_;
+  std::set<std::string> tried_;  // devices
+  Results expected_, files_;     // empty: not known
+  std::string expected_by_;
+  std::vector<std::vector<bool>> unwritten_;
+  std::map<std::string, std::string> commands_;  // what the user's check said, by digest
+};
+
+}  // namespace mgpu::kernel

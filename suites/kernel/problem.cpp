@@ -1,0 +1,334 @@
+#include "suites/kernel/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "lib/base/did_you_mean.hpp"
+#include "lib/base/quote.hpp"
+
+namespace mgpu::kernel {
+namespace {
+
+constexpr Bytes kMostBytes = Bytes{1} << 50;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& why) { throw Error(ErrorKind::input, where + " " + why); }
+
+// --set NAME=VALUE,..: values of parameters.
+std::map<std::string, std::string> settings_of(const std::string& text, const Descriptor& descriptor) {
+  std::map<std::string, std::string> all;
+  std::vector<std::string> known;
+  for (const auto& entry : descriptor.params) known.push_back(entry.first);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size()), equals = text.find('=', begin);
+    if (equals >= end) throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + "; accepted: NAME=VALUE,..");
+    const std::string name = text.substr(begin, equals - begin);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("--set: {} has no parameter {}{}; accepted: {}", descriptor.file, in_quotes(name),
+                              did_you_mean(name, known), known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+    }
+    all[name] = text.substr(equals + 1, end - equals - 1);
+    begin = end + 1;
+  }
+  return all;
+}
+
+// Parameters may use each other, in whatever order they stand.
+Names names_of(const Descriptor& descriptor, std::uint64_t n, const std::map<std::string, std::string>& set) {
+  Names names{{"n", Number::of(static_cast<std::int64_t>(n))}};
+  std::map<std::string, std::string> left = descriptor.params;
+  for (const auto& [name, value] : set) left[name] = value;
+  while (!left.empty()) {
+    const std::size_t before = left.size();
+    std::optional<Error> why;
+    for (auto at = left.begin(); at != left.end();) {
+      try {
+        names[at->first] = Expression(descriptor.file + ": params." + at->first, at->second, names, false).evaluate();
+        at = left.erase(at);
+      } catch (const Error& error) {
+        why = error;
+        ++at;
+      }
+    }
+    if (left.size() == before) throw *why;
+  }
+  return names;
+}
+
+class Reader {
+ public:
+  Reader(Problem& problem, Names names) : problem_(problem), names_(std::move(names)) {}
+
+  void read() {
+    const Descriptor& from = problem_.descriptor;
+    problem_.items = count(from.file + ": items.count", from.items);
+    if (problem_.items == 0) refuse(from.file + ": items.count", "is 0; accepted: an item or more");
+    names_["items"] = Number::of(static_cast<std::int64_t>(problem_.items));
+    problem_.granularity = count(from.file + ": items.granularity", from.granularity);
+    if (problem_.granularity == 0) refuse(from.file + ": items.granularity", "is 0; accepted: 1 or more");
+    problem_.offset = from.address == Address::whole;
+    problem_.options = filled_in(from.options);
+    for (const ArgumentText& text : from.args) problem_.args.push_back(argument(text));
+    find_offsets();
+    Bytes place = 0;
+    for (Argument& one : problem_.args) {
+      for (const auto& [has, at] : {std::pair{one.is_input(), &one.host}, {one.is_output(), &one.result}}) {
+        if (!has) continue;
+        *at = place;
+        if (one.bytes() > kMostBytes - place) refuse(one.where, "is larger than any memory");
+        place += (one.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+      }
+    }
+    problem_.host_bytes = place;
+    for (const StageText& text : from.stages) problem_.stages.push_back(stage(text));
+    align();
+    if (!from.operations.empty()) problem_.operations = real(from.file + ": work.operations", from.operations);
+    if (!from.bytes.empty()) problem_.moved = real(from.file + ": work.bytes", from.bytes);
+  }
+
+ private:
+  std::uint64_t count(const std::string& where, const std::string& text) { return Expression(where, text, names_, false).count(); }
+  double real(const std::string& where, const std::string& text) {
+    const double value = Expression(where, text, names_, false).evaluate().real();
+    if (!(value >= 0)) refuse(where, "is negative");
+    return value;
+  }
+
+  // ${expression} becomes its value.
+  std::string filled_in(const std::string& options) {
+    std::string made;
+    for (std::size_t at = 0;;) {
+      const std::size_t begin = options.find("${", at), end = options.find('}', begin);
+      made += options.substr(at, begin - at);
+      if (begin == std::string::npos) return made;
+      const std::string where = problem_.descriptor.file + ": options";
+      if (end == std::string::npos) refuse(where, "lacks the } of a ${");
+      const Number value = Expression(where, options.substr(begin + 2, end - begin - 2), names_, false).evaluate();
+      made += value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d);
+      at = end + 1;
+    }
+  }
+
+  std::uint64_t elements_of(const Argument& one, std::uint64_t items, std::uint64_t each) const {
+    if (each == 0) refuse(one.where + ".map.per_item", "is 0; accepted: 1 or more");
+    if (items > kMostBytes / each / one.type.size) refuse(one.where, "is larger than any memory");
+    return items * each;
+  }
+
+  Argument argument(const ArgumentText& text) {
+    Argument one;
+    one.name = text.name;
+    one.where = text.where;
+    one.type = text.type;
+    one.map = text.map;
+    one.access = text.access;
+    one.edge = text.edge;
+    one.op = text.op;
+    one.fill = text.fill;
+    one.sparse = text.sparse;
+    one.expected = text.expected;
+    if (one.fill.kind == FillKind::constant)
+      one.constant = Expression(one.where + ".fill.value", text.fill.value, names_, false).evaluate();
+    if (!one.fill.modulo.empty()) one.modulo = count(one.where + ".fill.modulo", one.fill.modulo);
+    switch (one.map) {
+      case MapKind::scalar:
+        one.scalar = Expression(one.where + ".scalar", text.scalar, names_, true);
+        if (const Number value = one.scalar.evaluate({0, 1, 1}); !fits_base(one.type.base, value)) {
+          refuse(one.where + ".scalar",
+                 fmt::format("is {}, which is no {}", value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d),
+                             one.type.name));
+        }
+        return one;
+      case MapKind::local:
+        one.local = Expression(one.where + ".bytes", text.size, names_, false);
+        if (one.local.count() == 0) refuse(one.where + ".bytes", "is 0; accepted: 1 or more");
+        return one;
+      case MapKind::halo:
+        one.before = count(one.where + ".map.radius", text.before);
+        one.after = count(one.where + ".map.radius", text.after);
+        if (one.before > problem_.items || one.after > problem_.items)
+          refuse(one.where + ".map.radius", "is more items than there are");
+        [[fallthrough]];
+      case MapKind::split:
+        one.per_item = count(one.where + ".map.per_item", text.per_item);
+        one.elements = elements_of(one, problem_.items, one.per_item);
+        break;
+      case MapKind::slice:
+        one.per_item = count(one.where + ".map.per_item", text.per_item);
+        one.elements = elements_of(one, count(one.where + ".size", text.size), 1);
+        if (one.per_item == 0 || one.elements % (one.per_item * problem_.items) != 0 || one.elements == 0)
+          refuse(one.where + ".size", fmt::format("is {} elements, which are no rows of {} items", one.elements, problem_.items));
+        one.rows = one.elements / (one.per_item * problem_.items);
+        break;
+      default:
+        one.elements = elements_of(one, count(one.where + ".size", text.size), 1);
+        if (one.elements == 0) refuse(one.where + ".size", "is 0; accepted: 1 or more");
+    }
+    if (one.map == MapKind::fixed) {
+      one.start = Expression(one.where + ".map.start", text.start, names_, true);
+      one.length = Expression(one.where + ".map.length", text.length, names_, true);
+    }
+    // Ranges that need not begin where parts of buffers can are addressed from the array's beginning.
+    const bool may_be_rebased = one.by_item() && !problem_.offset;
+    one.address = may_be_rebased && text.address != "whole" ? Address::rebased : Address::whole;
+    if (text.address == "rebased" && !may_be_rebased) {
+      refuse(one.where + ".map.address",
+             problem_.offset ? "is rebased, although slices begin at a global offset" : "is rebased; accepted for this map: whole");
+    }
+    if (one.address == Address::whole && one.edge != Edge::none)
+      refuse(one.where + ".map.edge",
+             "puts items beside the array, which an index from its beginning does not reach; accepted: none");
+    return one;
+  }
+
+  void find_offsets() {
+    for (std::size_t i = 0; i < problem_.args.size(); ++i) {
+      Argument& one = problem_.args[i];
+      if (one.map != MapKind::ragged) continue;
+      const std::string& name = problem_.descriptor.args[i].offsets;
+      const auto found =
+          std::find_if(problem_.args.begin(), problem_.args.end(), [&](const Argument& a) { return a.name == name; });
+      const bool integers = found != problem_.args.end() && found->is_input() && !found->type.is_float() &&
+                            found->type.base != Base::none && found->type.lanes == 1;
+      if (!integers || found->elements < problem_.items + 1) {
+        refuse(one.where + ".map.offsets",
+               fmt::format("is {}; accepted: the name of an input of integers, one more than there are items", in_quotes(name)));
+      }
+      one.offsets = static_cast<std::size_t>(found - problem_.args.begin());
+    }
+  }
+
+  Stage stage(const StageText& text) {
+    Stage made;
+    made.entry = text.entry;
+    for (const std::string& name : text.args) {
+      const auto found =
+          std::find_if(problem_.args.begin(), problem_.args.end(), [&](const Argument& a) { return a.name == name; });
+      made.args.push_back(static_cast<std::size_t>(found - problem_.args.begin()));
+    }
+    for (const std::string& one : text.global) made.global.emplace_back(text.where + ".global", one, names_, true);
+    for (const std::string& one : text.local) made.local.emplace_back(text.where + ".local", one, names_, false);
+    const bool splits =
+        std::any_of(made.global.begin(), made.global.end(), [](const Expression& e) { return e.depends_on_slice(); });
+    const bool told =
+        std::any_of(made.args.begin(), made.args.end(), [&](std::size_t a) { return problem_.args[a].scalar.depends_on_slice(); });
+    if (!splits && !told)
+      refuse(text.where + ".global", "does not depend on the slice; accepted: one that uses count, or a scalar that does");
+    return made;
+  }
+
+  // Slices begin where parts of all rebased buffers can, and are whole work-groups.
+  void align() {
+    const auto grow = [&](std::uint64_t factor) { problem_.granularity = std::lcm(problem_.granularity, factor); };
+    for (const Argument& one : problem_.args) {
+      if (one.rebased()) grow(kAlignment / std::gcd(kAlignment, one.item()));
+    }
+    for (const Stage& one : problem_.stages) {
+      for (std::size_t d = 0; d < one.local.size(); ++d) {
+        const std::uint64_t local = one.local[d].count();
+        if (local == 0) refuse(problem_.descriptor.file + ": local", "is 0; accepted: 1 or more");
+        if (!one.global[d].depends_on_slice()) continue;
+        const auto g = static_cast<std::int64_t>(problem_.granularity);
+        if (one.global[d].count({0, g, g}) % local != 0) grow(local);
+      }
+    }
+    const bool sums_floats = std::any_of(problem_.args.begin(), problem_.args.end(), [](const Argument& a) {
+      return a.map == MapKind::reduce && a.op == Reduction::add && a.type.is_float();
+    });
+    if (sums_floats) {  // a fixed number of sums, whose order is that of the items
+      constexpr Items kMostBlocks = 64;
+      const Items granules = (problem_.items + problem_.granularity - 1) / problem_.granularity;
+      problem_.granularity *= (granules + kMostBlocks - 1) / kMostBlocks;
+      problem_.block = problem_.granularity;
+    }
+    const Slice whole{0, problem_.items}, last{(problem_.items - 1) / problem_.granularity * problem_.granularity, problem_.items};
+    for (const Stage& one : problem_.stages) {
+      problem_.grid(one, whole);
+      problem_.grid(one, last);
+      problem_.grid(one, {0, std::min(problem_.granularity, problem_.items)});
+    }
+  }
+
+  Problem& problem_;
+  Names names_;
+};
+
+}  // namespace
+
+Grid Problem::grid(const Stage& stage, const Slice& slice) const {
+  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.size()),
+                             static_cast<std::int64_t>(slice.end)};
+  Grid made;
+  if (stage.local.empty()) made.local = {0, 0, 0};
+  for (std::size_t d = 0; d < stage.global.size(); ++d) {
+    made.global[d] = stage.global[d].count(numbers);
+    if (made.global[d] == 0)
+      refuse(descriptor.file + ": global", fmt::format("is 0 in dimension {} for a slice of {} items", d, slice.size()));
+    if (!stage.local.empty()) {
+      made.local[d] = stage.local[d].count();
+      if (made.global[d] % made.local[d] != 0) {
+        refuse(descriptor.file + ": global",
+               fmt::format("is {} in dimension {} for a slice of {} items, no multiple of local, {}; accepted: round_up(.., {})",
+                           made.global[d], d, slice.size(), made.local[d], made.local[d]));
+      }
+    }
+    if (offset && stage.global[d].depends_on_slice()) {
+      // The offset of a dimension is the global size that all items before would have.
+      made.offset[d] =
+          slice.begin == 0
+              ? 0
+              : stage.global[d].count({0, static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.begin)});
+    }
+  }
+  return made;
+}
+
+Slice Problem::extent(const Argument& argument, const Slice& slice) const {
+  return {slice.begin - std::min(slice.begin, argument.before), std::min(slice.end + argument.after, items)};
+}
+
+Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
+  Problem problem;
+  problem.n = params.size;
+  problem.seed = params.seed;
+  const auto guards = params.options.find("guards");
+  problem.guards = guards == params.options.end() || guards->second != "off";
+  const auto set = params.options.find("set");
+  const auto settings = settings_of(set == params.options.end() || set->second == "none" ? "" : set->second, descriptor);
+  Names names = names_of(descriptor, problem.n, settings);
+  problem.descriptor = std::move(descriptor);
+  Reader(problem, std::move(names)).read();
+  return problem;
+}
+
+Problem problem_of(const SuiteParams& params) { return problem_of(descriptor_of(params), params); }
+
+Shape shape_of(const Problem& problem) {
+  Shape shape;
+  shape.items = problem.items;
+  shape.granularity = problem.granularity;
+  shape.large_result = true;
+  const auto items = static_cast<double>(problem.items);
+  shape.ops = problem.operations > 0 ? problem.operations : items;
+  shape.rate_unit = (problem.operations > 0 ? problem.descriptor.operations_unit : problem.descriptor.unit) + "/s";
+  shape.cost.ops = shape.ops / items;
+  for (const Argument& one : problem.args) {
+    const auto bytes = static_cast<double>(one.bytes());
+    if (one.is_input()) {
+      shape.bytes_in += one.bytes();
+      if (one.map == MapKind::replicate) {
+        shape.cost.replicated += one.bytes();
+      } else {
+        shape.cost.in_bytes += bytes / items;
+      }
+    }
+    if (!one.is_output()) continue;
+    shape.bytes_out += one.bytes();
+    if (one.map != MapKind::reduce) shape.cost.out_bytes += bytes / items;
+  }
+  return shape;
+}
+
+}  // namespace mgpu::kernel

@@ -1,0 +1,312 @@
+#include "suites/kernel/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "lib/base/quote.hpp"
+
+namespace mgpu::kernel {
+namespace {
+
+constexpr Bytes kMostRoom = Bytes{4} << 20;  // on both sides of what a slice has
+
+bool within(const Tolerance& tolerance, double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  return std::abs(a - b) <= tolerance.absolute + tolerance.relative * std::abs(b);
+}
+
+// Uneven cuts at multiples of the granularity.
+std::vector<Slice> cuts_of(Items items, Items granularity) {
+  const Items granules = (items + granularity - 1) / granularity;
+  std::vector<Items> at{0};
+  for (const Items numerator : {1, 3, 4, 7}) {
+    const Items granule = granules * numerator / 9;
+    if (granule > at.back() / granularity && granule < granules) at.push_back(granule * granularity);
+  }
+  at.push_back(items);
+  std::vector<Slice> slices;
+  for (std::size_t i = 0; i + 1 < at.size(); ++i) slices.push_back({at[i], at[i + 1]});
+  std::reverse(slices.begin(), slices.end());
+  std::rotate(slices.begin(), slices.begin() + static_cast<std::ptrdiff_t>(slices.size() / 2), slices.end());
+  return slices;
+}
+
+}  // namespace
+
+std::optional<Difference> first_difference(const ElementType& type, const Tolerance& tolerance, std::span<const std::byte> result,
+                                           std::span<const std::byte> expected) {
+  if (std::memcmp(result.data(), expected.data(), result.size()) == 0) return std::nullopt;
+  const bool numbers = !tolerance.exact() && type.base != Base::none && type.base != Base::f16;
+  const Bytes used = type.lane() * type.lanes;
+  Difference found;
+  for (Bytes at = 0; at + type.size <= result.size(); at += type.size) {
+    const std::byte *a = result.data() + at, *b = expected.data() + at;
+    if (std::memcmp(a, b, used) == 0) continue;
+    if (numbers) {
+      bool close = true;
+      for (Bytes lane = 0; lane < used; lane += type.lane())
+        close &= within(tolerance, number_at(type.base, a + lane), number_at(type.base, b + lane));
+      if (close) continue;
+    }
+    if (found.count++ == 0) found.element = at / type.size;
+  }
+  if (found.count == 0) return std::nullopt;
+  return found;
+}
+
+Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte poison) const {
+  const Argument& one = problem_.args[argument];
+  const Bytes size = slice_bytes(problem_, one, slice), room = aligned(std::min(one.bytes(), kMostRoom)) + kAlignment;
+  Image image;
+  image.zero = room;
+  image.bytes.assign(room + aligned(size) + room, poison);
+  // What is read where nothing was given must not look as if nothing had been written: another number that is none, -3 of integers.
+  if (one.access == Access::read && poison != std::byte{0}) {
+    for (Bytes at = 0; at < image.bytes.size(); at += one.type.lane()) image.bytes[at] = std::byte{0xfd};
+  }
+  std::byte* const zero = image.bytes.data() + room;
+  for (const Move& move : input_moves(problem_, inputs_, argument, slice)) {
+    for (Bytes i = 0; i < move.count; ++i) {
+      if (move.zeros) {
+        std::memset(zero + move.device + i * move.stride, 0, move.length);
+      } else {
+        std::memcpy(zero + move.device + i * move.stride, inputs_.data() + one.host + move.host + i * move.stride, move.length);
+      }
+    }
+  }
+  if (one.map == MapKind::reduce) put_identity(one, {zero, size});
+  return image;
+}
+
+std::string Trial::hint() const {
+  const std::string& text = problem_.descriptor.text;
+  const auto uses = [&](const char* word) { return text.find(word) != std::string::npos; };
+  if (uses("get_global_size")) return "; the kernel uses get_global_size, which is that of the slice";
+  if (problem_.offset && (uses("get_group_id") || uses("get_num_groups")))
+    return "; the kernel uses get_group_id, which knows nothing of the global offset: offset = \"rebased\" may suit it";
+  const bool whole_size = std::any_of(problem_.args.begin(), problem_.args.end(), [&](const Argument& one) {
+    return one.map == MapKind::scalar && !one.scalar.depends_on_slice() &&
+           one.scalar.evaluate().real() == static_cast<double>(problem_.items);
+  });
+  if (!problem_.offset && whole_size)
+    return "; a scalar has the number of all items: a kernel that compares it with get_global_id wants count there, that of the "
+           "slice";
+  return "";
+}
+
+void Trial::check_written(std::size_t argument, const Slice& slice, const Image& before, const Image& after) const {
+  const Argument& one = problem_.args[argument];
+  if (after.bytes == before.bytes) return;
+  std::vector<std::pair<Bytes, Bytes>> ranges;  // that may be written
+  const Bytes size = slice_bytes(problem_, one, slice);
+  if (one.map == MapKind::reduce || (one.access == Access::scratch && one.rebased()))
+    ranges.emplace_back(before.zero, before.zero + size);
+  const bool scratch = one.access == Access::scratch && !one.rebased();
+  if (scratch) ranges.emplace_back(before.zero + slice.begin * one.item(), before.zero + slice.end * one.item());
+  for (const Move& move : output_moves(problem_, argument, slice)) {
+    for (Bytes i = 0; i < move.count; ++i)
+      ranges.emplace_back(before.zero + move.device + i * move.stride, before.zero + move.device + i * move.stride + move.length);
+  }
+  ranges.emplace_back(after.bytes.size(), after.bytes.size());
+  Bytes at = 0;
+  for (const auto& [begin, end] : ranges) {
+    const auto differs = std::mismatch(before.bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                                       before.bytes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       after.bytes.begin() + static_cast<std::ptrdiff_t>(at));
+    at = end;
+    const Bytes place = static_cast<Bytes>(differs.first - before.bytes.begin());
+    if (place >= begin) continue;
+    const auto signed_place = static_cast<std::int64_t>(place) - static_cast<std::int64_t>(before.zero);
+    const auto each = static_cast<std::int64_t>(one.type.size);
+    const std::int64_t element = signed_place >= 0 ? signed_place / each : -((-signed_place + each - 1) / each);
+    const bool inside = signed_place >= 0 && place < before.zero + size;
+    const std::string where =
+        one.per_item > 0 ? fmt::format("item {}", item_of(problem_, one, slice, element)) : fmt::format("element {}", element);
+    throw Error(ErrorKind::input,
+                fmt::format("{}: argument {} is written at {}, which {}, by slice [{}, {}) on device {}{}",
+                            problem_.descriptor.file, in_quotes(one.name), where,
+                            !one.is_output() && one.access != Access::scratch && inside ? "it says it only reads (access)"
+                                                                                        : "is not of its slice",
+                            slice.begin, slice.end, device_.traits().id, hint()));
+  }
+}
+
+bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images) {
+  images.clear();
+  std::vector<std::unique_ptr<Buffer>> whole, parts;
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    Image image;
+    std::unique_ptr<Buffer> buffer, part;
+    if (const Argument& one = problem_.args[a]; one.is_array()) {
+      image = image_of(a, slice, poison);
+      buffer = device_.allocate(image.bytes.size());
+      part = device_.part(*buffer, image.zero, std::max<Bytes>(slice_bytes(problem_, one, slice), 1));
+    }
+    images.push_back(std::move(image));
+    whole.push_back(std::move(buffer));
+    parts.push_back(std::move(part));
+  }
+  std::vector<Image> after = images;
+  const auto took = device_.try_out([&](Stream& stream) {
+    for (std::size_t a = 0; a < images.size(); ++a) {
+      if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);
+    }
+    launches_.launch(
+        slice, [&](std::size_t a) { return parts[a].get(); }, stream);
+    for (std::size_t a = 0; a < images.size(); ++a) {
+      if (whole[a]) stream.download(*whole[a], 0, after[a].bytes);
+    }
+  });
+  if (!took) return false;
+  for (std::size_t a = 0; a < images.size(); ++a) {
+    if (whole[a]) check_written(a, slice, images[a], after[a]);
+  }
+  images = std::move(after);
+  return true;
+}
+
+Results Trial::empty_results() const {
+  Results made(problem_.args.size());
+  for (std::size_t a = 0; a < made.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_output()) continue;
+    made[a].resize(one.bytes());
+    if (one.map == MapKind::reduce) put_identity(one, made[a]);
+  }
+  return made;
+}
+
+void Trial::take(const Slice& slice, const std::vector<Image>& images, Results& into) const {
+  for (std::size_t a = 0; a < images.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_output()) continue;
+    const std::byte* const zero = images[a].bytes.data() + images[a].zero;
+    if (one.map == MapKind::reduce) combine(one, {zero, one.bytes()}, into[a]);
+    for (const Move& move : output_moves(problem_, a, slice)) {
+      for (Bytes i = 0; i < move.count; ++i)
+        std::memcpy(into[a].data() + move.host + i * move.stride, zero + move.device + i * move.stride, move.length);
+    }
+  }
+}
+
+Results Trial::reference(Items at_once) {
+  const Items step = problem_.block > 0 ? problem_.block : at_once / problem_.granularity * problem_.granularity;
+  const Items piece = at_once >= problem_.items && problem_.block == 0 ? problem_.items : std::max(step, problem_.granularity);
+  Results results[2];
+  for (unsigned pass = 0; pass < 2; ++pass) {
+    results[pass] = empty_results();
+    for (Items begin = 0; begin < problem_.items; begin += piece) {
+      const Slice slice{begin, std::min(begin + piece, problem_.items)};
+      std::vector<Image> images;
+      if (!run(slice, std::byte(pass == 0 ? 0xff : 0), images)) return {};
+      take(slice, images, results[pass]);
+    }
+  }
+  compare_runs(results[0], results[1]);
+  return std::move(results[0]);
+}
+
+void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
+  unwritten_.assign(problem_.args.size(), {});
+  const Slice whole{0, problem_.items};
+  for (std::size_t a = 0; a < with_ones.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_output()) continue;
+    std::vector<std::byte> ones = with_ones[a], zeros = with_zeros[a];
+    if (one.access == Access::write && one.map != MapKind::reduce) {
+      const Bytes used = one.type.lane() * one.type.lanes;
+      if (one.sparse) unwritten_[a].assign(ones.size(), false);
+      for (Bytes at = 0; at + one.type.size <= ones.size(); at += one.type.size) {
+        const auto all = [&](const std::vector<std::byte>& bytes, std::byte value) {
+          return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                             bytes.begin() + static_cast<std::ptrdiff_t>(at + used), [&](std::byte b) { return b == value; });
+        };
+        if (!all(ones, std::byte{0xff}) || !all(zeros, std::byte{0})) continue;
+        if (!one.sparse) {
+          throw Error(
+              ErrorKind::input,
+              fmt::format(
+                  "{}: argument {}: element {} (item {}) is not written when device {} computes all items; accepted: a map of "
+                  "what is written, or sparse = true{}",
+                  problem_.descriptor.file, in_quotes(one.name), at / one.type.size,
+                  item_of(problem_, one, whole, static_cast<std::int64_t>(at / one.type.size + one.before * one.per_item)),
+                  device_.traits().id, hint()));
+        }
+        std::fill_n(unwritten_[a].begin() + static_cast<std::ptrdiff_t>(at), one.type.size, true);
+        std::fill_n(ones.begin() + static_cast<std::ptrdiff_t>(at), one.type.size, std::byte{0});
+      }
+    }
+    const auto difference = first_difference(one.type, problem_.descriptor.tolerance, ones, zeros);
+    if (!difference) continue;
+    const std::uint64_t e = difference->element;
+    const std::int64_t item = item_of(problem_, one, whole, static_cast<std::int64_t>(e + one.before * one.per_item));
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: argument {}: element {}{} is {} and {} when device {} computes all items twice: the kernel reads what "
+                    "nobody gave it (beside a map, or what it only writes), or its result depends on the order of its "
+                    "work-items (check.tolerance states how far)",
+                    problem_.descriptor.file, in_quotes(one.name), e, one.per_item > 0 ? fmt::format(" (item {})", item) : "",
+                    text_at(one.type, ones.data() + e * one.type.size), text_at(one.type, zeros.data() + e * one.type.size),
+                    device_.traits().id));
+  }
+}
+
+void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<bool>>& unwritten) {
+  std::vector<Slice> slices = cuts_of(problem_.items, problem_.granularity);
+  if (problem_.block > 0) {  // each block has a sum of its own, whatever the slice
+    for (Slice& slice : slices) slice.end = std::min(slice.begin + problem_.block, problem_.items);
+  }
+  Results sums = empty_results();
+  for (const Slice& slice : slices) {
+    std::vector<Image> images;
+    if (!run(slice, std::byte{0xff}, images)) return;
+    for (std::size_t a = 0; a < images.size(); ++a) {
+      const Argument& one = problem_.args[a];
+      if (one.map == MapKind::reduce && one.is_output())
+        combine(one, {images[a].bytes.data() + images[a].zero, one.bytes()}, sums[a]);
+      for (const Move& move : output_moves(problem_, a, slice)) {
+        for (Bytes i = 0; i < move.count; ++i) {
+          const Bytes host = move.host + i * move.stride;
+          std::vector<std::byte> mine(move.length);
+          std::memcpy(mine.data(), images[a].bytes.data() + images[a].zero + move.device + i * move.stride, move.length);
+          if (!unwritten[a].empty()) {
+            for (Bytes k = 0; k < move.length; ++k) {
+              if (unwritten[a][host + k]) mine[k] = expected[a][host + k];
+            }
+          }
+          const std::span<const std::byte> should = std::span(expected[a]).subspan(host, move.length);
+          const auto difference = first_difference(one.type, problem_.descriptor.tolerance, mine, should);
+          if (!difference) continue;
+          const std::uint64_t e = difference->element + host / one.type.size;
+          throw Error(
+              ErrorKind::input,
+              fmt::format("{}: argument {}: item {} (element {}) is {} in slice [{}, {}) on device {}, {} when one device "
+                          "computes all items: the result depends on the split, or a map says too little{}",
+                          problem_.descriptor.file, in_quotes(one.name),
+                          one.map == MapKind::slice ? e / one.per_item % problem_.items : e / one.per_item, e,
+                          text_at(one.type, mine.data() + difference->element * one.type.size), slice.begin, slice.end,
+                          device_.traits().id, text_at(one.type, should.data() + difference->element * one.type.size), hint()));
+        }
+      }
+    }
+  }
+  if (problem_.block > 0) return;
+  for (std::size_t a = 0; a < sums.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.is_output() || one.map != MapKind::reduce) continue;
+    const auto difference = first_difference(one.type, problem_.descriptor.tolerance, sums[a], expected[a]);
+    if (!difference) continue;
+    const std::uint64_t e = difference->element;
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: argument {}: element {} is {} when {} slices on device {} are combined, {} when it computes all items at "
+                    "once: the result depends on the split{}",
+                    problem_.descriptor.file, in_quotes(one.name), e, text_at(one.type, sums[a].data() + e * one.type.size),
+                    slices.size(), device_.traits().id, text_at(one.type, expected[a].data() + e * one.type.size), hint()));
+  }
+}
+
+}  // namespace mgpu::kernel

@@ -1,0 +1,207 @@
+// Descriptors: expressions, keys, sizes that follow from them, and which bytes a slice has of an array.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "suites/kernel/examples.hpp"
+#include "suites/kernel/layout.hpp"
+#include "suites/kernel/skeleton.hpp"
+#include "suites/kernel/tree.hpp"
+
+using namespace mgpu;
+using namespace mgpu::kernel;
+
+namespace {
+
+const Names kNames{{"n", Number::of(std::int64_t{100})}, {"a", Number::of(2.5)}, {"width", Number::of(std::int64_t{7})}};
+
+Number value(const char* text, const SliceNumbers& slice = {}) { return Expression("key", text, kNames, true).evaluate(slice); }
+std::int64_t integer(const char* text, const SliceNumbers& slice = {}) {
+  const Number number = value(text, slice);
+  REQUIRE(number.integer);
+  return number.i;
+}
+
+std::string why(const auto& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    return error.what();
+  }
+  return "";
+}
+
+constexpr const char* kStart =
+    "kernel = 'k.cl'\nentry = 'k'\nn = 100\n[launch]\nglobal = ['count']\n[[args]]\nname = 'out'\ntype = 'float'\nmap = 'split'\n"
+    "access = 'write'\n";
+
+Problem problem_with(const std::string& argument, std::uint64_t n = 100, const std::string& start = kStart) {
+  SuiteParams params;
+  params.size = n;
+  return problem_of(descriptor_of(parse_tree(start + argument, "k.toml", false), "k.toml", ""), params);
+}
+
+std::vector<Move> moves(const Problem& problem, std::size_t argument, Slice slice) {
+  const std::vector<std::byte> memory(problem.host_bytes);
+  return input_moves(problem, memory, argument, slice);
+}
+
+}  // namespace
+
+TEST_CASE("expressions compute as C does, and stay integers as long as they can") {
+  CHECK(integer("1 + 2 * 3") == 7);
+  CHECK(integer("(1 + 2) * 3") == 9);
+  CHECK(integer("7 / 2") == 3);
+  CHECK(integer("-7 % 3") == -1);
+  CHECK(integer("--3") == 3);
+  CHECK(integer("-2 * -3") == 6);
+  CHECK(integer("10 - 4 - 3") == 3);
+  CHECK(integer("ceil_div(n, width)") == 15);
+  CHECK(integer("round_up(n, 64)") == 128);
+  CHECK(integer("min(n, 3) + max(n, 3)") == 103);
+  CHECK(value("n * a").d == doctest::Approx(250));
+  CHECK_FALSE(value("n / 8.0").integer);
+  CHECK(integer("end - begin - count", {10, 5, 15}) == 0);
+  CHECK(Expression("key", "count * 2", kNames, true).depends_on_slice());
+  CHECK_FALSE(Expression("key", "n * 2", kNames, true).depends_on_slice());
+}
+
+TEST_CASE("what is no expression, and what has no value, is refused by key and text") {
+  for (const char* text : {"", "1 +", "(1", "1)", "1 2", "* 2", "n n", "min(1)", "min(1, 2", "sqrt(2)", "1e999", "a..b", "$"})
+    CHECK_MESSAGE(why([&] { value(text); }).starts_with("key: "), text);
+  for (const char* text : {"1 / 0", "1 % 0", "ceil_div(1, 0)", "9223372036854775807 + 1", "n * 9223372036854775807"})
+    CHECK_MESSAGE(why([&] { value(text); }).starts_with("key: "), text);
+  CHECK(why([] { value("widht"); }).find("did you mean \"width\"?") != std::string::npos);
+  CHECK(why([] { Expression("key", "count", kNames, false); }).find("no parameter") != std::string::npos);
+  CHECK(why([] { value(std::string(1000, '(').c_str()); }).find("nested too deeply") != std::string::npos);
+  const Expression negative("key", "0 - n", kNames, false), fraction("key", "n / 8.0", kNames, false);
+  CHECK(why([&] { static_cast<void>(negative.count()); }).find("-100") != std::string::npos);
+  CHECK(why([&] { static_cast<void>(fraction.count()); }).find("12.5") != std::string::npos);
+}
+
+TEST_CASE("types are known by both of their names, vectors by their lanes") {
+  CHECK(element_type("float")->size == 4);
+  CHECK(element_type("float3")->size == 16);
+  CHECK(element_type("double16")->size == 128);
+  CHECK(element_type("unsignedint")->name == "uint");
+  for (const char* name : {"float5", "flaot", "4", "", "floatfloat", "uint44"}) CHECK_FALSE(element_type(name));
+  CHECK(fits_base(Base::u8, Number::of(std::int64_t{255})));
+  CHECK_FALSE(fits_base(Base::u8, Number::of(std::int64_t{256})));
+  CHECK_FALSE(fits_base(Base::u32, Number::of(std::int64_t{-1})));
+  CHECK_FALSE(fits_base(Base::i32, Number::of(2.5)));
+}
+
+TEST_CASE("every example is a descriptor, and its slices are what its granularity allows") {
+  CHECK(example_names().front() == "saxpy");
+  CHECK(example_names().size() >= 6);
+  for (const std::string& name : example_names()) {
+    CAPTURE(name);
+    const Descriptor descriptor = example(name);
+    SuiteParams params;
+    params.size = descriptor.quick;
+    const Problem problem = problem_of(descriptor, params);
+    CHECK(problem.items > 0);
+    for (const Argument& one : problem.args) {
+      if (one.rebased()) CHECK(problem.granularity * one.item() % kAlignment == 0);
+    }
+  }
+}
+
+TEST_CASE("a halo has items beside its slice, beyond the array by its edge") {
+  const auto of = [](const char* edge) {
+    return problem_with(std::string("[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', radius = [2, 1], edge = '") +
+                        edge + "' }\n");
+  };
+  const auto inside = moves(of("none"), 1, {10, 20});
+  REQUIRE(inside.size() == 1);
+  CHECK((inside[0].device == 0 && inside[0].host == 8 * 4 && inside[0].length == 13 * 4));
+  CHECK(moves(of("none"), 1, {0, 20}).front().device == 2 * 4);  // the two before are left as they are
+  const auto periodic = moves(of("periodic"), 1, {0, 100});
+  REQUIRE(periodic.size() == 4);
+  CHECK((periodic[1].device == 0 && periodic[1].host == 98 * 4));
+  CHECK((periodic[2].device == 4 && periodic[2].host == 99 * 4));
+  CHECK((periodic[3].device == 102 * 4 && periodic[3].host == 0));
+  const auto clamp = moves(of("clamp"), 1, {0, 100});
+  CHECK((clamp[1].host == 0 && clamp[2].host == 0 && clamp[3].host == 99 * 4));
+  CHECK(moves(of("zero"), 1, {0, 100})[1].zeros);
+}
+
+TEST_CASE("columns, ranges and the rows of a sparse matrix") {
+  const Problem columns =
+      problem_with("[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'slice', per_item = 2 }\nsize = 'n * 2 * 5'\n");
+  const auto strip = moves(columns, 1, {10, 12});
+  REQUIRE(strip.size() == 1);
+  CHECK((strip[0].host == 80 && strip[0].device == 80 && strip[0].length == 16 && strip[0].count == 5 && strip[0].stride == 800));
+  const Problem range = problem_with(
+      "[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'fixed', start = 'begin / 2', length = 'count / 2' }\nsize = 50\n");
+  CHECK(moves(range, 1, {10, 20})[0].host == 20);
+  const Problem beyond =
+      problem_with("[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind = 'fixed', start = 'begin', length = 'count' }\nsize = 50\n");
+  CHECK(why([&] { moves(beyond, 1, {40, 60}); }).find("args[1].map") != std::string::npos);
+  const Problem sparse = problem_with(
+      "[[args]]\nname = 'rows'\ntype = 'uint'\nmap = 'replicate'\nsize = 'n + 1'\n[[args]]\nname = 'm'\ntype = 'int'\nmap = { kind "
+      "= 'ragged', "
+      "offsets = 'rows' }\nsize = 1000\n");
+  std::vector<std::byte> memory(sparse.host_bytes);
+  for (std::uint32_t i = 0; i <= 100; ++i) {
+    const std::uint32_t at = i * 7;
+    std::memcpy(memory.data() + sparse.args[1].host + i * 4, &at, 4);
+  }
+  const auto entries = input_moves(sparse, memory, 2, {10, 20});
+  CHECK((entries[0].host == 70 * 4 && entries[0].length == 70 * 4));
+}
+
+TEST_CASE("accumulators begin with what changes nothing, and combine by their operation") {
+  for (const auto& [op, a, b, expected] :
+       {std::tuple{"add", 5, -7, -2}, {"min", 5, -7, -7}, {"max", 5, -7, 5}, {"xor", 6, 3, 5}, {"or", 6, 3, 7}, {"and", 6, 3, 2}}) {
+    const Problem problem = problem_with(
+        std::string("[[args]]\nname = 's'\ntype = 'int'\naccess = 'write'\nsize = 1\nmap = { kind = 'reduce', op = '") + op +
+        "' }\n");
+    const Argument& one = problem.args[1];
+    std::int32_t sum = 0;
+    const auto bytes = std::as_writable_bytes(std::span(&sum, 1));
+    put_identity(one, bytes);
+    for (const std::int32_t& each : {a, b}) combine(one, std::as_bytes(std::span(&each, 1)), bytes);
+    CHECK_MESSAGE(sum == expected, op);
+  }
+}
+
+TEST_CASE("sums of floats are of blocks, which slices are made of; integers need none") {
+  const auto of = [](const char* type) {
+    return problem_with(std::string("[[args]]\nname = 's'\nsize = 1\naccess = 'write'\nmap = 'reduce'\ntype = '") + type + "'\n",
+                        100000);
+  };
+  CHECK(of("uint").block == 0);
+  const Problem floats = of("float");
+  CHECK(floats.block == floats.granularity);
+  CHECK(floats.blocks() <= 64);
+  CHECK(floats.blocks() > 32);
+}
+
+TEST_CASE("slices are whole work-groups where these are given") {
+  const std::string start = std::string(kStart).replace(std::string(kStart).find("['count']"), 9, "['count * 3']\nlocal = [32]");
+  CHECK(problem_with("", 128, start).granularity % 32 == 0);
+  CHECK(why([&] { problem_with("", 100, start); }).find("no multiple of local, 32") != std::string::npos);
+}
+
+TEST_CASE("a launch by a global offset begins where the slice does") {
+  const std::string start =
+      std::string(kStart).replace(std::string(kStart).find("['count']"), 9, "[8, 'count * 2']\noffset = 'global_work_offset'");
+  const Problem problem = problem_with("", 100, start);
+  const Grid grid = problem.grid(problem.stages[0], {10, 30});
+  CHECK(grid.offset == std::array<std::size_t, 3>{0, 20, 0});
+  CHECK(grid.global == std::array<std::size_t, 3>{8, 40, 1});
+  CHECK(grid.local == std::array<std::size_t, 3>{0, 0, 0});
+  CHECK_FALSE(problem.args[0].rebased());
+}
+
+TEST_CASE("kernels of a file are found by their names, whatever stands around them") {
+  CHECK(kernels_in("// __kernel void no()\n__kernel void a(int b) {}\n/* kernel void c() */ kernel "
+                   "__attribute__((reqd_work_group_size(8, 1, 1))) "
+                   "void d(void) {}\nvoid e() {}\n") == std::vector<std::string>{"a", "d"});
+  CHECK(kernels_in("int kernel_size;").empty());
+}
