@@ -52,6 +52,7 @@ struct WhatIfField {
 inline constexpr WhatIfField kExchangeWhatIf = {"free_exchange", &Bottleneck::free_exchange};
 inline constexpr PartField kExchangePart = {"exchange_ns", &DeviceParts::exchange};
 inline constexpr std::array<const char*, 3> kExchangeColumns = {"peer", "path", "arrives"};  // of commands, after the others
+inline constexpr const char* kRoundColumn = "round";                                         // of commands, after all others
 
 inline constexpr std::array<WhatIfField, 4> kWhatIfFields = {{
     {"perfect_balance", &Bottleneck::perfect_balance},

@@ -123,16 +123,21 @@ Json per_device(const PerDevice& p) {
 Json timeline(const Timeline& t) {
   Json commands = Json::array(), spans = Json::array(), slices = Json::array();
   const bool exchanges = std::any_of(t.commands.begin(), t.commands.end(), [](const Command& c) { return c.exchange.has_value(); });
+  const bool rounds = std::any_of(t.commands.begin(), t.commands.end(), [](const Command& c) { return c.round.has_value(); });
   Json columns = kCommandColumns;
   if (exchanges)
     for (const char* column : kExchangeColumns) columns.push_back(column);
+  if (rounds) columns.push_back(kRoundColumn);
   for (const Command& c : t.commands) {
     commands.push_back(Json::array({c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes, ns(c.queued),
                                     ns(c.submitted), ns(c.started), ns(c.ended)}));
-    if (!exchanges) continue;
-    const Json other = c.exchange ? Json::array({c.exchange->peer.value, to_string(c.exchange->path), c.exchange->arrives})
-                                  : Json::array({nullptr, nullptr, nullptr});
-    for (const Json& value : other) commands.back().push_back(value);
+    Json& row = commands.back();
+    if (exchanges) {
+      const Json other = c.exchange ? Json::array({c.exchange->peer.value, to_string(c.exchange->path), c.exchange->arrives})
+                                    : Json::array({nullptr, nullptr, nullptr});
+      row.insert(row.end(), other.begin(), other.end());
+    }
+    if (rounds) row.push_back(c.round ? Json(*c.round) : Json(nullptr));
   }
   for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
   for (const SliceRecord& s : t.slices)

@@ -97,6 +97,28 @@ TEST_CASE("exchanges come back in each of their parts, and files without any hav
   CHECK(back.bottleneck.free_exchange == Nanos{5});
 }
 
+TEST_CASE("numbers of rounds come back with and without exchanges, and files of work without any have no column for them") {
+  Report report = test::sample_report();
+  CHECK(to_json_text(report).find("round\"") == std::string::npos);
+  RunRecord& run = report.runs.front();
+  run.timeline.commands.at(1).round = 7;
+  const auto commands_read = [&] { return report_from_json(Json::parse(to_json_text(report))).runs.front().timeline.commands; };
+  std::vector<Command> back = commands_read();
+  CHECK_FALSE(back.at(0).round);
+  CHECK(back.at(1).round == 7u);
+  run.timeline.commands.at(0).kind = CommandKind::exchange;
+  run.timeline.commands.at(0).exchange = ExchangeInfo{{1}, PeerPath::staged, true};
+  run.timeline.commands.at(0).round = 4'000'000'000u;
+  back = commands_read();
+  CHECK(back.at(0).round == 4'000'000'000u);
+  CHECK(back.at(0).exchange == run.timeline.commands.at(0).exchange);
+  CHECK(back.at(1).round == 7u);
+  CHECK_FALSE(back.at(2).round);
+  Json json = Json::parse(to_json_text(report));
+  json["runs"][0]["timeline"]["commands"][1].back() = -1;
+  CHECK_THROWS_WITH_AS(report_from_json(json), doctest::Contains("commands"), Error);
+}
+
 TEST_CASE("a fault, what it cost and the sample it disturbed come back in each of their parts") {
   const Report report = test::sample_report();
   const Report back = report_from_json(to_json(report));
