@@ -174,6 +174,10 @@ PerDevice read_per_device(const JsonReader& j) {
       p.parts.*f.member = f.member == &DeviceParts::residue ? j.at(f.name).nanos() : j.at(f.name).duration();
     }
     if (j.has(kExchangePart.name)) p.parts.exchange = j.at(kExchangePart.name).duration();
+    if (j.has(kExchangeTimes.front().name)) {  // of files from before they were recorded they are not known
+      DeviceParts::ExchangeTimes& times = p.parts.exchange_times.emplace();
+      for (const ExchangeTimeField& f : kExchangeTimes) times.*f.member = j.at(f.name).duration();
+    }
   }
   if (j.has("alone_samples_ns"))
     p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were recorded have none
@@ -308,6 +312,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   for (const MetricInfo& metric : all_metrics())
     if (!metric.optional || metrics.has(metric.name))
       run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
+  if (j.has("worst_round")) run.worst_round = j.at("worst_round").integer<std::uint32_t>();
   run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   if (bottleneck.at("what_if_ns").has(kExchangeWhatIf.name))

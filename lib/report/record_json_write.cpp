@@ -105,6 +105,8 @@ Json per_device(const PerDevice& p) {
   for (const PartField& f : kPartFields) j[f.name] = known ? ns(p.parts.*f.member) : Json(nullptr);
   if (p.parts.exchanges) {
     j[kExchangePart.name] = known ? ns(p.parts.exchange) : Json(nullptr);
+    for (const ExchangeTimeField& f : kExchangeTimes)
+      if (!known || p.parts.exchange_times) j[f.name] = known ? ns((*p.parts.exchange_times).*f.member) : Json(nullptr);
     j["bytes_sent"] = p.parts.bytes_sent;
     j["bytes_received"] = p.parts.bytes_received;
   }
@@ -204,6 +206,7 @@ Json results(const RunRecord& run) {
   j["per_device"] = std::move(devices);
   for (const MetricInfo& metric : all_metrics())
     if (!metric.optional || run.metrics.*metric.value) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
+  if (run.worst_round) j["worst_round"] = *run.worst_round;
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
   if (run.bottleneck.free_exchange) j["bottleneck"]["what_if_ns"][kExchangeWhatIf.name] = ns(run.bottleneck.free_exchange);
