@@ -75,6 +75,7 @@ struct PlanChosen {  // what `auto` chose
 struct PlannedWork {  // what of a PlanRequest is about the work
   Items items = 0, granularity = 1;
   ItemCost cost;  // its `ops` are not recorded: they are in WorkRecord
+  std::uint32_t rounds = 0;
 };
 
 struct PlanRecord {

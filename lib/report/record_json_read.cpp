@@ -223,6 +223,7 @@ PlanRecord read_plan(const JsonReader& j) {
                           r.at("granularity").integer<Items>(0, kMostGivenItems),
                           {r.at("in_bytes").number(0, kMostGivenBytes), r.at("out_bytes").number(0, kMostGivenBytes), 0,
                            r.at("replicated").integer<Bytes>(0, kMostGivenItems)}};
+  if (r.has("rounds")) plan.work->rounds = r.at("rounds").integer<std::uint32_t>();
   plan.estimates.link_up = read_link_rate(r.at("link_up"));
   plan.estimates.link_down = read_link_rate(r.at("link_down"));
   plan.estimates.merge.fixed = r.at("merge_fixed_ns").duration(kMostGivenTime);
@@ -234,6 +235,9 @@ PlanRecord read_plan(const JsonReader& j) {
   exchange.expect(devices >= 2 && devices <= kMostLinkedDevices, "estimates of two devices, up to 128,");
   plan.estimates.exchange = {read_peer_links(exchange.at("links"), devices), exchange.at("gathers").boolean(),
                              exchange.at("merge_bytes").integer<Bytes>(0, kMostGivenItems)};
+  if (!exchange.has("rounds")) return plan;
+  plan.estimates.exchange.rounds = exchange.at("rounds").integer<std::uint32_t>();
+  plan.estimates.exchange.halo = exchange.at("halo_bytes").integer<Bytes>(0, kMostGivenItems);
   return plan;
 }
 

@@ -257,10 +257,15 @@ Json plan(const PlanRecord& p) {
                   {"merge_fixed_ns", ns(p.estimates.merge.fixed)},
                   {"merge_per_slice_ns", ns(p.estimates.merge.per_slice)},
                   {"merge_tree", p.estimates.merge.tree}};
+  if (p.work->rounds > 0) j["request"]["rounds"] = p.work->rounds;
   const ExchangeEstimate& exchange = p.estimates.exchange;
   if (exchange.any())
     j["request"]["exchange"] = {
         {"gathers", exchange.gathers}, {"merge_bytes", exchange.combines}, {"links", peer_links_json(exchange.links)}};
+  if (exchange.any() && exchange.rounds > 0) {
+    j["request"]["exchange"]["rounds"] = exchange.rounds;
+    j["request"]["exchange"]["halo_bytes"] = exchange.halo;
+  }
   return j;
 }
 

@@ -226,7 +226,7 @@ class Recorder {
     const Shape& shape = given_.workload.shape();
     if (the_case.devices == set) {  // the estimates of a device alone are only its own
       run.plan.estimates = estimates;
-      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode)};
+      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode), shape.rounds};
     }
     if (!chosen_plan) return;
     PlanChosen& chosen = run.plan.chosen.emplace();
