@@ -316,6 +316,10 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   scenario.work.cost.ops = work.items > 0 ? run.work.ops / static_cast<double>(work.items) : 0;
   scenario.work.merge = estimates.merge;
   scenario.exchange = estimates.exchange;
+  if (work.rounds > 0 && run.devices.size() > 1 && scenario.exchange.links.empty() && run.devices.size() <= kMostLinkedDevices) {
+    scenario.exchange.links = PeerLinks(run.devices.size());  // not known: exchanges take no time, but devices wait for each other
+    scenario.exchange.rounds = work.rounds - 1;
+  }
   if (scenario.exchange.any() && scenario.exchange.links.of(0, 1).path != PeerPath::direct)
     scenario.peer = scenario.exchange.links.of(0, 1).path;  // that of all pairs was asked for
   if (run.devices.size() > kMostScenarioDevices) {
