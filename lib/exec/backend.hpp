@@ -30,6 +30,7 @@ struct RawCommand {
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
   std::uint32_t queue = 0;  // of the device's compute queues; 0 for transfers
   std::optional<ExchangeInfo> exchange{};
+  std::optional<std::uint32_t> round{};  // of work that goes in rounds, set by whoever enqueued it
 };
 
 // From the first start to the last end of a batch's commands, in device nanoseconds; zero without commands.

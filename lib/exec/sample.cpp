@@ -37,7 +37,7 @@ Timeline to_timeline(const RawSample& sample, std::span<const ClockMap> clocks) 
     };
     for (const RawCommand& raw : batch.commands) {
       timeline.commands.push_back({batch.device, raw.kind, batch.slice, raw.label, raw.bytes, host(raw.queued), host(raw.submitted),
-                                   host(raw.started), host(raw.ended), raw.exchange});
+                                   host(raw.started), host(raw.ended), raw.exchange, raw.round});
     }
   }
   std::stable_sort(timeline.commands.begin(), timeline.commands.end(),

@@ -81,7 +81,7 @@ std::vector<Slice> joined(std::vector<Slice> slices) {
 }
 
 // "sum" adds the sums over a slice to what the device holds; "first sum" likewise, and like "collect" it takes as long as its last
-// argument says.
+// argument says, and so does "round", which all but the last give no slice.
 FakeKernels scenario_kernels() {
   FakeKernelCode sum, first_sum, collect;
   sum.run = [](const Grid&, std::span<const FakeArg> args) {
@@ -100,7 +100,7 @@ FakeKernels scenario_kernels() {
   first_sum = {sum.run, sum.ops, as_given};
   collect.run = [](const Grid&, std::span<const FakeArg>) {};
   collect.time = as_given;
-  return {{"sum", sum}, {"first sum", first_sum}, {"collect", collect}};
+  return {{"sum", sum}, {"first sum", first_sum}, {"round", first_sum}, {"collect", collect}};
 }
 
 class ScenarioWorkload final : public Workload {
@@ -112,6 +112,7 @@ class ScenarioWorkload final : public Workload {
     shape_.cost = work.cost;
     shape_.ops = work.cost.ops * static_cast<double>(work.items);
     shape_.rate_unit = work.rate_unit;
+    shape_.rounds = work.rounds;
     shape_.bytes_in = bytes_of(work.cost.in_bytes, work.items) + work.cost.replicated;
     shape_.bytes_out = bytes_of(work.cost.out_bytes, work.items);
   }
@@ -149,12 +150,14 @@ class ScenarioWorkload final : public Workload {
   Exchanged exchanged(Mode mode) const override {
     const ExchangeEstimate& exchange = scenario_.exchange;
     if (!exchange.any()) return {};
-    return {exchange.gathers && mode.transfers() && scenario_.work.cost.replicated > 0, exchange.combines};
+    return {exchange.gathers && mode.transfers() && scenario_.work.cost.replicated > 0, exchange.combines, exchange.rounds,
+            exchange.halo};
   }
   void connect(PeerGroup& group) override { group_ = &group; }
   void disconnect() override { group_ = nullptr; }
   bool combines() const override { return group_ != nullptr && scenario_.exchange.combines > 0; }
   void exchange_among(std::span<const DeviceIndex> members) override { members_.assign(members.begin(), members.end()); }
+  void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
   void begin_sample() override {
     sums_ = {};
     combined_ = false;
@@ -187,6 +190,7 @@ class ScenarioWorkload final : public Workload {
           end_to_end_(mode == Mode::end_to_end),
           sum_(device.kernel("", "sum", "")),
           first_sum_(device.kernel("", "first sum", "")),
+          round_(device.kernel("", "round", "")),
           collect_(device.kernel("", "collect", "")),
           held_(device.allocate(sizeof(Sums))),
           peer_(workload.group_ != nullptr ? device.peer() : nullptr) {}
@@ -204,6 +208,8 @@ class ScenarioWorkload final : public Workload {
       transfer(stream, CommandKind::upload, bytes_of(cost().in_bytes, slice.size()));
       const bool first = !std::exchange(any_yet_, true);
       if (first) ++workload_.taking_part_;
+      uncollected_.push_back(slice);
+      if (rounds() > 0) return;
       if (first && given_.estimate.first_slice_discount > Nanos{}) {
         const auto time = static_cast<std::uint64_t>(time_of_first(slice.size()).count());
         stream.launch(*first_sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}, time});
@@ -211,7 +217,20 @@ class ScenarioWorkload final : public Workload {
         stream.launch(*sum_, {}, {held_.get(), std::uint64_t{slice.begin}, std::uint64_t{slice.end}});
       }
       transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
-      uncollected_.push_back(slice);
+    }
+    // Each takes as long as the others, to the nanosecond; what items sum up to is known after the last.
+    void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override {
+      const auto all = static_cast<std::uint64_t>(time_of_first(slice.size()).count());
+      const bool last = round + 1 == rounds();
+      const std::uint64_t begin = last ? slice.begin : slice.end, time = all / rounds() + (round < all % rounds() ? 1 : 0);
+      stream.launch(*round_, {}, {held_.get(), begin, std::uint64_t{slice.end}, time});
+      if (last) return transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
+      const ExchangeEstimate& exchange = workload_.scenario_.exchange;
+      const auto exchanged = [&](std::uint64_t done) { return done * exchange.rounds / (rounds() - 1); };  // spread evenly
+      const std::vector<DeviceIndex> with = neighbours();
+      if (with.empty() || exchanged(round) == exchanged(round + 1)) return;
+      for (const DeviceIndex to : with) fake_put(*peer_, to, exchange.halo);
+      peer_->sync(with, with);
     }
     void collect(Stream& stream) override {
       const std::size_t together = exchanges() && (gathers() || workload_.combines()) ? workload_.members_.size() : 1;
@@ -259,6 +278,18 @@ class ScenarioWorkload final : public Workload {
       const bool direct = std::all_of(to.begin(), to.end(), [&](DeviceIndex i) { return peer_->path(i) == PeerPath::direct; });
       return end_to_end_ && workload_.scenario_.exchange.gathers && is_gathered(cost().replicated, direct);
     }
+    // Who owns the items before and after its own.
+    std::vector<DeviceIndex> neighbours() const {
+      std::vector<DeviceIndex> found;
+      const std::vector<Owner>& owners = workload_.owners_;
+      for (std::size_t k = 0; peer_ != nullptr && k < owners.size(); ++k) {
+        if (owners[k].device != peer_->self()) continue;
+        if (k > 0) found.push_back(owners[k - 1].device);
+        if (k + 1 < owners.size()) found.push_back(owners[k + 1].device);
+      }
+      return found;
+    }
+    std::uint32_t rounds() const { return workload_.shape_.rounds; }
     void meet() {
       const std::vector<DeviceIndex> with = others();
       peer_->sync(with, with);
@@ -295,7 +326,7 @@ class ScenarioWorkload final : public Workload {
     const ScenarioDevice& given_;
     bool any_yet_ = false;  // slices, in this sample
     bool end_to_end_;
-    std::unique_ptr<Kernel> sum_, first_sum_, collect_;
+    std::unique_ptr<Kernel> sum_, first_sum_, round_, collect_;
     std::unique_ptr<Buffer> held_;
     Peer* peer_;  // null: it exchanges nothing
     std::vector<Slice> uncollected_;
@@ -310,6 +341,7 @@ class ScenarioWorkload final : public Workload {
   std::vector<std::vector<Slice>> taken_;     // by each device
   PeerGroup* group_ = nullptr;
   std::vector<DeviceIndex> members_;    // of it, in this sample
+  std::vector<Owner> owners_;           // of the items, in a sample that goes in rounds
   std::atomic<bool> combined_ = false;  // by them
 };
 

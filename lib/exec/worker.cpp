@@ -139,7 +139,7 @@ bool DeviceWorker::retire() {
     in_flight_.pop_front();
     progress = true;
     last_sign_ = run_.backend.now();
-    retired_.push_back({done.batch, done.rejected ? kPrepare : done.number});
+    retired_.push_back({done.batch, done.rejected ? kPrepare : done.number, done.round});
     if (done.number == kCollect) {
       member().program->collected();
       policy_.ended_collect();
@@ -298,6 +298,7 @@ bool DeviceWorker::enqueue_rounds() {
     InFlight entry = last_round_;
     entry.enqueued = run_.backend.now();
     entry.rounds = next_round_ + 1;
+    entry.round = next_round_;
     entry.goes_on = entry.rounds < rounds_;
     driver([&] {
       member().program->enqueue_round(entry.slice, next_round_, member().device->stream());
@@ -369,6 +370,7 @@ void DeviceWorker::enqueue_checkpoint() {
   InFlight entry = last_round_;
   entry.enqueued = run_.backend.now();
   entry.is_checkpoint = true;
+  entry.round.reset();
   driver([&] {
     member().program->checkpoint(entry.slice, next_round_, member().device->stream());
     entry.batch = member().device->submit();
@@ -422,9 +424,10 @@ void DeviceWorker::enter(HostState state) {
 }
 
 void DeviceWorker::read_retired() {
-  for (const auto& [batch, number] : retired_) {
+  for (const auto& [batch, number, round] : retired_) {
     std::vector<RawCommand> commands = driver([&, batch = batch] { return member().device->take(batch); });
     if (number >= 0 && run_.meets_at > 0) measure_round(commands);
+    for (RawCommand& command : commands) command.round = round;
     if (number >= 0 && !read_.empty() && read_.back().slice == number) {  // rounds of a slice
       auto& before = read_.back().commands;
       before.insert(before.end(), std::make_move_iterator(commands.begin()), std::make_move_iterator(commands.end()));

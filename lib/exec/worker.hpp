@@ -44,10 +44,11 @@ class DeviceWorker {
     std::int32_t number = 0;  // or kPrepare, kCollect, kMerge
     Slice slice;
     Nanos enqueued{};
-    bool rejected = false;       // enqueued in part only; nothing counts but that it ends
-    bool goes_on = false;        // rounds of the slice follow
-    std::uint32_t rounds = 0;    // of the slice, that are done when it is complete
-    bool is_checkpoint = false;  // of that state
+    bool rejected = false;                 // enqueued in part only; nothing counts but that it ends
+    bool goes_on = false;                  // rounds of the slice follow
+    std::uint32_t rounds = 0;              // of the slice, that are done when it is complete
+    bool is_checkpoint = false;            // of that state
+    std::optional<std::uint32_t> round{};  // that its commands are of
   };
   enum class Stage { working, lost, left };
 
@@ -106,7 +107,12 @@ class DeviceWorker {
   std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;
   // Completed batches, whose commands are read after the sample, or before a checkpoint counts: 1.5 us a time stamp on an H200.
-  std::vector<std::pair<BatchId, std::int32_t>> retired_;
+  struct Retired {
+    BatchId batch;
+    std::int32_t number = 0;
+    std::optional<std::uint32_t> round{};
+  };
+  std::vector<Retired> retired_;
   std::vector<RawBatch> read_;
   std::uint64_t epoch_ = 0;  // notifications before the last step
   std::uint64_t seen_ = 0;   // version before the last step

@@ -25,6 +25,9 @@ struct ScenarioWork {
   Items items = 0, granularity = 1;
   ItemCost cost{0, 0, 1, 0};
   Items pipeline = 0;  // the piece a static share is handed out in; 0: an eighth of an equal share
+  // Above 0: it goes in rounds, in all of which an item costs what is stated; devices exchange ExchangeEstimate::halo after as many
+  // as ExchangeEstimate::rounds says, but not after the last.
+  std::uint32_t rounds = 0;
   MergeEstimate merge;
 };
 

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "lib/profile/rounds.hpp"
+
 namespace mgpu {
 
 namespace {
@@ -66,22 +68,28 @@ void add_speedups(Metrics& m, std::span<const DeviceParts> parts, const MetricsI
 
 // What is a share of the shown sample's own T: means over the devices of the set.
 void add_shares(Metrics& m, std::span<const DeviceParts> parts, Nanos makespan) {
-  double hidden = 0, transfers = 0, exposed = 0, exchange = 0, sync = 0;
+  double hidden = 0, transfers = 0, exposed = 0, exchange = 0, exchanges_hidden = 0, all_exchanges = 0, waiting = 0, sync = 0;
   bool exchanges = false;
   for (const DeviceParts& p : parts) {
     hidden += as_double(p.transfer_hidden);
     transfers += as_double(p.transfer_total);
     exposed += as_double(p.transfer_total - p.transfer_hidden);
     exchange += as_double(p.exchange);
+    const auto times = p.exchange_times.value_or(DeviceParts::ExchangeTimes{});
+    exchanges_hidden += as_double(times.hidden);
+    all_exchanges += as_double(times.total);
+    waiting += as_double(times.waiting);
     exchanges = exchanges || p.exchanges;
     sync += as_double(p.sync);
   }
   if (transfers > 0) m.overlap = hidden / transfers;
+  if (all_exchanges > 0) m.exchange_overlap = exchanges_hidden / all_exchanges;
   if (makespan <= Nanos{} || parts.empty()) return;
   const double n = static_cast<double>(parts.size());
   const double whole = n * as_double(makespan);
   m.comm_share = exposed / whole;
   if (exchanges) m.exchange_share = exchange / whole;
+  if (exchanges) m.waiting_share = waiting / whole;
   m.sync_share = sync / whole;
   if (parts.size() < 2) return;
   double mean = 0, squares = 0;
@@ -137,6 +145,10 @@ Metrics compute_metrics(const Timeline& timeline, std::span<const DeviceParts> p
       busy.push_back(p.busy);
     }
     m.balance = balance(finish);
+    if (const auto rounds = round_imbalance(timeline)) {
+      m.round_imbalance_percent = rounds->mean;
+      m.worst_round_imbalance_percent = rounds->worst;
+    }
     m.imbalance_percent = imbalance_percent(busy);
     m.imbalance_derose_percent = imbalance_derose_percent(busy);
   }
@@ -164,6 +176,13 @@ std::span<const MetricInfo> all_metrics() {
       {"comm_share", "1", false, "transfer time not hidden / T, mean over the devices", &Metrics::comm_share},
       {"exchange_share", "1", false, "time exchanging data with other devices, waiting included, under no other command / T, mean",
        &Metrics::exchange_share, true},
+      {"waiting_share", "1", false, "of exchange_share: time waiting for other devices or receiving / T, mean over the devices",
+       &Metrics::waiting_share, true},
+      {"exchange_overlap", "1", true, "exchange time hidden under compute / exchange time", &Metrics::exchange_overlap, true},
+      {"round_imbalance_percent", "%", false, "(longest compute time / mean compute time of a round - 1) * 100, mean over rounds",
+       &Metrics::round_imbalance_percent, true},
+      {"worst_round_imbalance_percent", "%", false, "the same, of the round in which that is greatest",
+       &Metrics::worst_round_imbalance_percent, true},
       {"sync_share", "1", false, "time waiting for others and for the merge / T, mean over the devices", &Metrics::sync_share},
       {"share_error", "1", false, "largest deviation of a device's share of the items from its ideal share", &Metrics::share_error},
       {"prediction_error", "1", false, "abs(predicted - measured time) / measured time", &Metrics::prediction_error},

@@ -28,6 +28,13 @@ struct DeviceParts {
   std::uint32_t slices = 0;
   Bytes bytes_in = 0, bytes_out = 0;
   Bytes bytes_sent = 0, bytes_received = 0;  // to and from other devices
+  struct ExchangeTimes {
+    Nanos hidden{};   // under compute
+    Nanos total{};    // union of its exchanges, waiting included
+    Nanos waiting{};  // under one that waits for other devices or receives, and under no transfer or kernel
+    bool operator==(const ExchangeTimes&) const = default;
+  };
+  std::optional<ExchangeTimes> exchange_times{};  // none: it exchanges nothing, its times are not known, or nobody recorded them
 };
 std::vector<DeviceParts> device_parts(const Timeline& timeline);
 
@@ -39,7 +46,8 @@ std::vector<std::string> impossible_stamps(const Timeline& timeline);
 
 struct Metrics {
   std::optional<double> speedup, ideal_speedup, efficiency, balance, imbalance_percent, imbalance_derose_percent, karp_flatt,
-      utilisation_stdev, overlap, comm_share, exchange_share, sync_share, share_error, prediction_error, roofline_fraction;
+      utilisation_stdev, overlap, comm_share, exchange_share, waiting_share, exchange_overlap, round_imbalance_percent,
+      worst_round_imbalance_percent, sync_share, share_error, prediction_error, roofline_fraction;
 };
 
 // `time` is the median T of the case. `alone` holds tau_i of each device of the set (none where not measured); speedup,

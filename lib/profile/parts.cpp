@@ -13,6 +13,7 @@ namespace {
 
 struct DeviceEvents {
   std::vector<Interval> upload, compute, download, exchange;
+  std::vector<Interval> waiting;  // those of exchange that wait or receive
 };
 
 std::vector<Interval>& of_kind(DeviceEvents& events, CommandKind kind) {
@@ -61,6 +62,11 @@ TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
   std::vector<Interval> all = transfers;
   all.insert(all.end(), events.compute.begin(), events.compute.end());
   const TimeSet but_exchange(all);
+  std::vector<Interval> or_waiting;
+  if (!events.waiting.empty()) {
+    or_waiting = all;
+    or_waiting.insert(or_waiting.end(), events.waiting.begin(), events.waiting.end());
+  }
   all.insert(all.end(), events.exchange.begin(), events.exchange.end());
   std::vector<Interval> before_download = events.upload;
   before_download.insert(before_download.end(), events.compute.begin(), events.compute.end());
@@ -75,6 +81,11 @@ TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
   parts.busy = busy.length();
   parts.transfer_total = transfer.length();
   parts.transfer_hidden = transfer.common(compute);
+  if (!events.exchange.empty()) {
+    const TimeSet exchange(std::move(events.exchange));
+    parts.exchange_times = {exchange.common(compute), exchange.length(),
+                            or_waiting.empty() ? Nanos{} : TimeSet(std::move(or_waiting)).length() - but_exchange.length()};
+  }
   return busy;
 }
 
@@ -95,7 +106,10 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
     if (!c.exchange) continue;
     p.exchanges = true;
     check_device(timeline, c.exchange->peer);
-    if (c.exchange->arrives) continue;  // counted where it was sent
+    if (c.exchange->arrives) {  // its bytes are counted where it was sent
+      e.waiting.push_back(interval);
+      continue;
+    }
     p.bytes_sent += c.bytes;
     parts[c.exchange->peer.value].bytes_received += c.bytes;
   }

@@ -36,6 +36,7 @@ struct Command {
   Bytes bytes = 0;  // of a transfer or an exchange
   Nanos queued{}, submitted{}, started{}, ended{};
   std::optional<ExchangeInfo> exchange{};
+  std::optional<std::uint32_t> round{};  // that it is of, from 0; none where work has no rounds, and before and after them
 };
 
 // What a device's worker was doing, by the host clock.

@@ -124,6 +124,18 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
   return fmt::format(" Nothing but the work itself holds {} back: {}.", whom, none);
 }
 
+// " Its rounds are ...", where work goes in rounds and several devices shared them.
+std::string of_rounds(const RunRecord& run) {
+  const Metrics& m = run.metrics;
+  if (!m.round_imbalance_percent || !m.worst_round_imbalance_percent || !run.worst_round) return "";
+  std::string words = fmt::format(" Its rounds are {:.1f} % out of balance", *m.round_imbalance_percent);
+  if (*m.worst_round_imbalance_percent - *m.round_imbalance_percent >= 0.1)
+    words += fmt::format(", round {} most, by {:.1f} %", *run.worst_round, *m.worst_round_imbalance_percent);
+  if (m.waiting_share) words += fmt::format("; devices wait for each other for {:.1f} % of the time", *m.waiting_share * 100);
+  if (m.exchange_overlap) words += fmt::format(", and {:.1f} % of the exchange is hidden", *m.exchange_overlap * 100);
+  return words + '.';
+}
+
 // " dynamic: device 0:1 failed in the 3rd sample (...)." for each of the first few faults.
 std::string faults_of(const RunGroup& group) {
   constexpr std::size_t kTold = 4;
@@ -190,10 +202,10 @@ std::string words_for(const RunGroup& group, bool exact) {
   const RunRecord& best = *group.runs[first.front()];
   const std::string single = against_single(group, best, first, exact);
   const bool gained = single.empty() || single.find(" times as fast") != std::string::npos, several = first.size() > 1;
-  return fmt::format("{}: {}{}{}.{}{}{}", group.title, who_is_first(group, first, ok, exact), single,
+  return fmt::format("{}: {}{}{}.{}{}{}{}", group.title, who_is_first(group, first, ok, exact), single,
                      against_equal(group, best, gained, several), unranked(unknown.size()),
                      best.timeline.commands.empty() ? "" : held_back(best, several ? group.labels[first.front()] : "it", exact),
-                     faults_of(group));
+                     several ? "" : of_rounds(best), faults_of(group));
 }
 
 // Where the line is broken, before the character there: at the last blank that leaves a line of the width. A list one|two|three

@@ -51,7 +51,17 @@ struct WhatIfField {
 // Written only where there is something of that kind.
 inline constexpr WhatIfField kExchangeWhatIf = {"free_exchange", &Bottleneck::free_exchange};
 inline constexpr PartField kExchangePart = {"exchange_ns", &DeviceParts::exchange};
+struct ExchangeTimeField {
+  const char* name;
+  Nanos DeviceParts::ExchangeTimes::*member;
+};
+inline constexpr std::array<ExchangeTimeField, 3> kExchangeTimes = {{
+    {"exchange_hidden_ns", &DeviceParts::ExchangeTimes::hidden},
+    {"exchange_total_ns", &DeviceParts::ExchangeTimes::total},
+    {"waiting_ns", &DeviceParts::ExchangeTimes::waiting},
+}};
 inline constexpr std::array<const char*, 3> kExchangeColumns = {"peer", "path", "arrives"};  // of commands, after the others
+inline constexpr const char* kRoundColumn = "round";                                         // of commands, after all others
 
 inline constexpr std::array<WhatIfField, 4> kWhatIfFields = {{
     {"perfect_balance", &Bottleneck::perfect_balance},

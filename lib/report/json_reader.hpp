@@ -131,4 +131,11 @@ class JsonReader {
 struct Timeline;
 Timeline read_timeline(const JsonReader& json);
 
+// In plan_json_read.cpp.
+struct PlanRecord;
+// Saturates where nothing can be predicted: see from_seconds().
+Nanos read_prediction(const JsonReader& json);
+// Files written before predictions were made have neither estimates nor the request.
+PlanRecord read_plan(const JsonReader& json);
+
 }  // namespace mgpu

@@ -40,6 +40,7 @@ RunRecord without_figures(const RunRecord& run) {
   bare.plan.decision = {};
   bare.per_device.clear();
   bare.metrics = {};
+  bare.worst_round.reset();
   bare.bottleneck = {};
   bare.timeline = {};
   bare.telemetry.clear();

@@ -75,6 +75,7 @@ struct PlanChosen {  // what `auto` chose
 struct PlannedWork {  // what of a PlanRequest is about the work
   Items items = 0, granularity = 1;
   ItemCost cost;  // its `ops` are not recorded: they are in WorkRecord
+  std::uint32_t rounds = 0;
 };
 
 struct PlanRecord {
@@ -113,7 +114,7 @@ struct Fault {
     Nanos after{};            // the fault was found: devices connected anew, that state uploaded
     bool operator==(const BegunAgain&) const = default;
   };
-  std::optional<BegunAgain> begun_again{};  // none: it was not
+  std::optional<BegunAgain> begun_again{};                        // none: it was not
   std::optional<double> efficiency_before{}, efficiency_after{};  // of the case with the devices before, and with those left
 };
 
@@ -150,6 +151,7 @@ struct RunRecord {
   PlanRecord plan;
   std::vector<PerDevice> per_device;
   Metrics metrics;
+  std::optional<std::uint32_t> worst_round;  // with Metrics::worst_round_imbalance_percent; none: no rounds, or one device
   Bottleneck bottleneck;
   VerifyRecord verify;
   std::vector<Fault> faults;

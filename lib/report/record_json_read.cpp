@@ -1,21 +1,17 @@
 // JSON -> Report. Unknown keys are skipped, so that files of newer minor versions stay readable; missing ones are errors. Timelines
-// are read in timeline_json_read.cpp.
+// are read in timeline_json_read.cpp, plans in plan_json_read.cpp.
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lib/base/quote.hpp"
-#include "lib/plan/scenario.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/fault_json.hpp"
-#include "lib/report/given_limits.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/older_versions.hpp"
-#include "lib/report/peer_links_json.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/telemetry_json.hpp"
 
@@ -32,8 +28,6 @@ std::optional<Nanos> read_what_if(const JsonReader& j) {
   if (j.json().is_number_integer() && j.json().get<std::int64_t>() < 0) return std::nullopt;
   return j.optional(read_duration);
 }
-// Saturates where nothing can be predicted: see from_seconds().
-Nanos read_prediction(const JsonReader& j) { return j.duration(std::numeric_limits<std::int64_t>::max()); }
 
 template <typename Enum>
 Enum read_word(const JsonReader& j, std::initializer_list<Enum> all) {
@@ -174,6 +168,10 @@ PerDevice read_per_device(const JsonReader& j) {
       p.parts.*f.member = f.member == &DeviceParts::residue ? j.at(f.name).nanos() : j.at(f.name).duration();
     }
     if (j.has(kExchangePart.name)) p.parts.exchange = j.at(kExchangePart.name).duration();
+    if (j.has(kExchangeTimes.front().name)) {  // of files from before they were recorded they are not known
+      DeviceParts::ExchangeTimes& times = p.parts.exchange_times.emplace();
+      for (const ExchangeTimeField& f : kExchangeTimes) times.*f.member = j.at(f.name).duration();
+    }
   }
   if (j.has("alone_samples_ns"))
     p.alone_samples = read_times(j.at("alone_samples_ns"));  // files from before they were recorded have none
@@ -181,56 +179,6 @@ PerDevice read_per_device(const JsonReader& j) {
   if (j.has("busy_samples_ns"))
     j.at("busy_samples_ns").elements([&](const JsonReader& e) { p.busy_samples.push_back(e.optional(read_duration)); });
   return p;
-}
-
-DeviceEstimate read_estimate(const JsonReader& j) {
-  const auto time = [&](const char* name) { return j.has(name) ? j.at(name).duration(kMostGivenTime) : Nanos{}; };
-  DeviceEstimate estimate;
-  estimate.items_per_s = j.at("items_per_s").number(0, kMostGivenRate);
-  estimate.fixed = j.at("fixed_ns").duration(kMostGivenTime);
-  estimate.launch = j.at("launch_ns").duration(kMostGivenTime);
-  estimate.minimum_slice = time("minimum_slice_ns");  // files of the first versions lack these three
-  estimate.first_slice_discount = time("first_slice_discount_ns");
-  estimate.per_peer_contention = time("per_peer_contention_ns");
-  estimate.fixed_shared = time("fixed_shared_ns");
-  estimate.transfer = j.at("transfer_ns").duration(kMostGivenTime);
-  estimate.up = j.at("up").number(0, kMostGivenRate);
-  estimate.down = j.at("down").number(0, kMostGivenRate);
-  estimate.fits = j.at("fits").integer<Items>(0, kMostGivenItems);
-  estimate.pipeline = j.at("pipeline").integer<Items>(0, kMostGivenItems);
-  estimate.free_memory = j.at("free_memory").integer<Bytes>(0, kMostGivenItems);
-  return estimate;
-}
-
-// Files written before predictions were made have neither estimates nor the request.
-PlanRecord read_plan(const JsonReader& j) {
-  PlanRecord plan;
-  plan.decision = j.at("decision_ns").duration();
-  plan.predicted = j.at("predicted_ns").optional(read_prediction);
-  if (j.has("chosen")) {
-    const JsonReader chosen = j.at("chosen");
-    plan.chosen = {chosen.at("strategy").string(), chosen.at("devices").strings(), chosen.at("reasons").strings()};
-  }
-  if (j.has("estimates"))
-    j.at("estimates").elements([&](const JsonReader& e) { plan.estimates.devices.push_back(read_estimate(e)); });
-  if (!j.has("request")) return plan;
-  const JsonReader r = j.at("request");
-  plan.work = PlannedWork{r.at("items").integer<Items>(0, kMostGivenItems),
-                          r.at("granularity").integer<Items>(0, kMostGivenItems),
-                          {r.at("in_bytes").number(0, kMostGivenBytes), r.at("out_bytes").number(0, kMostGivenBytes), 0,
-                           r.at("replicated").integer<Bytes>(0, kMostGivenItems)}};
-  plan.estimates.link_up = read_link_rate(r.at("link_up"));
-  plan.estimates.link_down = read_link_rate(r.at("link_down"));
-  plan.estimates.merge.fixed = r.at("merge_fixed_ns").duration(kMostGivenTime);
-  plan.estimates.merge.per_slice = r.at("merge_per_slice_ns").duration(kMostGivenTime);
-  if (r.has("merge_tree")) plan.estimates.merge.tree = r.at("merge_tree").boolean();
-  if (!r.has("exchange")) return plan;
-  const JsonReader exchange = r.at("exchange");
-  const std::size_t devices = plan.estimates.devices.size();
-  exchange.expect(devices >= 2 && devices <= kMostLinkedDevices, "estimates of two devices, up to 128,");
-  plan.estimates.exchange = {read_peer_links(exchange.at("links"), devices), exchange.at("gathers").boolean(),
-                             exchange.at("merge_bytes").integer<Bytes>(0, kMostGivenItems)};
-  return plan;
 }
 
 }  // namespace
@@ -308,6 +256,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   for (const MetricInfo& metric : all_metrics())
     if (!metric.optional || metrics.has(metric.name))
       run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
+  if (j.has("worst_round")) run.worst_round = j.at("worst_round").integer<std::uint32_t>();
   run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   if (bottleneck.at("what_if_ns").has(kExchangeWhatIf.name))

@@ -105,6 +105,8 @@ Json per_device(const PerDevice& p) {
   for (const PartField& f : kPartFields) j[f.name] = known ? ns(p.parts.*f.member) : Json(nullptr);
   if (p.parts.exchanges) {
     j[kExchangePart.name] = known ? ns(p.parts.exchange) : Json(nullptr);
+    for (const ExchangeTimeField& f : kExchangeTimes)
+      if (!known || p.parts.exchange_times) j[f.name] = known ? ns((*p.parts.exchange_times).*f.member) : Json(nullptr);
     j["bytes_sent"] = p.parts.bytes_sent;
     j["bytes_received"] = p.parts.bytes_received;
   }
@@ -123,16 +125,21 @@ Json per_device(const PerDevice& p) {
 Json timeline(const Timeline& t) {
   Json commands = Json::array(), spans = Json::array(), slices = Json::array();
   const bool exchanges = std::any_of(t.commands.begin(), t.commands.end(), [](const Command& c) { return c.exchange.has_value(); });
+  const bool rounds = std::any_of(t.commands.begin(), t.commands.end(), [](const Command& c) { return c.round.has_value(); });
   Json columns = kCommandColumns;
   if (exchanges)
     for (const char* column : kExchangeColumns) columns.push_back(column);
+  if (rounds) columns.push_back(kRoundColumn);
   for (const Command& c : t.commands) {
     commands.push_back(Json::array({c.device.value, to_string(c.kind), c.slice, c.label.text(), c.bytes, ns(c.queued),
                                     ns(c.submitted), ns(c.started), ns(c.ended)}));
-    if (!exchanges) continue;
-    const Json other = c.exchange ? Json::array({c.exchange->peer.value, to_string(c.exchange->path), c.exchange->arrives})
-                                  : Json::array({nullptr, nullptr, nullptr});
-    for (const Json& value : other) commands.back().push_back(value);
+    Json& row = commands.back();
+    if (exchanges) {
+      const Json other = c.exchange ? Json::array({c.exchange->peer.value, to_string(c.exchange->path), c.exchange->arrives})
+                                    : Json::array({nullptr, nullptr, nullptr});
+      row.insert(row.end(), other.begin(), other.end());
+    }
+    if (rounds) row.push_back(c.round ? Json(*c.round) : Json(nullptr));
   }
   for (const HostSpan& s : t.spans) spans.push_back(Json::array({s.device.value, to_string(s.state), ns(s.begin), ns(s.end)}));
   for (const SliceRecord& s : t.slices)
@@ -199,6 +206,7 @@ Json results(const RunRecord& run) {
   j["per_device"] = std::move(devices);
   for (const MetricInfo& metric : all_metrics())
     if (!metric.optional || run.metrics.*metric.value) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
+  if (run.worst_round) j["worst_round"] = *run.worst_round;
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
   if (run.bottleneck.free_exchange) j["bottleneck"]["what_if_ns"][kExchangeWhatIf.name] = ns(run.bottleneck.free_exchange);
@@ -249,10 +257,15 @@ Json plan(const PlanRecord& p) {
                   {"merge_fixed_ns", ns(p.estimates.merge.fixed)},
                   {"merge_per_slice_ns", ns(p.estimates.merge.per_slice)},
                   {"merge_tree", p.estimates.merge.tree}};
+  if (p.work->rounds > 0) j["request"]["rounds"] = p.work->rounds;
   const ExchangeEstimate& exchange = p.estimates.exchange;
   if (exchange.any())
     j["request"]["exchange"] = {
         {"gathers", exchange.gathers}, {"merge_bytes", exchange.combines}, {"links", peer_links_json(exchange.links)}};
+  if (exchange.any() && exchange.rounds > 0) {
+    j["request"]["exchange"]["rounds"] = exchange.rounds;
+    j["request"]["exchange"]["halo_bytes"] = exchange.halo;
+  }
   return j;
 }
 

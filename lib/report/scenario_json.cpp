@@ -77,9 +77,9 @@ void read_devices(const JsonReader& json, std::vector<ScenarioDevice>& devices) 
   devices.insert(devices.end(), count, device);
 }
 
-ScenarioWork read_work(const JsonReader& json, Bytes& combines) {
+ScenarioWork read_work(const JsonReader& json, ExchangeEstimate& exchange, std::size_t devices) {
   const StrictObject object(json, {"name", "unit", "items", "granularity", "ops", "in_bytes", "out_bytes", "replicated", "pipeline",
-                                   "merge_fixed_ns", "merge_per_slice_ns", "merge_tree", "merge_bytes"});
+                                   "merge_fixed_ns", "merge_per_slice_ns", "merge_tree", "merge_bytes", "rounds", "halo_bytes"});
   ScenarioWork work;
   work.name = object.text("name", work.name);
   work.rate_unit = object.text("unit", work.rate_unit);
@@ -92,7 +92,15 @@ ScenarioWork read_work(const JsonReader& json, Bytes& combines) {
   work.pipeline = object.whole<Items>("pipeline", 1, kMostGivenItems, Items{0});
   work.merge = {object.nanos("merge_fixed_ns"), object.nanos("merge_per_slice_ns")};
   if (object.has("merge_tree")) work.merge.tree = object.at("merge_tree").boolean();
-  combines = object.whole<Bytes>("merge_bytes", 0, kMostGivenItems, Bytes{0});
+  exchange.combines = object.whole<Bytes>("merge_bytes", 0, kMostGivenItems, Bytes{0});
+  work.rounds = object.whole<std::uint32_t>("rounds", 2, static_cast<std::uint32_t>(kMostSlices), 0u);
+  exchange.halo = object.whole<Bytes>("halo_bytes", 0, kMostGivenItems, Bytes{0});
+  if (work.rounds == 0 && object.has("halo_bytes")) object.at("halo_bytes").fail("only with rounds, after which it is sent");
+  if (work.rounds == 0) return work;
+  if (devices > 1 && exchange.links.empty())
+    object.at("rounds").fail("links between the devices expected, over which they exchange");
+  if (exchange.combines > 0) object.at("merge_bytes").fail("not with rounds");
+  exchange.rounds = work.rounds - 1;
   return work;
 }
 
@@ -113,9 +121,9 @@ struct Extent {
   double seconds = 0, slices = 0;
 };
 
-// What the others cost a device at most: gathering, and putting a part of the result to them.
+// What the others cost a device at most: gathering, putting a part of the result to them, and what goes to two after rounds.
 struct Exchanging {
-  double gathering = 0, of_part = 0;  // seconds
+  double gathering = 0, of_part = 0, rounds = 0;  // seconds
 };
 
 Exchanging exchanging(const Scenario& scenario) {
@@ -135,6 +143,7 @@ Exchanging exchanging(const Scenario& scenario) {
   Exchanging most;
   if (exchange.gathers) most.gathering = others * (kGatherPieces * latency + carried(scenario.work.cost.replicated)) + latency;
   if (exchange.combines > 0) most.of_part = others * (latency + carried(exchange.combines)) + latency;
+  most.rounds = exchange.rounds * (2 * (latency + carried(exchange.halo)) + 2 * latency);
   return most;
 }
 
@@ -153,6 +162,7 @@ Extent alone(const Scenario& scenario, const ScenarioDevice& device, const Excha
   };
   cut(static_cast<double>(estimate.pipeline > 0 ? estimate.pipeline : work.pipeline));
   cut(static_cast<double>(estimate.fits));
+  extent.slices = std::max(extent.slices, static_cast<double>(work.rounds));
   // Too little memory for that makes cases unsupported, which takes no time.
   const double held = (static_cast<double>(device.memory) - replicated) / (2 * (work.cost.in_bytes + work.cost.out_bytes));
   if (device.memory > 0 && held * kMostSlices >= items) cut(held);
@@ -161,7 +171,7 @@ Extent alone(const Scenario& scenario, const ScenarioDevice& device, const Excha
       seconds(std::max(estimate.launch, estimate.minimum_slice) + 2 * estimate.transfer + merge.per_slice) + exchanging.of_part;
   extent.seconds = items / estimate.items_per_s * device.slow + takes(in, estimate.up, scenario.link_up) +
                    takes(out, estimate.down, scenario.link_down) + seconds(estimate.fixed + merge.fixed) + exchanging.gathering +
-                   each * device.slow * extent.slices;
+                   exchanging.rounds + each * device.slow * extent.slices;
   return extent;
 }
 
@@ -231,8 +241,8 @@ void correct(Scenario& scenario, const RunRecord& run) {
   std::vector<DeviceEstimate> estimates;
   for (const ScenarioDevice& device : scenario.devices) estimates.push_back(device.estimate);
   const ScenarioWork& work = scenario.work;
-  const PlanRequest request{work.items,       work.granularity,   run.mode,   work.cost,        estimates,
-                            scenario.link_up, scenario.link_down, work.merge, scenario.exchange};
+  const PlanRequest request{work.items,       work.granularity,   run.mode,   work.cost,         estimates,
+                            scenario.link_up, scenario.link_down, work.merge, scenario.exchange, work.rounds};
   SetEstimates corrected;
   try {
     corrected = as_measured(request, sample);
@@ -264,7 +274,7 @@ Scenario scenario_from_json(nlohmann::ordered_json json) {
     if (link.has("down")) scenario.link_down = read_link_rate(link.at("down"));
   }
   if (object.has("links")) scenario.exchange = read_exchange(object.at("links"), scenario.devices.size());
-  scenario.work = read_work(object.at("work"), scenario.exchange.combines);
+  scenario.work = read_work(object.at("work"), scenario.exchange, scenario.devices.size());
   check_extent(scenario);
   return scenario;
 }
@@ -302,9 +312,14 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   scenario.work.items = work.items;
   scenario.work.granularity = work.granularity;
   scenario.work.cost = work.cost;
+  scenario.work.rounds = work.rounds;
   scenario.work.cost.ops = work.items > 0 ? run.work.ops / static_cast<double>(work.items) : 0;
   scenario.work.merge = estimates.merge;
   scenario.exchange = estimates.exchange;
+  if (work.rounds > 0 && run.devices.size() > 1 && scenario.exchange.links.empty() && run.devices.size() <= kMostLinkedDevices) {
+    scenario.exchange.links = PeerLinks(run.devices.size());  // not known: exchanges take no time, but devices wait for each other
+    scenario.exchange.rounds = work.rounds - 1;
+  }
   if (scenario.exchange.any() && scenario.exchange.links.of(0, 1).path != PeerPath::direct)
     scenario.peer = scenario.exchange.links.of(0, 1).path;  // that of all pairs was asked for
   if (run.devices.size() > kMostScenarioDevices) {

@@ -51,6 +51,11 @@ class Row {
     if (!value) fail("unknown word " + in_quotes(text));
     return *value;
   }
+  std::optional<std::uint32_t> round_at(std::size_t column) {
+    if (row_[column].is_null()) return std::nullopt;
+    column_ = column;
+    return integer<std::uint32_t>();
+  }
   [[noreturn]] void fail(const std::string& what) const { table_.fail("row " + std::to_string(number_) + ": " + what); }
 
  private:
@@ -91,6 +96,8 @@ Timeline read_timeline(const JsonReader& json) {
   const Json& columns = written.json();
   const bool exchanges = columns.is_array() && columns.size() >= kCommandColumns.size() + kExchangeColumns.size() &&
                          std::equal(kExchangeColumns.begin(), kExchangeColumns.end(), columns.begin() + kCommandColumns.size());
+  const std::size_t round =
+      !columns.is_array() ? 0 : static_cast<std::size_t>(std::find(columns.begin(), columns.end(), kRoundColumn) - columns.begin());
   rows(json, "commands", kCommandColumns, [&](Row row) {
     Command c;
     c.device = row.device(t.devices);
@@ -109,6 +116,7 @@ Timeline read_timeline(const JsonReader& json) {
       info.path = row.word({PeerPath::direct, PeerPath::staged, PeerPath::host});
       info.arrives = row.boolean();
     }
+    if (round < columns.size()) c.round = row.round_at(round);
     t.commands.push_back(std::move(c));
   });
   rows(json, "spans", kSpanColumns, [&](Row row) {

@@ -187,12 +187,13 @@ class TraceText {
       const char* stage = c.slice == kPrepare ? "prepare " : c.slice == kCollect ? "collect " : c.slice == kMerge ? "merge " : "";
       const auto found = items.find({c.device.value, c.slice});
       const std::string of_slice = found == items.end() ? "" : fmt::format(R"("items":{},)", found->second);
+      const std::string of_round = c.round ? fmt::format(R"("round":{},)", *c.round) : "";
       const std::string bytes = c.kind == CommandKind::compute ? "" : fmt::format(R"("bytes":{},)", c.bytes);
       const Drawn at = drawn(t, c.started, c.ended);
       slice(device(sample, c.device).pid, tid_of(sample, k), stage + (c.label.empty() ? to_string(c.kind) : c.label.text()),
             to_string(c.kind), at,
-            fmt::format(R"("slice":{},{}{}"queued_ns":{},"submitted_ns":{},"started_ns":{},"ended_ns":{})", c.slice, of_slice,
-                        bytes, c.queued.count(), c.submitted.count(), c.started.count(), c.ended.count()));
+            fmt::format(R"("slice":{},{}{}{}"queued_ns":{},"submitted_ns":{},"started_ns":{},"ended_ns":{})", c.slice, of_round,
+                        of_slice, bytes, c.queued.count(), c.submitted.count(), c.started.count(), c.ended.count()));
       reach(at);
     }
   }
@@ -220,22 +221,24 @@ class TraceText {
     exchange_arrows(sample);
   }
 
-  // From the sender's last command to a device before the end of one with which that waited for the sender, or received.
+  // From the sender's last command to a device before the end of one with which that waited for the sender, or received; of the
+  // same round, as a sender may be one ahead.
   void exchange_arrows(const TracedSample& sample) {
     const Timeline& t = *sample.timeline;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::size_t>> sent;  // by sender and receiver, in order of end
+    using Between = std::tuple<std::uint32_t, std::uint32_t, std::optional<std::uint32_t>>;  // sender, receiver, round
+    std::map<Between, std::vector<std::size_t>> sent;                                        // in order of end
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
       if (c.exchange && !c.exchange->arrives && drawn(t, c.started, c.ended).length > Nanos{})
-        sent[{c.device.value, c.exchange->peer.value}].push_back(k);
+        sent[{c.device.value, c.exchange->peer.value, c.round}].push_back(k);
     }
-    for (auto& [pair, commands] : sent)
+    for (auto& [between, commands] : sent)
       std::stable_sort(commands.begin(), commands.end(),
                        [&](std::size_t a, std::size_t b) { return t.commands[a].ended < t.commands[b].ended; });
     for (std::size_t k = 0; k < t.commands.size(); ++k) {
       const Command& c = t.commands[k];
       if (!c.exchange || !c.exchange->arrives || drawn(t, c.started, c.ended).length <= Nanos{}) continue;
-      const auto found = sent.find({c.exchange->peer.value, c.device.value});
+      const auto found = sent.find({c.exchange->peer.value, c.device.value, c.round});
       if (found == sent.end()) continue;
       const auto after = std::upper_bound(found->second.begin(), found->second.end(), c.ended,
                                           [&](Nanos end, std::size_t at) { return end < t.commands[at].ended; });

@@ -1,5 +1,6 @@
 #include "lib/session/planning.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -43,8 +44,12 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     Predictor predictor(*workload, mode, std::move(known), open.size(), link ? &*link : nullptr, nullptr);
     const PeerLinks& links = options.calibration.peers;
     const Exchanged exchanged = workload->exchanged(mode);
-    if (exchanged.any() && is_worth_exchanging(paths_of(links), options.peer))
-      predictor.set_exchange({links, exchanged.inputs, exchanged.part});
+    const std::vector<PeerPath> paths = paths_of(links);
+    const auto is_asked = [&](PeerPath path) { return !options.peer || path == *options.peer; };
+    // Work that goes in rounds has no choice but to exchange.
+    if (exchanged.rounds > 0 ? std::all_of(paths.begin(), paths.end(), is_asked)
+                             : exchanged.any() && is_worth_exchanging(paths, options.peer))
+      predictor.set_exchange({links, exchanged.inputs, exchanged.part, exchanged.rounds, exchanged.halo});
     const SetEstimates estimates = predictor.estimate_from_calibration();
     planned.push_back({mode, estimates.devices, choose_plan(predictor.request(estimates))});
   }

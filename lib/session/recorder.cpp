@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lib/predict/suite_rates.hpp"
+#include "lib/profile/rounds.hpp"
 #include "lib/session/recorded_params.hpp"
 #include "lib/session/roofline.hpp"
 #include "lib/session/watch.hpp"
@@ -155,6 +156,7 @@ class Recorder {
       input.roofline_fraction = roof->seconds / time;
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
+    if (run.metrics.worst_round_imbalance_percent) run.worst_round = round_imbalance(run.timeline)->worst_round;
     run.bottleneck = find_bottleneck(run.timeline);
     for (std::size_t n = 0; n < set.size(); ++n) run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
     for (std::size_t k = 0; k < earlier; ++k)
@@ -224,7 +226,7 @@ class Recorder {
     const Shape& shape = given_.workload.shape();
     if (the_case.devices == set) {  // the estimates of a device alone are only its own
       run.plan.estimates = estimates;
-      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode)};
+      run.plan.work = {shape.items, shape.granularity, given_.workload.cost(given_.mode), shape.rounds};
     }
     if (!chosen_plan) return;
     PlanChosen& chosen = run.plan.chosen.emplace();

@@ -3,6 +3,8 @@
 stencil_test.py BINARY [unittest arguments]. The helpers are those of binary.py. No time is ever asserted on."""
 
 import json
+import subprocess
+import sys
 
 import binary
 from binary import Case
@@ -56,6 +58,34 @@ class Computes(Stencil):
         self.assertEqual(runs[0]["verify"]["digest"], whole[0]["verify"]["digest"])
         self.refused(["run", "stencil", *binary.DEVICES, *small, "--cap-memory", "0=400KiB,1=400KiB"], 2, "--size", "256 rows", "do not fit")
         self.refused(["run", "stencil", *binary.DEVICES, *small, "--cap-memory", "0=600KiB,1=600KiB", "--split", "blocks"], 2, "--split", "rows")
+
+    def test_rounds_are_in_the_result_and_in_the_trace_with_arrows_between_devices_and_figures_are_right(self):
+        trace = self.folder / "t.json"
+        run = self.run_stencil("--size", 64, "--iterations", 5, "--mode", "resident", "-s", "equal", "--trace", trace)[0]
+        self.assert_schema(self.folder / "r.json", "result")
+        self.assert_schema(trace, "trace")
+        done = subprocess.run([sys.executable, str(binary.HERE.parents[1] / "scripts/recompute.py"), str(self.folder / "r.json"), "--trace",
+                               str(trace)], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = [dict(zip(run["timeline"]["columns"]["commands"], row)) for row in run["timeline"]["commands"]]
+        self.assertEqual({row["round"] for row in rows if row["kind"] == "compute"}, set(range(5)))
+        events = json.loads(trace.read_text())["traceEvents"]
+        drawn = [event for event in events if event.get("cat") in ("compute", "exchange") and event["ph"] == "X"]
+        self.assertEqual(sorted(event["args"]["round"] for event in drawn if "round" in event["args"]),
+                         sorted(row["round"] for row in rows if row["round"] is not None))
+        if binary.DEVICE_COUNT < 2:
+            return
+        self.assertIn(run["worst_round"], range(5))
+        self.assertGreaterEqual(run["metrics"]["worst_round_imbalance_percent"], run["metrics"]["round_imbalance_percent"])
+        ends = {}  # of arrows
+        for event in events:
+            if event.get("cat") == "exchange" and event["ph"] in "sf":
+                on = [e for e in drawn if e["tid"] == event["tid"] and 0 <= round(1000 * (event["ts"] - e["ts"])) < round(1000 * e["dur"])]
+                ends.setdefault(event["id"], []).append((on[0]["pid"], on[0]["args"].get("round")))
+        self.assertTrue(ends)
+        for (sender, sent), (receiver, awaited) in ends.values():
+            self.assertEqual(sent, awaited)
+            self.assertNotEqual(sender, receiver)
 
     def test_strategies_that_hand_out_work_piece_by_piece_say_why_they_do_not_apply(self):
         runs = {run["strategy"]: run for run in self.run_stencil("--size", 32, "--mode", "resident", "-s", "dynamic,equal")}

@@ -48,6 +48,10 @@ class TimelineBuilder {
     timeline_.commands.back().exchange = ExchangeInfo{{peer}, PeerPath::direct, arrives};
     return *this;
   }
+  TimelineBuilder& of_round(std::uint32_t round) {  // the last command
+    timeline_.commands.back().round = round;
+    return *this;
+  }
   TimelineBuilder& span(std::uint32_t device, HostState state, std::int64_t begin, std::int64_t end) {
     timeline_.spans.push_back({{device}, state, Nanos{begin}, Nanos{end}});
     return *this;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lib/base/error.hpp"
+#include "lib/profile/rounds.hpp"
 #include "tests/support/timelines.hpp"
 
 using namespace mgpu;
@@ -55,9 +56,61 @@ TEST_CASE("an exchange counts where nothing else runs, its bytes where they leav
   CHECK(parts[1].bytes_received == 64);
   CHECK(parts[1].bytes_sent + parts[0].bytes_received == 0);
   CHECK(parts[0].transfer_total == Nanos{20});
-  CHECK(compute_metrics(t, parts, {Nanos{100}, {}, {}, {}}).exchange_share.value() == doctest::Approx(0.25));
+  using Times = DeviceParts::ExchangeTimes;
+  CHECK(parts[0].exchange_times == Times{Nanos{10}, Nanos{30}, Nanos{}});
+  CHECK(parts[1].exchange_times == Times{Nanos{}, Nanos{40}, Nanos{40}});
+  const Metrics m = compute_metrics(t, parts, {Nanos{100}, {}, {}, {}});
+  CHECK(m.exchange_share.value() == doctest::Approx(0.25));
+  CHECK(m.waiting_share.value() == doctest::Approx(0.2));
+  CHECK(m.exchange_overlap.value() == doctest::Approx(10.0 / 70));
   const Timeline none = TimelineBuilder(1, 10).compute(0, 0, 0, 10).get();
-  CHECK_FALSE(compute_metrics(none, device_parts(none), {Nanos{10}, {}, {}, {}}).exchange_share);
+  CHECK_FALSE(device_parts(none)[0].exchange_times);
+  const Metrics without = compute_metrics(none, device_parts(none), {Nanos{10}, {}, {}, {}});
+  CHECK_FALSE(without.exchange_share);
+  CHECK_FALSE(without.waiting_share);
+  CHECK_FALSE(without.exchange_overlap);
+}
+
+TEST_CASE("a device waits where it receives and neither computes nor transfers, also while it sends") {
+  const Timeline t = TimelineBuilder(2, 100)
+                         .exchange(0, 1, true, 0, 50)
+                         .exchange(0, 1, false, 10, 60, 8)
+                         .upload(0, kPrepare, 5, 15)
+                         .compute(0, 0, 40, 70)
+                         .get();
+  CHECK(device_parts(t)[0].exchange_times == DeviceParts::ExchangeTimes{Nanos{20}, Nanos{60}, Nanos{30}});
+}
+
+TEST_CASE("imbalance of rounds: longest over mean time under kernels of each round, and the round in which it is greatest") {
+  const Timeline t = TimelineBuilder(2, 200)
+                         .compute(0, 0, 0, 99)  // of no round
+                         .compute(0, 0, 100, 110)
+                         .of_round(4)
+                         .compute(0, 0, 105, 120)  // 20 in all
+                         .of_round(4)
+                         .compute(1, 0, 100, 120)
+                         .of_round(4)
+                         .compute(0, 0, 120, 150)
+                         .of_round(5)
+                         .compute(1, 0, 120, 130)
+                         .of_round(5)
+                         .exchange(1, 0, true, 130, 150)
+                         .of_round(5)
+                         .compute(0, 0, 150, 250)  // 50 of it inside the sample, and the other does nothing
+                         .of_round(6)
+                         .exchange(1, 0, true, 160, 170)
+                         .of_round(7)
+                         .get();
+  const RoundImbalance rounds = round_imbalance(t).value();
+  CHECK(rounds.mean == doctest::Approx((0.0 + 50 + 100) / 3));
+  CHECK(rounds.worst == doctest::Approx(100));
+  CHECK(rounds.worst_round == 6);
+  const Metrics m = compute_metrics(t, std::vector<DeviceParts>(2), {Nanos{200}, {}, {}, {}});
+  CHECK(m.round_imbalance_percent == rounds.mean);
+  CHECK(m.worst_round_imbalance_percent == rounds.worst);
+  CHECK_FALSE(round_imbalance(TimelineBuilder(1, 10).compute(0, 0, 0, 10).of_round(0).get()));
+  CHECK_FALSE(round_imbalance(TimelineBuilder(2, 10).compute(0, 0, 0, 10).compute(1, 0, 0, 10).get()));
+  CHECK_THROWS_AS(round_imbalance(TimelineBuilder(2, 10).compute(2, 0, 0, 10).of_round(0).get()), Error);
 }
 
 TEST_CASE("devices that take 10, 20 and 40 alone have ideal_speedup 1.75, and equal ones n") {

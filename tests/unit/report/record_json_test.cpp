@@ -80,9 +80,11 @@ TEST_CASE("exchanges come back in each of their parts, and files without any hav
   DeviceParts& parts = run.per_device.front().parts;
   parts.exchanges = true;
   parts.exchange = Nanos{70};
+  parts.exchange_times = {Nanos{5}, Nanos{75}, Nanos{60}};
   parts.bytes_sent = 4096;
   parts.bytes_received = 2048;
   run.metrics.exchange_share = 0.125;
+  run.metrics.waiting_share = 0.0625;
   run.bottleneck.free_exchange = Nanos{5};
   const RunRecord back = report_from_json(Json::parse(to_json_text(report))).runs.front();
   CHECK(back.timeline.commands.back().exchange == put.exchange);
@@ -93,8 +95,44 @@ TEST_CASE("exchanges come back in each of their parts, and files without any hav
   CHECK(back.per_device.front().parts.bytes_sent == 4096);
   CHECK(back.per_device.front().parts.bytes_received == 2048);
   CHECK_FALSE(back.per_device.back().parts.exchanges);
+  CHECK(back.per_device.front().parts.exchange_times == parts.exchange_times);
+  CHECK_FALSE(back.per_device.back().parts.exchange_times);
   CHECK(back.metrics.exchange_share == 0.125);
+  CHECK(back.metrics.waiting_share == 0.0625);
   CHECK(back.bottleneck.free_exchange == Nanos{5});
+  Json older = Json::parse(to_json_text(report));
+  for (const char* key : {"exchange_total_ns", "exchange_hidden_ns", "waiting_ns"}) older["runs"][0]["per_device"][0].erase(key);
+  const Report read = report_from_json(older);
+  CHECK(read.runs.front().per_device.front().parts.exchange == Nanos{70});
+  CHECK_FALSE(read.runs.front().per_device.front().parts.exchange_times);
+  CHECK(to_json_text(read).find("waiting_ns") == std::string::npos);
+}
+
+TEST_CASE("numbers of rounds come back with and without exchanges, and files of work without any have no column for them") {
+  Report report = test::sample_report();
+  CHECK(to_json_text(report).find("round\"") == std::string::npos);
+  RunRecord& run = report.runs.front();
+  run.metrics.worst_round_imbalance_percent = 12.5;
+  run.worst_round = 7;
+  run.timeline.commands.at(1).round = 7;
+  const auto commands_read = [&] { return report_from_json(Json::parse(to_json_text(report))).runs.front().timeline.commands; };
+  const RunRecord with_rounds = report_from_json(Json::parse(to_json_text(report))).runs.front();
+  CHECK(with_rounds.worst_round == 7u);
+  CHECK(with_rounds.metrics.worst_round_imbalance_percent == 12.5);
+  std::vector<Command> back = commands_read();
+  CHECK_FALSE(back.at(0).round);
+  CHECK(back.at(1).round == 7u);
+  run.timeline.commands.at(0).kind = CommandKind::exchange;
+  run.timeline.commands.at(0).exchange = ExchangeInfo{{1}, PeerPath::staged, true};
+  run.timeline.commands.at(0).round = 4'000'000'000u;
+  back = commands_read();
+  CHECK(back.at(0).round == 4'000'000'000u);
+  CHECK(back.at(0).exchange == run.timeline.commands.at(0).exchange);
+  CHECK(back.at(1).round == 7u);
+  CHECK_FALSE(back.at(2).round);
+  Json json = Json::parse(to_json_text(report));
+  json["runs"][0]["timeline"]["commands"][1].back() = -1;
+  CHECK_THROWS_WITH_AS(report_from_json(json), doctest::Contains("commands"), Error);
 }
 
 TEST_CASE("a fault, what it cost and the sample it disturbed come back in each of their parts") {

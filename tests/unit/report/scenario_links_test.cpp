@@ -66,6 +66,62 @@ TEST_CASE("links that cannot be are named with what is accepted") {
   has(refusal_of_scenario(json.dump()), {"devices[0].fixed_shared_ns", "from 0 to 0"});
 }
 
+TEST_CASE("work may go in rounds, over links where there are several devices, and says what goes to neighbours after them") {
+  Json json = small_scenario();
+  json["work"]["rounds"] = 100;
+  CHECK(read_text(json.dump()).work.rounds == 100);
+  json["devices"][0]["count"] = 2;
+  json["links"] = Json::object();
+  CHECK(read_text(json.dump()).exchange.halo == 0);
+  json["work"]["halo_bytes"] = 4096;
+  const Scenario scenario = read_text(json.dump());
+  CHECK(scenario.work.rounds == 100);
+  CHECK(scenario.exchange.rounds == 99);  // after the last nobody needs anything
+  CHECK(scenario.exchange.halo == 4096);
+  const auto refused = [&](const Json& changed, std::initializer_list<const char*> words) {
+    has(refusal_of_scenario(changed.dump()), words);
+  };
+  Json wrong = json;
+  wrong.erase("links");
+  refused(wrong, {"work.rounds", "links between the devices expected"});
+  wrong = json;
+  wrong["work"].erase("rounds");
+  refused(wrong, {"work.halo_bytes", "only with rounds"});
+  wrong = json;
+  wrong["work"]["merge_bytes"] = 1;
+  refused(wrong, {"work.merge_bytes", "not with rounds"});
+  for (const int rounds : {-1, 0, 1, 200'001}) {
+    wrong = json;
+    wrong["work"]["rounds"] = rounds;
+    refused(wrong, {"work.rounds", "from 2 to 200000"});
+  }
+  wrong = json;
+  wrong["work"]["rounds"] = 150'000;
+  refused(wrong, {"device 1", "added to those before it", "3e+05 slices"});
+  wrong["work"]["rounds"] = 100'000;
+  wrong["work"]["halo_bytes"] = 1'000'000;
+  wrong["links"]["bytes_per_s"] = 1000;
+  refused(wrong, {"device 0", "accepted: up to 1e+07 s"});
+}
+
+TEST_CASE("rounds of a case come back from JSON, and are part of the scenario") {
+  Report report = estimated_report();
+  CHECK(to_json_text(report).find("rounds\"") == std::string::npos);
+  PlanRecord& plan = report.runs[2].plan;
+  plan.work->rounds = 20;
+  plan.estimates.exchange = {PeerLinks(2), false, 0, 9, 1024};
+  const Report back = report_from_json(Json::parse(to_json_text(report)));
+  CHECK(to_json_text(back) == to_json_text(report));
+  const Scenario scenario = scenario_of(back, 2, Figures::predicted);
+  CHECK(scenario.work.rounds == 20);
+  CHECK(scenario.exchange.rounds == 9);
+  CHECK(scenario.exchange.halo == 1024);
+  plan.estimates.exchange = {};
+  const Scenario unknown = scenario_of(report, 2, Figures::predicted);
+  CHECK(unknown.exchange.links == PeerLinks(2));
+  CHECK(unknown.exchange.rounds == 19);
+}
+
 TEST_CASE("what devices exchanged comes back from JSON, and is part of the scenario") {
   Report report = estimated_report();
   SetEstimates& estimates = report.runs[2].plan.estimates;

@@ -142,6 +142,25 @@ TEST_CASE("closing words say what won, by how much and what holds it back") {
         "merkle leaves=100000, resident: no run was ok; the first is failed: the root differs from the reference.\n");
 }
 
+TEST_CASE("closing words say how even rounds were, where there are some, and what of the exchange is hidden") {
+  Report report = test::sample_report();
+  CHECK(closing_words(report).find("rounds") == std::string::npos);
+  report.runs = {*std::find_if(report.runs.begin(), report.runs.end(), [](const RunRecord& r) { return r.strategy == "dynamic"; })};
+  RunRecord& run = report.runs.front();
+  run.metrics.round_imbalance_percent = 3.25;
+  run.metrics.worst_round_imbalance_percent = 41.5;
+  run.worst_round = 12;
+  CHECK(closing_words(report).find(" Its rounds are 3.2 % out of balance, round 12 most, by 41.5 %.") != std::string::npos);
+  run.metrics.worst_round_imbalance_percent = 3.25;
+  CHECK(closing_words(report).find(" Its rounds are 3.2 % out of balance.") != std::string::npos);
+  run.metrics.worst_round_imbalance_percent = 41.5;
+  run.metrics.waiting_share = 0.125;
+  run.metrics.exchange_overlap = 0.75;
+  CHECK(closing_words(report).find(
+            "by 41.5 %; devices wait for each other for 12.5 % of the time, and 75.0 % of the exchange is hidden.") !=
+        std::string::npos);
+}
+
 TEST_CASE("closing words take both times from medians, and call nothing faster that is not") {
   Report report = test::sample_report();
   report.runs = {*std::find_if(report.runs.begin(), report.runs.end(), [](const RunRecord& r) { return r.strategy == "dynamic"; })};

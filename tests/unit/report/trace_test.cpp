@@ -143,6 +143,30 @@ TEST_CASE("exchanges have a thread of their own, and an arrow leads from what wa
     CHECK(event["args"].value("name", "") != "exchange");
 }
 
+TEST_CASE("commands say of which round they are, and an arrow leads to who waited in the same round, though the sender was ahead") {
+  const Report report = report_of(TimelineBuilder(2, 400)
+                                      .exchange(0, 1, false, 10, 20, 64)
+                                      .of_round(3)
+                                      .exchange(0, 1, false, 30, 40, 64)
+                                      .of_round(4)
+                                      .exchange(1, 0, true, 15, 50)
+                                      .of_round(3)
+                                      .exchange(1, 0, true, 60, 70)
+                                      .of_round(4)
+                                      .exchange(1, 0, true, 80, 90)
+                                      .get());
+  const auto starts = events(report, "s"), ends = events(report, "f");
+  REQUIRE(starts.size() == 2);
+  CHECK(starts[0]["ts"] == 0.019);
+  CHECK(ends[0]["ts"] == 0.049);
+  CHECK(starts[1]["ts"] == 0.039);
+  CHECK(ends[1]["ts"] == 0.069);
+  std::vector<int> rounds;
+  for (const Json& e : events(report, "X"))
+    if (e["cat"] == "exchange") rounds.push_back(e["args"].value("round", -1));
+  CHECK(rounds == std::vector<int>{3, 4, 3, 4, -1});
+}
+
 TEST_CASE("each device counts its slices in flight under a key of its own") {
   const Report report =
       report_of(TimelineBuilder(2, 100).compute(0, 0, 0, 50).slice(0, 0, 0, 5, 10, 60).slice(0, 1, 5, 9, 20, 60).get());

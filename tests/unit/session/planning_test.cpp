@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/exec/scenario_run.hpp"
 #include "tests/support/gathered_sum.hpp"
 #include "tests/support/sum_suite.hpp"
 
@@ -60,4 +61,33 @@ TEST_CASE("a plan gathers over direct links, over those of the host where that i
   const PlannedCase slow = planned(linked(PeerPath::direct, 1e8), {});
   CHECK(slow.choice.chosen.devices == 1);
   CHECK(seconds_of(slow) == doctest::Approx(whole + 2 * computing).epsilon(0.01));
+}
+
+TEST_CASE("a plan of work that goes in rounds waits after each but the last, over whatever path there is") {
+  Scenario scenario;
+  scenario.work.items = 1'000'000;
+  scenario.work.rounds = 11;
+  scenario.devices.resize(2);
+  for (ScenarioDevice& device : scenario.devices) device.estimate.items_per_s = 1e9;
+  scenario.exchange = {PeerLinks(2, {PeerPath::staged, 1e9, Nanos{1000}}), false, 0, 10, 4000};
+  const auto backend = make_scenario_backend(scenario);
+  const SuiteInfo suite = scenario_suite(scenario, *backend);
+  SessionOptions options;
+  options.problems = {{&suite, {}}};
+  options.modes = {Mode::resident};
+  options.devices = scenario_devices(scenario);
+  options.device_counts = {2};
+  options.calibration.devices.resize(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    options.calibration.devices[i].emplace();
+    options.suite_rates[{suite.name, options.devices[i].id}] = SuiteRate{.ops_per_s = 1e9};
+  }
+  const auto predicted = [&] { return plan_problem(*backend, options).front().choice.chosen.predicted.count(); };
+  CHECK(predicted() == 500'000);
+  options.calibration.peers = scenario.exchange.links;
+  CHECK(predicted() == 500'000 + 10 * (1000 + 4000));
+  options.peer = PeerPath::staged;
+  CHECK(predicted() == 500'000 + 10 * (1000 + 4000));
+  options.peer = PeerPath::direct;  // whose rate is not known
+  CHECK(predicted() == 500'000);
 }

@@ -1,6 +1,7 @@
 // Scenarios on the fake backend: what the simulator predicts is what the executor does, and what was not done does not verify.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <random>
 
 #include "lib/base/error.hpp"
@@ -241,6 +242,47 @@ TEST_CASE("memory decides what is resident and how large slices are") {
   CHECK(workload->capacity(traits, Mode::resident).fits == 1000);
   traits.global_memory = 250;
   CHECK(workload->capacity(traits, Mode::end_to_end).fits == 0);
+}
+
+TEST_CASE("work that goes in rounds waits for neighbours after each but the last, and is for strategies with fixed shares") {
+  Scenario scenario = scenario_of(3, 3'000'001);
+  scenario.work.rounds = 10;
+  scenario.exchange.links = PeerLinks(3, {PeerPath::direct, 1e9, Nanos{700}});
+  scenario.exchange.rounds = 9;
+  scenario.exchange.halo = 5000;
+  scenario.devices[2].slow = 2;
+  const auto backend = make_scenario_backend(scenario);
+  const SuiteInfo suite = scenario_suite(scenario, *backend);
+  SessionOptions options;
+  options.problems = {{&suite, {}}};
+  options.modes = {Mode::resident};
+  options.strategies = parse_strategies("equal,dynamic");
+  options.devices = scenario_devices(scenario);
+  options.device_counts = {3};
+  options.stop.exactly = 1;
+  options.given_estimates = SetEstimates{{}, 0, 0, {}, scenario.exchange};
+  for (const ScenarioDevice& device : scenario.devices) options.given_estimates->devices.push_back(device.estimate);
+  QuietObserver observer;
+  const Report report = run_session(*backend, options, {}, observer);
+  REQUIRE(report.runs.size() == 2);
+  const RunRecord& run = report.runs[0];
+  REQUIRE(run.status == Status::ok);
+  CHECK(run.verify.status == VerifyStatus::passed);
+  // Two ms of the slow device, which sends to the one before it and signals that, and at last nothing.
+  const std::int64_t items = static_cast<std::int64_t>(run.per_device[2].parts.items);
+  CHECK(items >= 1'000'000);
+  CHECK(run.samples == std::vector<Nanos>{Nanos{2 * items + 9 * (5000 + 700 + 700)}});
+  CHECK(run.plan.work->rounds == 10);
+  CHECK(run.per_device[1].parts.bytes_sent == 9 * 2 * 5000);
+  CHECK(run.per_device[2].parts.bytes_sent == 9 * 5000);
+  CHECK(run.metrics.round_imbalance_percent.value() == doctest::Approx(50).epsilon(0.001));
+  std::map<std::uint32_t, int> kernels;  // of each round
+  for (const Command& command : run.timeline.commands) {
+    if (command.kind == CommandKind::compute && command.round) ++kernels[*command.round];
+  }
+  CHECK(kernels.size() == 10);
+  for (const auto& [round, count] : kernels) CHECK(count == 3);
+  CHECK(report.runs[1].status == Status::unsupported);
 }
 
 TEST_CASE("a session on a scenario tells strategies what is stated, and slow devices do otherwise") {

@@ -72,6 +72,29 @@ TEST_CASE("every cell is that of a plain loop, on 1 to 8 devices, whatever the d
   }
 }
 
+TEST_CASE("each command bears the number of its round, and none before the first and after the last, nor of checkpoints") {
+  stencil::StencilWorkload workload(stencil_params({"jacobi2d", 24, 5, 1, {{"checkpoint-rounds", "2"}}}));
+  StencilSample sample(workload, {10, 14}, Mode::end_to_end, PeerPath::direct);
+  REQUIRE_FALSE(sample.raw.failure);
+  const std::vector<ClockMap> clocks(2);
+  std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, std::set<std::string>> labels;  // by device and round
+  std::map<std::uint32_t, std::vector<std::uint32_t>> order;                                       // of the kernels' rounds
+  for (const Command& command : to_timeline(sample.raw, clocks).commands) {
+    labels[{command.device.value, command.round}].insert(command.label.empty() ? to_string(command.kind) : command.label.text());
+    if (command.label == Name("jacobi2d")) order[command.device.value].push_back(command.round.value());
+  }
+  for (std::uint32_t device = 0; device < 2; ++device) {
+    CAPTURE(device);
+    CHECK(std::is_sorted(order[device].begin(), order[device].end()));
+    CHECK(labels[{device, std::nullopt}] == std::set<std::string>{"upload", "signal", "wait", "copy_part", "download"});
+    for (std::uint32_t round = 0; round < 4; ++round) {
+      CHECK(labels[{device, round}] == std::set<std::string>{"jacobi2d", "put", "signal", "wait"});
+    }
+    CHECK(labels[{device, 4}] == std::set<std::string>{"jacobi2d", "download"});
+  }
+  CHECK(labels.size() == 12);
+}
+
 TEST_CASE("blocks have the cells of a plain loop, on 1 to 8 devices, whatever the shares, the depth and the path") {
   const std::vector<StencilAsked> all = {{"jacobi2d", 29, 7},
                                          {"jacobi2d", 29, 7, 2},
