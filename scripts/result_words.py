@@ -179,7 +179,20 @@ def conclusion(group):
     single = against_single(first, best)
     text = f"{who_is_first(group, first, doubted)}{single}{against_equal(group, first, best, not single or ' times as fast' in single)}."
     text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
-    return text + held_back(best, best.told if len(first) > 1 else "it")
+    return text + held_back(best, best.told if len(first) > 1 else "it") + (rounds_words(best) if len(first) == 1 else "")
+
+
+def rounds_words(case):
+    """Where work goes in rounds and several devices shared them: how evenly, and what of the exchange is hidden."""
+    mean, worst, number_of_worst = case.metric("round_imbalance_percent"), case.metric("worst_round_imbalance_percent"), number(case.run, "worst_round")
+    if mean is None or worst is None or number_of_worst is None:
+        return ""
+    text = f" Its rounds are {mean:.1f} % out of balance"
+    text += f", round {number_of_worst + 1:,} most, by {worst:.1f} %" if worst - mean >= 0.1 else ""
+    waiting, hidden = case.metric("waiting_share"), case.metric("exchange_overlap")
+    text += f"; devices wait for each other for {100 * waiting:.1f} % of the time" if waiting is not None else ""
+    text += f", and {100 * hidden:.1f} % of the exchange is hidden" if hidden is not None else ""
+    return text + "."
 
 
 def sweep_words(sweep):

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -109,8 +110,9 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   bool complete(BatchId batch) override {
     check(FakeCall::wait);
-    for (Batch& each : closed_) note_ended(each);
-    const Batch& found = find(batch);
+    while (over_ < closed_.size() && closed_[over_].ended == closed_[over_].commands.size()) ++over_;
+    for (std::size_t i = over_; i < closed_.size(); ++i) note_ended(closed_[i]);
+    const Batch& found = *find(batch);
     if (found.ended < found.commands.size()) return false;
     if (found.failed) throw Error(ErrorKind::device, "device " + spec_.facts.id + " failed, as its script says");
     return true;
@@ -118,7 +120,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   DeviceSpan span(BatchId batch) override {
     DeviceSpan span;
-    for (const RawCommand& command : find(batch).commands) {
+    for (const RawCommand& command : find(batch)->commands) {
       span.started = span.ended == 0 ? command.started : std::min(span.started, command.started);
       span.ended = std::max(span.ended, command.ended);
     }
@@ -127,10 +129,12 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   std::vector<RawCommand> take(BatchId batch) override {
     check(FakeCall::take);
-    std::vector<RawCommand> commands = std::move(find(batch).commands);
+    const auto taken = find(batch);
+    std::vector<RawCommand> commands = std::move(taken->commands);
     const auto not_slow = [](const RawCommand& command) { return command.label == kSlowDown && command.ended == command.started; };
     std::erase_if(commands, not_slow);
-    std::erase_if(closed_, [&](const Batch& b) { return b.id == batch.value; });
+    if (static_cast<std::size_t>(taken - closed_.begin()) < over_) --over_;
+    closed_.erase(taken);
     return commands;
   }
 
@@ -326,10 +330,11 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
                                       static_cast<std::int64_t>(ns * spec_.clock_drift_ppb * 1e-9));
   }
 
-  Batch& find(BatchId batch) {
-    const auto at = std::find_if(closed_.begin(), closed_.end(), [&](const Batch& b) { return b.id == batch.value; });
-    if (at == closed_.end()) throw Error(ErrorKind::internal, "batch taken twice");
-    return *at;
+  std::deque<Batch>::iterator find(BatchId batch) {
+    const auto at =
+        std::lower_bound(closed_.begin(), closed_.end(), batch.value, [](const Batch& b, std::uint64_t id) { return b.id < id; });
+    if (at == closed_.end() || at->id != batch.value) throw Error(ErrorKind::internal, "batch taken twice");
+    return at;
   }
 
   FakeDevice spec_;
@@ -345,7 +350,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   Batch open_;
   bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
   std::uint64_t next_batch_ = 0, next_tag_ = 0;
-  std::vector<Batch> closed_;
+  std::deque<Batch> closed_;  // in the order of their numbers; rounds leave many until the sample is over
+  std::size_t over_ = 0;      // of them, from the first, that are known to have ended
 };
 
 }  // namespace mgpu

@@ -130,7 +130,8 @@ std::string of_rounds(const RunRecord& run) {
   if (!m.round_imbalance_percent || !m.worst_round_imbalance_percent || !run.worst_round) return "";
   std::string words = fmt::format(" Its rounds are {:.1f} % out of balance", *m.round_imbalance_percent);
   if (*m.worst_round_imbalance_percent - *m.round_imbalance_percent >= 0.1)
-    words += fmt::format(", round {} most, by {:.1f} %", *run.worst_round, *m.worst_round_imbalance_percent);
+    words +=
+        fmt::format(", round {} most, by {:.1f} %", grouped(std::uint64_t{*run.worst_round} + 1), *m.worst_round_imbalance_percent);
   if (m.waiting_share) words += fmt::format("; devices wait for each other for {:.1f} % of the time", *m.waiting_share * 100);
   if (m.exchange_overlap) words += fmt::format(", and {:.1f} % of the exchange is hidden", *m.exchange_overlap * 100);
   return words + '.';

@@ -12,18 +12,17 @@
 
 namespace mgpu {
 
+std::string grouped(Items n) {
+  std::string text = std::to_string(n);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
 namespace {
 
 std::string spaced(std::string word) {
   std::replace(word.begin(), word.end(), '_', ' ');
   return word;
-}
-
-// 1,024
-std::string grouped(Items n) {
-  std::string text = std::to_string(n);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
-  return text;
 }
 
 // 1st, 2nd, 3rd, 11th

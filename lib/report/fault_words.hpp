@@ -10,6 +10,8 @@
 
 namespace mgpu {
 
+std::string grouped(Items n);  // "1,024"
+
 // "device 0:1 hung"
 std::string what_happened(const Fault& fault);
 

@@ -7,7 +7,7 @@ import json
 import struct
 import unittest
 
-from pictures_test import GOLDEN, Scripts
+from pictures_test import GOLDEN, Scripts, result_file, result_words
 
 
 def npy(rows, columns, kind="<f4"):
@@ -41,6 +41,15 @@ class RoundsPictures(Scripts):
         file, = done.stdout.splitlines()
         with open(file) as picture:
             return picture.read()
+
+    def test_words_say_how_even_rounds_were_as_the_tool_does(self):
+        document = json.loads(self.result("r", "direct").read_text())
+        run = document["runs"][0]
+        run["metrics"].update(round_imbalance_percent=3.25, worst_round_imbalance_percent=41.5, waiting_share=0.125, exchange_overlap=0.75)
+        self.assertNotIn("out of balance", result_words.words(result_file.groups([("a", document)])[0]))
+        run["worst_round"] = 11
+        self.assertIn(" Its rounds are 3.2 % out of balance, round 12 most, by 41.5 %; devices wait for each other for 12.5 % of the time, "
+                      "and 75.0 % of the exchange is hidden.", result_words.words(result_file.groups([("a", document)])[0]))
 
     def test_a_field_is_drawn_with_the_shares_of_the_result(self):
         for kind, rows, words in (("jacobi2d", 40, "column"), ("heat3d", 1600, "row, in column 20 of each plane")):

@@ -149,7 +149,7 @@ TEST_CASE("closing words say how even rounds were, where there are some, and wha
   RunRecord& run = report.runs.front();
   run.metrics.round_imbalance_percent = 3.25;
   run.metrics.worst_round_imbalance_percent = 41.5;
-  run.worst_round = 12;
+  run.worst_round = 11;  // counted from 0
   CHECK(closing_words(report).find(" Its rounds are 3.2 % out of balance, round 12 most, by 41.5 %.") != std::string::npos);
   run.metrics.worst_round_imbalance_percent = 3.25;
   CHECK(closing_words(report).find(" Its rounds are 3.2 % out of balance.") != std::string::npos);
