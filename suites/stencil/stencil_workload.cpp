@@ -9,6 +9,7 @@
 #include "lib/workload/npy.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/stencil/blocks_program.hpp"
+#include "suites/stencil/persistent.hpp"
 #include "suites/stencil/room.hpp"
 #include "suites/stencil/stencil_program.hpp"
 
@@ -65,6 +66,9 @@ std::span<const std::byte> StencilWorkload::transfer_memory() const { return {pa
 
 void StencilWorkload::connect(PeerGroup& group) {
   for (auto& state : shared_) state = group.allocate(state_bytes());
+  if (problem_.launches != Launches::enqueued) mail_ = group.allocate(Persistent::mail_bytes(problem_));
+  rooms_.clear();
+  most_alone_ = 0;
   if (problem_.columns == 1) return;
   for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * problem_.element);
 }
@@ -72,11 +76,14 @@ void StencilWorkload::connect(PeerGroup& group) {
 void StencilWorkload::disconnect() {
   for (auto& state : shared_) state.reset();
   for (auto& landing : landing_) landing.reset();
+  mail_.reset();
 }
 
 void StencilWorkload::own(std::span<const Owner> owners) {
   owners_.assign(owners.begin(), owners.end());
   transfers_.clear();
+  persistent_ = decide_persistent();
+  if (problem_.launches == Launches::persistent) check_persistent();
   if (owners.size() < 2) return;
   if (problem_.columns > 1) {
     transfers_ = transfers_among(problem_, owners);
@@ -88,6 +95,34 @@ void StencilWorkload::own(std::span<const Owner> owners) {
                 fmt::format("a share of {} layers is less than the {} that its neighbours need of it (--{})", owner.items.size(),
                             problem_.halo(), problem_.kind == Kind::star ? "radius" : "depth"));
   }
+}
+
+void StencilWorkload::has_room(DeviceIndex device, std::uint64_t among_others, std::uint64_t alone) {
+  const std::scoped_lock lock(mutex_);
+  rooms_.push_back({device, {0, among_others}});
+  most_alone_ = std::max(most_alone_, alone);
+}
+
+bool StencilWorkload::decide_persistent() {
+  const auto has_room = [&](const Owner& owner) {
+    return std::any_of(rooms_.begin(), rooms_.end(),
+                       [&](const Owner& room) { return room.device == owner.device && room.items.size() >= owner.items.size(); });
+  };
+  return problem_.launches != Launches::enqueued && std::all_of(owners_.begin(), owners_.end(), has_room);
+}
+
+void StencilWorkload::check_persistent() const {
+  const std::uint64_t wanted = owners_.size() == 1 ? owners_.front().items.size() : 0;
+  if (owners_.size() < 2 ? most_alone_ >= wanted : persistent_) return;
+  throw Error(ErrorKind::unsupported,
+              "--steps: persistent work-groups cannot all stay on the devices, or these are slowed down or do "
+              "not reach each other's memory; accepted: auto, enqueued, smaller sizes");
+}
+
+// All who exchange layers go the same way. A slice without an owner tells what items of a share cost, of which all is known that
+// some device could have it all.
+bool StencilWorkload::is_persistent(const Slice& slice, std::uint64_t alone) const {
+  return owners_.size() > 1 ? persistent_ : std::max(slice.size(), owners_.empty() ? problem_.layers() : 0) <= alone;
 }
 
 StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) const {
@@ -117,6 +152,7 @@ bool StencilWorkload::move(std::span<const Owner> owners) {
   for (const Owner& owner : owners)
     if (owner.items.size() < problem_.halo() || owner.items.size() > held_) return false;
   owners_.assign(owners.begin(), owners.end());
+  persistent_ = decide_persistent();
   return true;
 }
 
@@ -136,6 +172,7 @@ void StencilWorkload::begin_again() {
   checkpoints_.forget_incomplete();
   begun_from_ = checkpoints_.complete();
   ++sample_;
+  first_number_ += problem_.steps + 1;
   arrived_.assign(problem_.items(), false);
   if (!std::exchange(looked_at_, false)) return;
   std::memset(result().data(), 0xff, outcome().size());  // not a number
@@ -176,6 +213,7 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
     method += "; and with " + known->name;
     if (!known->wrong.empty()) return {Status::failed, method, known->wrong};
   }
+  if (persistent_) method += "; steps by persistent kernels";
   return {Status::passed, method + told(), ""};
 }
 

@@ -61,6 +61,15 @@ class StencilWorkload final : public Workload {
   void arrived(const Slice& items);  // these are on the host
   // The two states that devices of the group exchange layers of; null: there is no group.
   SharedMemory* shared(unsigned which) { return shared_[which].get(); }
+  // Where persistent kernels are asked for, or may be chosen: where those of neighbours write what they need of each other.
+  SharedMemory* mail() { return mail_.get(); }
+  // A program can go through so many layers by persistent kernels: those of a device that has this place in the group, and those of
+  // a slice that it does by itself.
+  void has_room(DeviceIndex device, std::uint64_t among_others, std::uint64_t alone);
+  // Does it in this sample, with this slice? Its device has room for so many by itself.
+  bool is_persistent(const Slice& slice, std::uint64_t alone) const;
+  // Of the state after so many steps of this sample, for those who wait for it: no other one has it.
+  std::uint32_t number_of(std::uint32_t steps) const { return first_number_ + steps; }
   // Who owns the layers before and after these; null: nobody else.
   struct Neighbours {
     const Owner *before = nullptr, *after = nullptr;
@@ -77,7 +86,9 @@ class StencilWorkload final : public Workload {
     return {pages_.data() + problem_.host_bytes(), problem_.host_bytes() + problem_.change_bytes()};
   }
   std::string first_wrong_cell();
-  std::string told() const;  // of norms, for the record
+  bool decide_persistent();
+  void check_persistent() const;  // they are asked for: throws Error(unsupported) where owners cannot
+  std::string told() const;       // of norms, for the record
 
   Problem problem_;
   Shape shape_;
@@ -86,7 +97,11 @@ class StencilWorkload final : public Workload {
   Pages pages_;  // the initial state, the result, what norms are made of, and two checkpoints where there are any
   Checkpoints checkpoints_;
   std::uint32_t begun_from_ = 0;
-  std::unique_ptr<SharedMemory> shared_[2], landing_[2];
+  std::unique_ptr<SharedMemory> shared_[2], landing_[2], mail_;
+  std::vector<Owner> rooms_;      // for persistent kernels among others: so many items
+  std::uint64_t most_alone_ = 0;  // and of a device by itself
+  bool persistent_ = false;       // this sample's owners can all do so
+  std::uint32_t first_number_ = 1;
   std::vector<Owner> owners_;
   std::vector<Transfer> transfers_;
   std::uint64_t sample_ = 0;

@@ -1,0 +1,233 @@
+// Many steps of jacobi2d (kernels/stencil.cl) in one launch. Each work-group keeps a tile of the plane in registers; what a step needs
+// of the tiles around it comes through boxes in global memory, and through those that the devices before and after write into. A
+// group waits only for the four groups around it.
+//
+// Every word of a box bears the number of the step that it is of, beside a number: 64 bits are stored and loaded as a whole, so that
+// no order between words is needed and no fence (the LL protocol of NCCL, https://github.com/NVIDIA/nccl, src/device/prims_ll.h).
+// There are two boxes for each side, taken by turns: who writes step s + 2 has read step s + 1 of whom it writes to, who had then
+// read step s.
+//
+// All groups have to be resident, or those that run would wait for ever for those that do not: with `steps` 0 they only find out
+// whether they are. Every wait has an end, after which nothing is waited for any more.
+//
+// Given by -D: REAL, and WIDE where that is double; ACROSS x HIGH, the work-items of a group; ROWS of a work-item, which has 4 cells
+// of each. SHUFFLED: NVIDIA, and ACROSS is 32: a row of work-items is a warp. The launches are in suites/stencil/persistent.cpp.
+#pragma OPENCL FP_CONTRACT OFF
+
+#define JOINED(a, b) a##b
+#define TOGETHER(a, b) JOINED(a, b)
+typedef REAL real;
+typedef TOGETHER(REAL, 4) reals;
+
+#define ITEMS (ACROSS * HIGH)
+#define TILE_ACROSS (ACROSS * 4)
+#define TILE_HIGH (HIGH * ROWS)
+// A box: what lies above the tile, below it, to its left and to its right.
+#define BELOW TILE_ACROSS
+#define LEFT (2 * TILE_ACROSS)
+#define RIGHT (LEFT + TILE_HIGH)
+#define BOX (RIGHT + TILE_HIGH)
+
+#ifdef WIDE
+#define WORDS 2u  // of a cell
+#else
+#define WORDS 1u
+#endif
+
+#ifdef SHUFFLED
+#include "peer_ptx.cl"
+#define TIME() now_ns()
+#else
+#define TIME() (++polls)
+#endif
+
+typedef volatile __global ulong* words;
+
+inline void post(words to, real value, uint step) {
+#ifdef WIDE
+  const ulong bits = as_ulong(value);
+  to[0] = (ulong)step << 32 | (uint)bits;
+  to[1] = (ulong)step << 32 | bits >> 32;
+#else
+  *to = (ulong)step << 32 | as_uint(value);
+#endif
+}
+
+// `limit`: ns on NVIDIA, looks elsewhere. What does not come is noted in the status as 1 + `device`, the one that should have sent it.
+inline uint await_word(words from, uint step, uint device, volatile __global uint* status, ulong limit) {
+  ulong word = *from;
+  if ((uint)(word >> 32) == step) return (uint)word;
+  ulong polls = 0;
+  const ulong until = TIME() + limit;
+  for (uint looks = 1;; ++looks) {
+    word = *from;
+    if ((uint)(word >> 32) == step) return (uint)word;
+#ifndef SHUFFLED
+    ++polls;
+#endif
+    if (looks % 64 != 0) continue;
+    if (*status != 0) return 0;
+    if (TIME() > until) {
+      atomic_cmpxchg((volatile __global uint*)status, 0u, 1u + device);
+      return 0;
+    }
+  }
+}
+
+inline real await_cell(words from, uint step, uint device, volatile __global uint* status, ulong limit) {
+#ifdef WIDE
+  const ulong low = await_word(from, step, device, status, limit), high = await_word(from + 1, step, device, status, limit);
+  return as_double(high << 32 | low);
+#else
+  return as_float(await_word(from, step, device, status, limit));
+#endif
+}
+
+#ifdef SHUFFLED
+// Of the work-item `by` places further on in the warp.
+inline uint moved_bits(uint bits, int by) {
+  uint other;
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(bits), "r"((uint)get_local_id(0) + by & 31u));
+  return other;
+}
+inline real moved(real value, int by) {
+#ifdef WIDE
+  const ulong bits = as_ulong(value);
+  return as_double((ulong)moved_bits((uint)(bits >> 32), by) << 32 | moved_bits((uint)bits, by));
+#else
+  return as_float(moved_bits(as_uint(value), by));
+#endif
+}
+#endif
+
+// `steps` steps of rows [first, first + rows) of `to`, whose row r is row r + shift of `from`; above the first lies row `above` of
+// `from`, below the last one `below`. The state in `from` has number `number`, which only grows, from launch to launch. A group for
+// each tile, row after row of them. Boxes: two for each tile. Mail, of rows of `stride` cells: what comes from the device before, in
+// steps of even and odd number, then likewise from the one after. `before` and `after` are those devices, `self` where there are no
+// others and the plane is its own neighbour.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persistent(
+    __global const real* from, __global real* to, __global ulong* boxes, __global ulong* mail, __global ulong* mail_before,
+    __global ulong* mail_after, __global uint* status, ulong limit, uint first, uint rows, uint shift, uint above, uint below, uint n,
+    uint stride, uint steps, uint number, uint self, uint before, uint after) {
+  __local real around[2][BOX];
+  __local reals tops[2][ITEMS], bottoms[2][ITEMS];
+#ifndef SHUFFLED
+  __local real starts[2][ROWS][ITEMS], ends[2][ROWS][ITEMS];
+#endif
+  const uint item = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
+  if (steps == 0) {
+    if (item > 0) return;
+    volatile __global uint* const arrived = status + 1;
+    atomic_inc(arrived);
+    ulong polls = 0;
+    const ulong until = TIME() + limit;
+    while (*arrived < tiles && *status == 0) {
+      if (TIME() > until) *status = 1;
+    }
+    return;
+  }
+  const uint lane = item % ACROSS, high = item / ACROSS;
+  const uint tiles_across = (n + TILE_ACROSS - 1) / TILE_ACROSS, tile_x = tile % tiles_across;
+  const uint left = tile_x * TILE_ACROSS, top = tile / tiles_across * TILE_HIGH, tall = min(rows - top, (uint)TILE_HIGH);
+  const bool highest = top == 0, lowest = top + tall == rows, others = before != self;
+  const uint x = left + lane * 4, own_top = high * ROWS, mine = own_top < tall && x < n ? min(tall - own_top, (uint)ROWS) : 0;
+  __global const real* const tile_from = from + (ulong)(first + top + shift) * stride;
+  reals cells[ROWS];
+#pragma unroll
+  for (uint r = 0; r < ROWS; ++r)
+    cells[r] = r < mine ? *(__global const reals*)(tile_from + (ulong)(own_top + r) * stride + x) : (reals)0;
+
+  for (uint s = 0; s < steps; ++s) {
+    const uint now = s & 1u, step = number + s, turn = step & 1u;
+    // What this step reads of other work-items, and of other tiles.
+    tops[now][item] = cells[0];
+    bottoms[now][item] = cells[ROWS - 1];
+#ifndef SHUFFLED
+#pragma unroll
+    for (uint r = 0; r < ROWS; ++r) {
+      starts[now][r][item] = cells[r].s0;
+      ends[now][r][item] = cells[r].s3;
+    }
+#endif
+    for (uint i = item; i < BOX; i += ITEMS) {
+      const bool row = i < LEFT, under = i >= BELOW, right = i >= RIGHT;
+      const uint at = row ? left + (under ? i - BELOW : i) : right ? i - RIGHT : i - LEFT;
+      if (row ? at >= n : at >= tall || (right ? left + TILE_ACROSS >= n : left == 0)) continue;
+      if (s == 0) {
+        __global const real* const beside = tile_from + (ulong)at * stride + left;
+        __global const real* const over = under ? (lowest ? from + (ulong)below * stride : tile_from + (ulong)tall * stride)
+                                                : (highest ? from + (ulong)above * stride : tile_from - stride);
+        around[now][i] = row ? over[at] : right ? beside[TILE_ACROSS] : *(beside - 1);
+      } else if (row && others && (under ? lowest : highest)) {
+        around[now][i] =
+            await_cell(mail + ((under ? 2 + turn : turn) * stride + at) * WORDS, step, under ? after : before, status, limit);
+      } else {
+        around[now][i] = await_cell(boxes + ((tile * 2 + turn) * BOX + i) * WORDS, step, self, status, limit);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    reals north = high > 0 ? bottoms[now][item - ACROSS] : vload4(lane, around[now]);
+    const reals under = own_top + ROWS < tall ? tops[now][min(item + ACROSS, (uint)ITEMS - 1)] : vload4(lane, around[now] + BELOW);
+#pragma unroll
+    for (uint r = 0; r < ROWS; ++r) {
+      const reals here = cells[r];
+      reals south = under;
+      if (r + 1 < ROWS && r + 1 != mine) south = cells[r + 1 < ROWS ? r + 1 : r];
+#ifdef SHUFFLED
+      real before_it = moved(here.s3, -1), after_it = moved(here.s0, 1);
+#else
+      real before_it = ends[now][r][max(item, 1u) - 1], after_it = starts[now][r][min(item + 1, (uint)ITEMS - 1)];
+#endif
+      if (lane == 0) before_it = around[now][LEFT + own_top + r];
+      if (lane == ACROSS - 1) after_it = around[now][RIGHT + own_top + r];
+      reals next = ((((reals)(before_it, here.s012) + (reals)(here.s123, after_it)) + north) + south) * (real)0.25f;
+      if (x == 0) next.s0 = here.s0;
+      if (x + 4 >= n) {
+        next.s3 = here.s3;
+        if (x + 3 >= n) next.s2 = here.s2;
+        if (x + 2 >= n) next.s1 = here.s1;
+        if (x + 1 >= n) next.s0 = here.s0;
+      }
+      north = here;
+      cells[r] = next;
+    }
+    if (s + 1 == steps || mine == 0) continue;
+    const uint coming = step + 1, then = coming & 1u, tile_above = highest ? tile + tiles - tiles_across : tile - tiles_across;
+    const uint tile_below = lowest ? tile + tiles_across - tiles : tile + tiles_across;
+    if (high == 0) {
+      const words up = (highest && others ? mail_before + ((2 + then) * stride + x) * WORDS
+                                          : boxes + ((tile_above * 2 + then) * BOX + BELOW + lane * 4) * WORDS);
+      post(up, cells[0].s0, coming);
+      post(up + WORDS, cells[0].s1, coming);
+      post(up + 2 * WORDS, cells[0].s2, coming);
+      post(up + 3 * WORDS, cells[0].s3, coming);
+    }
+    if (own_top + mine == tall) {
+      const words down = (lowest && others ? mail_after + (then * stride + x) * WORDS
+                                           : boxes + ((tile_below * 2 + then) * BOX + lane * 4) * WORDS);
+#pragma unroll
+      for (uint r = 0; r < ROWS; ++r) {
+        if (r + 1 != mine) continue;
+        post(down, cells[r].s0, coming);
+        post(down + WORDS, cells[r].s1, coming);
+        post(down + 2 * WORDS, cells[r].s2, coming);
+        post(down + 3 * WORDS, cells[r].s3, coming);
+      }
+    }
+    if (lane == 0 && tile_x > 0) {
+      const words box = boxes + (((tile - 1) * 2 + then) * BOX + RIGHT + own_top) * WORDS;
+#pragma unroll
+      for (uint r = 0; r < ROWS; ++r)
+        if (r < mine) post(box + r * WORDS, cells[r].s0, coming);
+    }
+    if (lane == ACROSS - 1 && tile_x + 1 < tiles_across) {
+      const words box = boxes + (((tile + 1) * 2 + then) * BOX + LEFT + own_top) * WORDS;
+#pragma unroll
+      for (uint r = 0; r < ROWS; ++r)
+        if (r < mine) post(box + r * WORDS, cells[r].s3, coming);
+    }
+  }
+#pragma unroll
+  for (uint r = 0; r < ROWS; ++r)
+    if (r < mine) *(__global reals*)(to + (ulong)(first + top + own_top + r) * stride + x) = cells[r];
+}
