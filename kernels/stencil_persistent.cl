@@ -22,7 +22,8 @@ typedef TOGETHER(REAL, 4) reals;
 #define ITEMS (ACROSS * HIGH)
 #define TILE_ACROSS (ACROSS * 4)
 #define TILE_HIGH (HIGH * ROWS)
-// A box: what lies above the tile, below it, to its left and to its right.
+// A box: what lies above the tile, below it, to its left and to its right. Of a row come the first cells of all work-items, then the
+// second ones and so on, so that neighbours store side by side.
 #define BELOW TILE_ACROSS
 #define LEFT (2 * TILE_ACROSS)
 #define RIGHT (LEFT + TILE_HIGH)
@@ -51,6 +52,13 @@ inline void post(words to, real value, uint step) {
 #else
   *to = (ulong)step << 32 | as_uint(value);
 #endif
+}
+
+inline void post_row(words to, reals cells, uint step) {
+  post(to, cells.s0, step);
+  post(to + ACROSS * WORDS, cells.s1, step);
+  post(to + 2 * ACROSS * WORDS, cells.s2, step);
+  post(to + 3 * ACROSS * WORDS, cells.s3, step);
 }
 
 // `limit`: ns on NVIDIA, looks elsewhere. What does not come is noted in the status as 1 + `device`, the one that should have sent it.
@@ -102,7 +110,7 @@ inline real moved(real value, int by) {
 
 // `steps` steps of rows [first, first + rows) of `to`, whose row r is row r + shift of `from`; above the first lies row `above` of
 // `from`, below the last one `below`. The state in `from` has number `number`, which only grows, from launch to launch. A group for
-// each tile, row after row of them. Boxes: two for each tile. Mail, of rows of `stride` cells: what comes from the device before, in
+// each tile, row after row of them. Boxes: two for each tile. Mail, of rows of whole tiles: what comes from the device before, in
 // steps of even and odd number, then likewise from the one after. `before` and `after` are those devices, `self` where there are no
 // others and the plane is its own neighbour.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persistent(
@@ -128,7 +136,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
   }
   const uint lane = item % ACROSS, high = item / ACROSS;
   const uint tiles_across = (n + TILE_ACROSS - 1) / TILE_ACROSS, tile_x = tile % tiles_across;
-  const uint left = tile_x * TILE_ACROSS, top = tile / tiles_across * TILE_HIGH, tall = min(rows - top, (uint)TILE_HIGH);
+  const uint all_across = tiles_across * TILE_ACROSS, left = tile_x * TILE_ACROSS, top = tile / tiles_across * TILE_HIGH, tall = min(rows - top, (uint)TILE_HIGH);
   const bool highest = top == 0, lowest = top + tall == rows, others = before != self;
   const uint x = left + lane * 4, own_top = high * ROWS, mine = own_top < tall && x < n ? min(tall - own_top, (uint)ROWS) : 0;
   __global const real* const tile_from = from + (ulong)(first + top + shift) * stride;
@@ -151,21 +159,28 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
 #endif
     for (uint i = item; i < BOX; i += ITEMS) {
       const bool row = i < LEFT, under = i >= BELOW, right = i >= RIGHT;
-      const uint at = row ? left + (under ? i - BELOW : i) : right ? i - RIGHT : i - LEFT;
+      const uint place = under ? i - BELOW : i, cell = place % ACROSS * 4 + place / ACROSS;
+      const uint at = row ? left + cell : right ? i - RIGHT : i - LEFT;
       if (row ? at >= n : at >= tall || (right ? left + TILE_ACROSS >= n : left == 0)) continue;
+      real value;
       if (s == 0) {
         __global const real* const beside = tile_from + (ulong)at * stride + left;
         __global const real* const over = under ? (lowest ? from + (ulong)below * stride : tile_from + (ulong)tall * stride)
                                                 : (highest ? from + (ulong)above * stride : tile_from - stride);
-        around[now][i] = row ? over[at] : right ? beside[TILE_ACROSS] : *(beside - 1);
+        value = row ? over[at] : right ? beside[TILE_ACROSS] : *(beside - 1);
       } else if (row && others && (under ? lowest : highest)) {
-        around[now][i] =
-            await_cell(mail + ((under ? 2 + turn : turn) * stride + at) * WORDS, step, under ? after : before, status, limit);
+        words came = mail + ((under ? 2 + turn : turn) * all_across + left + place) * WORDS;
+        value = await_cell(came, step, under ? after : before, status, limit);
       } else {
-        around[now][i] = await_cell(boxes + ((tile * 2 + turn) * BOX + i) * WORDS, step, self, status, limit);
+        value = await_cell(boxes + ((tile * 2 + turn) * BOX + i) * WORDS, step, self, status, limit);
       }
+      around[now][row ? (under ? BELOW : 0) + cell : i] = value;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    const uint coming = step + 1, then = coming & 1u;
+    const bool to_left = lane == 0 && tile_x > 0 && s + 1 < steps;
+    const bool to_right = lane == ACROSS - 1 && tile_x + 1 < tiles_across && s + 1 < steps;
+    const words aside = boxes + ((to_left ? tile - 1 : tile + 1) * 2 + then) * BOX * WORDS + ((to_left ? RIGHT : LEFT) + own_top) * WORDS;
     reals north = high > 0 ? bottoms[now][item - ACROSS] : vload4(lane, around[now]);
     const reals under = own_top + ROWS < tall ? tops[now][min(item + ACROSS, (uint)ITEMS - 1)] : vload4(lane, around[now] + BELOW);
 #pragma unroll
@@ -190,41 +205,24 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
       }
       north = here;
       cells[r] = next;
+      if ((to_left || to_right) && r < mine) post(aside + r * WORDS, to_left ? next.s0 : next.s3, coming);
     }
     if (s + 1 == steps || mine == 0) continue;
-    const uint coming = step + 1, then = coming & 1u, tile_above = highest ? tile + tiles - tiles_across : tile - tiles_across;
-    const uint tile_below = lowest ? tile + tiles_across - tiles : tile + tiles_across;
     if (high == 0) {
-      const words up = (highest && others ? mail_before + ((2 + then) * stride + x) * WORDS
-                                          : boxes + ((tile_above * 2 + then) * BOX + BELOW + lane * 4) * WORDS);
-      post(up, cells[0].s0, coming);
-      post(up + WORDS, cells[0].s1, coming);
-      post(up + 2 * WORDS, cells[0].s2, coming);
-      post(up + 3 * WORDS, cells[0].s3, coming);
+      const uint tile_above = highest ? tile + tiles - tiles_across : tile - tiles_across;
+      post_row(highest && others ? mail_before + ((2 + then) * all_across + left + lane) * WORDS
+                                 : boxes + ((tile_above * 2 + then) * BOX + BELOW + lane) * WORDS,
+               cells[0], coming);
     }
     if (own_top + mine == tall) {
-      const words down = (lowest && others ? mail_after + (then * stride + x) * WORDS
-                                           : boxes + ((tile_below * 2 + then) * BOX + lane * 4) * WORDS);
+      const uint tile_below = lowest ? tile + tiles_across - tiles : tile + tiles_across;
+      reals last = cells[0];
 #pragma unroll
-      for (uint r = 0; r < ROWS; ++r) {
-        if (r + 1 != mine) continue;
-        post(down, cells[r].s0, coming);
-        post(down + WORDS, cells[r].s1, coming);
-        post(down + 2 * WORDS, cells[r].s2, coming);
-        post(down + 3 * WORDS, cells[r].s3, coming);
-      }
-    }
-    if (lane == 0 && tile_x > 0) {
-      const words box = boxes + (((tile - 1) * 2 + then) * BOX + RIGHT + own_top) * WORDS;
-#pragma unroll
-      for (uint r = 0; r < ROWS; ++r)
-        if (r < mine) post(box + r * WORDS, cells[r].s0, coming);
-    }
-    if (lane == ACROSS - 1 && tile_x + 1 < tiles_across) {
-      const words box = boxes + (((tile + 1) * 2 + then) * BOX + LEFT + own_top) * WORDS;
-#pragma unroll
-      for (uint r = 0; r < ROWS; ++r)
-        if (r < mine) post(box + r * WORDS, cells[r].s3, coming);
+      for (uint r = 1; r < ROWS; ++r)
+        if (r < mine) last = cells[r];
+      post_row(lowest && others ? mail_after + (then * all_across + left + lane) * WORDS
+                                : boxes + ((tile_below * 2 + then) * BOX + lane) * WORDS,
+               last, coming);
     }
   }
 #pragma unroll

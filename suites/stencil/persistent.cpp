@@ -9,6 +9,7 @@
 namespace mgpu::stencil {
 namespace {
 
+constexpr unsigned kMostAcross = 32;      // work-items of a group along x
 constexpr unsigned kCellsOfRow = 4;       // of a work-item
 constexpr std::uint64_t kMostOfUnit = 4;  // groups that may be resident on a compute unit
 constexpr Bytes kStatusBytes = 2 * sizeof(std::uint32_t);
@@ -25,13 +26,16 @@ Bytes word_bytes(const Problem& problem) { return problem.wide() ? 16 : 8; }  //
 
 }  // namespace
 
-Bytes Persistent::mail_bytes(const Problem& problem) { return 4 * problem.stride() * word_bytes(problem); }
+Bytes Persistent::mail_bytes(const Problem& problem) {
+  constexpr std::uint64_t tile = kMostAcross * kCellsOfRow;
+  return 4 * ((problem.n + tile - 1) / tile * tile) * word_bytes(problem);
+}
 
 Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uint64_t least)
     : problem_(problem),
       nvidia_(device.traits().nvidia),
       cpu_(device.traits().cpu),
-      across_(nvidia_ ? 32 : 16),
+      across_(nvidia_ ? kMostAcross : 16),
       high_(problem.wide() ? 8 : 16) {
   const DeviceTraits& traits = device.traits();
   if (traits.held || traits.max_work_group < std::size_t{across_} * high_) return;

@@ -67,7 +67,8 @@ void StencilProgram::make_persistent(DeviceResources& device) {
     const std::vector<std::byte> nothing(mail.size());
     device.try_out([&](Stream& stream) { stream.upload(mail, 0, nothing); });
   }
-  workload_.has_room(peer_ != nullptr ? peer_->self() : DeviceIndex{}, among_others, alone);
+  workload_.has_room({peer_ != nullptr ? peer_->self() : DeviceIndex{}, among_others, alone,
+                      device.traits().cpu ? device.traits().compute_units : 0});
 }
 
 void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to, std::uint64_t at,
@@ -239,6 +240,7 @@ void StencilProgram::launch_persistent(const Slice& slice, std::uint32_t first, 
     if (const auto wait = peer_->flag_wait()) launch.wait = *wait;
   }
   persistent_->launch(launch, stream);
+  workload_.goes_persistent();
 }
 
 void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream) {

@@ -68,7 +68,6 @@ void StencilWorkload::connect(PeerGroup& group) {
   for (auto& state : shared_) state = group.allocate(state_bytes());
   if (problem_.launches != Launches::enqueued) mail_ = group.allocate(Persistent::mail_bytes(problem_));
   rooms_.clear();
-  most_alone_ = 0;
   if (problem_.columns == 1) return;
   for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * problem_.element);
 }
@@ -97,26 +96,30 @@ void StencilWorkload::own(std::span<const Owner> owners) {
   }
 }
 
-void StencilWorkload::has_room(DeviceIndex device, std::uint64_t among_others, std::uint64_t alone) {
+void StencilWorkload::has_room(const Room& room) {
   const std::scoped_lock lock(mutex_);
-  rooms_.push_back({device, {0, among_others}});
-  most_alone_ = std::max(most_alone_, alone);
+  rooms_.push_back(room);
 }
 
-bool StencilWorkload::decide_persistent() {
-  const auto has_room = [&](const Owner& owner) {
-    return std::any_of(rooms_.begin(), rooms_.end(),
-                       [&](const Owner& room) { return room.device == owner.device && room.items.size() >= owner.items.size(); });
-  };
-  return problem_.launches != Launches::enqueued && std::all_of(owners_.begin(), owners_.end(), has_room);
+// CPU devices that share cores run a part of their work-groups at a time, whatever each of them can by itself.
+bool StencilWorkload::decide_persistent() const {
+  if (problem_.launches == Launches::enqueued || owners_.size() < 2) return false;
+  unsigned cores = 0;
+  for (const Owner& owner : owners_) {
+    const auto room = std::find_if(rooms_.begin(), rooms_.end(), [&](const Room& each) { return each.device == owner.device; });
+    if (room == rooms_.end() || room->among_others < owner.items.size()) return false;
+    cores += room->cores;
+  }
+  return cores <= host_threads_;
 }
 
 void StencilWorkload::check_persistent() const {
-  const std::uint64_t wanted = owners_.size() == 1 ? owners_.front().items.size() : 0;
-  if (owners_.size() < 2 ? most_alone_ >= wanted : persistent_) return;
+  const auto fits = [&](const Room& room) { return owners_.empty() || room.alone >= owners_.front().items.size(); };
+  if (owners_.size() < 2 ? std::any_of(rooms_.begin(), rooms_.end(), fits) : persistent_) return;
   throw Error(ErrorKind::unsupported,
-              "--steps: persistent work-groups cannot all stay on the devices, or these are slowed down or do "
-              "not reach each other's memory; accepted: auto, enqueued, smaller sizes");
+              owners_.size() > 1 ? "--steps persistent: not all work-groups stay on these devices together and reach each other's "
+                                   "memory; accepted: auto, enqueued"
+                                 : "--steps persistent: not all work-groups stay on the device together; accepted: auto, enqueued");
 }
 
 // All who exchange layers go the same way. A slice without an owner tells what items of a share cost, of which all is known that
@@ -173,6 +176,7 @@ void StencilWorkload::begin_again() {
   begun_from_ = checkpoints_.complete();
   ++sample_;
   first_number_ += problem_.steps + 1;
+  was_persistent_ = false;
   arrived_.assign(problem_.items(), false);
   if (!std::exchange(looked_at_, false)) return;
   std::memset(result().data(), 0xff, outcome().size());  // not a number
@@ -213,7 +217,7 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
     method += "; and with " + known->name;
     if (!known->wrong.empty()) return {Status::failed, method, known->wrong};
   }
-  if (persistent_) method += "; steps by persistent kernels";
+  if (was_persistent_) method += "; steps by persistent kernels";
   return {Status::passed, method + told(), ""};
 }
 

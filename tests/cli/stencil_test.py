@@ -11,9 +11,10 @@ from binary import Case
 
 
 class Stencil(Case):
-    def run_stencil(self, *arguments):
+    def run_stencil(self, *arguments, code=0):
         file = self.folder / "r.json"
-        self.good("run", "stencil", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
+        result = binary.mgpu("run", "stencil", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
+        self.assertEqual(result.code, code, result)
         return json.loads(file.read_text())["runs"]
 
     def digests(self, *arguments):
@@ -101,6 +102,38 @@ class Computes(Stencil):
         self.assertEqual(twice.read_bytes(), whole.read_bytes())
 
 
+class Persistent(Stencil):
+    COMMON = ("--size", 61, "--iterations", 20, "-s", "single,equal")
+
+    def test_persistent_kernels_have_the_bits_of_enqueued_steps(self):
+        for more in ((), ("--precision", "fp64"), ("--check-every", 7), ("--checkpoint-rounds", 6)):
+            enqueued = self.digests(*self.COMMON, "--steps", "enqueued", *more)
+            runs = self.run_stencil(*self.COMMON, "--steps", "persistent", *more)
+            done = [run for run in runs if run["status"] == "ok"]
+            self.assertTrue(done, runs)
+            if "--sub-devices" in map(str, binary.DEVICES):
+                self.assertEqual(done, runs)  # two sub-devices have a core each, and reach each other's memory
+            for run in done:
+                self.assertEqual(({run["verify"]["digest"]}, run["verify"]["status"]), (enqueued, "passed"), more)
+                self.assertIn("by persistent kernels", run["verify"]["method"])
+
+    def test_they_leave_steps_by_themselves_that_are_looked_at(self):
+        run = self.run_stencil("--size", 61, "--iterations", 20, "-s", "single", "--mode", "resident", "--steps", "persistent", "--check-every", 7)[0]
+        columns = run["timeline"]["columns"]["commands"]
+        rows = [dict(zip(columns, row)) for row in run["timeline"]["commands"]]
+        rounds = {name: [row["round"] for row in rows if row["label"] == name] for name in ("jacobi2d_persistent", "jacobi2d", "change")}
+        self.assertEqual(rounds, {"jacobi2d_persistent": [0, 7, 14], "jacobi2d": [6, 13], "change": [6, 13]})
+
+    def test_where_not_all_groups_can_stay_they_are_refused_and_auto_does_without(self):
+        if not "--sub-devices" in map(str, binary.DEVICES):
+            self.skipTest("a GPU has room")
+        large = ("--size", 600, "--iterations", 3, "--mode", "resident", "-s", "single")
+        refused = self.run_stencil(*large, "--steps", "persistent", code=5)[0]
+        self.assertEqual(refused["status"], "unsupported")
+        self.assertIn("--steps persistent: not all work-groups stay on the device together; accepted: auto, enqueued", refused["reason"])
+        self.assertEqual(self.run_stencil(*large)[0]["status"], "ok")
+
+
 class Refuses(Stencil):
     def test_what_cannot_be_done_is_refused_in_one_line_before_anything_runs(self):
         for arguments, words in (
@@ -127,6 +160,10 @@ class Refuses(Stencil):
             (("--size", 16, "--precision", "fp16"), ("--precision", "fp64")),
             (("--size", 16, "--split", "slabs"), ("--split", "rows, blocks")),
             (("--size", 16, "--kind", "heat3d", "--split", "rows"), ("--split", "slabs, blocks")),
+            (("--size", 16, "--steps", "persistent", "--depth", 2), ("--steps", "--depth 1", "auto, enqueued")),
+            (("--size", 16, "--steps", "persistent", "--kind", "heat3d"), ("--steps", "--kind jacobi2d")),
+            (("--size", 16, "--steps", "persistent", "--split", "blocks"), ("--steps", "--split rows")),
+            (("--size", 16, "--steps", "at-once"), ("--steps", "persistent")),
             (("--size", 16, "--split", "blocks", "--check-every", 2), ("--check-every", "--split rows")),
         ):
             self.refused(["run", "stencil", *binary.DEVICES, *arguments], 2, *words)
