@@ -25,24 +25,23 @@ TEST_CASE("a work-group whose neighbours never send anything ends, and says whic
   const stencil::Problem problem = plane(20);
   const Bytes state = (problem.layers() + 2) * problem.layer_bytes();
   const auto from = resources.allocate(state), to = resources.allocate(state),
-             mail = resources.allocate(stencil::Persistent::mail_bytes(problem)), boxes = resources.allocate(Bytes{1} << 16),
-             status = resources.allocate(8);
+             mail = resources.allocate(stencil::Persistent::mail_bytes(problem)), theirs = resources.allocate(mail->size()),
+             boxes = resources.allocate(Bytes{1} << 16), status = resources.allocate(8);
   const bool nvidia = resources.traits().nvidia;
   const auto kernel =
       resources.kernel("stencil_persistent.cl", "jacobi2d_persistent",
                        std::string("-DREAL=float -DHIGH=16 -DROWS=8") + (nvidia ? " -DACROSS=32 -DSHUFFLED" : " -DACROSS=16"));
   const std::size_t items = nvidia ? 512 : 256;
-  const std::vector<std::byte> nothing(std::max(state, mail->size()));
+  const std::vector<std::byte> nothing(boxes->size());
   std::array<std::uint32_t, 2> seen{};
   const std::uint64_t limit = nvidia ? 1'000'000 : 1 << 12;
   const auto u = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
   const auto launch = [&](std::uint32_t self, std::uint32_t before, std::uint32_t after) {
     return resources.try_out([&](Stream& stream) {
-      for (Buffer* each : {from.get(), to.get(), mail.get()}) stream.upload(*each, 0, std::span(nothing).first(each->size()));
-      stream.upload(*boxes, 0, std::span(nothing).first(std::min(nothing.size(), boxes->size())));
-      stream.upload(*status, 0, std::span(nothing).first(8));
+      for (Buffer* each : {from.get(), to.get(), mail.get(), boxes.get(), status.get()})
+        stream.upload(*each, 0, std::span(nothing).first(each->size()));
       stream.launch(*kernel, {{items, 1, 1}, {items, 1, 1}},
-                    {from.get(),       to.get(),     boxes.get(),         mail.get(),       mail.get(),       mail.get(),
+                    {from.get(),       to.get(),     boxes.get(),         mail.get(),       theirs.get(),     theirs.get(),
                      status.get(),     limit,        std::uint32_t{1},    u(problem.n),     std::uint32_t{0}, std::uint32_t{0},
                      u(problem.n + 1), u(problem.n), u(problem.stride()), std::uint32_t{4}, std::uint32_t{1}, self,
                      before,           after});
