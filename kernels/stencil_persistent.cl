@@ -2,16 +2,14 @@
 // of the tiles around it comes through boxes in global memory, and through those that the devices before and after write into. A
 // group waits only for the four groups around it.
 //
-// Every word of a box bears the number of the step that it is of, beside a number: 64 bits are stored and loaded as a whole, so that
-// no order between words is needed and no fence (the LL protocol of NCCL, https://github.com/NVIDIA/nccl, src/device/prims_ll.h).
-// There are two boxes for each side, taken by turns: who writes step s + 2 has read step s + 1 of whom it writes to, who had then
-// read step s.
+// Every word of a box bears the number of the step that it is of (kernels/numbered_words.cl). There are two boxes for each side, taken
+// by turns: who writes step s + 2 has read step s + 1 of whom it writes to, who had then read step s.
 //
 // All groups have to be resident, or those that run would wait for ever for those that do not: with `steps` 0 they only find out
 // whether they are. Every wait has an end, after which nothing is waited for any more.
 //
 // Given by -D: REAL, and WIDE where that is double; ACROSS x HIGH, the work-items of a group; ROWS of a work-item, which has 4 cells
-// of each. SHUFFLED: NVIDIA, and ACROSS is 32: a row of work-items is a warp. The launches are in suites/stencil/persistent.cpp.
+// of each. NVIDIA: where ACROSS is 32, so that a row of work-items is a warp. The launches are in suites/stencil/persistent.cpp.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define JOINED(a, b) a##b
@@ -35,22 +33,15 @@ typedef TOGETHER(REAL, 4) reals;
 #define WORDS 1u
 #endif
 
-#ifdef SHUFFLED
-#include "peer_ptx.cl"
-#define TIME() now_ns()
-#else
-#define TIME() (++polls)
-#endif
-
-typedef volatile __global ulong* words;
+#include "numbered_words.cl"
 
 inline void post(words to, real value, uint step) {
 #ifdef WIDE
   const ulong bits = as_ulong(value);
-  to[0] = (ulong)step << 32 | (uint)bits;
-  to[1] = (ulong)step << 32 | bits >> 32;
+  post_word(to, (uint)bits, step);
+  post_word(to + 1, (uint)(bits >> 32), step);
 #else
-  *to = (ulong)step << 32 | as_uint(value);
+  post_word(to, as_uint(value), step);
 #endif
 }
 
@@ -59,27 +50,6 @@ inline void post_row(words to, reals cells, uint step) {
   post(to + ACROSS * WORDS, cells.s1, step);
   post(to + 2 * ACROSS * WORDS, cells.s2, step);
   post(to + 3 * ACROSS * WORDS, cells.s3, step);
-}
-
-// `limit`: ns on NVIDIA, looks elsewhere. What does not come is noted in the status as 1 + `device`, the one that should have sent it.
-inline uint await_word(words from, uint step, uint device, volatile __global uint* status, ulong limit) {
-  ulong word = *from;
-  if ((uint)(word >> 32) == step) return (uint)word;
-  ulong polls = 0;
-  const ulong until = TIME() + limit;
-  for (uint looks = 1;; ++looks) {
-    word = *from;
-    if ((uint)(word >> 32) == step) return (uint)word;
-#ifndef SHUFFLED
-    ++polls;
-#endif
-    if (looks % 64 != 0) continue;
-    if (*status != 0) return 0;
-    if (TIME() > until) {
-      atomic_cmpxchg((volatile __global uint*)status, 0u, 1u + device);
-      return 0;
-    }
-  }
 }
 
 inline real await_cell(words from, uint step, uint device, volatile __global uint* status, ulong limit) {
@@ -91,7 +61,7 @@ inline real await_cell(words from, uint step, uint device, volatile __global uin
 #endif
 }
 
-#ifdef SHUFFLED
+#ifdef NVIDIA
 // Of the work-item `by` places further on in the warp.
 inline uint moved_bits(uint bits, int by) {
   uint other;
@@ -119,7 +89,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
     uint stride, uint steps, uint number, uint self, uint before, uint after) {
   __local real around[2][BOX];
   __local reals tops[2][ITEMS], bottoms[2][ITEMS];
-#ifndef SHUFFLED
+#ifndef NVIDIA
   __local real starts[2][ROWS][ITEMS], ends[2][ROWS][ITEMS];
 #endif
   const uint item = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
@@ -127,10 +97,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
     if (item > 0) return;
     volatile __global uint* const arrived = status + 1;
     atomic_inc(arrived);
-    ulong polls = 0;
-    const ulong until = TIME() + limit;
-    while (*arrived < tiles && *status == 0) {
-      if (TIME() > until) *status = 1;
+    const ulong until = time_at(0) + limit;
+    for (ulong looks = 0; *arrived < tiles && *(volatile __global uint*)status == 0; ++looks) {
+      if (time_at(looks) > until) *status = 1;
     }
     return;
   }
@@ -150,7 +119,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
     // What this step reads of other work-items, and of other tiles.
     tops[now][item] = cells[0];
     bottoms[now][item] = cells[ROWS - 1];
-#ifndef SHUFFLED
+#ifndef NVIDIA
 #pragma unroll
     for (uint r = 0; r < ROWS; ++r) {
       starts[now][r][item] = cells[r].s0;
@@ -188,7 +157,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
       const reals here = cells[r];
       reals south = under;
       if (r + 1 < ROWS && r + 1 != mine) south = cells[r + 1 < ROWS ? r + 1 : r];
-#ifdef SHUFFLED
+#ifdef NVIDIA
       real before_it = moved(here.s3, -1), after_it = moved(here.s0, 1);
 #else
       real before_it = ends[now][r][max(item, 1u) - 1], after_it = starts[now][r][min(item + 1, (uint)ITEMS - 1)];

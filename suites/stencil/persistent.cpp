@@ -51,7 +51,7 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
     std::string options = std::string("-DREAL=") + (problem_.wide() ? "double -DWIDE" : "float") +
                           " -DACROSS=" + std::to_string(across_) + " -DHIGH=" + std::to_string(high_) +
                           " -DROWS=" + std::to_string(rows);
-    if (nvidia_) options += " -DSHUFFLED";
+    if (nvidia_) options += " -DNVIDIA";
     size.kernel = device.kernel("stencil_persistent.cl", "jacobi2d_persistent", options);
     for (std::uint64_t of_unit = most_of_unit; of_unit > 0 && size.resident == 0; --of_unit) {
       const std::uint64_t groups = std::min(traits.compute_units * of_unit, tiles(size, problem_.layers()));

@@ -160,6 +160,17 @@ void StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream&
   if (sums_) bring(*sums_, *copy_of_sums_, kept.sums);
   // Numbers of steps to come have other places.
   if (changes_) stream.download_rows(*changes_, kept.changes.data() + slice.begin * problem_.element, changes_of(slice));
+  download_status(stream);
+}
+
+void StencilProgram::checkpointed(const Slice& slice, std::uint32_t steps) {
+  if (persistent_) persistent_->check();
+  workload_.checkpointed(slice, steps);
+}
+
+// With what depends on it: whether persistent kernels came to their end.
+void StencilProgram::download_status(Stream& stream) {
+  if (persistent_ && persistent_->most_rows() > 0) persistent_->download_status(stream);
 }
 
 void StencilProgram::meet() {
@@ -312,7 +323,7 @@ Rows StencilProgram::changes_of(const Slice& slice) const {
 }
 
 void StencilProgram::bring_result(const Slice& slice, Stream& stream) {
-  if (persistent_ && persistent_->most_rows() > 0) persistent_->download_status(stream);
+  download_status(stream);
   download(sums_ ? *sums_ : state_after(problem_.steps), slice, workload_.result(), stream);
   if (changes_) stream.download_rows(*changes_, workload_.changes().data() + slice.begin * problem_.element, changes_of(slice));
 }

@@ -20,7 +20,7 @@ class StencilProgram final : public DeviceProgram {
   std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
   void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  void checkpointed(const Slice& slice, std::uint32_t steps) override { workload_.checkpointed(slice, steps); }
+  void checkpointed(const Slice& slice, std::uint32_t steps) override;
   Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
   void finished(const Slice& slice) override { arrived(slice); }
   void publish(Stream& stream) override;
@@ -43,6 +43,7 @@ class StencilProgram final : public DeviceProgram {
   void meet();
   void make_persistent(DeviceResources& device);
   void launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps, Stream& stream);
+  void download_status(Stream& stream);
   void arrived(const Slice& slice);
   bool reads_all(std::uint32_t round) const { return round == 0 && mode_ == Mode::resident; }
   Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state_after(round); }
