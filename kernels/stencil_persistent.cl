@@ -147,8 +147,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint coming = step + 1, then = coming & 1u;
-    const bool to_left = lane == 0 && tile_x > 0 && s + 1 < steps;
-    const bool to_right = lane == ACROSS - 1 && tile_x + 1 < tiles_across && s + 1 < steps;
+    const bool sends = s + 1 < steps && mine > 0, to_left = sends && lane == 0 && tile_x > 0;
+    const bool to_right = sends && lane == ACROSS - 1 && tile_x + 1 < tiles_across;
     const words aside = boxes + ((to_left ? tile - 1 : tile + 1) * 2 + then) * BOX * WORDS + ((to_left ? RIGHT : LEFT) + own_top) * WORDS;
     reals north = high > 0 ? bottoms[now][item - ACROSS] : vload4(lane, around[now]);
     const reals under = own_top + ROWS < tall ? tops[now][min(item + ACROSS, (uint)ITEMS - 1)] : vload4(lane, around[now] + BELOW);
@@ -176,14 +176,13 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
       cells[r] = next;
       if ((to_left || to_right) && r < mine) post(aside + r * WORDS, to_left ? next.s0 : next.s3, coming);
     }
-    if (s + 1 == steps || mine == 0) continue;
-    if (high == 0) {
+    if (sends && high == 0) {
       const uint tile_above = highest ? tile + tiles - tiles_across : tile - tiles_across;
       post_row(highest && others ? mail_before + ((2 + then) * all_across + left + lane) * WORDS
                                  : boxes + ((tile_above * 2 + then) * BOX + BELOW + lane) * WORDS,
                cells[0], coming);
     }
-    if (own_top + mine == tall) {
+    if (sends && own_top + mine == tall) {
       const uint tile_below = lowest ? tile + tiles_across - tiles : tile + tiles_across;
       reals last = cells[0];
 #pragma unroll
@@ -193,6 +192,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
                                 : boxes + ((tile_below * 2 + then) * BOX + lane) * WORDS,
                last, coming);
     }
+#ifndef NVIDIA
+    barrier(CLK_LOCAL_MEM_FENCE);  // where work-items take turns: nobody waits before all have sent
+#endif
   }
 #pragma unroll
   for (uint r = 0; r < ROWS; ++r)
