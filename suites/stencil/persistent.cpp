@@ -52,7 +52,12 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
                           " -DACROSS=" + std::to_string(across_) + " -DHIGH=" + std::to_string(high_) +
                           " -DROWS=" + std::to_string(rows);
     if (nvidia_) options += " -DNVIDIA";
-    size.kernel = device.kernel("stencil_persistent.cl", "jacobi2d_persistent", options);
+    try {
+      size.kernel = device.kernel("stencil_persistent.cl", "jacobi2d_persistent", options);
+    } catch (const Error& error) {  // an older compiler, say: nobody asked for it
+      if (problem.launches == Launches::persistent || error.kind() != ErrorKind::device) throw;
+      continue;
+    }
     for (std::uint64_t of_unit = most_of_unit; of_unit > 0 && size.resident == 0; --of_unit) {
       const std::uint64_t groups = std::min(traits.compute_units * of_unit, tiles(size, problem_.layers()));
       if (groups >= tiles(size, least) && is_resident(size, groups, device)) size.resident = groups;

@@ -88,6 +88,24 @@ class Computes(Stencil):
             self.assertEqual(sent, awaited)
             self.assertNotEqual(sender, receiver)
 
+    def test_adaptive_says_when_borders_moved_and_to_where(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("there is one device")
+        file = self.folder / "r.json"
+        told = self.good("run", "stencil", *binary.DEVICES, "--size", 1024, "--iterations", 64, "--mode", "resident", "-s", "adaptive", "-n", 2,
+                         "--slow", "1=8@1ms", "-o", file)
+        run = json.loads(file.read_text())["runs"][0]
+        self.assert_schema(file, "result")
+        self.assertEqual(run["borders"][0]["sample"], 0)
+        for moved in run["borders"]:
+            self.assertLess(moved["sample"], len(run["samples_ns"]))
+            self.assertEqual({sum(shares) for shares in (moved["first"], *(move["shares"] for move in moved["moves"]))}, {1024})
+            rounds = [move["round"] for move in moved["moves"]]
+            self.assertEqual(rounds, sorted(set(rounds) & {4, 8, 16, 32}))
+        first, after = run["borders"][0]["first"], run["borders"][0]["moves"][-1]["shares"]
+        self.assertLess(after[1], first[1])  # of the one that becomes slow
+        self.assertIn(f"moved borders in {len(run['borders'])} of 2 samples, the first time after round ", " ".join(told.out.split()))
+
     def test_strategies_that_hand_out_work_piece_by_piece_say_why_they_do_not_apply(self):
         runs = {run["strategy"]: run for run in self.run_stencil("--size", 32, "--mode", "resident", "-s", "dynamic,equal")}
         self.assertEqual(runs["dynamic"]["status"], "unsupported")
