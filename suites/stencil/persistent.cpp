@@ -19,7 +19,7 @@ constexpr Bytes kStatusBytes = 2 * sizeof(std::uint32_t);
 struct Patience {
   std::uint64_t nvidia, gpu, cpu;
 };
-constexpr Patience kTrial{20'000'000, std::uint64_t{1} << 14, std::uint64_t{1} << 25};
+constexpr Patience kTrial{10'000'000, std::uint64_t{1} << 14, std::uint64_t{1} << 25};
 constexpr Patience kSteps{5'000'000'000, std::uint64_t{1} << 22, std::uint64_t{1} << 31};
 
 Bytes word_bytes(const Problem& problem) { return problem.wide() ? 16 : 8; }  // of a cell, with the number of its step
@@ -32,26 +32,20 @@ Bytes Persistent::mail_bytes(const Problem& problem) {
 }
 
 Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uint64_t least)
-    : problem_(problem),
-      nvidia_(device.traits().nvidia),
-      cpu_(device.traits().cpu),
-      across_(nvidia_ ? kMostAcross : 16),
-      high_(problem.wide() ? 8 : 16) {
+    : problem_(problem), nvidia_(device.traits().nvidia), cpu_(device.traits().cpu), across_(nvidia_ ? kMostAcross : 16) {
   const DeviceTraits& traits = device.traits();
-  if (traits.held || traits.max_work_group < std::size_t{across_} * high_) return;
+  if (traits.held) return;
   status_ = device.allocate(kStatusBytes);
-  const std::vector<unsigned> all = cpu_              ? std::vector<unsigned>{8}
-                                    : problem_.wide() ? std::vector<unsigned>{4, 8}
-                                                      : std::vector<unsigned>{4, 8, 16};
   const std::uint64_t most_of_unit = cpu_ ? 1 : kMostOfUnit;
   Bytes boxes = 0;
-  for (const unsigned rows : all) {
-    Size size{rows, nullptr, 0};
-    if (tiles(size, least) > traits.compute_units * most_of_unit || traits.local_memory < local_bytes(size)) continue;
+  for (Size& size : all_sizes()) {
+    if (tiles(size, least) > traits.compute_units * most_of_unit || traits.local_memory < local_bytes(size) ||
+        traits.max_work_group < items(size))
+      continue;
     std::string options = std::string("-DREAL=") + (problem_.wide() ? "double -DWIDE" : "float") +
-                          " -DACROSS=" + std::to_string(across_) + " -DHIGH=" + std::to_string(high_) +
-                          " -DROWS=" + std::to_string(rows);
-    if (nvidia_) options += " -DNVIDIA";
+                          " -DACROSS=" + std::to_string(across_) + " -DHIGH=" + std::to_string(size.high) +
+                          " -DROWS=" + std::to_string(size.rows);
+    if (nvidia_) options += " -DNVIDIA -cl-nv-maxrregcount=128";  // of 256 work-items two groups have room
     try {
       size.kernel = device.kernel("stencil_persistent.cl", "jacobi2d_persistent", options);
     } catch (const Error& error) {  // an older compiler, say: nobody asked for it
@@ -65,6 +59,7 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
     if (size.resident == 0) continue;
     boxes = std::max(boxes, size.resident * 2 * box_bytes(size));
     sizes_.push_back(std::move(size));
+    if (most_rows() == problem_.layers()) break;  // nobody would take a larger one
   }
   if (sizes_.empty()) return;
   boxes_ = device.allocate(boxes);
@@ -75,19 +70,40 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
   });
 }
 
+// From the one with the most groups for a plane. On NVIDIA GPUs two groups of 256 work-items share a multiprocessor, so that one
+// computes while the other waits; the last is for where only one has room.
+std::vector<Persistent::Size> Persistent::all_sizes() const {
+  const auto size = [](unsigned high, unsigned rows) {
+    Size made;
+    made.high = high;
+    made.rows = rows;
+    return made;
+  };
+  std::vector<Size> all;
+  if (cpu_) {
+    all.push_back(size(problem_.wide() ? 8 : 16, 8));
+    return all;
+  }
+  for (const unsigned rows : {4U, 8U}) all.push_back(size(8, rows));
+  if (problem_.wide()) return all;
+  all.push_back(size(8, 16));
+  if (nvidia_) all.push_back(size(16, 16));
+  return all;
+}
+
 Bytes Persistent::box_bytes(const Size& size) const {
-  return 2 * (Bytes{across_} * kCellsOfRow + Bytes{high_} * size.rows) * word_bytes(problem_);
+  return 2 * (Bytes{across_} * kCellsOfRow + size.tile_high()) * word_bytes(problem_);
 }
 
 Bytes Persistent::local_bytes(const Size& size) const {
-  const Bytes items = Bytes{across_} * high_, around = 2 * (Bytes{across_} * kCellsOfRow + Bytes{high_} * size.rows);
-  return 2 * problem_.element * (around + items * 2 * kCellsOfRow + (nvidia_ ? 0 : items * 2 * size.rows));
+  const Bytes of_group = items(size), around = 2 * (Bytes{across_} * kCellsOfRow + size.tile_high());
+  return 2 * problem_.element * (around + of_group * 2 * kCellsOfRow + (nvidia_ ? 0 : of_group * 2 * size.rows));
 }
 
 std::uint64_t Persistent::most_rows() const {
   std::uint64_t most = 0;
   for (const Size& size : sizes_)
-    most = std::max(most, std::min(problem_.layers(), size.resident / tiles_across() * high_ * size.rows));
+    most = std::max(most, std::min(problem_.layers(), size.resident / tiles_across() * size.tile_high()));
   return most;
 }
 
@@ -101,7 +117,7 @@ bool Persistent::is_resident(const Size& size, std::uint64_t groups, DeviceResou
     stream.upload(*status_, 0, nothing);
     std::vector<KernelArg> args = arguments(trial);
     args[7] = nvidia_ ? kTrial.nvidia : cpu_ ? kTrial.cpu : kTrial.gpu;
-    const std::size_t local = std::size_t{across_} * high_;
+    const std::size_t local = items(size);
     stream.launch(*size.kernel, {{groups * local, 1, 1}, {local, 1, 1}}, args);
     stream.download(*status_, 0, std::as_writable_bytes(std::span(status)));
   });
@@ -139,7 +155,7 @@ void Persistent::launch(const Launch& launch, Stream& stream) {
   const auto fits = [&](const Size& size) { return tiles(size, launch.rows) <= size.resident; };
   const auto size = std::find_if(sizes_.begin(), sizes_.end(), fits);
   if (size == sizes_.end()) throw Error(ErrorKind::internal, "a share is larger than what can be resident");
-  const std::size_t local = std::size_t{across_} * high_;
+  const std::size_t local = items(*size);
   stream.launch(*size->kernel, {{tiles(*size, launch.rows) * local, 1, 1}, {local, 1, 1}}, arguments(launch));
 }
 

@@ -41,24 +41,26 @@ class Persistent {
 
  private:
   struct Size {
-    unsigned rows = 0;  // of a work-item
+    unsigned high = 0, rows = 0;  // work-items of a group along y, and rows of each
     std::unique_ptr<Kernel> kernel;
     std::uint64_t resident = 0;  // groups
+    std::uint64_t tile_high() const { return std::uint64_t{high} * rows; }
   };
   std::uint64_t tiles_across() const { return (problem_.n + across_ * 4 - 1) / (across_ * 4); }
   std::uint64_t tiles(const Size& size, std::uint64_t rows) const {
-    const std::uint64_t high = std::uint64_t{high_} * size.rows;
-    return tiles_across() * ((rows + high - 1) / high);
+    return tiles_across() * ((rows + size.tile_high() - 1) / size.tile_high());
   }
-  Bytes box_bytes(const Size& size) const;  // of a tile
+  std::vector<Size> all_sizes() const;                                                    // none tried out
+  std::size_t items(const Size& size) const { return std::size_t{across_} * size.high; }  // of a group
+  Bytes box_bytes(const Size& size) const;                                                // of a tile
   Bytes local_bytes(const Size& size) const;
   std::vector<KernelArg> arguments(const Launch& launch) const;
   bool is_resident(const Size& size, std::uint64_t groups, DeviceResources& device);
 
   const Problem& problem_;
   const bool nvidia_, cpu_;
-  const unsigned across_, high_;  // work-items of a group
-  std::vector<Size> sizes_;       // from the smallest
+  const unsigned across_;    // work-items of a group along x
+  std::vector<Size> sizes_;  // from the smallest
   std::unique_ptr<Buffer> boxes_, status_;
   std::uint32_t failed_ = 0;  // as it was brought
 };
