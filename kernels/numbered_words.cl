@@ -1,6 +1,7 @@
 // Words that one work-group writes and another one, on this device or on a neighbour, waits for while both run: each bears a number
-// beside its 32 bits. 64 bits are stored and loaded as a whole, so that no order between words is needed, and no fence (the LL protocol
-// of NCCL, https://github.com/NVIDIA/nccl, src/device/prims_ll.h). Every wait has an end, after which nothing is waited for any more.
+// beside its 32 bits. 64 bits are stored and loaded as a whole, so that no order between words is needed, and no fence (the LL
+// protocol of NCCL, https://github.com/NVIDIA/nccl, src/device/prims_ll.h). Every wait has an end, after which nothing is waited
+// for any more.
 //
 // NVIDIA: limits are nanoseconds; elsewhere there is no clock, and they count looks.
 #ifdef NVIDIA

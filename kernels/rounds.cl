@@ -3,8 +3,8 @@
 // are some. Mail: two places for what comes from the device before, in rounds of even and odd number, then two for the one after.
 #include "numbered_words.cl"
 
-__kernel void rounds(__global ulong* mail, __global ulong* mail_before, __global ulong* mail_after, __global uint* status, ulong limit,
-                     uint count, uint rounds, uint number, uint before, uint after) {
+__kernel void rounds(__global ulong* mail, __global ulong* mail_before, __global ulong* mail_after, __global uint* status,
+                     ulong limit, uint count, uint rounds, uint number, uint before, uint after) {
   for (uint round = number; round != number + rounds; ++round) {
     const uint turn = round & 1u;
     for (uint i = get_local_id(0); i < count; i += get_local_size(0)) {

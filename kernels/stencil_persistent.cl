@@ -1,15 +1,16 @@
-// Many steps of jacobi2d (kernels/stencil.cl) in one launch. Each work-group keeps a tile of the plane in registers; what a step needs
-// of the tiles around it comes through boxes in global memory, and through those that the devices before and after write into. A
-// group waits only for the four groups around it.
+// Many steps of jacobi2d (kernels/stencil.cl) in one launch. Each work-group keeps a tile of the plane in registers; what a step
+// needs of the tiles around it comes through boxes in global memory, and through those that the devices before and after write
+// into. A group waits only for the four groups around it.
 //
-// Every word of a box bears the number of the step that it is of (kernels/numbered_words.cl). There are two boxes for each side, taken
-// by turns: who writes step s + 2 has read step s + 1 of whom it writes to, who had then read step s.
+// Every word of a box bears the number of the step that it is of (kernels/numbered_words.cl). There are two boxes for each side,
+// taken by turns: who writes step s + 2 has read step s + 1 of whom it writes to, who had then read step s.
 //
 // All groups have to be resident, or those that run would wait for ever for those that do not: with `steps` 0 they only find out
 // whether they are. Every wait has an end, after which nothing is waited for any more.
 //
-// Given by -D: REAL, and WIDE where that is double; ACROSS x HIGH, the work-items of a group; ROWS of a work-item, which has 4 cells
-// of each. NVIDIA: where ACROSS is 32, so that a row of work-items is a warp. The launches are in suites/stencil/persistent.cpp.
+// Given by -D: REAL, and WIDE where that is double; ACROSS x HIGH, the work-items of a group; ROWS of a work-item, which has 4
+// cells of each. NVIDIA: where ACROSS is 32, so that a row of work-items is a warp. The launches are in
+// suites/stencil/persistent.cpp.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define JOINED(a, b) a##b
@@ -20,8 +21,8 @@ typedef TOGETHER(REAL, 4) reals;
 #define ITEMS (ACROSS * HIGH)
 #define TILE_ACROSS (ACROSS * 4)
 #define TILE_HIGH (HIGH * ROWS)
-// A box: what lies above the tile, below it, to its left and to its right. Of a row come the first cells of all work-items, then the
-// second ones and so on, so that neighbours store side by side.
+// A box: what lies above the tile, below it, to its left and to its right. Of a row come the first cells of all work-items, then
+// the second ones and so on, so that neighbours store side by side.
 #define BELOW TILE_ACROSS
 #define LEFT (2 * TILE_ACROSS)
 #define RIGHT (LEFT + TILE_HIGH)
@@ -85,8 +86,8 @@ inline real moved(real value, int by) {
 // others and the plane is its own neighbour.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persistent(
     __global const real* from, __global real* to, __global ulong* boxes, __global ulong* mail, __global ulong* mail_before,
-    __global ulong* mail_after, __global uint* status, ulong limit, uint first, uint rows, uint shift, uint above, uint below, uint n,
-    uint stride, uint steps, uint number, uint self, uint before, uint after) {
+    __global ulong* mail_after, __global uint* status, ulong limit, uint first, uint rows, uint shift, uint above, uint below,
+    uint n, uint stride, uint steps, uint number, uint self, uint before, uint after) {
   __local real around[2][BOX];
   __local reals tops[2][ITEMS], bottoms[2][ITEMS];
 #ifndef NVIDIA
@@ -105,7 +106,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
   }
   const uint lane = item % ACROSS, high = item / ACROSS;
   const uint tiles_across = (n + TILE_ACROSS - 1) / TILE_ACROSS, tile_x = tile % tiles_across;
-  const uint all_across = tiles_across * TILE_ACROSS, left = tile_x * TILE_ACROSS, top = tile / tiles_across * TILE_HIGH, tall = min(rows - top, (uint)TILE_HIGH);
+  const uint all_across = tiles_across * TILE_ACROSS, left = tile_x * TILE_ACROSS, top = tile / tiles_across * TILE_HIGH,
+             tall = min(rows - top, (uint)TILE_HIGH);
   const bool highest = top == 0, lowest = top + tall == rows, others = before != self;
   const uint x = left + lane * 4, own_top = high * ROWS, mine = own_top < tall && x < n ? min(tall - own_top, (uint)ROWS) : 0;
   __global const real* const tile_from = from + (ulong)(first + top + shift) * stride;
@@ -149,7 +151,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void jacobi2d_persis
     const uint coming = step + 1, then = coming & 1u;
     const bool sends = s + 1 < steps && mine > 0, to_left = sends && lane == 0 && tile_x > 0;
     const bool to_right = sends && lane == ACROSS - 1 && tile_x + 1 < tiles_across;
-    const words aside = boxes + ((to_left ? tile - 1 : tile + 1) * 2 + then) * BOX * WORDS + ((to_left ? RIGHT : LEFT) + own_top) * WORDS;
+    const words aside =
+        boxes + ((to_left ? tile - 1 : tile + 1) * 2 + then) * BOX * WORDS + ((to_left ? RIGHT : LEFT) + own_top) * WORDS;
     reals north = high > 0 ? bottoms[now][item - ACROSS] : vload4(lane, around[now]);
     const reals under = own_top + ROWS < tall ? tops[now][min(item + ACROSS, (uint)ITEMS - 1)] : vload4(lane, around[now] + BELOW);
 #pragma unroll

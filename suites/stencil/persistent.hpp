@@ -35,8 +35,9 @@ class Persistent {
   // At most most_rows().
   void launch(const Launch& launch, Stream& stream);
 
-  // After launches, brings to the host whether a group waited in vain; when that is there, check() throws Error(device) if one did.
+  // After launches, brings to the host whether a group waited in vain, for those two. check() throws Error(device) if one did.
   void download_status(Stream& stream);
+  bool waited_in_vain() const { return failed_ != 0; }
   void check() const;
 
  private:
@@ -62,7 +63,8 @@ class Persistent {
   const unsigned across_;    // work-items of a group along x
   std::vector<Size> sizes_;  // from the smallest
   std::unique_ptr<Buffer> boxes_, status_;
-  std::uint32_t failed_ = 0;  // as it was brought
+  Buffer* noted_in_ = nullptr;  // by the last launch, that it waited in vain; null: there was none
+  std::uint32_t failed_ = 0;    // as it was brought
 };
 
 }  // namespace mgpu::stencil

@@ -164,13 +164,13 @@ void StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream&
 }
 
 void StencilProgram::checkpointed(const Slice& slice, std::uint32_t steps) {
-  if (persistent_) persistent_->check();
-  workload_.checkpointed(slice, steps);
+  if (is_whole()) workload_.checkpointed(slice, steps);
 }
 
-// With what depends on it: whether persistent kernels came to their end.
+// With what depends on it: whether persistent kernels came to their end. Who waited in vain for a device that was lost is not to be
+// blamed: what it has is left out, the sample begins again without that one. published() is for samples that lost nobody.
 void StencilProgram::download_status(Stream& stream) {
-  if (persistent_ && persistent_->most_rows() > 0) persistent_->download_status(stream);
+  if (persistent_) persistent_->download_status(stream);
 }
 
 void StencilProgram::meet() {
@@ -334,13 +334,13 @@ void StencilProgram::publish(Stream& stream) {
 }
 
 void StencilProgram::published() {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
-  arrived(*done_);
+  if (sample_ != workload_.sample() || !done_) return;
+  if (persistent_) persistent_->check();
+  if (mode_ == Mode::resident) workload_.arrived(*done_);
 }
 
-void StencilProgram::arrived(const Slice& slice) {
-  if (persistent_) persistent_->check();
-  workload_.arrived(slice);
+void StencilProgram::finished(const Slice& slice) {
+  if (is_whole()) workload_.arrived(slice);
 }
 
 }  // namespace mgpu::stencil

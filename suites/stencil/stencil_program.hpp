@@ -22,7 +22,7 @@ class StencilProgram final : public DeviceProgram {
   void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
   void checkpointed(const Slice& slice, std::uint32_t steps) override;
   Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
-  void finished(const Slice& slice) override { arrived(slice); }
+  void finished(const Slice& slice) override;
   void publish(Stream& stream) override;
   void published() override;
 
@@ -44,7 +44,7 @@ class StencilProgram final : public DeviceProgram {
   void make_persistent(DeviceResources& device);
   void launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps, Stream& stream);
   void download_status(Stream& stream);
-  void arrived(const Slice& slice);
+  bool is_whole() const { return !persistent_ || !persistent_->waited_in_vain(); }
   bool reads_all(std::uint32_t round) const { return round == 0 && mode_ == Mode::resident; }
   Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state_after(round); }
   void settle(const Slice& slice);  // its share from now on, and its neighbours

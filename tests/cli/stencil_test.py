@@ -62,7 +62,7 @@ class Computes(Stencil):
 
     def test_rounds_are_in_the_result_and_in_the_trace_with_arrows_between_devices_and_figures_are_right(self):
         trace = self.folder / "t.json"
-        run = self.run_stencil("--size", 64, "--iterations", 5, "--mode", "resident", "-s", "equal", "--trace", trace)[0]
+        run = self.run_stencil("--size", 64, "--iterations", 5, "--steps", "enqueued", "--mode", "resident", "-s", "equal", "--trace", trace)[0]
         self.assert_schema(self.folder / "r.json", "result")
         self.assert_schema(trace, "trace")
         done = subprocess.run([sys.executable, str(binary.HERE.parents[1] / "scripts/recompute.py"), str(self.folder / "r.json"), "--trace",
