@@ -215,8 +215,8 @@ DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "
             "matrix": {"precision": "fp32", "axis": "rows", "alpha": "1", "beta": "0", "data": "uniform", "kernel": "auto"},
             "merkle": {"tree": "plain", "pad": "no"},
             "msm": {"curve": "bn254", "axis": "points", "scalars": "uniform", "window": "auto", "trust-input": "no"},
-            "stencil": {"kind": "jacobi2d", "iterations": "100", "precision": "fp32", "depth": "1", "split": "auto", "overlap": "on", "rate": "0.1",
-                        "radius": "2", "check-every": "never", "checkpoint-rounds": "none", "initial": "auto"}}
+            "stencil": {"kind": "jacobi2d", "iterations": "100", "precision": "fp32", "depth": "1", "split": "auto", "overlap": "on", "steps": "auto",
+                        "rate": "0.1", "radius": "2", "check-every": "never", "checkpoint-rounds": "none", "initial": "auto"}}
 OF_REGIME = {"empirical": {"model": "scores", "dim": 256}, "models": {"model": "softmax", "dim": 32}, "closed": {"dim": 16}}
 
 

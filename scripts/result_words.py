@@ -173,13 +173,33 @@ def conclusion(group):
     if not first:
         unknown = [c for c in ok if not c.can_be_ranked]
         few = all(len(c.samples) < 3 for c in unknown)
-        return f"No row can be ranked: {'fewer than 3 samples of each' if few else f'the times of {len(unknown)} of {len(ok)} vary too much'}."
+        return f"No row can be ranked: {'fewer than 3 samples of each' if few else f'the times of {len(unknown)} of {len(ok)} vary too much'}." + \
+            moved_borders(group)
     best = first[0]
     unknown = 0 if len(ok) == 1 else sum(not c.can_be_ranked for c in ok)
     single = against_single(first, best)
     text = f"{who_is_first(group, first, doubted)}{single}{against_equal(group, first, best, not single or ' times as fast' in single)}."
     text += f" {unknown} row{'' if unknown == 1 else 's'} cannot be ranked." if unknown else ""
-    return text + held_back(best, best.told if len(first) > 1 else "it") + (rounds_words(best) if len(first) == 1 else "")
+    text += held_back(best, best.told if len(first) > 1 else "it") + (rounds_words(best) if len(first) == 1 else "")
+    return text + moved_borders(group)
+
+
+def percentages(shares):
+    return " / ".join(f"{100 * share / (sum(shares) or 1):.0f}" for share in shares) + " %"
+
+
+def moved_borders(group):
+    """Where work goes in rounds, cases whose borders moved between these: how often, and from what to what."""
+    text = ""
+    for case in group.cases:
+        moved = get(case.run, "borders") or []
+        if not moved:
+            continue
+        first, moves = moved[0]["first"], moved[0]["moves"]
+        text += f" {case.label} moved borders in {len(moved)} of {len(case.samples)} samples, the first time after round {moves[0]['round']:,}"
+        text += f": from {percentages(first)} to {percentages(moves[-1]['shares'])}" if len(first) <= 4 else ""
+        text += "."
+    return text
 
 
 def rounds_words(case):

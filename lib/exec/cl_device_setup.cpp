@@ -26,9 +26,7 @@ class TrialStream final : public Stream {
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
     stream_.upload(to, offset, memory_->emplace_back(from.begin(), from.end()));
   }
-  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override {
-    stream_.launch(kernel, grid, args);
-  }
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override { stream_.launch(kernel, grid, args); }
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
     std::vector<std::byte>& arrives = memory_->emplace_back(to.size());
     stream_.download(from, offset, arrives);
@@ -80,6 +78,7 @@ ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handic
       cache_(cache),
       pool_(std::move(pool)) {
   try {
+    traits_.held = handicap.holds();
     open(handicap, std::move(pinned));
   } catch (const cl::Error& error) {
     close();

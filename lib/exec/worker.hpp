@@ -64,6 +64,7 @@ class DeviceWorker {
   void enqueue(const Slice& slice);
   bool has_rounds_left() const { return next_round_ < rounds_; }
   bool enqueue_rounds();
+  std::uint32_t rounds_at_once() const;
   bool is_held_by_meeting();
   void move(const Slice& to);
   void measure_round(std::span<const RawCommand> commands);

@@ -17,7 +17,7 @@ constexpr std::size_t kRoundsAhead = 64;
 
 bool DeviceWorker::enqueue_rounds() {
   bool progress = false;
-  for (; has_rounds_left() && in_flight_.size() < kRoundsAhead; ++next_round_) {
+  while (has_rounds_left() && in_flight_.size() < kRoundsAhead) {
     if (is_held_by_meeting()) return progress;
     if (is_checkpoint_due()) {
       if (!run_.workload.may_checkpoint(next_round_)) return progress;
@@ -25,18 +25,25 @@ bool DeviceWorker::enqueue_rounds() {
     }
     InFlight entry = last_round_;
     entry.enqueued = run_.backend.now();
-    entry.rounds = next_round_ + 1;
     entry.round = next_round_;
-    entry.goes_on = entry.rounds < rounds_;
     driver([&] {
-      member().program->enqueue_round(entry.slice, next_round_, member().device->stream());
+      next_round_ += member().program->enqueue_rounds(entry.slice, next_round_, rounds_at_once(), member().device->stream());
       entry.batch = member().device->submit();
     });
+    entry.rounds = next_round_;
+    entry.goes_on = has_rounds_left();
     in_flight_.push_back(entry);
     last_round_ = entry;
     progress = true;
   }
   return progress;
+}
+
+// Those on whose time borders move are looked at one by one; after a checkpoint's rounds the state has to be in memory.
+std::uint32_t DeviceWorker::rounds_at_once() const {
+  if (run_.meets_at > 0) return 1;
+  const std::uint32_t every = run_.merges ? run_.workload.shape().checkpoint_rounds : 0;
+  return every > 0 ? std::min(rounds_ - next_round_, every - next_round_ % every) : rounds_ - next_round_;
 }
 
 // Comes to it when its rounds are over, and goes on when all have come.

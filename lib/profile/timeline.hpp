@@ -36,7 +36,8 @@ struct Command {
   Bytes bytes = 0;  // of a transfer or an exchange
   Nanos queued{}, submitted{}, started{}, ended{};
   std::optional<ExchangeInfo> exchange{};
-  std::optional<std::uint32_t> round{};  // that it is of, from 0; none where work has no rounds, and before and after them
+  // That it is of, from 0, the first where one launch does several; none where work has no rounds, and before and after them.
+  std::optional<std::uint32_t> round{};
 };
 
 // What a device's worker was doing, by the host clock.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 
 #include "lib/base/first_few.hpp"
@@ -137,6 +138,32 @@ std::string of_rounds(const RunRecord& run) {
   return words + '.';
 }
 
+// "50 / 50 %"
+std::string percentages(const std::vector<Items>& shares) {
+  const auto all = static_cast<double>(std::accumulate(shares.begin(), shares.end(), Items{0}));
+  std::string words;
+  for (const Items share : shares)
+    words += fmt::format("{}{:.0f}", words.empty() ? "" : " / ", all > 0 ? 100 * static_cast<double>(share) / all : 0.0);
+  return words + " %";
+}
+
+// " adaptive moved borders in 1 of 7 samples, the first time after round 4: from 50 / 50 % to 33 / 67 %." for each that did.
+std::string moved_borders(const RunGroup& group) {
+  constexpr std::size_t kToldDevices = 4;
+  std::string words;
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    const RunRecord& run = *group.runs[k];
+    if (run.borders.empty()) continue;
+    const MovedBordersRecord& first = run.borders.front();
+    words += fmt::format(" {} moved borders in {} of {} samples, the first time after round {}", group.labels[k],
+                         run.borders.size(), run.samples.size(), grouped(std::uint64_t{first.moves.front().round}));
+    if (first.first.size() <= kToldDevices)
+      words += fmt::format(": from {} to {}", percentages(first.first), percentages(first.moves.back().shares));
+    words += '.';
+  }
+  return words;
+}
+
 // " dynamic: device 0:1 failed in the 3rd sample (...)." for each of the first few faults.
 std::string faults_of(const RunGroup& group) {
   constexpr std::size_t kTold = 4;
@@ -198,7 +225,7 @@ std::string words_for(const RunGroup& group, bool exact) {
     return fmt::format("{}: no row can be ranked: {}.{}", group.title,
                        few ? fmt::format("fewer than {} samples of each", kFewestRanked)
                            : fmt::format("the times of {} of {} vary too much", unknown.size(), ok),
-                       faults_of(group));
+                       moved_borders(group) + faults_of(group));
   }
   const RunRecord& best = *group.runs[first.front()];
   const std::string single = against_single(group, best, first, exact);
@@ -206,7 +233,7 @@ std::string words_for(const RunGroup& group, bool exact) {
   return fmt::format("{}: {}{}{}.{}{}{}{}", group.title, who_is_first(group, first, ok, exact), single,
                      against_equal(group, best, gained, several), unranked(unknown.size()),
                      best.timeline.commands.empty() ? "" : held_back(best, several ? group.labels[first.front()] : "it", exact),
-                     several ? "" : of_rounds(best), faults_of(group));
+                     several ? "" : of_rounds(best), moved_borders(group) + faults_of(group));
 }
 
 // Where the line is broken, before the character there: at the last blank that leaves a line of the width. A list one|two|three

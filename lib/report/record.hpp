@@ -128,6 +128,18 @@ struct DisturbedSample {
   std::optional<std::size_t> samples_before{};  // of the case, those set aside since too; none: it was to warm up
 };
 
+// Of work that goes in rounds, in one of `samples`: the shares it began with, by device, and what became of them when so many
+// rounds were done.
+struct MovedBordersRecord {
+  std::size_t sample = 0;
+  std::vector<Items> first;
+  struct Move {
+    std::uint32_t round = 0;
+    std::vector<Items> shares;
+  };
+  std::vector<Move> moves;
+};
+
 struct RunRecord {
   std::string suite;
   ParamMap params;
@@ -152,6 +164,7 @@ struct RunRecord {
   std::vector<PerDevice> per_device;
   Metrics metrics;
   std::optional<std::uint32_t> worst_round;  // with Metrics::worst_round_imbalance_percent; none: no rounds, or one device
+  std::vector<MovedBordersRecord> borders;   // of the last run's samples in which they moved
   Bottleneck bottleneck;
   VerifyRecord verify;
   std::vector<Fault> faults;

@@ -250,6 +250,20 @@ void read_measurement(const JsonReader& j, RunRecord& run) {
   run.plan = read_plan(j.at("plan"));
 }
 
+std::vector<Items> read_shares(const JsonReader& j) {
+  std::vector<Items> shares;
+  j.elements([&](const JsonReader& e) { shares.push_back(e.integer<Items>()); });
+  return shares;
+}
+
+MovedBordersRecord read_borders(const JsonReader& j) {
+  MovedBordersRecord borders{j.at("sample").integer<std::size_t>(), read_shares(j.at("first")), {}};
+  j.at("moves").elements([&](const JsonReader& e) {
+    borders.moves.push_back({e.at("round").integer<std::uint32_t>(), read_shares(e.at("shares"))});
+  });
+  return borders;
+}
+
 void read_results(const JsonReader& j, RunRecord& run) {
   j.at("per_device").elements([&](const JsonReader& e) { run.per_device.push_back(read_per_device(e)); });
   const JsonReader metrics = j.at("metrics"), bottleneck = j.at("bottleneck"), verify = j.at("verify");
@@ -257,6 +271,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
     if (!metric.optional || metrics.has(metric.name))
       run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
   if (j.has("worst_round")) run.worst_round = j.at("worst_round").integer<std::uint32_t>();
+  if (j.has("borders")) j.at("borders").elements([&](const JsonReader& e) { run.borders.push_back(read_borders(e)); });
   run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));
   if (bottleneck.at("what_if_ns").has(kExchangeWhatIf.name))

@@ -199,6 +199,16 @@ Json disturbed(const std::vector<DisturbedSample>& samples, const std::vector<st
   return j;
 }
 
+Json borders(const std::vector<MovedBordersRecord>& all) {
+  Json j = Json::array();
+  for (const MovedBordersRecord& of : all) {
+    Json moves = Json::array();
+    for (const MovedBordersRecord::Move& move : of.moves) moves.push_back({{"round", move.round}, {"shares", move.shares}});
+    j.push_back({{"sample", of.sample}, {"first", of.first}, {"moves", std::move(moves)}});
+  }
+  return j;
+}
+
 Json results(const RunRecord& run) {
   Json j = Json::object();
   Json devices = Json::array();
@@ -207,6 +217,7 @@ Json results(const RunRecord& run) {
   for (const MetricInfo& metric : all_metrics())
     if (!metric.optional || run.metrics.*metric.value) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
   if (run.worst_round) j["worst_round"] = *run.worst_round;
+  if (!run.borders.empty()) j["borders"] = borders(run.borders);
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);
   if (run.bottleneck.free_exchange) j["bottleneck"]["what_if_ns"][kExchangeWhatIf.name] = ns(run.bottleneck.free_exchange);

@@ -16,7 +16,6 @@ Verification::Outcome Group::check(Case& the_case, bool thorough, std::span<cons
 
 // False: a device was lost, and with it its part of the result.
 bool Group::publish(std::span<const std::size_t> devices) {
-  bool all = true;
   for (const std::size_t i : devices) {
     if (!is_usable(i)) continue;
     try {
@@ -28,10 +27,10 @@ bool Group::publish(std::span<const std::size_t> devices) {
       lose(i, error.kind(), error.what());
       if (error.kind() != ErrorKind::interrupted)
         result_.faults.push_back({given_.devices[i].facts.id, kind_of(error.kind()), "publish", error.what()});
-      all = false;
+      return false;  // with it went what programs of work that goes in rounds share
     }
   }
-  return all;
+  return true;
 }
 
 // Computes parts of the sample again on other devices of the case, if these are alike: others may give other last bits. False: the

@@ -157,6 +157,8 @@ class Recorder {
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
     if (run.metrics.worst_round_imbalance_percent) run.worst_round = round_imbalance(run.timeline)->worst_round;
+    for (std::size_t k = 0; k < the_case.samples.size(); ++k)
+      if (!the_case.samples[k].moves.empty()) run.borders.push_back(borders(the_case, earlier + k, the_case.samples[k], set));
     run.bottleneck = find_bottleneck(run.timeline);
     for (std::size_t n = 0; n < set.size(); ++n) run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
     for (std::size_t k = 0; k < earlier; ++k)
@@ -169,6 +171,22 @@ class Recorder {
     std::vector<TimeWindow> windows(earlier);  // which nothing that was read lies near
     for (const RawSample& sample : the_case.samples) windows.push_back({sample.begin, sample.end});
     add_telemetry(run, windows, tracks_, cpus_only(the_case));
+  }
+
+  // Samples have shares by member, the record by device of the set.
+  static MovedBordersRecord borders(const Case& the_case, std::size_t number, const RawSample& sample,
+                                    std::span<const std::size_t> set) {
+    const auto by_device = [&](const std::vector<Items>& shares) {
+      std::vector<Items> all(set.size());
+      for (std::size_t member = 0; member < std::min(shares.size(), the_case.devices.size()); ++member) {
+        const auto at = std::find(set.begin(), set.end(), the_case.devices[member]);
+        if (at != set.end()) all[static_cast<std::size_t>(at - set.begin())] = shares[member];
+      }
+      return all;
+    };
+    MovedBordersRecord record{number, by_device(sample.first_shares), {}};
+    for (const MovedBorders& move : sample.moves) record.moves.push_back({move.round, by_device(move.shares)});
+    return record;
   }
 
   // Of each of a case's times; empty where this is the first run.

@@ -108,6 +108,7 @@ struct DeviceTraits {
   bool fp64 = false;
   bool fp32_denormals = true;  // false: fp32 operands and results below the smallest normal number may be taken for zero
   Bytes buffer_alignment = 0;  // parts of a buffer begin at multiples of it (DeviceResources::part); 0: none can be made
+  bool held = false;           // it stops between kernels, on purpose: what takes long is to be seen kernel by kernel
   bool fp64_tensor = false;    // multiplies fp64 in small matrices as fast as fp32 one by one
 };
 

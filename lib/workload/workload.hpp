@@ -80,6 +80,11 @@ class DeviceProgram {
   virtual void enqueue_round(const Slice&, std::uint32_t /*round*/, Stream&) {
     throw Error(ErrorKind::internal, "this program knows no rounds");
   }
+  // Round `first` and, where the program does several by one launch, up to `most` - 1 of those after it. How many it was.
+  virtual std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t /*most*/, Stream& stream) {
+    enqueue_round(slice, first, stream);
+    return 1;
+  }
   // When so many rounds are done: its share was `from`, and is `to` from now on. Sends the others what they have now, and waits for
   // what it has, as Workload::move has it.
   virtual void move(const Slice& /*from*/, const Slice& /*to*/, std::uint32_t /*rounds*/, Stream&) {

@@ -7,8 +7,6 @@
 namespace mgpu::stencil {
 namespace {
 
-std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
-
 std::string block_options(const Problem& problem) {
   std::string text = std::string("-DREAL=") + (problem.wide() ? "double" : "float");
   return problem.kind == Kind::star ? text + " -DRADIUS=" + std::to_string(problem.radius) : text;

@@ -13,6 +13,19 @@ namespace {
 
 Error refused(const char* option, const std::string& why) { return Error(ErrorKind::usage, "--" + (option + (": " + why))); }
 
+// "auto" is persistent where nothing speaks against it.
+Launches launches(const SuiteParams& params, const Problem& problem) {
+  const std::string& text = params.options.at("steps");
+  if (text == "enqueued") return Launches::enqueued;
+  const char* why = problem.kind != Kind::jacobi2d ? "is for --kind jacobi2d"
+                    : problem.columns > 1          ? "is for --split rows"
+                    : problem.depth > 1            ? "exchanges after every step: --depth 1"
+                                                   : nullptr;
+  if (why == nullptr) return text == "persistent" ? Launches::persistent : Launches::chosen;
+  if (text == "persistent") throw refused("steps", in_quotes(text) + ' ' + why + "; accepted: auto, enqueued");
+  return Launches::enqueued;
+}
+
 // A count of at least one.
 std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t most) {
   const std::string& text = params.options.at(name);
@@ -129,6 +142,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.seed = params.seed;
   check_kind(params, problem);
   problem.columns = columns(params, problem.kind);
+  problem.launches = launches(params, problem);
   problem.initial = initial(params, problem.kind);
   const std::uint64_t least = 2 * problem.radius + 1, most = problem.kind == Kind::heat3d ? most_cells_3d : most_cells_2d;
   if (problem.n < least || problem.n > most) {

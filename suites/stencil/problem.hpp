@@ -1,6 +1,8 @@
 // What is asked for: which stencil, on how large a grid, for how many steps.
 #pragma once
 
+#include <algorithm>
+
 #include "lib/workload/workload.hpp"
 
 namespace mgpu::stencil {
@@ -23,6 +25,12 @@ enum class Initial {
   file        // --input
 };
 
+enum class Launches {  // how steps get onto a device
+  chosen,              // persistent on NVIDIA GPUs, where that can be and there is room
+  enqueued,            // one after another
+  persistent           // many by one launch
+};
+
 struct Problem {
   Kind kind = Kind::jacobi2d;
   Initial initial = Initial::uniform;
@@ -35,7 +43,8 @@ struct Problem {
   std::uint32_t check_every = 0;        // steps from one norm of the change to the next; 0: none
   std::uint32_t checkpoint_rounds = 0;  // steps from one checkpoint to the next; 0: none
   bool overlap = true;                  // what is exchanged is computed first, and sent while the rest is
-  double rate = 0.1;                    // of heat3d: how much of a difference a step evens out; a value of the precision
+  Launches launches = Launches::enqueued;
+  double rate = 0.1;  // of heat3d: how much of a difference a step evens out; a value of the precision
   std::uint64_t seed = 0;
 
   bool wide() const { return element == sizeof(double); }
@@ -56,8 +65,14 @@ struct Problem {
   // Norms of the change: each is the sum of one number of every layer.
   std::uint64_t checks() const { return check_every > 0 ? steps / check_every : 0; }
   bool is_checked(std::uint32_t step) const { return check_every > 0 && (step + 1) % check_every == 0; }
+  // Not before it: a step is needed by itself whose change is measured.
+  std::uint32_t next_checked(std::uint32_t step) const {
+    return check_every > 0 ? std::min(steps, (step / check_every + 1) * check_every - 1) : steps;
+  }
   Bytes change_bytes() const { return checks() * layers() * element; }
 };
+
+constexpr std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }  // an argument of a kernel
 
 inline constexpr std::uint64_t most_cells_2d = 1 << 17, most_cells_3d = 1 << 12;  // along a side
 

@@ -8,9 +8,9 @@
 namespace mgpu::stencil {
 namespace {
 
-std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
-constexpr std::size_t kLanes = 64;  // of kernels/stencil.cl's `change`
+constexpr std::uint32_t kMostAtOnce = 256;  // steps of a launch: a GPU that also draws a screen must not be kept for long
+constexpr std::size_t kLanes = 64;          // of kernels/stencil.cl's `change`
 
 std::string options(const Problem& problem, unsigned vector, unsigned strip, bool grouped) {
   std::string text = std::string("-DREAL=") + (problem.wide() ? "double" : "float") + " -DVECTOR=" + std::to_string(vector) +
@@ -45,8 +45,30 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     copy_ = device.allocate(held);
     if (sums_) copy_of_sums_ = device.allocate(held);
   }
+  if (problem_.launches == Launches::persistent || (problem_.launches == Launches::chosen && device.traits().nvidia))
+    make_persistent(device);
   if (peer_ != nullptr) return;
   for (auto& state : own_) state = device.allocate(held);
+}
+
+// Among others where kernels of all devices reach each other's memory while they run: GPUs on the direct path, and CPUs.
+void StencilProgram::make_persistent(DeviceResources& device) {
+  const std::size_t devices = peer_ != nullptr ? peer_->count() : 1;
+  persistent_ = std::make_unique<Persistent>(problem_, device, std::max<std::uint64_t>(problem_.layers() / devices, 1));
+  const std::uint64_t alone = persistent_->most_rows();
+  std::uint64_t among_others = alone;
+  for (std::uint32_t other = 0; other < devices; ++other) {
+    if (peer_ == nullptr || DeviceIndex{other} == peer_->self()) continue;
+    const PeerPath path = peer_->path({other});
+    if (path == PeerPath::staged || (path == PeerPath::direct && !peer_->flag_wait())) among_others = 0;
+  }
+  if (peer_ != nullptr) {
+    Buffer& mail = workload_.mail()->piece(peer_->self());
+    const std::vector<std::byte> nothing(mail.size());
+    device.try_out([&](Stream& stream) { stream.upload(mail, 0, nothing); });
+  }
+  workload_.has_room({peer_ != nullptr ? peer_->self() : DeviceIndex{}, among_others, alone,
+                      device.traits().cpu ? device.traits().compute_units : 0});
 }
 
 void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to, std::uint64_t at,
@@ -138,6 +160,17 @@ void StencilProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream&
   if (sums_) bring(*sums_, *copy_of_sums_, kept.sums);
   // Numbers of steps to come have other places.
   if (changes_) stream.download_rows(*changes_, kept.changes.data() + slice.begin * problem_.element, changes_of(slice));
+  download_status(stream);
+}
+
+void StencilProgram::checkpointed(const Slice& slice, std::uint32_t steps) {
+  if (is_whole()) workload_.checkpointed(slice, steps);
+}
+
+// With what depends on it: whether persistent kernels came to their end. Who waited in vain for a device that was lost is not to be
+// blamed: what it has is left out, the sample begins again without that one. published() is for samples that lost nobody.
+void StencilProgram::download_status(Stream& stream) {
+  if (persistent_) persistent_->download_status(stream);
 }
 
 void StencilProgram::meet() {
@@ -177,6 +210,48 @@ void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stre
     meet();
   }
   if (last && mode_ == Mode::end_to_end) bring_result(slice, stream);
+}
+
+std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) {
+  std::uint32_t steps = 1;
+  if (persistent_ && workload_.is_persistent(slice, persistent_->most_rows()))
+    steps = std::min({most, problem_.next_checked(first) - first, kMostAtOnce});
+  if (steps < 2) {
+    enqueue_round(slice, first, stream);
+    return 1;
+  }
+  launch_persistent(slice, first, steps, stream);
+  const bool last = first + steps == problem_.steps;
+  if (!last && !others_.empty()) {
+    send(slice, first + steps - 1);
+    meet();
+  }
+  if (last && mode_ == Mode::end_to_end) bring_result(slice, stream);
+  return steps;
+}
+
+void StencilProgram::launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps, Stream& stream) {
+  Persistent::Launch launch;
+  launch.from = &before(first);
+  launch.to = &state_after(first + steps);
+  launch.first = halo_;
+  launch.rows = u32(slice.size());
+  launch.shift = reads_all(first) ? u32(slice.begin) : 0;
+  const bool alone = others_.empty();  // its own neighbour on both sides
+  launch.above = launch.first + launch.shift + (alone ? launch.rows : 0) - 1;
+  launch.below = launch.first + launch.shift + (alone ? 0 : launch.rows);
+  launch.steps = steps;
+  launch.number = workload_.number_of(first);
+  if (!alone) {
+    SharedMemory& mail = *workload_.mail();
+    launch.self = peer_->self();
+    launch.mail = &mail.piece(launch.self);
+    launch.before = {neighbours_.before->device, mail.remote(launch.self, neighbours_.before->device)};
+    launch.after = {neighbours_.after->device, mail.remote(launch.self, neighbours_.after->device)};
+    if (const auto wait = peer_->flag_wait()) launch.wait = *wait;
+  }
+  persistent_->launch(launch, stream);
+  workload_.goes_persistent();
 }
 
 void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream) {
@@ -248,6 +323,7 @@ Rows StencilProgram::changes_of(const Slice& slice) const {
 }
 
 void StencilProgram::bring_result(const Slice& slice, Stream& stream) {
+  download_status(stream);
   download(sums_ ? *sums_ : state_after(problem_.steps), slice, workload_.result(), stream);
   if (changes_) stream.download_rows(*changes_, workload_.changes().data() + slice.begin * problem_.element, changes_of(slice));
 }
@@ -258,8 +334,13 @@ void StencilProgram::publish(Stream& stream) {
 }
 
 void StencilProgram::published() {
-  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
-  workload_.arrived(*done_);
+  if (sample_ != workload_.sample() || !done_) return;
+  if (persistent_) persistent_->check();
+  if (mode_ == Mode::resident) workload_.arrived(*done_);
+}
+
+void StencilProgram::finished(const Slice& slice) {
+  if (is_whole()) workload_.arrived(slice);
 }
 
 }  // namespace mgpu::stencil

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "suites/stencil/persistent.hpp"
 #include "suites/stencil/stencil_workload.hpp"
 
 namespace mgpu::stencil {
@@ -16,11 +17,12 @@ class StencilProgram final : public DeviceProgram {
   void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
   void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
-  void checkpointed(const Slice& slice, std::uint32_t steps) override { workload_.checkpointed(slice, steps); }
+  void checkpointed(const Slice& slice, std::uint32_t steps) override;
   Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
-  void finished(const Slice& slice) override { workload_.arrived(slice); }
+  void finished(const Slice& slice) override;
   void publish(Stream& stream) override;
   void published() override;
 
@@ -39,6 +41,10 @@ class StencilProgram final : public DeviceProgram {
   void measure_change(const Slice& slice, std::uint32_t round, Stream& stream);
   void send(const Slice& slice, std::uint32_t round);
   void meet();
+  void make_persistent(DeviceResources& device);
+  void launch_persistent(const Slice& slice, std::uint32_t first, std::uint32_t steps, Stream& stream);
+  void download_status(Stream& stream);
+  bool is_whole() const { return !persistent_ || !persistent_->waited_in_vain(); }
   bool reads_all(std::uint32_t round) const { return round == 0 && mode_ == Mode::resident; }
   Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : state_after(round); }
   void settle(const Slice& slice);  // its share from now on, and its neighbours
@@ -58,6 +64,7 @@ class StencilProgram final : public DeviceProgram {
   const std::size_t local_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
   std::unique_ptr<Kernel> kernel_, change_, copy_kernel_;
+  std::unique_ptr<Persistent> persistent_;
   std::unique_ptr<Buffer> initial_, own_[2], sums_;
   std::unique_ptr<Buffer> changes_;              // of each norm, of each layer of the share
   std::unique_ptr<Buffer> copy_, copy_of_sums_;  // of the last checkpoint, while it is brought to the host

@@ -59,6 +59,10 @@ SuiteInfo stencil_suite() {
        "what shares are: layers, which are rows of a plane or slabs of a box (auto), or blocks, which end along two axes",
        {"auto", "rows", "slabs", "blocks"}},
       {"overlap", "whether what others need is computed first, and sent while the rest is computed", {"on", "off"}},
+      {"steps",
+       "of jacobi2d in rows, how they are launched: one after another (enqueued), or many at once by work-groups that stay on the "
+       "device and wait for each other (persistent), where all of them can; auto: persistent on NVIDIA GPUs that have room",
+       {"auto", "enqueued", "persistent"}},
       {"rate", "of heat3d: how much of a difference between cells a step evens out, up to 1/6", {"0.1"}, Option::number},
       {"checkpoint-rounds",
        "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",

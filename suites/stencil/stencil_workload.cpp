@@ -9,6 +9,7 @@
 #include "lib/workload/npy.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/stencil/blocks_program.hpp"
+#include "suites/stencil/persistent.hpp"
 #include "suites/stencil/room.hpp"
 #include "suites/stencil/stencil_program.hpp"
 
@@ -65,6 +66,8 @@ std::span<const std::byte> StencilWorkload::transfer_memory() const { return {pa
 
 void StencilWorkload::connect(PeerGroup& group) {
   for (auto& state : shared_) state = group.allocate(state_bytes());
+  if (problem_.launches != Launches::enqueued) mail_ = group.allocate(Persistent::mail_bytes(problem_));
+  rooms_.clear();
   if (problem_.columns == 1) return;
   for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * problem_.element);
 }
@@ -72,11 +75,14 @@ void StencilWorkload::connect(PeerGroup& group) {
 void StencilWorkload::disconnect() {
   for (auto& state : shared_) state.reset();
   for (auto& landing : landing_) landing.reset();
+  mail_.reset();
 }
 
 void StencilWorkload::own(std::span<const Owner> owners) {
   owners_.assign(owners.begin(), owners.end());
   transfers_.clear();
+  persistent_ = decide_persistent();
+  if (problem_.launches == Launches::persistent) check_persistent();
   if (owners.size() < 2) return;
   if (problem_.columns > 1) {
     transfers_ = transfers_among(problem_, owners);
@@ -88,6 +94,38 @@ void StencilWorkload::own(std::span<const Owner> owners) {
                 fmt::format("a share of {} layers is less than the {} that its neighbours need of it (--{})", owner.items.size(),
                             problem_.halo(), problem_.kind == Kind::star ? "radius" : "depth"));
   }
+}
+
+void StencilWorkload::has_room(const Room& room) {
+  const std::scoped_lock lock(mutex_);
+  rooms_.push_back(room);
+}
+
+// CPU devices that share cores run a part of their work-groups at a time, whatever each of them can by itself.
+bool StencilWorkload::decide_persistent() const {
+  if (problem_.launches == Launches::enqueued || owners_.size() < 2) return false;
+  unsigned cores = 0;
+  for (const Owner& owner : owners_) {
+    const auto room = std::find_if(rooms_.begin(), rooms_.end(), [&](const Room& each) { return each.device == owner.device; });
+    if (room == rooms_.end() || room->among_others < owner.items.size()) return false;
+    cores += room->cores;
+  }
+  return cores <= host_threads_;
+}
+
+void StencilWorkload::check_persistent() const {
+  const auto fits = [&](const Room& room) { return owners_.empty() || room.alone >= owners_.front().items.size(); };
+  if (owners_.size() < 2 ? std::any_of(rooms_.begin(), rooms_.end(), fits) : persistent_) return;
+  throw Error(ErrorKind::unsupported,
+              owners_.size() > 1 ? "--steps persistent: not all work-groups stay on these devices together and reach each other's "
+                                   "memory; accepted: auto, enqueued"
+                                 : "--steps persistent: not all work-groups stay on the device together; accepted: auto, enqueued");
+}
+
+// All who exchange layers go the same way. A slice without an owner tells what items of a share cost, of which all is known that
+// some device could have it all.
+bool StencilWorkload::is_persistent(const Slice& slice, std::uint64_t alone) const {
+  return owners_.size() > 1 ? persistent_ : std::max(slice.size(), owners_.empty() ? problem_.layers() : 0) <= alone;
 }
 
 StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) const {
@@ -117,6 +155,7 @@ bool StencilWorkload::move(std::span<const Owner> owners) {
   for (const Owner& owner : owners)
     if (owner.items.size() < problem_.halo() || owner.items.size() > held_) return false;
   owners_.assign(owners.begin(), owners.end());
+  persistent_ = decide_persistent();
   return true;
 }
 
@@ -136,6 +175,8 @@ void StencilWorkload::begin_again() {
   checkpoints_.forget_incomplete();
   begun_from_ = checkpoints_.complete();
   ++sample_;
+  first_number_ += problem_.steps + 1;
+  was_persistent_ = false;
   arrived_.assign(problem_.items(), false);
   if (!std::exchange(looked_at_, false)) return;
   std::memset(result().data(), 0xff, outcome().size());  // not a number
@@ -176,6 +217,7 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
     method += "; and with " + known->name;
     if (!known->wrong.empty()) return {Status::failed, method, known->wrong};
   }
+  if (was_persistent_) method += "; steps by persistent kernels";
   return {Status::passed, method + told(), ""};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -61,6 +62,20 @@ class StencilWorkload final : public Workload {
   void arrived(const Slice& items);  // these are on the host
   // The two states that devices of the group exchange layers of; null: there is no group.
   SharedMemory* shared(unsigned which) { return shared_[which].get(); }
+  // Where persistent kernels are asked for, or may be chosen: where those of neighbours write what they need of each other.
+  SharedMemory* mail() { return mail_.get(); }
+  // What persistent kernels of a device have room for: the one that has this place in the group.
+  struct Room {
+    DeviceIndex device;
+    std::uint64_t among_others = 0, alone = 0;  // layers of a share that has neighbours, and of a slice by itself
+    unsigned cores = 0;                         // of a CPU, which others may compute on as well: they are all taken
+  };
+  void has_room(const Room& room);
+  // Does it in this sample, with this slice? Its device has room for so many by itself.
+  bool is_persistent(const Slice& slice, std::uint64_t alone) const;
+  void goes_persistent() { was_persistent_ = true; }  // it did, for some of its steps
+  // Of the state after so many steps of this sample, for those who wait for it: no other one has it.
+  std::uint32_t number_of(std::uint32_t steps) const { return first_number_ + steps; }
   // Who owns the layers before and after these; null: nobody else.
   struct Neighbours {
     const Owner *before = nullptr, *after = nullptr;
@@ -77,7 +92,9 @@ class StencilWorkload final : public Workload {
     return {pages_.data() + problem_.host_bytes(), problem_.host_bytes() + problem_.change_bytes()};
   }
   std::string first_wrong_cell();
-  std::string told() const;  // of norms, for the record
+  bool decide_persistent() const;
+  void check_persistent() const;  // they are asked for: throws Error(unsupported) where owners cannot
+  std::string told() const;       // of norms, for the record
 
   Problem problem_;
   Shape shape_;
@@ -86,7 +103,11 @@ class StencilWorkload final : public Workload {
   Pages pages_;  // the initial state, the result, what norms are made of, and two checkpoints where there are any
   Checkpoints checkpoints_;
   std::uint32_t begun_from_ = 0;
-  std::unique_ptr<SharedMemory> shared_[2], landing_[2];
+  std::unique_ptr<SharedMemory> shared_[2], landing_[2], mail_;
+  std::vector<Room> rooms_;
+  bool persistent_ = false;                   // the owners of this sample have room, all of them together
+  std::atomic<bool> was_persistent_ = false;  // some of its steps
+  std::uint32_t first_number_ = 1;
   std::vector<Owner> owners_;
   std::vector<Transfer> transfers_;
   std::uint64_t sample_ = 0;

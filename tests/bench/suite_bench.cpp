@@ -13,6 +13,7 @@
 
 #include "suites/suites.hpp"
 #include "tests/bench/failure.hpp"
+#include "tests/bench/rounds_bench.hpp"
 #include "tests/bench/suite_setup.hpp"
 
 namespace {
@@ -93,8 +94,9 @@ int main(int argc, char** argv) {
   try {
     machine = std::make_unique<Machine>();
     register_suites(*machine);
+    register_rounds(*machine);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "no cases suite/...: %s\n", error.what());
+    std::fprintf(stderr, "no cases suite/... and rounds/...: %s\n", error.what());
   }
   const std::size_t matched = benchmark::RunSpecifiedBenchmarks();
   std::cout << std::flush;

@@ -120,6 +120,18 @@ class Runs(Failing):
                 self.assertEqual([sample["verify"] for sample in run["disturbed_samples"]], ["passed"])
                 self.assertEqual(len(run["devices"]), 2)
 
+    def test_a_persistent_kernel_whose_neighbour_is_lost_ends_and_is_not_blamed(self):
+        stencil = ("stencil", "--size", 48, "--iterations", 60, "--checkpoint-rounds", 10, "--mode", "resident", "-s", "equal", "--steps",
+                   "persistent")
+        failing = self.ids(PARTS)[1]
+        for action in ACTIONS:
+            with self.subTest(action=action):  # the copy of a checkpoint, which is taken in samples only, between two launches of steps
+                document = self.goes_on(f"device={failing} call=clEnqueueNDRangeKernel kernel=copy_part nth=8 do={action}", *stencil,
+                                        devices=PARTS, failing=failing)
+                fault, = document["runs"][0]["faults"]
+                self.assertEqual(fault["begun_again"]["round"] % 10, 0)
+                self.assertEqual([sample["verify"] for sample in document["runs"][0]["disturbed_samples"]], ["passed"])
+
     def test_strict(self):
         failing = self.ids(PARTS)[1]
         self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=30 do=hang", "matrix", "--size", 96, "--mode", "end-to-end", "-s", "equal",

@@ -11,9 +11,10 @@ from binary import Case
 
 
 class Stencil(Case):
-    def run_stencil(self, *arguments):
+    def run_stencil(self, *arguments, code=0):
         file = self.folder / "r.json"
-        self.good("run", "stencil", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
+        result = binary.mgpu("run", "stencil", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", file, *arguments)
+        self.assertEqual(result.code, code, result)
         return json.loads(file.read_text())["runs"]
 
     def digests(self, *arguments):
@@ -61,7 +62,7 @@ class Computes(Stencil):
 
     def test_rounds_are_in_the_result_and_in_the_trace_with_arrows_between_devices_and_figures_are_right(self):
         trace = self.folder / "t.json"
-        run = self.run_stencil("--size", 64, "--iterations", 5, "--mode", "resident", "-s", "equal", "--trace", trace)[0]
+        run = self.run_stencil("--size", 64, "--iterations", 5, "--steps", "enqueued", "--mode", "resident", "-s", "equal", "--trace", trace)[0]
         self.assert_schema(self.folder / "r.json", "result")
         self.assert_schema(trace, "trace")
         done = subprocess.run([sys.executable, str(binary.HERE.parents[1] / "scripts/recompute.py"), str(self.folder / "r.json"), "--trace",
@@ -87,6 +88,24 @@ class Computes(Stencil):
             self.assertEqual(sent, awaited)
             self.assertNotEqual(sender, receiver)
 
+    def test_adaptive_says_when_borders_moved_and_to_where(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("there is one device")
+        file = self.folder / "r.json"
+        told = self.good("run", "stencil", *binary.DEVICES, "--size", 1024, "--iterations", 64, "--mode", "resident", "-s", "adaptive", "-n", 2,
+                         "--slow", "1=8@1ms", "-o", file)
+        run = json.loads(file.read_text())["runs"][0]
+        self.assert_schema(file, "result")
+        self.assertEqual(run["borders"][0]["sample"], 0)
+        for moved in run["borders"]:
+            self.assertLess(moved["sample"], len(run["samples_ns"]))
+            self.assertEqual({sum(shares) for shares in (moved["first"], *(move["shares"] for move in moved["moves"]))}, {1024})
+            rounds = [move["round"] for move in moved["moves"]]
+            self.assertEqual(rounds, sorted(set(rounds) & {4, 8, 16, 32}))
+        first, after = run["borders"][0]["first"], run["borders"][0]["moves"][-1]["shares"]
+        self.assertLess(after[1], first[1])  # of the one that becomes slow
+        self.assertIn(f"moved borders in {len(run['borders'])} of 2 samples, the first time after round ", " ".join(told.out.split()))
+
     def test_strategies_that_hand_out_work_piece_by_piece_say_why_they_do_not_apply(self):
         runs = {run["strategy"]: run for run in self.run_stencil("--size", 32, "--mode", "resident", "-s", "dynamic,equal")}
         self.assertEqual(runs["dynamic"]["status"], "unsupported")
@@ -99,6 +118,38 @@ class Computes(Stencil):
         self.run_stencil("--size", 24, "--iterations", 8, "--output", whole, *common)
         self.run_stencil("--input", half, "--iterations", 4, "--output", twice, *common)
         self.assertEqual(twice.read_bytes(), whole.read_bytes())
+
+
+class Persistent(Stencil):
+    COMMON = ("--size", 61, "--iterations", 20, "-s", "single,equal")
+
+    def test_persistent_kernels_have_the_bits_of_enqueued_steps(self):
+        for more in ((), ("--precision", "fp64"), ("--check-every", 7), ("--checkpoint-rounds", 6)):
+            enqueued = self.digests(*self.COMMON, "--steps", "enqueued", *more)
+            runs = self.run_stencil(*self.COMMON, "--steps", "persistent", *more)
+            done = [run for run in runs if run["status"] == "ok"]
+            self.assertTrue(done, runs)
+            if "--sub-devices" in map(str, binary.DEVICES):
+                self.assertEqual(done, runs)  # two sub-devices have a core each, and reach each other's memory
+            for run in done:
+                self.assertEqual(({run["verify"]["digest"]}, run["verify"]["status"]), (enqueued, "passed"), more)
+                self.assertIn("by persistent kernels", run["verify"]["method"])
+
+    def test_they_leave_steps_by_themselves_that_are_looked_at(self):
+        run = self.run_stencil("--size", 61, "--iterations", 20, "-s", "single", "--mode", "resident", "--steps", "persistent", "--check-every", 7)[0]
+        columns = run["timeline"]["columns"]["commands"]
+        rows = [dict(zip(columns, row)) for row in run["timeline"]["commands"]]
+        rounds = {name: [row["round"] for row in rows if row["label"] == name] for name in ("jacobi2d_persistent", "jacobi2d", "change")}
+        self.assertEqual(rounds, {"jacobi2d_persistent": [0, 7, 14], "jacobi2d": [6, 13], "change": [6, 13]})
+
+    def test_where_not_all_groups_can_stay_they_are_refused_and_auto_does_without(self):
+        if not "--sub-devices" in map(str, binary.DEVICES):
+            self.skipTest("a GPU has room")
+        large = ("--size", 600, "--iterations", 3, "--mode", "resident", "-s", "single")
+        refused = self.run_stencil(*large, "--steps", "persistent", code=5)[0]
+        self.assertEqual(refused["status"], "unsupported")
+        self.assertIn("--steps persistent: not all work-groups stay on the device together; accepted: auto, enqueued", refused["reason"])
+        self.assertEqual(self.run_stencil(*large)[0]["status"], "ok")
 
 
 class Refuses(Stencil):
@@ -127,6 +178,10 @@ class Refuses(Stencil):
             (("--size", 16, "--precision", "fp16"), ("--precision", "fp64")),
             (("--size", 16, "--split", "slabs"), ("--split", "rows, blocks")),
             (("--size", 16, "--kind", "heat3d", "--split", "rows"), ("--split", "slabs, blocks")),
+            (("--size", 16, "--steps", "persistent", "--depth", 2), ("--steps", "--depth 1", "auto, enqueued")),
+            (("--size", 16, "--steps", "persistent", "--kind", "heat3d"), ("--steps", "--kind jacobi2d")),
+            (("--size", 16, "--steps", "persistent", "--split", "blocks"), ("--steps", "--split rows")),
+            (("--size", 16, "--steps", "at-once"), ("--steps", "persistent")),
             (("--size", 16, "--split", "blocks", "--check-every", 2), ("--check-every", "--split rows")),
         ):
             self.refused(["run", "stencil", *binary.DEVICES, *arguments], 2, *words)

@@ -20,6 +20,9 @@ PASSES = {"bounds": {}, "uninitialised values": {"OCLGRIND_UNINITIALIZED": "1"},
 # Oclgrind 21.10 reads what a shuffle leaves undefined as if it were an index, and crashes: parts of vectors.
 CANNOT = {("merkle, as on CPUs", "uninitialised values"),
           ("stencil, as on CPUs", "uninitialised values"), ("stencil, as on GPUs", "uninitialised values"),
+          ("persistent stencil, as on GPUs", "uninitialised values"),
+          # Words that one work-group reads while another one writes them, on purpose.
+          ("persistent stencil, as on GPUs", "data races"),
           ("fisher, a matrix at each point from scores drawn there, as on CPUs", "uninitialised values")}
 
 

@@ -45,8 +45,8 @@ void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
     const Slice part{begin, std::min(items, begin + most)};
     program->enqueue(part, number % 2, stream);
     finish(device);
-    for (std::uint32_t round = 0; round < workload.shape().rounds; ++round) {
-      program->enqueue_round(part, round, stream);
+    for (std::uint32_t round = 0; round < workload.shape().rounds;) {
+      round += program->enqueue_rounds(part, round, workload.shape().rounds - round, stream);
       finish(device);
     }
     if (program->brings() == Brings::slice) program->finished(part);
@@ -103,6 +103,28 @@ void compute_models(bool cpu) {
     compute_fisher(3, {{"regime", "models"}, {"model", model}, {"dim", dim}, {"scores", "9"}}, {cpu});
 }
 
+SuiteParams stencil_params(std::uint64_t size, std::map<std::string, std::string> options) {
+  SuiteParams params;
+  params.size = size;
+  params.seed = 5;
+  params.options = {
+      {"iterations", "2"}, {"depth", "1"},    {"split", "auto"},   {"overlap", "on"},        {"rate", "0.1"},
+      {"radius", "2"},     {"steps", "auto"}, {"initial", "auto"}, {"check-every", "never"}, {"checkpoint-rounds", "none"}};
+  options.merge(params.options);
+  params.options = std::move(options);
+  return params;
+}
+
+// Of one work-group, which is its own neighbour: others would only begin when it ends.
+void compute_persistent(bool cpu) {
+  for (const char* precision : {"fp32", "fp64"}) {
+    stencil::StencilWorkload workload(
+        stencil_params(37, {{"kind", "jacobi2d"}, {"precision", precision}, {"iterations", "4"}, {"steps", "persistent"}}));
+    compute(workload, Mode::resident, cpu);
+    CHECK(workload.verify(VerifyLevel::full, 0).method.find("by persistent kernels") != std::string::npos);
+  }
+}
+
 void compute_stencils(bool cpu) {
   for (const char* precision : {"fp32", "fp64"}) {
     for (const auto& [kind, radius, size] :
@@ -110,13 +132,9 @@ void compute_stencils(bool cpu) {
       CAPTURE(kind);
       CAPTURE(radius);
       CAPTURE(precision);
-      SuiteParams params;
-      params.size = static_cast<std::uint64_t>(size);
-      params.seed = 5;
-      params.options = {{"kind", kind},     {"iterations", "2"}, {"precision", precision},
-                        {"depth", "1"},     {"split", "auto"},   {"overlap", "on"},
-                        {"rate", "0.1"},    {"radius", radius},  {"check-every", *kind == 'j' ? "1" : "never"},
-                        {"initial", "auto"}};
+      SuiteParams params = stencil_params(
+          static_cast<std::uint64_t>(size),
+          {{"kind", kind}, {"precision", precision}, {"radius", radius}, {"check-every", *kind == 'j' ? "1" : "never"}});
       for (const char* split : {"auto", "blocks"}) {
         params.options["split"] = split;
         if (*split == 'b') params.options["check-every"] = "never";
@@ -196,6 +214,7 @@ TEST_CASE("fisher, closed forms") {
 
 TEST_CASE("stencil, as on GPUs") { compute_stencils(false); }
 TEST_CASE("stencil, as on CPUs") { compute_stencils(true); }
+TEST_CASE("persistent stencil, as on GPUs") { compute_persistent(false); }
 
 TEST_CASE("calibration") {
   OpenDevice& device = simulator();

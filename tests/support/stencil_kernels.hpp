@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "lib/exec/fake_backend.hpp"
 
@@ -34,6 +35,27 @@ void jacobi2d(std::span<const FakeArg> given, bool stale) {
     to[n - 1] = here[n - 1];
     for (std::uint32_t x = 1; x + 1 < n; ++x) to[x] = (((here[x - 1] + here[x + 1]) + north[x]) + south[x]) * Real{0.25};
   }
+}
+
+// kernels/stencil_persistent.cl's, on a device that is its own neighbour.
+template <class Real>
+void jacobi2d_persistent(std::span<const FakeArg> given) {
+  const StencilArgs<Real> args(given);
+  const std::uint32_t first = args.u(8), rows = args.u(9), shift = args.u(10), n = args.u(13), stride = args.u(14);
+  const std::size_t size = std::size_t{rows} * stride;
+  std::vector<Real> now(args.cells(0) + std::size_t{first + shift} * stride,
+                        args.cells(0) + std::size_t{first + shift} * stride + size);
+  for (std::uint32_t step = 0; step < args.u(15); ++step) {
+    const std::vector<Real> before = now;
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      const Real* const here = before.data() + row * std::size_t{stride};
+      const Real* const north = before.data() + (row + rows - 1) % rows * std::size_t{stride};
+      const Real* const south = before.data() + (row + 1) % rows * std::size_t{stride};
+      for (std::uint32_t x = 1; x + 1 < n; ++x)
+        now[row * std::size_t{stride} + x] = (((here[x - 1] + here[x + 1]) + north[x]) + south[x]) * Real{0.25};
+    }
+  }
+  std::copy(now.begin(), now.end(), args.cells(1) + std::size_t{first} * stride);
 }
 
 template <class Real>
@@ -160,9 +182,14 @@ void copy_rows(const Grid& grid, std::span<const FakeArg> given) {
 // `stale_launch`: the launch of jacobi2d that finds a stale halo; 0: none.
 template <class Real>
 FakeKernels stencil_kernels(unsigned stale_launch, std::uint32_t radius) {
-  FakeKernelCode plane, box, sums, changes;
+  FakeKernelCode plane, many, box, sums, changes;
   plane.run = [stale_launch, launches = std::make_shared<unsigned>(0)](const Grid&, std::span<const FakeArg> given) {
     jacobi2d<Real>(given, ++*launches == stale_launch);
+  };
+  many.run = [](const Grid&, std::span<const FakeArg> given) { jacobi2d_persistent<Real>(given); };
+  many.ops = [](const Grid&, std::span<const FakeArg> given) {
+    const StencilArgs<Real> args(given);
+    return static_cast<double>(args.u(9)) * args.u(15);
   };
   box.run = [](const Grid&, std::span<const FakeArg> given) { heat3d<Real>(given); };
   sums.run = [radius](const Grid&, std::span<const FakeArg> given) { star<Real>(given, radius); };
@@ -194,6 +221,7 @@ FakeKernels stencil_kernels(unsigned stale_launch, std::uint32_t radius) {
   };
   parts.ops = [](const Grid&, std::span<const FakeArg>) { return 1.0; };
   return {{"jacobi2d", plane},
+          {"jacobi2d_persistent", many},
           {"copy_part", parts},
           {"heat3d", box},
           {"star", sums},

@@ -25,17 +25,12 @@ inline SuiteParams stencil_params(const StencilAsked& asked) {
   SuiteParams params;
   params.size = asked.n;
   params.seed = 11;
-  params.options = {{"kind", asked.kind},
-                    {"iterations", std::to_string(asked.steps)},
-                    {"precision", "fp32"},
-                    {"depth", std::to_string(asked.depth)},
-                    {"split", "auto"},
-                    {"overlap", "on"},
-                    {"rate", "0.1"},
-                    {"radius", "2"},
-                    {"check-every", "never"},
-                    {"initial", "auto"},
-                    {"checkpoint-rounds", "none"}};
+  params.options = {{"kind", asked.kind},  {"iterations", std::to_string(asked.steps)},
+                    {"precision", "fp32"}, {"depth", std::to_string(asked.depth)},
+                    {"split", "auto"},     {"overlap", "on"},
+                    {"steps", "auto"},     {"rate", "0.1"},
+                    {"radius", "2"},       {"check-every", "never"},
+                    {"initial", "auto"},   {"checkpoint-rounds", "none"}};
   for (const auto& [option, value] : asked.more) params.options[option] = value;
   return params;
 }
@@ -84,6 +79,7 @@ struct StencilPlanted {
   std::map<std::size_t, std::set<unsigned>> forgotten;  // puts of devices
   Bytes memory = 0;                                     // of each device; 0: plenty
   bool moves = false;                                   // borders, between rounds
+  bool large_groups = false;                            // devices have room for those of persistent kernels, two at a time
 };
 
 // A sample with these shares, a device each, published.
@@ -142,7 +138,9 @@ struct StencilSample {
     std::vector<FakeDevice> made;
     for (std::size_t i = 0; i < count; ++i) {
       made.push_back(fake_device("0:" + std::to_string(i), 1e6 * static_cast<double>(1 + i % 3)));
-      made.back().facts.max_work_group = 64;
+      made.back().facts.max_work_group = planted.large_groups ? 256 : 64;
+      if (planted.large_groups) made.back().facts.compute_units = 2;
+      if (planted.large_groups) made.back().facts.local_memory = Bytes{1} << 20;
       made.back().facts.fp64 = true;
       if (planted.memory > 0) made.back().facts.global_memory = made.back().facts.max_allocation = planted.memory;
       if (i < planted.scripts.size()) made.back().script = planted.scripts[i];

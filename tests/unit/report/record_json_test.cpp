@@ -115,9 +115,17 @@ TEST_CASE("numbers of rounds come back with and without exchanges, and files of 
   run.metrics.worst_round_imbalance_percent = 12.5;
   run.worst_round = 7;
   run.timeline.commands.at(1).round = 7;
+  run.borders = {{2, {10, 10}, {{4, {12, 8}}, {8, {13, 7}}}}, {3, {13, 7}, {{16, {14, 6}}}}};
   const auto commands_read = [&] { return report_from_json(Json::parse(to_json_text(report))).runs.front().timeline.commands; };
   const RunRecord with_rounds = report_from_json(Json::parse(to_json_text(report))).runs.front();
   CHECK(with_rounds.worst_round == 7u);
+  REQUIRE(with_rounds.borders.size() == 2);
+  CHECK(with_rounds.borders[0].sample == 2);
+  CHECK(with_rounds.borders[0].first == std::vector<Items>{10, 10});
+  REQUIRE(with_rounds.borders[0].moves.size() == 2);
+  CHECK(with_rounds.borders[0].moves[1].round == 8);
+  CHECK(with_rounds.borders[0].moves[1].shares == std::vector<Items>{13, 7});
+  CHECK(with_rounds.borders[1].moves[0].shares == std::vector<Items>{14, 6});
   CHECK(with_rounds.metrics.worst_round_imbalance_percent == 12.5);
   std::vector<Command> back = commands_read();
   CHECK_FALSE(back.at(0).round);

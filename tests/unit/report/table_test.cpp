@@ -161,6 +161,19 @@ TEST_CASE("closing words say how even rounds were, where there are some, and wha
         std::string::npos);
 }
 
+TEST_CASE("closing words say whose borders moved, how often, and from what to what where devices are few") {
+  Report report = test::sample_report();
+  report.runs = {*std::find_if(report.runs.begin(), report.runs.end(), [](const RunRecord& r) { return r.strategy == "dynamic"; })};
+  RunRecord& run = report.runs.front();
+  const std::string samples = std::to_string(run.samples.size());
+  run.borders = {{0, {500, 500}, {{4, {400, 600}}, {8, {333, 667}}}}};
+  CHECK(closing_words(report).find(" moved borders in 1 of " + samples +
+                                   " samples, the first time after round 4: from 50 / 50 % to 33 / 67 %.") != std::string::npos);
+  run.borders = {{0, {1, 1, 1, 1, 1}, {{1024, {2, 1, 1, 1, 0}}}}, {1, {2, 1, 1, 1, 0}, {{4, {1, 1, 1, 1, 1}}}}};
+  CHECK(closing_words(report).find(" moved borders in 2 of " + samples + " samples, the first time after round 1,024.") !=
+        std::string::npos);
+}
+
 TEST_CASE("closing words take both times from medians, and call nothing faster that is not") {
   Report report = test::sample_report();
   report.runs = {*std::find_if(report.runs.begin(), report.runs.end(), [](const RunRecord& r) { return r.strategy == "dynamic"; })};

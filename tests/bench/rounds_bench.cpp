@@ -1,0 +1,223 @@
+// What a round costs in which nothing is computed: rounds/WAY/halo:BYTES/devices:N, of work that goes in rounds through the
+// executor (lib/exec/worker_rounds.cpp). Devices form a ring, and each sends its halo to both of its neighbours.
+//   enqueued     an empty kernel, puts and a signal a round, on the best path there is
+//   staged       the same through host memory
+//   persistent   one kernel for all rounds, which writes words into its neighbours' memory and waits for theirs; of a halo of 0
+//   bytes
+//                one, which is the signal.
+// Times are those of samples (manual time) of as many rounds as items; the counter us_per_round is their median.
+#include "tests/bench/rounds_bench.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <map>
+
+#include "lib/plan/rounds.hpp"
+#include "tests/bench/failure.hpp"
+
+namespace mgpu::bench {
+namespace {
+
+constexpr Bytes kWord = 8, kOfData = 4;
+constexpr std::uint32_t kRounds = 1000;
+// How long a kernel waits for another one: nanoseconds on NVIDIA GPUs, elsewhere looks. CPUs compile at the first launch.
+constexpr std::uint64_t kLimitNs = 2'000'000'000, kLooks = std::uint64_t{1} << 32;
+
+struct RoundsCase {
+  bool persistent = false;
+  std::optional<PeerPath> path;
+  Bytes halo = 0;
+  std::size_t devices = 1;
+};
+
+// One item a device.
+class EmptyRounds final : public Workload {
+ public:
+  explicit EmptyRounds(const RoundsCase& given) : given_(given) {
+    shape_.items = given.devices;
+    shape_.rounds = kRounds;
+    shape_.rate_unit = "rounds/s";
+  }
+  const RoundsCase& given() const { return given_; }
+  std::uint32_t words() const { return static_cast<std::uint32_t>(std::max(given_.halo / kOfData, Bytes{1})); }
+  Bytes mail_bytes() const { return 4 * words() * kWord; }  // two neighbours, two turns
+  SharedMemory* mail() { return mail_.get(); }
+  std::uint32_t number() const { return number_; }
+
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits&, Mode) const override { return {shape_.items, shape_.items, 0, ""}; }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override;
+  std::span<const std::byte> transfer_memory() const override { return {}; }
+  void connect(PeerGroup& group) override { mail_ = group.allocate(mail_bytes()); }
+  void begin_sample() override { number_ += kRounds; }
+  void merge() override {}
+  std::string digest() const override { return {}; }
+  Verdict verify(VerifyLevel, std::uint64_t) override { return {}; }
+  void write_result(const std::filesystem::path&) const override {}
+
+ private:
+  RoundsCase given_;
+  Shape shape_;
+  std::unique_ptr<SharedMemory> mail_;
+  std::uint32_t number_ = 1;
+};
+
+class EmptyProgram final : public DeviceProgram {
+ public:
+  EmptyProgram(EmptyRounds& workload, DeviceResources& device) : workload_(workload), peer_(device.peer()) {
+    const bool nvidia = device.traits().nvidia;
+    if (workload.given().persistent) {
+      kernel_ = device.kernel("rounds.cl", "rounds", nvidia ? "-DNVIDIA" : "");
+      limit_ = nvidia ? kLimitNs : kLooks;
+      local_ = std::min<std::size_t>(device.traits().max_work_group, 512);
+    } else {
+      kernel_ = device.kernel("spin.cl", "spin", "");
+    }
+    own_ = device.allocate(workload.mail_bytes());
+    status_ = device.allocate(2 * sizeof(std::uint32_t));
+    const std::vector<std::byte> nothing(own_->size());
+    device.try_out([&](Stream& stream) {
+      stream.upload(*own_, 0, nothing);
+      stream.upload(*status_, 0, std::span(nothing).first(status_->size()));
+      if (peer_ != nullptr) stream.upload(workload.mail()->piece(peer_->self()), 0, nothing);
+    });
+    if (peer_ == nullptr) return;
+    const auto n = static_cast<std::uint32_t>(peer_->count()), self = peer_->self().value;
+    before_ = {(self + n - 1) % n};
+    after_ = {(self + 1) % n};
+    others_ = {before_};
+    if (after_ != before_) others_.push_back(after_);
+  }
+
+  void load(Stream&) override {}
+  void prepare(Stream&) override {}
+  Brings brings() const override { return Brings::publish; }
+  void enqueue(const Slice&, unsigned, Stream&) override { meet(); }
+  void enqueue_round(const Slice&, std::uint32_t, Stream& stream) override {
+    stream.launch(*kernel_, {}, {status_.get(), std::uint32_t{0}});  // counts to 0
+    const Bytes halo = workload_.given().halo;
+    for (const DeviceIndex to : {before_, after_})
+      if (peer_ != nullptr && halo > 0) peer_->put(*own_, 0, *workload_.mail(), to, to == before_ ? 0 : halo, halo);
+    meet();
+  }
+  std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) override {
+    if (!workload_.given().persistent) return DeviceProgram::enqueue_rounds(slice, first, most, stream);
+    const auto mail_of = [&](DeviceIndex device) {
+      return peer_ == nullptr ? own_.get() : workload_.mail()->remote(peer_->self(), device);
+    };
+    Buffer* const mail = peer_ == nullptr ? own_.get() : &workload_.mail()->piece(peer_->self());
+    stream.launch(*kernel_, {{local_, 1, 1}, {local_, 1, 1}},
+                  {mail, mail_of(before_), mail_of(after_), status_.get(), limit_, workload_.words(), most,
+                   workload_.number() + first, before_.value, after_.value});
+    return most;
+  }
+  void publish(Stream& stream) override { stream.download(*status_, 0, std::as_writable_bytes(std::span(&failed_, 1))); }
+  void published() override {
+    if (failed_ != 0 && workload_.given().persistent)
+      throw Error(ErrorKind::device, "a kernel waited in vain for device " + std::to_string(failed_ - 1));
+  }
+
+ private:
+  void meet() {
+    if (peer_ != nullptr) peer_->sync(others_, others_);
+  }
+  EmptyRounds& workload_;
+  Peer* peer_;
+  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<Buffer> own_, status_;
+  std::uint64_t limit_ = 0;
+  std::size_t local_ = 1;
+  DeviceIndex before_, after_;
+  std::vector<DeviceIndex> others_;
+  std::uint32_t failed_ = 0;
+};
+
+std::unique_ptr<DeviceProgram> EmptyRounds::program(DeviceResources& device, Mode, const Capacity&) {
+  return std::make_unique<EmptyProgram>(*this, device);
+}
+
+// Of one case. What was allocated of the group, and programs, are gone before it.
+struct Ring {
+  Ring(Machine& made, const RoundsCase& given) : machine(made), workload(given) {
+    std::vector<OpenDevice*> open;
+    for (std::size_t i = 0; i < given.devices; ++i) open.push_back(machine.devices()[i].open.get());
+    if (open.size() > 1) {
+      group = machine.backend().connect(open, given.path);
+      for (std::uint32_t i = 0; given.persistent && i < open.size(); ++i)
+        for (std::uint32_t j = 0; j < open.size(); ++j)
+          if (group->peer({i}).path({j}) == PeerPath::staged && i != j)
+            throw Error(ErrorKind::unsupported, "devices do not reach each other's memory");
+      workload.connect(*group);
+    }
+    request.workload = &workload;
+    request.peers = group.get();
+    for (std::uint32_t i = 0; i < open.size(); ++i) {
+      programs.push_back(workload.program(open[i]->resources(), Mode::resident, {}));
+      request.members.push_back({open[i], programs.back().get()});
+      if (!group) continue;
+      request.places.push_back({i});
+      request.exchanging.push_back(true);
+    }
+  }
+  Nanos sample() {
+    const auto source = make_kept_shares(std::vector<Items>(programs.size(), 1));
+    request.source = source.get();
+    const RawSample sample = machine.executor().run(request);
+    if (sample.failure) throw *sample.failure;
+    if (!sample.faults.empty()) throw Error(sample.faults.front().kind, sample.faults.front().what);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      OpenDevice& device = *machine.devices()[i].open;
+      programs[i]->publish(device.stream());
+      finish_batch(machine.backend(), device, device.submit());
+      programs[i]->published();
+    }
+    return sample.makespan();
+  }
+
+  Machine& machine;
+  std::unique_ptr<PeerGroup> group;
+  EmptyRounds workload;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  SampleRequest request;
+};
+
+void run_rounds(benchmark::State& state, Machine& machine, const RoundsCase& given) {
+  try {
+    Ring ring(machine, given);
+    ring.sample();
+    std::vector<double> times;
+    for (auto _ : state) {
+      times.push_back(seconds(ring.sample()));
+      state.SetIterationTime(times.back());
+    }
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+    state.counters["us_per_round"] = times[times.size() / 2] / kRounds * 1e6;
+    state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * kRounds);
+    state.SetLabel(machine.words());
+  } catch (const std::exception& error) {
+    fail(state, error.what());
+  }
+}
+
+}  // namespace
+
+void register_rounds(Machine& machine) {
+  for (std::size_t devices = 1; devices <= machine.devices().size(); ++devices) {
+    for (const char* way : {"enqueued", "staged", "persistent"}) {
+      const std::string name = way;
+      for (const Bytes halo : {Bytes{0}, Bytes{4096}}) {
+        if (devices == 1 && (name == "staged" || halo > 0)) continue;  // to whom?
+        const RoundsCase given{name == "persistent", name == "staged" ? std::optional(PeerPath::staged) : std::nullopt, halo,
+                               devices};
+        benchmark::RegisterBenchmark(
+            ("rounds/" + name + "/halo:" + std::to_string(halo) + "/devices:" + std::to_string(devices)).c_str(),
+            [&machine, given](benchmark::State& state) { run_rounds(state, machine, given); })
+            ->UseManualTime()
+            ->Unit(benchmark::kMillisecond);
+      }
+    }
+  }
+}
+
+}  // namespace mgpu::bench
