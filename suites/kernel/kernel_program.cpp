@@ -10,7 +10,6 @@ namespace mgpu::kernel {
 namespace {
 
 constexpr std::byte kCanary{0xa5};  // in the zones before and after each array
-constexpr std::size_t kMostParts = 4096;
 
 Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
 
@@ -45,7 +44,8 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
       device_(device),
       id_(device.traits().id),
       mode_(mode),
-      launches_(problem_, device) {
+      launches_(problem_, device),
+      parts_(device) {
   if (device.traits().buffer_alignment > kAlignment) {
     throw Error(ErrorKind::unsupported, fmt::format("parts of buffers begin at multiples of {} bytes on device {}; known is {}",
                                                     device.traits().buffer_alignment, id_, kAlignment));
@@ -111,6 +111,7 @@ void KernelProgram::load(Stream& stream) {
 }
 
 void KernelProgram::prepare(Stream& stream) {
+  parts_.forget_many();
   done_.clear();
   collecting_.clear();
   sample_ = workload_.sample();
@@ -124,10 +125,7 @@ void KernelProgram::prepare(Stream& stream) {
 }
 
 Buffer* KernelProgram::part(std::size_t argument, unsigned slot, Bytes offset, Bytes size) {
-  if (parts_.size() > kMostParts) parts_.clear();
-  auto& found = parts_[{argument, slot, offset, size}];
-  if (!found) found = device_.part(*arrays_[argument].memory[slot], kAlignment + offset, size);
-  return found.get();
+  return &parts_.of(*arrays_[argument].memory[slot], kAlignment + offset, size);
 }
 
 // What the kernel is given of an argument.

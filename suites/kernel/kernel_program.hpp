@@ -1,13 +1,10 @@
 // What one device does in samples: arrays that stay there, or as much of them as two slices need.
 #pragma once
 
-#include <deque>
-#include <map>
-#include <tuple>
-
 #include "suites/kernel/kernel_workload.hpp"
 #include "suites/kernel/launches.hpp"
 #include "suites/kernel/layout.hpp"
+#include "suites/kernel/parts.hpp"
 
 namespace mgpu::kernel {
 
@@ -54,8 +51,8 @@ class KernelProgram final : public DeviceProgram {
   const Mode mode_;
   bool combines_ = false;
   Launches launches_;
-  std::vector<Array> arrays_;                                                                 // by argument
-  std::map<std::tuple<std::size_t, unsigned, Bytes, Bytes>, std::unique_ptr<Buffer>> parts_;  // freed before what they are parts of
+  std::vector<Array> arrays_;  // by argument
+  Parts parts_;                // freed before what they are parts of
   std::vector<Slice> done_, collecting_;
   std::vector<std::vector<std::byte>> zones_;  // as read back
   std::uint64_t sample_ = 0;
