@@ -195,6 +195,25 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
   return stage;
 }
 
+// `swap = ["in", "out"]`, or a list of such pairs.
+RepeatText read_repeat(Table table) {
+  RepeatText repeat;
+  repeat.where = table.at("");
+  repeat.rounds = table.expression("rounds");
+  if (const nlohmann::json* given = table.value("swap")) {
+    const bool one = given->is_array() && !given->empty() && given->front().is_string();
+    const nlohmann::json pairs = one ? nlohmann::json::array({*given}) : *given;
+    const auto is_pair = [](const nlohmann::json& pair) {
+      return pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_string();
+    };
+    if (!pairs.is_array() || !std::all_of(pairs.begin(), pairs.end(), is_pair))
+      table.refuse("swap", "is no list of pairs; accepted: [[INPUT, OUTPUT], ..]");
+    for (const nlohmann::json& pair : pairs) repeat.swap.emplace_back(pair[0].get<std::string>(), pair[1].get<std::string>());
+  }
+  table.finish();
+  return repeat;
+}
+
 void read_kernels(Table& root, Descriptor& made, const std::filesystem::path& self) {
   std::vector<std::string> names = root.texts("kernel");
   if (names.empty() && self.extension() == ".cl") names = {self.filename().string()};
@@ -258,6 +277,7 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, c
     for (const char* key : {"entry", "args", "global", "local"}) stage.value(key);
     stage.finish();
   }
+  if (auto repeat = root.table("repeat")) made.repeat = read_repeat(std::move(*repeat));
   if (auto work = root.table("work")) {
     made.operations = work->expression("operations", "");
     made.operations_unit = work->text("unit", "FLOP");

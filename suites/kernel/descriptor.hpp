@@ -48,6 +48,12 @@ struct StageText {
   std::vector<std::string> global, local;  // local empty: the device chooses
 };
 
+// Rounds: the kernels again and again, where `swap` says which input becomes what was made of it in the round before.
+struct RepeatText {
+  std::string where, rounds;  // rounds empty: there is but one
+  std::vector<std::pair<std::string, std::string>> swap;
+};
+
 struct Tolerance {
   double absolute = 0, relative = 0;
   bool exact() const { return absolute == 0 && relative == 0; }
@@ -67,6 +73,7 @@ struct Descriptor {
   Address address = Address::rebased;
   std::vector<StageText> stages;
   std::vector<ArgumentText> args;
+  RepeatText repeat;
   std::string operations, bytes, operations_unit = "FLOP";
   Tolerance tolerance;
   std::string command;  // of the user's check; empty: none

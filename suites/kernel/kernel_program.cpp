@@ -29,6 +29,8 @@ Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items 
 Bytes KernelProgram::bytes(const Problem& problem, Mode mode, Items fits) {
   Bytes all = 0;
   for (const Argument& one : problem.args) all += array_bytes(problem, one, mode, fits) * (in_slots(one, mode) ? 2 : 1);
+  // States go from what is there at the beginning to one of two others, and to and fro between these.
+  for (const Swap& swap : problem.swaps) all += problem.args[swap.in].bytes();
   return all;
 }
 
@@ -51,6 +53,7 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
                                                     device.traits().buffer_alignment, id_, kAlignment));
   }
   workload_.try_on(device, launches_, fits);
+  if (problem_.rounds > 0) states_.emplace(workload_, device);
   allocate(fits);
 }
 
@@ -59,7 +62,7 @@ void KernelProgram::allocate(Items fits) {
   zones_.resize(problem_.args.size());
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_array()) continue;
+    if (!one.is_array() || problem_.swap_of(a) != nullptr) continue;
     Array& array = arrays_[a];
     array.slots = in_slots(one, mode_);
     array.of = {0, array.slots ? fits : problem_.items};
@@ -101,7 +104,7 @@ void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& arra
 void KernelProgram::load(Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_input() || one.access == Access::readwrite) continue;
+    if (!one.is_input() || one.access == Access::readwrite || problem_.swap_of(a) != nullptr) continue;
     if (one.by_item() || one.map == MapKind::slice) {
       upload(a, {0, problem_.items}, arrays_[a], 0, stream);
     } else {  // all of it, whatever the ranges of slices are
@@ -142,12 +145,19 @@ Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned 
 }
 
 void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
+  if (states_) states_->begin(slice, is_end_to_end(), stream);
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
+    if (problem_.swap_of(a) != nullptr) continue;
     const bool each_time = is_end_to_end() && one.map != MapKind::replicate;
     // What a kernel changes is brought back to what it began with, in every mode.
     if (one.is_input() && (each_time || one.access == Access::readwrite))
       upload(a, slice, arrays_[a], arrays_[a].slots ? slot : 0, stream);
+  }
+  if (states_) {
+    slot_ = slot;
+    done_.push_back(slice);
+    return;
   }
   const Items step = problem_.block > 0 ? problem_.block : slice.size();
   for (Items begin = slice.begin; begin < slice.end; begin += step) {
@@ -166,14 +176,25 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot, stream);
 }
 
+void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
+  launches_.launch(
+      slice, [&](std::size_t a) { return problem_.swap_of(a) != nullptr ? &states_->given(a, round) : given(a, slice, slot_); },
+      stream);
+  if (round + 1 < problem_.rounds) return states_->exchange(slice, round);
+  if (!is_end_to_end()) return;
+  for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot_, stream);
+}
+
 void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream) {
   const Argument& one = problem_.args[argument];
   Array& array = arrays_[argument];
-  const Bytes zero = kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+  const bool swaps = problem_.swap_of(argument) != nullptr;
+  const Bytes zero = swaps ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : output_moves(problem_, argument, slice)) {
     std::byte* const to = workload_.memory().data() + one.result + move.host;
     if (move.count == 1) {
-      stream.download(*array.memory[array.slots ? slot : 0], zero + move.device, {to, move.length});
+      Buffer& from = swaps ? states_->given(argument, problem_.rounds - 1) : *array.memory[array.slots ? slot : 0];
+      stream.download(from, zero + move.device, {to, move.length});
     } else {
       stream.download_rows(*array.memory[0], to, {move.length, move.count, zero + move.device, move.stride, move.stride});
     }

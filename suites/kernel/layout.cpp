@@ -78,8 +78,8 @@ std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte>
         add_halo(one, static_cast<std::int64_t>(problem.items), begin - static_cast<std::int64_t>(one.before),
                  end + static_cast<std::int64_t>(one.after), moves);
       } else {
-        const Slice wide = problem.extent(one, slice);
-        moves.push_back({wide.begin * one.item(), wide.begin * one.item(), wide.size() * one.item(), 1, 0, false});
+        for (const Slice& wide : problem.extents(one, slice))
+          moves.push_back({wide.begin * one.item(), wide.begin * one.item(), wide.size() * one.item(), 1, 0, false});
       }
       break;
     case MapKind::slice:

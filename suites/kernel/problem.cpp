@@ -83,6 +83,7 @@ class Reader {
     }
     problem_.host_bytes = place;
     for (const StageText& text : from.stages) problem_.stages.push_back(stage(text));
+    if (!from.repeat.rounds.empty()) repeat(from.repeat);
     align();
     if (!from.operations.empty()) problem_.operations = real(from.file + ": work.operations", from.operations);
     if (!from.bytes.empty()) problem_.moved = real(from.file + ": work.bytes", from.bytes);
@@ -177,7 +178,10 @@ class Reader {
       refuse(one.where + ".map.address",
              problem_.offset ? "is rebased, although slices begin at a global offset" : "is rebased; accepted for this map: whole");
     }
-    if (one.address == Address::whole && one.edge != Edge::none)
+    const auto& swap = problem_.descriptor.repeat.swap;
+    const bool wraps = one.edge == Edge::periodic &&
+                       std::any_of(swap.begin(), swap.end(), [&](const auto& pair) { return pair.first == one.name; });
+    if (one.address == Address::whole && one.edge != Edge::none && !wraps)
       refuse(one.where + ".map.edge",
              "puts items beside the array, which an index from its beginning does not reach; accepted: none");
     return one;
@@ -217,6 +221,47 @@ class Reader {
     if (!splits && !told)
       refuse(text.where + ".global", "does not depend on the slice; accepted: one that uses count, or a scalar that does");
     return made;
+  }
+
+  std::size_t swapped(const RepeatText& text, const std::string& name) const {
+    std::vector<std::string> known;
+    for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+      if (problem_.args[a].name == name) return a;
+      known.push_back(problem_.args[a].name);
+    }
+    refuse(text.where + ".swap",
+           fmt::format("names {}, which is not among [[args]]{}", in_quotes(name), did_you_mean(name, known)));
+  }
+
+  void repeat(const RepeatText& text) {
+    constexpr std::uint64_t kMostRounds = 1'000'000;
+    const std::uint64_t rounds = count(text.where + ".rounds", text.rounds);
+    if (rounds == 0 || rounds > kMostRounds)
+      refuse(text.where + ".rounds", fmt::format("is {}; accepted: 1 to {}", rounds, kMostRounds));
+    problem_.rounds = static_cast<std::uint32_t>(rounds);
+    for (const auto& [from, to] : text.swap) {
+      const Swap swap{swapped(text, from), swapped(text, to)};
+      const Argument &in = problem_.args[swap.in], &out = problem_.args[swap.out];
+      const auto refuse_pair = [&](const std::string& why) {
+        refuse(text.where + ".swap", fmt::format("of {} and {} {}", in_quotes(from), in_quotes(to), why));
+      };
+      if (problem_.swap_of(swap.in) != nullptr || problem_.swap_of(swap.out) != nullptr || swap.in == swap.out)
+        refuse_pair("names an argument twice");
+      if (!in.by_item() || in.access != Access::read || out.map != MapKind::split || out.access != Access::write || out.sparse)
+        refuse_pair(
+            "needs an input that is split or has a halo, and an output that is split and written whole (access = \"write\")");
+      if (in.type.name != out.type.name || in.type.size != out.type.size || in.per_item != out.per_item)
+        refuse_pair("needs the same type and per_item of both");
+      if (in.rebased() || out.rebased()) {
+        refuse_pair(
+            "needs both to be indexed from the array's beginning; accepted: launch.offset = \"global_work_offset\", or address = "
+            "\"whole\" in their maps");
+      }
+      problem_.swaps.push_back(swap);
+    }
+    for (const Argument& one : problem_.args) {
+      if (one.map == MapKind::reduce) refuse(one.where + ".map", "is reduce, which cannot be together with repeat");
+    }
   }
 
   // Slices begin where parts of all rebased buffers can, and are whole work-groups.
@@ -285,8 +330,19 @@ Grid Problem::grid(const Stage& stage, const Slice& slice) const {
   return made;
 }
 
-Slice Problem::extent(const Argument& argument, const Slice& slice) const {
-  return {slice.begin - std::min(slice.begin, argument.before), std::min(slice.end + argument.after, items)};
+std::vector<Slice> Problem::extents(const Argument& argument, const Slice& slice) const {
+  const Items before = std::min(slice.begin, argument.before), end = std::min(slice.end + argument.after, items);
+  std::vector<Slice> all{{slice.begin - before, end}};
+  if (argument.edge != Edge::periodic) return all;
+  if (before < argument.before) all.push_back({items - (argument.before - before), items});
+  if (const Items beyond = slice.end + argument.after - end; beyond > 0) all.push_back({0, beyond});
+  return all;
+}
+
+const Swap* Problem::swap_of(std::size_t argument) const {
+  const auto found =
+      std::find_if(swaps.begin(), swaps.end(), [&](const Swap& one) { return one.in == argument || one.out == argument; });
+  return found == swaps.end() ? nullptr : &*found;
 }
 
 Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
@@ -298,6 +354,8 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   const auto set = params.options.find("set");
   const auto settings = settings_of(set == params.options.end() || set->second == "none" ? "" : set->second, descriptor);
   Names names = names_of(descriptor, problem.n, settings);
+  for (const auto& [name, value] : names)
+    problem.values[name] = value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d);
   problem.descriptor = std::move(descriptor);
   Reader(problem, std::move(names)).read();
   return problem;
@@ -309,6 +367,7 @@ Shape shape_of(const Problem& problem) {
   Shape shape;
   shape.items = problem.items;
   shape.granularity = problem.granularity;
+  shape.rounds = problem.rounds;
   shape.large_result = true;
   const auto items = static_cast<double>(problem.items);
   shape.ops = problem.operations > 0 ? problem.operations : items;

@@ -134,9 +134,8 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
   }
 }
 
-bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images) {
-  images.clear();
-  std::vector<std::unique_ptr<Buffer>> whole, parts;
+Trial::Given Trial::give(const Slice& slice, std::byte poison) {
+  Given given;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     Image image;
     std::unique_ptr<Buffer> buffer, part;
@@ -145,17 +144,23 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images
       buffer = device_.allocate(image.bytes.size());
       part = device_.part(*buffer, image.zero, std::max<Bytes>(slice_bytes(problem_, one, slice), 1));
     }
-    images.push_back(std::move(image));
-    whole.push_back(std::move(buffer));
-    parts.push_back(std::move(part));
+    given.images.push_back(std::move(image));
+    given.whole.push_back(std::move(buffer));
+    given.parts.push_back(std::move(part));
   }
-  std::vector<Image> after = images;
+  return given;
+}
+
+bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after) {
+  const Given given = give(slice, poison);
+  const auto& [images, whole, parts] = given;
+  after = images;
   const auto took = device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);
     }
     launches_.launch(
-        slice, [&](std::size_t a) { return parts[a].get(); }, stream);
+        slice, [&parts = parts](std::size_t a) { return parts[a].get(); }, stream);
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.download(*whole[a], 0, after[a].bytes);
     }
@@ -164,8 +169,38 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images
   for (std::size_t a = 0; a < images.size(); ++a) {
     if (whole[a]) check_written(a, slice, images[a], after[a]);
   }
-  images = std::move(after);
   return true;
+}
+
+Results Trial::all_rounds() {
+  constexpr std::uint32_t kAtOnce = 64;  // launches that one wait is for
+  const Slice slice{0, problem_.items};
+  Given given = give(slice, std::byte{0xff});
+  const auto each = [&](const auto& transfer) {
+    return device_.try_out([&](Stream& stream) {
+      for (std::size_t a = 0; a < given.images.size(); ++a) {
+        if (given.whole[a]) transfer(stream, *given.whole[a], given.images[a].bytes);
+      }
+    });
+  };
+  if (!each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) { stream.upload(buffer, 0, bytes); })) return {};
+  for (std::uint32_t first = 0; first < problem_.rounds; first += kAtOnce) {
+    device_.try_out([&](Stream& stream) {
+      for (std::uint32_t r = first; r < std::min(first + kAtOnce, problem_.rounds); ++r) {
+        launches_.launch(
+            slice, [&](std::size_t a) { return given.parts[a].get(); }, stream);
+        for (const Swap& swap : problem_.swaps) std::swap(given.parts[swap.in], given.parts[swap.out]);
+      }
+    });
+  }
+  each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) { stream.download(buffer, 0, bytes); });
+  // What was made last is where the input was when the number of rounds is even.
+  for (const Swap& swap : problem_.swaps) {
+    if (problem_.rounds % 2 == 0) std::swap(given.images[swap.in], given.images[swap.out]);
+  }
+  Results results = empty_results();
+  take(slice, given.images, results);
+  return results;
 }
 
 Results Trial::empty_results() const {

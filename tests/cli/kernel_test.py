@@ -13,7 +13,8 @@ from binary import Case
 
 EXAMPLES = binary.HERE.parents[1] / "suites" / "kernel" / "examples"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir())
-SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512}
+SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48}
+STRATEGIES = {"life": "equal,proportional"}  # of what goes in rounds, shares are set at the beginning
 
 # The first part of a descriptor that the tests change; {} are what they put in.
 SAXPY = """\
@@ -76,7 +77,7 @@ class Examples(Kernel):
         for name in NAMES:
             with self.subTest(name):
                 descriptor = EXAMPLES / name / f"{name}.toml"
-                self.assertEqual(len(self.digests(descriptor, "-s", "equal,dynamic", size=SMALL.get(name, 40000))), 1)
+                self.assertEqual(len(self.digests(descriptor, "-s", STRATEGIES.get(name, "equal,dynamic"), size=SMALL.get(name, 40000))), 1)
 
     def test_they_are_built_in_and_known_by_their_names(self):
         self.assertEqual(self.digests("blur", "-s", "equal", "--mode", "resident", size=100),
@@ -134,6 +135,80 @@ class Forms(Kernel):
         made = array.array("f")
         made.frombytes(out.read_bytes()[-2048:])
         self.assertEqual(list(made), [i / 2 for i in range(512)])
+
+
+# Each round multiplies by a, on both arrays, and adds a neighbour's element.
+ROUNDS = """\
+kernel = "k.cl"
+entry = "advance"
+n = 512
+[params]
+steps = 3
+[launch]
+global = ["count"]
+offset = "global_work_offset"
+[repeat]
+rounds = "steps"
+swap = [["x", "z"], ["v", "w"]]
+[[args]]
+name = "x"
+type = "int"
+map = { kind = "halo", radius = [3, 0] }
+fill = { kind = "index" }
+[[args]]
+name = "z"
+type = "int"
+map = "split"
+access = "write"
+[[args]]
+name = "v"
+type = "int"
+map = { kind = "halo", radius = [0, 200] }
+fill = { kind = "index" }
+[[args]]
+name = "w"
+type = "int"
+map = "split"
+access = "write"
+"""
+ROUNDS_CL = """\
+__kernel void advance(__global const int* x, __global int* z, __global const int* v, __global int* w) {
+  const int i = get_global_id(0);
+  z[i] = 2 * x[i] + x[max(i - 3, 0)];
+  w[i] = 3 * v[i] - v[min(i + 200, 511)];
+}
+"""
+
+
+class Rounds(Kernel):
+    def expected(self, rounds):
+        x, v = list(range(512)), list(range(512))
+        for _ in range(rounds):
+            x = [2 * x[i] + x[max(i - 3, 0)] for i in range(512)]
+            v = [3 * v[i] - v[min(i + 200, 511)] for i in range(512)]
+        return x + v
+
+    def test_any_number_of_them_swaps_several_arrays_with_halos_of_their_own(self):
+        file, out = self.write(ROUNDS, ROUNDS_CL), self.folder / "out"
+        for rounds, mode in ((1, "end-to-end"), (2, "resident"), (5, "end-to-end")):
+            runs = self.run_kernel(file, "--set", f"steps={rounds}", "-s", "equal", "--mode", mode, "--output", out, size=512)
+            self.assertEqual([run["verify"]["status"] for run in runs], ["passed"], runs)
+            made = array.array("i")
+            made.frombytes(out.read_bytes())
+            self.assertEqual(list(made), self.expected(rounds), (rounds, mode))
+
+    def test_strategies_that_hand_out_pieces_do_not_apply(self):
+        runs = self.run_kernel(self.write(ROUNDS, ROUNDS_CL), "-s", "equal,dynamic", "--mode", "resident", size=512)
+        self.assertEqual([run["status"] for run in runs], ["ok", "unsupported"])
+
+    def test_wrong_rounds_and_swaps_end_in_one_line_that_names_the_key(self):
+        for what, by, words in WRONG_ROUNDS:
+            with self.subTest(by):
+                self.assertEqual(ROUNDS.count(what), 1, what)
+                self.refuses(words, ROUNDS.replace(what, by), ROUNDS_CL)
+
+    def test_a_halo_that_is_too_short_is_found_before_the_second_round(self):
+        self.refuses(('"w"', "item", " device "), ROUNDS.replace("[0, 200]", "[0, 100]"), ROUNDS_CL)
 
 
 class Init(Kernel):
@@ -220,6 +295,25 @@ WRONG_ON_A_DEVICE = (
     ('scalar = "a"', 'map = "split"', ('"a"', "is an array", "a value")),
     ('name = "x"\ntype = "float"\nmap = "split"', 'name = "x"\nmap = "local"\nbytes = 64', ('"x"', "is local memory", "__global")),
     ('map = "split"\n[[args]]', 'map = "split"\naccess = "readwrite"\n[[args]]', ('"x"', "const")),
+)
+
+
+# Likewise of ROUNDS.
+SWAP = 'swap = [["x", "z"], ["v", "w"]]'
+WRONG_ROUNDS = (
+    ('rounds = "steps"', "rounds = 0", ("repeat.rounds is 0", "accepted: 1 to")),
+    ('rounds = "steps"', 'rounds = "step"', ("repeat.rounds", '"step"', "no parameter")),
+    ('rounds = "steps"', 'rounds = "steps / 2.0"', ("repeat.rounds", "1.5")),
+    ('rounds = "steps"', "", ("repeat.rounds", "is missing")),
+    ('rounds = "steps"', 'rounds = "steps"\nrunds = 2', ('"runds"', 'did you mean "rounds"?')),
+    (SWAP, 'swap = "x"', ("repeat.swap", "accepted: [[INPUT, OUTPUT], ..]")),
+    (SWAP, 'swap = [["x", "z", "w"]]', ("repeat.swap", "accepted: [[INPUT, OUTPUT], ..]")),
+    (SWAP, 'swap = [["x", "zz"]]', ("repeat.swap", '"zz"', "not among [[args]]")),
+    (SWAP, 'swap = [["x", "z"], ["v", "z"]]', ("repeat.swap", '"v" and "z"', "names an argument twice")),
+    (SWAP, 'swap = ["z", "x"]', ("repeat.swap", "needs an input that is split or has a halo")),
+    ('offset = "global_work_offset"', "", ("repeat.swap", "global_work_offset", "whole")),
+    ('name = "w"\ntype = "int"', 'name = "w"\ntype = "uint"', ("repeat.swap", "the same type")),
+    ('name = "w"\ntype = "int"\nmap = "split"', 'name = "w"\ntype = "int"\nmap = { kind = "reduce" }\nsize = 512', ("repeat.swap", "needs an input")),
 )
 
 

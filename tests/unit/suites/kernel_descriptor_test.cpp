@@ -205,3 +205,19 @@ TEST_CASE("kernels of a file are found by their names, whatever stands around th
                    "void d(void) {}\nvoid e() {}\n") == std::vector<std::string>{"a", "d"});
   CHECK(kernels_in("int kernel_size;").empty());
 }
+
+TEST_CASE("of rounds, the items beside a share wrap around where the array is periodic") {
+  const Problem problem = problem_with(
+      "[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', radius = [2, 3], edge = 'periodic' }\n", 100,
+      std::string(kStart).replace(std::string(kStart).find("['count']"), 9,
+                                  "['count']\noffset = 'global_work_offset'\n[repeat]\nrounds = 4\nswap = ['in', 'out']"));
+  CHECK(problem.rounds == 4);
+  CHECK(shape_of(problem).rounds == 4);
+  REQUIRE(problem.swaps.size() == 1);
+  CHECK(problem.swap_of(0) == problem.swap_of(1));
+  const auto extents = [&](Slice slice) { return problem.extents(problem.args[1], slice); };
+  CHECK(extents({10, 20}) == std::vector<Slice>{{8, 23}});
+  CHECK(extents({1, 20}) == std::vector<Slice>{{0, 23}, {99, 100}});
+  CHECK(extents({90, 99}) == std::vector<Slice>{{88, 100}, {0, 2}});
+  CHECK(extents({0, 100}) == std::vector<Slice>{{0, 100}, {98, 100}, {0, 3}});
+}
