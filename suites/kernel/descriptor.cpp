@@ -287,7 +287,7 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, c
   if (auto check = root.table("check")) {
     made.command = check->text("command", "");
     if (auto tolerance = check->table("tolerance")) {
-      made.tolerance = {tolerance->number("abs", 0), tolerance->number("rel", 0)};
+      made.tolerance = {tolerance->number("abs", 0), tolerance->number("rel", 0), tolerance->count("ulp", 0)};
       if (made.tolerance.absolute < 0 || made.tolerance.relative < 0) tolerance->refuse("abs", "or rel is negative");
       tolerance->finish();
     }

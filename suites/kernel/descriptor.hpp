@@ -56,7 +56,8 @@ struct RepeatText {
 
 struct Tolerance {
   double absolute = 0, relative = 0;
-  bool exact() const { return absolute == 0 && relative == 0; }
+  std::uint64_t ulp = 0;  // units in the last place: as many values of the type lie between
+  bool exact() const { return absolute == 0 && relative == 0 && ulp == 0; }
 };
 
 struct Descriptor {

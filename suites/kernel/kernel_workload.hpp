@@ -28,7 +28,8 @@ class KernelWorkload final : public Workload {
   void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
   void begin_sample() override;
   void merge() override;
-  std::string digest() const override;  // SHA-256 of the outputs' bytes, in the order of the arguments
+  std::string digest() const override;  // SHA-256 of the outputs' bytes, in the order of the arguments; within a
+                                        // tolerance of what one device alone makes: of that
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 

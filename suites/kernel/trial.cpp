@@ -13,8 +13,26 @@ namespace {
 
 constexpr Bytes kMostRoom = Bytes{4} << 20;  // on both sides of what a slice has
 
-bool within(const Tolerance& tolerance, double a, double b) {
+// Of two floats: how many values of their type lie from one to the other. The bits of a type are in the order of its values, those
+// below zero backwards.
+template <class Bits>
+Bits steps_between(const std::byte* from, const std::byte* to) {
+  const auto rank = [](const std::byte* at) {
+    Bits bits = 0;
+    std::memcpy(&bits, at, sizeof bits);
+    constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
+    return (bits & sign) != 0 ? static_cast<Bits>(sign - (bits & ~sign)) : static_cast<Bits>(sign + bits);
+  };
+  const Bits a = rank(from), b = rank(to);
+  return a > b ? a - b : b - a;
+}
+
+bool within(const Tolerance& tolerance, Base base, const std::byte* from, const std::byte* to) {
+  const double a = number_at(base, from), b = number_at(base, to);
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  if (std::isnan(a) || std::isnan(b)) return false;
+  if (base == Base::f32 && steps_between<std::uint32_t>(from, to) <= tolerance.ulp) return true;
+  if (base == Base::f64 && steps_between<std::uint64_t>(from, to) <= tolerance.ulp) return true;
   return std::abs(a - b) <= tolerance.absolute + tolerance.relative * std::abs(b);
 }
 
@@ -47,8 +65,7 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
     if (std::memcmp(a, b, used) == 0) continue;
     if (numbers) {
       bool close = true;
-      for (Bytes lane = 0; lane < used; lane += type.lane())
-        close &= within(tolerance, number_at(type.base, a + lane), number_at(type.base, b + lane));
+      for (Bytes lane = 0; lane < used; lane += type.lane()) close &= within(tolerance, type.base, a + lane, b + lane);
       if (close) continue;
     }
     if (found.count++ == 0) found.element = at / type.size;

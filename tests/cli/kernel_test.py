@@ -180,6 +180,28 @@ __kernel void advance(__global const int* x, __global int* z, __global const int
 """
 
 
+class Several(Kernel):
+    def test_a_parameter_with_several_values_is_a_problem_with_each(self):
+        text = SAXPY.replace("a = 2.5", "a = 2.5\nb = 1").replace('scalar = "a"', 'scalar = "a * b"')
+        runs = self.run_kernel(self.write(text), "--set", "b=1,2,a=4,8", "-s", "equal", "--mode", "resident", size=512)
+        self.assertEqual([run["params"]["set"] for run in runs], ["b=1,a=4", "b=1,a=8", "b=2,a=4", "b=2,a=8"])
+        digests = [run["verify"]["digest"] for run in runs]
+        self.assertEqual(digests[1], digests[2])  # 8 x
+        self.assertEqual(len(set(digests)), 3)
+
+
+class Tolerance(Kernel):
+    # Depends on how many items the slice has: by one part in 2^23 where it is not the whole.
+    CODE = SAXPY_CL.replace("a * x[get_global_id(0)];", "get_global_size(0) == 4096 ? 1.0f : 1.0f + 2 * FLT_EPSILON;")
+
+    def test_so_many_units_in_the_last_place_are_accepted_and_no_fewer(self):
+        tolerant = SAXPY + "[check]\ntolerance = { ulp = 2 }\n"
+        runs = self.run_kernel(self.write(tolerant, self.CODE), "-s", "equal", "--mode", "resident", size=4096)
+        self.assertIn("within the tolerance", runs[0]["verify"]["method"])
+        self.refuses(('"z"', "item", " device "), tolerant.replace("ulp = 2", "ulp = 1"), self.CODE)
+        self.refuses(('"z"', "item", " device "), SAXPY, self.CODE)
+
+
 class Rounds(Kernel):
     def expected(self, rounds):
         x, v = list(range(512)), list(range(512))
@@ -286,6 +308,9 @@ WRONG = (
     ('scalar = "a"', 'scalar = "b"', ("args[2].scalar", '"b"')),
     ('type = "float"\nscalar', 'type = "int"\nscalar', ("args[2].scalar", "no int")),
     ('scalar = "a"', 'scalar = "a"\n[check]\ntolerance = { abs = -1 }', ("check.tolerance",)),
+    ('scalar = "a"', 'scalar = "a"\n[check]\ntolerance = { ulp = -1 }', ("check.tolerance.ulp", "accepted: a count")),
+    ('scalar = "a"', 'scalar = "a"\n[check]\ntolerance = { ulp = 0.5 }', ("check.tolerance.ulp", "accepted: a count")),
+    ('scalar = "a"', 'scalar = "a"\n[check]\ntolerance = { ulps = 2 }', ('"ulps"', 'did you mean "ulp"?')),
     ('scalar = "a"', 'scalar = "a"\n[[args]]\nname = "l"\nmap = "local"\nbytes = 0', ("args[3].bytes", "is 0")),
 )
 # Likewise, of what only a device can say.
@@ -336,6 +361,10 @@ class Refuses(Kernel):
         self.refuses(("--set", '"b"', "accepted: a"), arguments=("--set", "b=1"))
         self.refuses(("--set", "NAME=VALUE"), arguments=("--set", "a"))
         self.refuses(("params.a", "no parameter"), arguments=("--set", "a=x"))
+
+        self.refuses(("--set", "NAME=VALUE"), arguments=("--set", "2,a=3"))
+        self.refuses(("--set", "NAME=VALUE"), arguments=("--set", "a=3,,4"))
+        self.refuses(("--set", "256 problems"), arguments=("--set", "a=" + ",".join(map(str, range(300)))))
 
     def test_arrays_beyond_the_machine(self):
         self.refuses(("--size", "do not fit"), arguments=("--size", "2^46"))
