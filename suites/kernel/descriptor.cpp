@@ -66,9 +66,10 @@ void read_radius(Table& map, ArgumentText& argument) {
 
 // `map = "split"` or a table with its `kind`.
 void read_map(Table& table, ArgumentText& argument) {
-  const std::vector<std::string> kinds{"split", "replicate", "halo", "slice", "fixed", "ragged", "reduce", "local"};
+  const std::vector<std::string> kinds{"split", "replicate", "halo", "slice", "fixed", "ragged", "reduce", "append", "local"};
   const nlohmann::json* given = table.value("map");
-  if (given == nullptr) table.refuse("map", "is missing; accepted: split, replicate, halo, slice, fixed, ragged, reduce, local");
+  if (given == nullptr)
+    table.refuse("map", "is missing; accepted: split, replicate, halo, slice, fixed, ragged, reduce, append, local");
   nlohmann::json object = *given;
   if (given->is_string()) object = {{"kind", *given}};
   Table map(object, table.at("map"));
@@ -90,6 +91,9 @@ void read_map(Table& table, ArgumentText& argument) {
     case MapKind::ragged:
       argument.offsets = map.text("offsets");
       break;
+    case MapKind::append:
+      argument.counter = map.text("counter");
+      break;
     case MapKind::reduce:
       argument.op = static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
       break;
@@ -102,7 +106,7 @@ void read_map(Table& table, ArgumentText& argument) {
   }
   map.finish();
   const bool sized = argument.map == MapKind::replicate || argument.map == MapKind::fixed || argument.map == MapKind::ragged ||
-                     argument.map == MapKind::reduce || argument.map == MapKind::slice;
+                     argument.map == MapKind::reduce || argument.map == MapKind::append || argument.map == MapKind::slice;
   if (argument.map == MapKind::local) {
     argument.size = table.expression("bytes");
   } else if (sized) {
@@ -153,7 +157,7 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     table.finish();
     return argument;
   }
-  const bool combines = argument.map == MapKind::reduce;
+  const bool combines = argument.map == MapKind::reduce || argument.map == MapKind::append;
   argument.access = static_cast<Access>(table.choice("access", {"read", "write", "readwrite", "scratch"}, combines ? 1 : 0));
   if (combines && argument.access != Access::write)
     table.refuse("access", "is not write; an argument that is combined over slices is only written");
@@ -167,7 +171,8 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     argument.fill = read_fill(std::move(*fill), folder);
   else if (argument.access == Access::read)
     argument.fill.kind = FillKind::uniform;
-  if (combines && argument.type.base == Base::none) table.refuse("type", "is struct, which nothing is known to combine");
+  if (argument.map == MapKind::reduce && argument.type.base == Base::none)
+    table.refuse("type", "is struct, which nothing is known to combine");
   argument.sparse = table.flag("sparse");
   if (table.has("expected")) argument.expected = folder / table.text("expected");
   table.finish();

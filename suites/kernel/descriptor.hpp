@@ -11,7 +11,7 @@
 
 namespace mgpu::kernel {
 
-enum class MapKind { split, replicate, halo, slice, fixed, ragged, reduce, local, scalar };
+enum class MapKind { split, replicate, halo, slice, fixed, ragged, reduce, append, local, scalar };
 enum class Access { read, write, readwrite, scratch };
 enum class Edge { none, zero, clamp, periodic };
 enum class Reduction { add, min, max, bit_xor, bit_or, bit_and };
@@ -33,7 +33,7 @@ struct ArgumentText {
   ElementType type;
   MapKind map = MapKind::split;
   Access access = Access::read;
-  std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets;
+  std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets, counter;
   Edge edge = Edge::none;
   Reduction op = Reduction::add;
   std::string address;  // empty: as the launch says

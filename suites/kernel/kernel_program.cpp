@@ -19,7 +19,7 @@ Bytes stride_of_sums(const Argument& one) { return aligned(one.bytes()); }
 
 Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items fits) {
   if (!one.is_array()) return 0;
-  if (one.map == MapKind::reduce) return with_zones(stride_of_sums(one) * problem.blocks());
+  if (one.accumulates()) return with_zones(stride_of_sums(one) * problem.blocks());
   const Items held = in_slots(one, mode) ? fits : problem.items;
   return with_zones(slice_bytes(problem, one, {0, held}));
 }
@@ -70,7 +70,7 @@ void KernelProgram::allocate(Items fits) {
     array.size = bytes - 2 * kAlignment;
     for (unsigned slot = 0; slot < (array.slots ? 2U : 1U); ++slot) array.memory[slot] = device_.allocate(bytes);
     zones_[a].assign(2 * kAlignment, kCanary);
-    if (one.map == MapKind::reduce) {
+    if (one.accumulates()) {
       combines_ = true;
       array.sums.resize(stride_of_sums(one) * problem_.blocks());
     }
@@ -136,7 +136,7 @@ Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned 
   const Argument& one = problem_.args[argument];
   if (!one.is_array()) return nullptr;
   const Array& array = arrays_[argument];
-  if (one.map == MapKind::reduce) {
+  if (one.accumulates()) {
     const Bytes stride = stride_of_sums(one);
     return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * stride : 0, one.bytes());
   }
@@ -205,7 +205,7 @@ void KernelProgram::collect(Stream& stream) {
   if (!combines_) return;
   collecting_ = done_;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    if (problem_.args[a].map == MapKind::reduce) stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
+    if (problem_.args[a].accumulates()) stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
   }
 }
 
@@ -213,7 +213,7 @@ void KernelProgram::collected() {
   if (!combines_) return;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (one.map != MapKind::reduce) continue;
+    if (!one.accumulates()) continue;
     if (problem_.block == 0) {
       workload_.add_sums(a, id_, std::span(arrays_[a].sums).first(one.bytes()));
       continue;

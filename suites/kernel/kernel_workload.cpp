@@ -186,6 +186,17 @@ void KernelWorkload::merge() {
   const std::scoped_lock lock(mutex_);
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     const Argument& one = problem_.args[a];
+    if (one.map == MapKind::append) {
+      Records records;
+      for (const auto& [key, bytes] : sums_) {
+        if (key.first == a) records.add(one, bytes, count_in(problem_.args[one.counter], sums_[{one.counter, key.second}]));
+      }
+      try {
+        records.put(one, result(one));
+      } catch (const Error& error) {
+        damage_ = error.what();
+      }
+    }
     if (one.map != MapKind::reduce) continue;
     put_identity(one, result(one));
     for (const auto& [key, sums] : sums_) {

@@ -72,6 +72,7 @@ class Reader {
     problem_.options = filled_in(from.options);
     for (const ArgumentText& text : from.args) problem_.args.push_back(argument(text));
     find_offsets();
+    find_counters();
     Bytes place = 0;
     for (Argument& one : problem_.args) {
       for (const auto& [has, at] : {std::pair{one.is_input(), &one.host}, {one.is_output(), &one.result}}) {
@@ -204,6 +205,30 @@ class Reader {
     }
   }
 
+  void find_counters() {
+    for (std::size_t i = 0; i < problem_.args.size(); ++i) {
+      Argument& one = problem_.args[i];
+      if (one.map != MapKind::append) continue;
+      const std::string& name = problem_.descriptor.args[i].counter;
+      const auto found =
+          std::find_if(problem_.args.begin(), problem_.args.end(), [&](const Argument& a) { return a.name == name; });
+      const bool counts = found != problem_.args.end() && found->map == MapKind::reduce && found->op == Reduction::add &&
+                          (found->type.base == Base::u32 || found->type.base == Base::i32) && found->elements == 1 &&
+                          found->type.lanes == 1;
+      if (!counts) {
+        refuse(one.where + ".map.counter",
+               fmt::format("is {}; accepted: the name of an argument of type uint or int with size = 1 and map = {{ kind = "
+                           "\"reduce\", op = \"add\" }}",
+                           in_quotes(name)));
+      }
+      one.counter = static_cast<std::size_t>(found - problem_.args.begin());
+      const bool floats = std::any_of(problem_.args.begin(), problem_.args.end(), [](const Argument& a) {
+        return a.map == MapKind::reduce && a.op == Reduction::add && a.type.is_float();
+      });
+      if (floats) refuse(one.where + ".map", "is append, which cannot be together with sums of floats");
+    }
+  }
+
   Stage stage(const StageText& text) {
     Stage made;
     made.entry = text.entry;
@@ -260,7 +285,7 @@ class Reader {
       problem_.swaps.push_back(swap);
     }
     for (const Argument& one : problem_.args) {
-      if (one.map == MapKind::reduce) refuse(one.where + ".map", "is reduce, which cannot be together with repeat");
+      if (one.accumulates()) refuse(one.where + ".map", "adds over slices, which cannot be together with repeat");
     }
   }
 
@@ -385,7 +410,7 @@ Shape shape_of(const Problem& problem) {
     }
     if (!one.is_output()) continue;
     shape.bytes_out += one.bytes();
-    if (one.map != MapKind::reduce) shape.cost.out_bytes += bytes / items;
+    if (!one.accumulates()) shape.cost.out_bytes += bytes / items;
   }
   return shape;
 }

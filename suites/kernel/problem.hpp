@@ -36,12 +36,14 @@ struct Argument {
   Bytes host = 0, result = 0;           // where what it begins with, and what becomes of it, begin in host memory
   Expression start, length, scalar, local;
   std::size_t offsets = 0;  // of ragged: the argument with the offsets
+  std::size_t counter = 0;  // of append: the accumulator with the number of records
 
   Bytes item() const { return per_item * type.size; }  // of split and halo
   Bytes bytes() const { return elements * type.size; }
   bool is_array() const { return map != MapKind::scalar && map != MapKind::local; }
   bool is_input() const { return is_array() && (access == Access::read || access == Access::readwrite); }
   bool is_output() const { return is_array() && (access == Access::write || access == Access::readwrite); }
+  bool accumulates() const { return map == MapKind::reduce || map == MapKind::append; }  // over the slices of a device
   // A slice's items are one piece of it.
   bool by_item() const { return map == MapKind::split || map == MapKind::halo; }
   bool rebased() const { return by_item() && address == Address::rebased; }

@@ -119,8 +119,7 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
   if (after.bytes == before.bytes) return;
   std::vector<std::pair<Bytes, Bytes>> ranges;  // that may be written
   const Bytes size = slice_bytes(problem_, one, slice);
-  if (one.map == MapKind::reduce || (one.access == Access::scratch && one.rebased()))
-    ranges.emplace_back(before.zero, before.zero + size);
+  if (one.accumulates() || (one.access == Access::scratch && one.rebased())) ranges.emplace_back(before.zero, before.zero + size);
   const bool scratch = one.access == Access::scratch && !one.rebased();
   if (scratch) ranges.emplace_back(before.zero + slice.begin * one.item(), before.zero + slice.end * one.item());
   for (const Move& move : output_moves(problem_, argument, slice)) {
@@ -216,7 +215,8 @@ Results Trial::all_rounds() {
     if (problem_.rounds % 2 == 0) std::swap(given.images[swap.in], given.images[swap.out]);
   }
   Results results = empty_results();
-  take(slice, given.images, results);
+  std::vector<Records> records(results.size());
+  take(slice, given.images, results, records);
   return results;
 }
 
@@ -231,11 +231,16 @@ Results Trial::empty_results() const {
   return made;
 }
 
-void Trial::take(const Slice& slice, const std::vector<Image>& images, Results& into) const {
+void Trial::take(const Slice& slice, const std::vector<Image>& images, Results& into, std::vector<Records>& records) const {
   for (std::size_t a = 0; a < images.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (!one.is_output()) continue;
     const std::byte* const zero = images[a].bytes.data() + images[a].zero;
+    if (one.map == MapKind::append) {
+      const Image& counter = images[one.counter];
+      records[a].add(one, {zero, one.bytes()},
+                     count_in(problem_.args[one.counter], std::span(counter.bytes).subspan(counter.zero)));
+    }
     if (one.map == MapKind::reduce) combine(one, {zero, one.bytes()}, into[a]);
     for (const Move& move : output_moves(problem_, a, slice)) {
       for (Bytes i = 0; i < move.count; ++i)
@@ -250,15 +255,23 @@ Results Trial::reference(Items at_once) {
   Results results[2];
   for (unsigned pass = 0; pass < 2; ++pass) {
     results[pass] = empty_results();
+    std::vector<Records> records(problem_.args.size());
     for (Items begin = 0; begin < problem_.items; begin += piece) {
       const Slice slice{begin, std::min(begin + piece, problem_.items)};
       std::vector<Image> images;
       if (!run(slice, std::byte(pass == 0 ? 0xff : 0), images)) return {};
-      take(slice, images, results[pass]);
+      take(slice, images, results[pass], records);
     }
+    put_records(records, results[pass]);
   }
   compare_runs(results[0], results[1]);
   return std::move(results[0]);
+}
+
+void Trial::put_records(const std::vector<Records>& records, Results& into) const {
+  for (std::size_t a = 0; a < records.size(); ++a) {
+    if (problem_.args[a].map == MapKind::append) records[a].put(problem_.args[a], into[a]);
+  }
 }
 
 void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
@@ -268,7 +281,7 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
     const Argument& one = problem_.args[a];
     if (!one.is_output()) continue;
     std::vector<std::byte> ones = with_ones[a], zeros = with_zeros[a];
-    if (one.access == Access::write && one.map != MapKind::reduce) {
+    if (one.access == Access::write && !one.accumulates()) {
       const Bytes used = one.type.lane() * one.type.lanes;
       if (one.sparse) unwritten_[a].assign(ones.size(), false);
       for (Bytes at = 0; at + one.type.size <= ones.size(); at += one.type.size) {
@@ -312,13 +325,13 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
     for (Slice& slice : slices) slice.end = std::min(slice.begin + problem_.block, problem_.items);
   }
   Results sums = empty_results();
+  std::vector<Records> records(sums.size());
   for (const Slice& slice : slices) {
     std::vector<Image> images;
     if (!run(slice, std::byte{0xff}, images)) return;
+    take(slice, images, sums, records);
     for (std::size_t a = 0; a < images.size(); ++a) {
       const Argument& one = problem_.args[a];
-      if (one.map == MapKind::reduce && one.is_output())
-        combine(one, {images[a].bytes.data() + images[a].zero, one.bytes()}, sums[a]);
       for (const Move& move : output_moves(problem_, a, slice)) {
         for (Bytes i = 0; i < move.count; ++i) {
           const Bytes host = move.host + i * move.stride;
@@ -346,9 +359,10 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
     }
   }
   if (problem_.block > 0) return;
+  put_records(records, sums);
   for (std::size_t a = 0; a < sums.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_output() || one.map != MapKind::reduce) continue;
+    if (!one.is_output() || !one.accumulates()) continue;
     const auto difference = first_difference(one.type, problem_.descriptor.tolerance, sums[a], expected[a]);
     if (!difference) continue;
     const std::uint64_t e = difference->element;

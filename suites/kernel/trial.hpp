@@ -52,7 +52,9 @@ class Trial {
   bool run(const Slice& slice, std::byte poison, std::vector<Image>& images);
   Image image_of(std::size_t argument, const Slice& slice, std::byte poison) const;
   void check_written(std::size_t argument, const Slice& slice, const Image& before, const Image& after) const;
-  void take(const Slice& slice, const std::vector<Image>& images, Results& into) const;
+  // `records`: by argument, of those that are appended; put_records() when all slices are taken.
+  void take(const Slice& slice, const std::vector<Image>& images, Results& into, std::vector<Records>& records) const;
+  void put_records(const std::vector<Records>& records, Results& into) const;
   Results empty_results() const;
   void compare_runs(const Results& with_ones, const Results& with_zeros);
   std::string hint() const;

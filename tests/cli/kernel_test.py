@@ -202,6 +202,60 @@ class Tolerance(Kernel):
         self.refuses(('"z"', "item", " device "), SAXPY, self.CODE)
 
 
+APPEND = """\
+kernel = "k.cl"
+entry = "sevens"
+n = 4096
+[launch]
+global = ["count"]
+[[args]]
+name = "x"
+type = "int"
+map = "split"
+fill = { kind = "index", modulo = 1000 }
+[[args]]
+name = "found"
+type = "uint"
+map = { kind = "reduce", op = "add" }
+size = 1
+access = "write"
+[[args]]
+name = "out"
+type = "int"
+map = { kind = "append", counter = "found" }
+size = 600
+access = "write"
+"""
+APPEND_CL = """\
+__kernel void sevens(__global const int* x, __global uint* found, __global int* out) {
+  const int value = x[get_global_id(0)];
+  if (value % 7 == 0) out[atomic_inc(found)] = value;
+}
+"""
+
+
+class Append(Kernel):
+    def test_records_are_those_of_all_slices_in_the_order_of_their_values(self):
+        file, out = self.write(APPEND, APPEND_CL), self.folder / "out"
+        expected = sorted(value % 1000 for value in range(4096) if value % 1000 % 7 == 0)
+        for mode in ("resident", "end-to-end"):
+            self.run_kernel(file, "-s", "dynamic:chunks=5", "--mode", mode, "--output", out, size=4096)
+            made = array.array("i")
+            made.frombytes(out.read_bytes())
+            self.assertEqual(list(made), [len(expected), *expected, *[0] * (600 - len(expected))], mode)
+
+    def test_what_is_wrong_with_them_ends_in_one_line(self):
+        for what, by, words in WRONG_APPEND:
+            with self.subTest(by):
+                self.assertEqual(APPEND.count(what), 1, what)
+                self.refuses(words, APPEND.replace(what, by), APPEND_CL)
+
+    def test_records_beyond_the_array_or_not_written_are_found(self):
+        careful = APPEND_CL.replace("out[atomic_inc(found)] = value", "{ uint at = atomic_inc(found); if (at < 100) out[at] = value; }")
+        self.refuses(("args[2].size is 100", "appends 586 records"), APPEND.replace("size = 600", "size = 100"), careful)
+        self.refuses(('"out"', "element"), APPEND, APPEND_CL.replace("= value;\n}", "= value;\n  if (value == 5) atomic_inc(found);\n}"))
+
+
 class Rounds(Kernel):
     def expected(self, rounds):
         x, v = list(range(512)), list(range(512))
@@ -323,6 +377,17 @@ WRONG_ON_A_DEVICE = (
 )
 
 
+# Likewise of APPEND.
+WRONG_APPEND = (
+    ('counter = "found"', 'counter = "fuond"', ("args[2].map.counter", '"fuond"', "accepted: the name of an argument")),
+    ('counter = "found"', 'counter = "x"', ("args[2].map.counter", '"x"')),
+    (', counter = "found"', "", ("args[2].map.counter", "is missing")),
+    ("size = 1\n", "size = 2\n", ("args[2].map.counter", "size = 1")),
+    ("size = 600\n", "", ("args[2].size", "is missing")),
+    ("size = 600\n", 'size = 600\nfill = { kind = "zero" }\nsparce = true\n', ('"sparce"', 'did you mean "sparse"?')),
+    ('size = 600\naccess = "write"', 'size = 600\naccess = "readwrite"', ("args[2].access", "is only written")),
+    ('global = ["count"]', 'global = ["count"]\n[repeat]\nrounds = 2', ("cannot be together with repeat",)),
+)
 # Likewise of ROUNDS.
 SWAP = 'swap = [["x", "z"], ["v", "w"]]'
 WRONG_ROUNDS = (

@@ -1,7 +1,9 @@
 // Descriptors: expressions, keys, sizes that follow from them, and which bytes a slice has of an array.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -220,4 +222,33 @@ TEST_CASE("of rounds, the items beside a share wrap around where the array is pe
   CHECK(extents({1, 20}) == std::vector<Slice>{{0, 23}, {99, 100}});
   CHECK(extents({90, 99}) == std::vector<Slice>{{88, 100}, {0, 2}});
   CHECK(extents({0, 100}) == std::vector<Slice>{{0, 100}, {98, 100}, {0, 3}});
+}
+
+TEST_CASE("records are in the order of their numbers, with zeros behind, whoever appended them first") {
+  const Problem problem = problem_with(
+      "[[args]]\nname = 'found'\ntype = 'uint'\naccess = 'write'\nsize = 1\nmap = 'reduce'\n[[args]]\nname = 'r'\ntype = 'float2'\n"
+      "access = 'write'\nsize = 5\nmap = { kind = 'append', counter = 'found' }\n");
+  const Argument& one = problem.args[2];
+  CHECK(one.counter == 1);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float first[] = {3, 1, -2, 8, 77, 77}, second[] = {nan, 0, 3, -1};  // of the first, the third was not counted
+  const auto of = [&](bool swapped) {
+    Records records;
+    for (const bool is_first : {!swapped, swapped}) {
+      if (is_first) records.add(one, std::as_bytes(std::span(first)), 2);
+      if (!is_first) records.add(one, std::as_bytes(std::span(second)), 2);
+    }
+    std::vector<float> made(10, 5.0F);
+    records.put(one, std::as_writable_bytes(std::span(made)));
+    return made;
+  };
+  const std::vector<float> made = of(false), other = of(true);
+  CHECK(std::memcmp(made.data(), other.data(), 40) == 0);
+  CHECK(std::vector<float>(made.begin(), made.begin() + 6) == std::vector<float>{-2, 8, 3, -1, 3, 1});
+  CHECK(std::isnan(made[6]));
+  CHECK((made[8] == 0 && made[9] == 0));
+  Records many;
+  for (int i = 0; i < 3; ++i) many.add(one, std::as_bytes(std::span(first)), 2);
+  std::vector<float> room(10);
+  CHECK(why([&] { many.put(one, std::as_writable_bytes(std::span(room))); }).find("args[2].size is 5") != std::string::npos);
 }
