@@ -115,6 +115,7 @@ Exchanged KernelWorkload::exchanged(Mode) const {
 }
 
 void KernelWorkload::connect(PeerGroup& group) {
+  shared_.clear();
   for (const Swap& swap : problem_.swaps) {
     for (unsigned which = 0; which < 2; ++which) shared_.push_back(group.allocate(problem_.args[swap.in].bytes()));
   }
