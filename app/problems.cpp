@@ -119,20 +119,20 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
   const bool given = request.sizes == Sizes::given && input.empty() && size_given != nullptr;
   const std::vector<std::uint64_t> sizes = given ? read_counts(*size_given, 0) : std::vector<std::uint64_t>{};
   std::vector<Problem> all;
-  for (const SuiteInfo* suite : chosen) {
+  const auto add = [&](const SuiteInfo* suite, const std::map<std::string, std::string>& options) {
     if (suite->host_bytes == nullptr || suite->size_of_input == nullptr)
       throw Error(ErrorKind::internal, fmt::format("suite {} lacks host_bytes or size_of_input", suite->name));
     Problem problem{suite, {}};
     SuiteParams& params = problem.params;
     params.seed = request.session.seed;
-    params.options = options_of(*suite, settings);
+    params.options = options;
     params.host_threads = std::max(1u, std::thread::hardware_concurrency());
     if (request.sizes != Sizes::given) {  // what is wrong with the options is said before anything is measured
       Problem small = problem;
       const auto its_own = own_problem(problem);
       complete_problem(small, its_own ? its_own->quick_size : suite->quick_size, "--size", memory);
       all.push_back(problem);
-      continue;
+      return;
     }
     std::vector<std::uint64_t> own = sizes;
     std::string from = given ? size_given->from : "--size";
@@ -149,6 +149,14 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
       all.push_back(problem);
       complete_problem(all.back(), size, from, memory);
     }
+  };
+  for (const SuiteInfo* suite : chosen) {
+    const auto options = options_of(*suite, settings);
+    if (suite->swept == nullptr) {
+      add(suite, options);
+      continue;
+    }
+    for (const auto& one : suite->swept(options)) add(suite, one);
   }
   return all;
 }

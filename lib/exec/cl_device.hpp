@@ -147,7 +147,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete,
   // or its queue waits for it already.
   const std::vector<cl::Event>* dependency(CommandKind kind);
-  Batch& find(BatchId batch);
+  std::deque<Batch>::iterator place_of(BatchId batch);
+  Batch& find(BatchId batch) { return *place_of(batch); }
   void arrive(Batch& batch);
 
   std::string name() const { return "device " + facts_.id + " " + facts_.name; }

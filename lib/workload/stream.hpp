@@ -126,7 +126,8 @@ class DeviceResources {
   // Likewise of a text that is not among kernels/, which is not cached, as it may include files. A text that does not build:
   // Error(unsupported) with what the compiler says.
   virtual std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options);
-  // `size` bytes of a buffer of this device, from `offset` on, as a buffer of its own, which must not outlive the whole.
+  // `size` bytes of a buffer of this device, from `offset` on, as a buffer of its own, which must not outlive the whole. Of parts
+  // that overlap the youngest is to be freed first (suites/kernel/parts.hpp says why).
   virtual std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size);
   // Enqueues `commands` on the device, waits for them and says how long its kernels took: for kernels that have to show that they
   // work, and which of several is fastest. Nothing where commands cannot be run at set-up. Throws Error(device), Error(timeout).

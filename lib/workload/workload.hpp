@@ -264,6 +264,8 @@ struct SuiteInfo {
   void (*check)(const SuiteParams&) = nullptr;
   // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;
+  // Where the value of an option stands for several problems: the options of each. Null: none does. Throws Error(usage).
+  std::vector<std::map<std::string, std::string>> (*swept)(const std::map<std::string, std::string>& options) = nullptr;
   // Where an option names what is computed: the size it has without --size, that with --quick, and what tells its work from other
   // work of the suite. Null, or nothing: sizes are chosen by rates. Throws what `check` throws.
   struct OwnProblem {

@@ -53,7 +53,7 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
 
 }  // namespace
 
-std::string run_check(const std::string& command, const fs::path& folder, const CommandFiles& files, std::uint64_t n) {
+std::string run_check(const std::string& command, const fs::path& folder, const CommandFiles& files) {
   const Scratch scratch;
   std::string line = command, inputs, outputs;
   for (const auto& [ones, all, suffix] :
@@ -66,7 +66,7 @@ std::string run_check(const std::string& command, const fs::path& folder, const 
   }
   replace(line, "{inputs}", inputs);
   replace(line, "{output}", outputs);
-  replace(line, "{n}", std::to_string(n));
+  for (const auto& [name, value] : files.values) replace(line, "{" + name + "}", value);
   if (!folder.empty()) line = "cd " + for_shell(fs::absolute(folder).string()) + " && " + line;
   const std::string whole = "{ " + line + "; } </dev/null 2>&1";
   std::FILE* const pipe = ::popen(whole.c_str(), "r");

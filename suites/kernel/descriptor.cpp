@@ -66,9 +66,10 @@ void read_radius(Table& map, ArgumentText& argument) {
 
 // `map = "split"` or a table with its `kind`.
 void read_map(Table& table, ArgumentText& argument) {
-  const std::vector<std::string> kinds{"split", "replicate", "halo", "slice", "fixed", "ragged", "reduce", "local"};
+  const std::vector<std::string> kinds{"split", "replicate", "halo", "slice", "fixed", "ragged", "reduce", "append", "local"};
   const nlohmann::json* given = table.value("map");
-  if (given == nullptr) table.refuse("map", "is missing; accepted: split, replicate, halo, slice, fixed, ragged, reduce, local");
+  if (given == nullptr)
+    table.refuse("map", "is missing; accepted: split, replicate, halo, slice, fixed, ragged, reduce, append, local");
   nlohmann::json object = *given;
   if (given->is_string()) object = {{"kind", *given}};
   Table map(object, table.at("map"));
@@ -90,6 +91,9 @@ void read_map(Table& table, ArgumentText& argument) {
     case MapKind::ragged:
       argument.offsets = map.text("offsets");
       break;
+    case MapKind::append:
+      argument.counter = map.text("counter");
+      break;
     case MapKind::reduce:
       argument.op = static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
       break;
@@ -102,7 +106,7 @@ void read_map(Table& table, ArgumentText& argument) {
   }
   map.finish();
   const bool sized = argument.map == MapKind::replicate || argument.map == MapKind::fixed || argument.map == MapKind::ragged ||
-                     argument.map == MapKind::reduce || argument.map == MapKind::slice;
+                     argument.map == MapKind::reduce || argument.map == MapKind::append || argument.map == MapKind::slice;
   if (argument.map == MapKind::local) {
     argument.size = table.expression("bytes");
   } else if (sized) {
@@ -153,7 +157,7 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     table.finish();
     return argument;
   }
-  const bool combines = argument.map == MapKind::reduce;
+  const bool combines = argument.map == MapKind::reduce || argument.map == MapKind::append;
   argument.access = static_cast<Access>(table.choice("access", {"read", "write", "readwrite", "scratch"}, combines ? 1 : 0));
   if (combines && argument.access != Access::write)
     table.refuse("access", "is not write; an argument that is combined over slices is only written");
@@ -167,7 +171,8 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     argument.fill = read_fill(std::move(*fill), folder);
   else if (argument.access == Access::read)
     argument.fill.kind = FillKind::uniform;
-  if (combines && argument.type.base == Base::none) table.refuse("type", "is struct, which nothing is known to combine");
+  if (argument.map == MapKind::reduce && argument.type.base == Base::none)
+    table.refuse("type", "is struct, which nothing is known to combine");
   argument.sparse = table.flag("sparse");
   if (table.has("expected")) argument.expected = folder / table.text("expected");
   table.finish();
@@ -193,6 +198,25 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
   if (!stage.local.empty() && stage.local.size() != stage.global.size())
     table.refuse("local", fmt::format("has {} dimensions, global has {}", stage.local.size(), stage.global.size()));
   return stage;
+}
+
+// `swap = ["in", "out"]`, or a list of such pairs.
+RepeatText read_repeat(Table table) {
+  RepeatText repeat;
+  repeat.where = table.at("");
+  repeat.rounds = table.expression("rounds");
+  if (const nlohmann::json* given = table.value("swap")) {
+    const bool one = given->is_array() && !given->empty() && given->front().is_string();
+    const nlohmann::json pairs = one ? nlohmann::json::array({*given}) : *given;
+    const auto is_pair = [](const nlohmann::json& pair) {
+      return pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_string();
+    };
+    if (!pairs.is_array() || !std::all_of(pairs.begin(), pairs.end(), is_pair))
+      table.refuse("swap", "is no list of pairs; accepted: [[INPUT, OUTPUT], ..]");
+    for (const nlohmann::json& pair : pairs) repeat.swap.emplace_back(pair[0].get<std::string>(), pair[1].get<std::string>());
+  }
+  table.finish();
+  return repeat;
 }
 
 void read_kernels(Table& root, Descriptor& made, const std::filesystem::path& self) {
@@ -258,6 +282,7 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, c
     for (const char* key : {"entry", "args", "global", "local"}) stage.value(key);
     stage.finish();
   }
+  if (auto repeat = root.table("repeat")) made.repeat = read_repeat(std::move(*repeat));
   if (auto work = root.table("work")) {
     made.operations = work->expression("operations", "");
     made.operations_unit = work->text("unit", "FLOP");
@@ -267,7 +292,7 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, c
   if (auto check = root.table("check")) {
     made.command = check->text("command", "");
     if (auto tolerance = check->table("tolerance")) {
-      made.tolerance = {tolerance->number("abs", 0), tolerance->number("rel", 0)};
+      made.tolerance = {tolerance->number("abs", 0), tolerance->number("rel", 0), tolerance->count("ulp", 0)};
       if (made.tolerance.absolute < 0 || made.tolerance.relative < 0) tolerance->refuse("abs", "or rel is negative");
       tolerance->finish();
     }

@@ -11,7 +11,7 @@
 
 namespace mgpu::kernel {
 
-enum class MapKind { split, replicate, halo, slice, fixed, ragged, reduce, local, scalar };
+enum class MapKind { split, replicate, halo, slice, fixed, ragged, reduce, append, local, scalar };
 enum class Access { read, write, readwrite, scratch };
 enum class Edge { none, zero, clamp, periodic };
 enum class Reduction { add, min, max, bit_xor, bit_or, bit_and };
@@ -33,7 +33,7 @@ struct ArgumentText {
   ElementType type;
   MapKind map = MapKind::split;
   Access access = Access::read;
-  std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets;
+  std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets, counter;
   Edge edge = Edge::none;
   Reduction op = Reduction::add;
   std::string address;  // empty: as the launch says
@@ -48,9 +48,16 @@ struct StageText {
   std::vector<std::string> global, local;  // local empty: the device chooses
 };
 
+// Rounds: the kernels again and again, where `swap` says which input becomes what was made of it in the round before.
+struct RepeatText {
+  std::string where, rounds;  // rounds empty: there is but one
+  std::vector<std::pair<std::string, std::string>> swap;
+};
+
 struct Tolerance {
   double absolute = 0, relative = 0;
-  bool exact() const { return absolute == 0 && relative == 0; }
+  std::uint64_t ulp = 0;  // units in the last place: as many values of the type lie between
+  bool exact() const { return absolute == 0 && relative == 0 && ulp == 0; }
 };
 
 struct Descriptor {
@@ -67,6 +74,7 @@ struct Descriptor {
   Address address = Address::rebased;
   std::vector<StageText> stages;
   std::vector<ArgumentText> args;
+  RepeatText repeat;
   std::string operations, bytes, operations_unit = "FLOP";
   Tolerance tolerance;
   std::string command;  // of the user's check; empty: none

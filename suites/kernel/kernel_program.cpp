@@ -10,7 +10,6 @@ namespace mgpu::kernel {
 namespace {
 
 constexpr std::byte kCanary{0xa5};  // in the zones before and after each array
-constexpr std::size_t kMostParts = 4096;
 
 Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
 
@@ -20,7 +19,7 @@ Bytes stride_of_sums(const Argument& one) { return aligned(one.bytes()); }
 
 Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items fits) {
   if (!one.is_array()) return 0;
-  if (one.map == MapKind::reduce) return with_zones(stride_of_sums(one) * problem.blocks());
+  if (one.accumulates()) return with_zones(stride_of_sums(one) * problem.blocks());
   const Items held = in_slots(one, mode) ? fits : problem.items;
   return with_zones(slice_bytes(problem, one, {0, held}));
 }
@@ -30,6 +29,8 @@ Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items 
 Bytes KernelProgram::bytes(const Problem& problem, Mode mode, Items fits) {
   Bytes all = 0;
   for (const Argument& one : problem.args) all += array_bytes(problem, one, mode, fits) * (in_slots(one, mode) ? 2 : 1);
+  // States go from what is there at the beginning to one of two others, and to and fro between these.
+  for (const Swap& swap : problem.swaps) all += problem.args[swap.in].bytes();
   return all;
 }
 
@@ -45,12 +46,14 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
       device_(device),
       id_(device.traits().id),
       mode_(mode),
-      launches_(problem_, device) {
+      launches_(problem_, device),
+      parts_(device) {
   if (device.traits().buffer_alignment > kAlignment) {
     throw Error(ErrorKind::unsupported, fmt::format("parts of buffers begin at multiples of {} bytes on device {}; known is {}",
                                                     device.traits().buffer_alignment, id_, kAlignment));
   }
   workload_.try_on(device, launches_, fits);
+  if (problem_.rounds > 0) states_.emplace(workload_, device);
   allocate(fits);
 }
 
@@ -59,7 +62,7 @@ void KernelProgram::allocate(Items fits) {
   zones_.resize(problem_.args.size());
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_array()) continue;
+    if (!one.is_array() || problem_.swap_of(a) != nullptr) continue;
     Array& array = arrays_[a];
     array.slots = in_slots(one, mode_);
     array.of = {0, array.slots ? fits : problem_.items};
@@ -67,7 +70,7 @@ void KernelProgram::allocate(Items fits) {
     array.size = bytes - 2 * kAlignment;
     for (unsigned slot = 0; slot < (array.slots ? 2U : 1U); ++slot) array.memory[slot] = device_.allocate(bytes);
     zones_[a].assign(2 * kAlignment, kCanary);
-    if (one.map == MapKind::reduce) {
+    if (one.accumulates()) {
       combines_ = true;
       array.sums.resize(stride_of_sums(one) * problem_.blocks());
     }
@@ -101,7 +104,7 @@ void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& arra
 void KernelProgram::load(Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_input() || one.access == Access::readwrite) continue;
+    if (!one.is_input() || one.access == Access::readwrite || problem_.swap_of(a) != nullptr) continue;
     if (one.by_item() || one.map == MapKind::slice) {
       upload(a, {0, problem_.items}, arrays_[a], 0, stream);
     } else {  // all of it, whatever the ranges of slices are
@@ -111,6 +114,7 @@ void KernelProgram::load(Stream& stream) {
 }
 
 void KernelProgram::prepare(Stream& stream) {
+  parts_.forget_many();
   done_.clear();
   collecting_.clear();
   sample_ = workload_.sample();
@@ -124,10 +128,7 @@ void KernelProgram::prepare(Stream& stream) {
 }
 
 Buffer* KernelProgram::part(std::size_t argument, unsigned slot, Bytes offset, Bytes size) {
-  if (parts_.size() > kMostParts) parts_.clear();
-  auto& found = parts_[{argument, slot, offset, size}];
-  if (!found) found = device_.part(*arrays_[argument].memory[slot], kAlignment + offset, size);
-  return found.get();
+  return &parts_.of(*arrays_[argument].memory[slot], kAlignment + offset, size);
 }
 
 // What the kernel is given of an argument.
@@ -135,7 +136,7 @@ Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned 
   const Argument& one = problem_.args[argument];
   if (!one.is_array()) return nullptr;
   const Array& array = arrays_[argument];
-  if (one.map == MapKind::reduce) {
+  if (one.accumulates()) {
     const Bytes stride = stride_of_sums(one);
     return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * stride : 0, one.bytes());
   }
@@ -144,12 +145,19 @@ Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned 
 }
 
 void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
+  if (states_) states_->begin(slice, is_end_to_end(), stream);
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
+    if (problem_.swap_of(a) != nullptr) continue;
     const bool each_time = is_end_to_end() && one.map != MapKind::replicate;
     // What a kernel changes is brought back to what it began with, in every mode.
     if (one.is_input() && (each_time || one.access == Access::readwrite))
       upload(a, slice, arrays_[a], arrays_[a].slots ? slot : 0, stream);
+  }
+  if (states_) {
+    slot_ = slot;
+    done_.push_back(slice);
+    return;
   }
   const Items step = problem_.block > 0 ? problem_.block : slice.size();
   for (Items begin = slice.begin; begin < slice.end; begin += step) {
@@ -168,14 +176,25 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot, stream);
 }
 
+void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
+  launches_.launch(
+      slice, [&](std::size_t a) { return problem_.swap_of(a) != nullptr ? &states_->given(a, round) : given(a, slice, slot_); },
+      stream);
+  if (round + 1 < problem_.rounds) return states_->exchange(slice, round);
+  if (!is_end_to_end()) return;
+  for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot_, stream);
+}
+
 void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream) {
   const Argument& one = problem_.args[argument];
   Array& array = arrays_[argument];
-  const Bytes zero = kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+  const bool swaps = problem_.swap_of(argument) != nullptr;
+  const Bytes zero = swaps ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : output_moves(problem_, argument, slice)) {
     std::byte* const to = workload_.memory().data() + one.result + move.host;
     if (move.count == 1) {
-      stream.download(*array.memory[array.slots ? slot : 0], zero + move.device, {to, move.length});
+      Buffer& from = swaps ? states_->given(argument, problem_.rounds - 1) : *array.memory[array.slots ? slot : 0];
+      stream.download(from, zero + move.device, {to, move.length});
     } else {
       stream.download_rows(*array.memory[0], to, {move.length, move.count, zero + move.device, move.stride, move.stride});
     }
@@ -186,7 +205,7 @@ void KernelProgram::collect(Stream& stream) {
   if (!combines_) return;
   collecting_ = done_;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    if (problem_.args[a].map == MapKind::reduce) stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
+    if (problem_.args[a].accumulates()) stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
   }
 }
 
@@ -194,7 +213,7 @@ void KernelProgram::collected() {
   if (!combines_) return;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (one.map != MapKind::reduce) continue;
+    if (!one.accumulates()) continue;
     if (problem_.block == 0) {
       workload_.add_sums(a, id_, std::span(arrays_[a].sums).first(one.bytes()));
       continue;

@@ -1,13 +1,13 @@
 // What one device does in samples: arrays that stay there, or as much of them as two slices need.
 #pragma once
 
-#include <deque>
-#include <map>
-#include <tuple>
+#include <optional>
 
 #include "suites/kernel/kernel_workload.hpp"
 #include "suites/kernel/launches.hpp"
 #include "suites/kernel/layout.hpp"
+#include "suites/kernel/parts.hpp"
+#include "suites/kernel/states.hpp"
 
 namespace mgpu::kernel {
 
@@ -22,6 +22,7 @@ class KernelProgram final : public DeviceProgram {
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
   Brings brings() const override {
     return combines_ ? Brings::collect : mode_ == Mode::end_to_end ? Brings::slice : Brings::publish;
   }
@@ -54,10 +55,12 @@ class KernelProgram final : public DeviceProgram {
   const Mode mode_;
   bool combines_ = false;
   Launches launches_;
-  std::vector<Array> arrays_;                                                                 // by argument
-  std::map<std::tuple<std::size_t, unsigned, Bytes, Bytes>, std::unique_ptr<Buffer>> parts_;  // freed before what they are parts of
+  std::vector<Array> arrays_;  // by argument
+  std::optional<States> states_;
+  Parts parts_;  // freed before what they are parts of
   std::vector<Slice> done_, collecting_;
   std::vector<std::vector<std::byte>> zones_;  // as read back
+  unsigned slot_ = 0;                          // of the slice whose rounds are enqueued
   std::uint64_t sample_ = 0;
 };
 

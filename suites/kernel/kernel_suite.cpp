@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
 #include "suites/kernel/examples.hpp"
 #include "suites/kernel/kernel_workload.hpp"
 #include "suites/kernel/skeleton.hpp"
@@ -86,6 +87,41 @@ std::optional<SuiteInfo::OwnProblem> own(const SuiteParams& params) {
                                descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
 }
 
+// --set NAME=VALUE,..: a parameter may have several values, NAME=1,2,4; then there is a problem for every combination, the last
+// parameter's values first.
+std::vector<std::map<std::string, std::string>> swept(const std::map<std::string, std::string>& options) {
+  constexpr std::size_t kMost = 256;
+  const std::string& text = options.at("set");
+  if (text.find('=') == std::string::npos) return {options};  // nothing is set, or it is refused with the descriptor's parameters
+  std::vector<std::pair<std::string, std::vector<std::string>>> parameters;  // "NAME=", values
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    const std::size_t value = word.find('=') + 1;  // 0: another value of the parameter before
+    if (value == word.size() || (value == 0 && parameters.empty()) || value == 1)
+      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + "; accepted: NAME=VALUE,..");
+    if (value > 0) parameters.emplace_back(word.substr(0, value), std::vector<std::string>{});
+    parameters.back().second.push_back(word.substr(value));
+    begin = end + 1;
+  }
+  std::vector<std::string> all{""};
+  for (const auto& [name, values] : parameters) {
+    std::vector<std::string> longer;
+    for (const std::string& before : all) {
+      for (const std::string& value : values) longer.push_back(before + (before.empty() ? "" : ",") + name + value);
+    }
+    all = std::move(longer);
+    if (all.size() > kMost)
+      throw Error(ErrorKind::usage, "--set: " + in_quotes(text) + " is more than " + std::to_string(kMost) + " problems");
+  }
+  std::vector<std::map<std::string, std::string>> made;
+  for (const std::string& one : all) {
+    made.push_back(options);
+    made.back()["set"] = one;
+  }
+  return made;
+}
+
 std::string first_file(DeviceResources& device, const SuiteInfo::FirstFile& from) {
   return skeleton(device, from.file, from.entry, from.options);
 }
@@ -104,7 +140,7 @@ SuiteInfo kernel_suite() {
   info.quick_size = 1 << 16;
   info.options = {
       {"kernel", "the descriptor of a kernel, or the name of an example", example_names(), Option::file},
-      {"set", "values of the descriptor's parameters: NAME=VALUE,..", {"none"}, Option::text},
+      {"set", "values of the descriptor's parameters: NAME=VALUE,..; NAME=1,2,4: a problem with each", {"none"}, Option::text},
       {"guards", "whether slices are tried before anything is measured, so that a wrong map is found", {"on", "off"}},
   };
   info.chosen_by = "kernel";
@@ -114,6 +150,7 @@ SuiteInfo kernel_suite() {
   info.size_of_input = size_of_input;
   info.check = check;
   info.own = own;
+  info.swept = swept;
   info.first_file = first_file;
   info.shape = shape;
   info.make = make;

@@ -22,9 +22,14 @@ class KernelWorkload final : public Workload {
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return {pages_.data(), problem_.host_bytes}; }
+  Exchanged exchanged(Mode mode) const override;
+  void connect(PeerGroup& group) override;
+  void disconnect() override { shared_.clear(); }
+  void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
   void begin_sample() override;
   void merge() override;
-  std::string digest() const override;  // SHA-256 of the outputs' bytes, in the order of the arguments
+  std::string digest() const override;  // SHA-256 of the outputs' bytes, in the order of the arguments; within a
+                                        // tolerance of what one device alone makes: of that
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
@@ -33,6 +38,11 @@ class KernelWorkload final : public Workload {
   std::span<std::byte> memory() { return {pages_.data(), problem_.host_bytes}; }
   const std::byte* zeros(Bytes length) const;  // at least so many
   std::uint64_t sample() const { return sample_; }
+  std::span<const Owner> owners() const { return owners_; }
+  // The two states of a swap that devices of the group put items into; null: there is no group.
+  SharedMemory* shared(std::size_t swap, unsigned which) const {
+    return shared_.empty() ? nullptr : shared_[swap * 2 + which].get();
+  }
   // Guards, and what one device alone makes of all items, where that is not known. Throws Error(input).
   void try_on(DeviceResources& device, Launches& launches, Items fits);
   void arrived(const Slice& slice, const std::string& device);
@@ -50,12 +60,15 @@ class KernelWorkload final : public Workload {
   std::string who_made(const Argument& one, std::uint64_t element) const;
   std::string compare(const Results& expected, const char* what) const;  // empty: all is well
   std::string run_command(const std::string& digest);
+  Items piece_of_pipeline() const;
 
   Problem problem_;
   Shape shape_;
   unsigned host_threads_;
   Pages pages_;
   std::vector<std::byte> zeros_;
+  std::vector<std::unique_ptr<SharedMemory>> shared_;
+  std::vector<Owner> owners_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;  // the result was verified: a stale one must not pass again
   std::mutex mutex_;       // over all below
@@ -65,6 +78,7 @@ class KernelWorkload final : public Workload {
   std::string damage_;
   std::set<std::string> tried_;  // devices
   Results expected_, files_;     // empty: not known
+  Results first_round_;          // likewise, where there are more
   std::string expected_by_;
   std::vector<std::vector<bool>> unwritten_;
   std::map<std::string, std::string> commands_;  // what the user's check said, by digest

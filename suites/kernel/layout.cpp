@@ -78,8 +78,8 @@ std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte>
         add_halo(one, static_cast<std::int64_t>(problem.items), begin - static_cast<std::int64_t>(one.before),
                  end + static_cast<std::int64_t>(one.after), moves);
       } else {
-        const Slice wide = problem.extent(one, slice);
-        moves.push_back({wide.begin * one.item(), wide.begin * one.item(), wide.size() * one.item(), 1, 0, false});
+        for (const Slice& wide : problem.extents(one, slice))
+          moves.push_back({wide.begin * one.item(), wide.begin * one.item(), wide.size() * one.item(), 1, 0, false});
       }
       break;
     case MapKind::slice:
@@ -110,7 +110,7 @@ std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte>
 
 std::vector<Move> output_moves(const Problem& problem, std::size_t argument, const Slice& slice) {
   const Argument& one = problem.args[argument];
-  if (!one.is_output() || one.map == MapKind::reduce) return {};
+  if (!one.is_output() || one.accumulates()) return {};
   const Bytes host = slice.begin * one.item(), device = one.rebased() ? one.before * one.item() : host;
   if (one.map == MapKind::slice) return {{host, host, slice.size() * one.item(), one.rows, problem.items * one.item(), false}};
   return {{device, host, slice.size() * one.item(), 1, 0, false}};
@@ -183,6 +183,40 @@ void combine(const Argument& one, std::span<const std::byte> from, std::span<std
     default:
       throw Error(ErrorKind::internal, "an accumulator of a type that nothing combines");
   }
+}
+
+std::uint64_t count_in(const Argument& counter, std::span<const std::byte> from) {
+  std::uint32_t count = 0;
+  std::memcpy(&count, from.data(), std::min(sizeof count, static_cast<std::size_t>(counter.type.size)));
+  return count;
+}
+
+void Records::add(const Argument& one, std::span<const std::byte> records, std::uint64_t count) {
+  wanted += count;
+  const auto held = static_cast<std::ptrdiff_t>(std::min(count, one.elements) * one.type.size);
+  bytes.insert(bytes.end(), records.begin(), records.begin() + held);
+}
+
+void Records::put(const Argument& one, std::span<std::byte> to) const {
+  if (wanted > one.elements)
+    throw Error(ErrorKind::input, fmt::format("{}.size is {}, and the kernel appends {} records", one.where, one.elements, wanted));
+  const Bytes size = one.type.size;
+  std::vector<const std::byte*> order;
+  for (Bytes at = 0; at + size <= bytes.size(); at += size) order.push_back(bytes.data() + at);
+  const bool numbers = one.type.base != Base::none && one.type.base != Base::f16;
+  const auto rank = [&](const std::byte* at) {
+    const double value = number_at(one.type.base, at);
+    return std::isnan(value) ? HUGE_VAL : value;
+  };
+  std::sort(order.begin(), order.end(), [&](const std::byte* a, const std::byte* b) {
+    for (unsigned lane = 0; numbers && lane < one.type.lanes; ++lane) {
+      const double x = rank(a + lane * one.type.lane()), y = rank(b + lane * one.type.lane());
+      if (x < y || y < x) return x < y;
+    }
+    return std::memcmp(a, b, one.type.lane() * one.type.lanes) < 0;
+  });
+  std::fill(to.begin(), to.end(), std::byte{0});
+  for (std::size_t i = 0; i < order.size(); ++i) std::memcpy(to.data() + i * size, order[i], one.type.lane() * one.type.lanes);
 }
 
 std::int64_t item_of(const Problem& problem, const Argument& one, const Slice& slice, std::int64_t element) {

@@ -29,6 +29,18 @@ Bytes slice_offset(const Argument& argument, const Slice& of, const Slice& slice
 void put_identity(const Argument& argument, std::span<std::byte> to);
 void combine(const Argument& argument, std::span<const std::byte> from, std::span<std::byte> into);
 
+// What a device, or several, appended: records in whatever order they came.
+struct Records {
+  std::vector<std::byte> bytes;  // of as many as there are
+  std::uint64_t wanted = 0;      // as counters say; more than the array holds where it is too small
+  void add(const Argument& argument, std::span<const std::byte> records, std::uint64_t count);
+  // In the order of their values, lane by lane, or of their bytes, so that all splits make the same of them; zeros behind.
+  // Throws Error(input) where the array is too small.
+  void put(const Argument& argument, std::span<std::byte> to) const;
+};
+// As a counter has it.
+std::uint64_t count_in(const Argument& counter, std::span<const std::byte> from);
+
 // The item that an element belongs to, counted from index 0 of a buffer for `slice`; may lie beside all items.
 std::int64_t item_of(const Problem& problem, const Argument& argument, const Slice& slice, std::int64_t element);
 

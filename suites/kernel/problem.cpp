@@ -72,6 +72,7 @@ class Reader {
     problem_.options = filled_in(from.options);
     for (const ArgumentText& text : from.args) problem_.args.push_back(argument(text));
     find_offsets();
+    find_counters();
     Bytes place = 0;
     for (Argument& one : problem_.args) {
       for (const auto& [has, at] : {std::pair{one.is_input(), &one.host}, {one.is_output(), &one.result}}) {
@@ -83,6 +84,7 @@ class Reader {
     }
     problem_.host_bytes = place;
     for (const StageText& text : from.stages) problem_.stages.push_back(stage(text));
+    if (!from.repeat.rounds.empty()) repeat(from.repeat);
     align();
     if (!from.operations.empty()) problem_.operations = real(from.file + ": work.operations", from.operations);
     if (!from.bytes.empty()) problem_.moved = real(from.file + ": work.bytes", from.bytes);
@@ -177,7 +179,10 @@ class Reader {
       refuse(one.where + ".map.address",
              problem_.offset ? "is rebased, although slices begin at a global offset" : "is rebased; accepted for this map: whole");
     }
-    if (one.address == Address::whole && one.edge != Edge::none)
+    const auto& swap = problem_.descriptor.repeat.swap;
+    const bool wraps = one.edge == Edge::periodic &&
+                       std::any_of(swap.begin(), swap.end(), [&](const auto& pair) { return pair.first == one.name; });
+    if (one.address == Address::whole && one.edge != Edge::none && !wraps)
       refuse(one.where + ".map.edge",
              "puts items beside the array, which an index from its beginning does not reach; accepted: none");
     return one;
@@ -200,6 +205,30 @@ class Reader {
     }
   }
 
+  void find_counters() {
+    for (std::size_t i = 0; i < problem_.args.size(); ++i) {
+      Argument& one = problem_.args[i];
+      if (one.map != MapKind::append) continue;
+      const std::string& name = problem_.descriptor.args[i].counter;
+      const auto found =
+          std::find_if(problem_.args.begin(), problem_.args.end(), [&](const Argument& a) { return a.name == name; });
+      const bool counts = found != problem_.args.end() && found->map == MapKind::reduce && found->op == Reduction::add &&
+                          (found->type.base == Base::u32 || found->type.base == Base::i32) && found->elements == 1 &&
+                          found->type.lanes == 1;
+      if (!counts) {
+        refuse(one.where + ".map.counter",
+               fmt::format("is {}; accepted: the name of an argument of type uint or int with size = 1 and map = {{ kind = "
+                           "\"reduce\", op = \"add\" }}",
+                           in_quotes(name)));
+      }
+      one.counter = static_cast<std::size_t>(found - problem_.args.begin());
+      const bool floats = std::any_of(problem_.args.begin(), problem_.args.end(), [](const Argument& a) {
+        return a.map == MapKind::reduce && a.op == Reduction::add && a.type.is_float();
+      });
+      if (floats) refuse(one.where + ".map", "is append, which cannot be together with sums of floats");
+    }
+  }
+
   Stage stage(const StageText& text) {
     Stage made;
     made.entry = text.entry;
@@ -217,6 +246,47 @@ class Reader {
     if (!splits && !told)
       refuse(text.where + ".global", "does not depend on the slice; accepted: one that uses count, or a scalar that does");
     return made;
+  }
+
+  std::size_t swapped(const RepeatText& text, const std::string& name) const {
+    std::vector<std::string> known;
+    for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+      if (problem_.args[a].name == name) return a;
+      known.push_back(problem_.args[a].name);
+    }
+    refuse(text.where + ".swap",
+           fmt::format("names {}, which is not among [[args]]{}", in_quotes(name), did_you_mean(name, known)));
+  }
+
+  void repeat(const RepeatText& text) {
+    constexpr std::uint64_t kMostRounds = 1'000'000;
+    const std::uint64_t rounds = count(text.where + ".rounds", text.rounds);
+    if (rounds == 0 || rounds > kMostRounds)
+      refuse(text.where + ".rounds", fmt::format("is {}; accepted: 1 to {}", rounds, kMostRounds));
+    problem_.rounds = static_cast<std::uint32_t>(rounds);
+    for (const auto& [from, to] : text.swap) {
+      const Swap swap{swapped(text, from), swapped(text, to)};
+      const Argument &in = problem_.args[swap.in], &out = problem_.args[swap.out];
+      const auto refuse_pair = [&](const std::string& why) {
+        refuse(text.where + ".swap", fmt::format("of {} and {} {}", in_quotes(from), in_quotes(to), why));
+      };
+      if (problem_.swap_of(swap.in) != nullptr || problem_.swap_of(swap.out) != nullptr || swap.in == swap.out)
+        refuse_pair("names an argument twice");
+      if (!in.by_item() || in.access != Access::read || out.map != MapKind::split || out.access != Access::write || out.sparse)
+        refuse_pair(
+            "needs an input that is split or has a halo, and an output that is split and written whole (access = \"write\")");
+      if (in.type.name != out.type.name || in.type.size != out.type.size || in.per_item != out.per_item)
+        refuse_pair("needs the same type and per_item of both");
+      if (in.rebased() || out.rebased()) {
+        refuse_pair(
+            "needs both to be indexed from the array's beginning; accepted: launch.offset = \"global_work_offset\", or address = "
+            "\"whole\" in their maps");
+      }
+      problem_.swaps.push_back(swap);
+    }
+    for (const Argument& one : problem_.args) {
+      if (one.accumulates()) refuse(one.where + ".map", "adds over slices, which cannot be together with repeat");
+    }
   }
 
   // Slices begin where parts of all rebased buffers can, and are whole work-groups.
@@ -257,38 +327,6 @@ class Reader {
 
 }  // namespace
 
-Grid Problem::grid(const Stage& stage, const Slice& slice) const {
-  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.size()),
-                             static_cast<std::int64_t>(slice.end)};
-  Grid made;
-  if (stage.local.empty()) made.local = {0, 0, 0};
-  for (std::size_t d = 0; d < stage.global.size(); ++d) {
-    made.global[d] = stage.global[d].count(numbers);
-    if (made.global[d] == 0)
-      refuse(descriptor.file + ": global", fmt::format("is 0 in dimension {} for a slice of {} items", d, slice.size()));
-    if (!stage.local.empty()) {
-      made.local[d] = stage.local[d].count();
-      if (made.global[d] % made.local[d] != 0) {
-        refuse(descriptor.file + ": global",
-               fmt::format("is {} in dimension {} for a slice of {} items, no multiple of local, {}; accepted: round_up(.., {})",
-                           made.global[d], d, slice.size(), made.local[d], made.local[d]));
-      }
-    }
-    if (offset && stage.global[d].depends_on_slice()) {
-      // The offset of a dimension is the global size that all items before would have.
-      made.offset[d] =
-          slice.begin == 0
-              ? 0
-              : stage.global[d].count({0, static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.begin)});
-    }
-  }
-  return made;
-}
-
-Slice Problem::extent(const Argument& argument, const Slice& slice) const {
-  return {slice.begin - std::min(slice.begin, argument.before), std::min(slice.end + argument.after, items)};
-}
-
 Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   Problem problem;
   problem.n = params.size;
@@ -298,37 +336,13 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   const auto set = params.options.find("set");
   const auto settings = settings_of(set == params.options.end() || set->second == "none" ? "" : set->second, descriptor);
   Names names = names_of(descriptor, problem.n, settings);
+  for (const auto& [name, value] : names)
+    problem.values[name] = value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d);
   problem.descriptor = std::move(descriptor);
   Reader(problem, std::move(names)).read();
   return problem;
 }
 
 Problem problem_of(const SuiteParams& params) { return problem_of(descriptor_of(params), params); }
-
-Shape shape_of(const Problem& problem) {
-  Shape shape;
-  shape.items = problem.items;
-  shape.granularity = problem.granularity;
-  shape.large_result = true;
-  const auto items = static_cast<double>(problem.items);
-  shape.ops = problem.operations > 0 ? problem.operations : items;
-  shape.rate_unit = (problem.operations > 0 ? problem.descriptor.operations_unit : problem.descriptor.unit) + "/s";
-  shape.cost.ops = shape.ops / items;
-  for (const Argument& one : problem.args) {
-    const auto bytes = static_cast<double>(one.bytes());
-    if (one.is_input()) {
-      shape.bytes_in += one.bytes();
-      if (one.map == MapKind::replicate) {
-        shape.cost.replicated += one.bytes();
-      } else {
-        shape.cost.in_bytes += bytes / items;
-      }
-    }
-    if (!one.is_output()) continue;
-    shape.bytes_out += one.bytes();
-    if (one.map != MapKind::reduce) shape.cost.out_bytes += bytes / items;
-  }
-  return shape;
-}
 
 }  // namespace mgpu::kernel

@@ -1,6 +1,7 @@
 // A descriptor with the size and the parameters of a problem: every expression that does not depend on a slice has its value.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,12 +36,14 @@ struct Argument {
   Bytes host = 0, result = 0;           // where what it begins with, and what becomes of it, begin in host memory
   Expression start, length, scalar, local;
   std::size_t offsets = 0;  // of ragged: the argument with the offsets
+  std::size_t counter = 0;  // of append: the accumulator with the number of records
 
   Bytes item() const { return per_item * type.size; }  // of split and halo
   Bytes bytes() const { return elements * type.size; }
   bool is_array() const { return map != MapKind::scalar && map != MapKind::local; }
   bool is_input() const { return is_array() && (access == Access::read || access == Access::readwrite); }
   bool is_output() const { return is_array() && (access == Access::write || access == Access::readwrite); }
+  bool accumulates() const { return map == MapKind::reduce || map == MapKind::append; }  // over the slices of a device
   // A slice's items are one piece of it.
   bool by_item() const { return map == MapKind::split || map == MapKind::halo; }
   bool rebased() const { return by_item() && address == Address::rebased; }
@@ -52,14 +55,22 @@ struct Stage {
   std::vector<Expression> global, local;
 };
 
+// Two arguments of the same items: in every round but the first, `in` is what `out` was in the one before.
+struct Swap {
+  std::size_t in = 0, out = 0;
+};
+
 struct Problem {
   Descriptor descriptor;
   std::uint64_t n = 0;
   Items items = 0, granularity = 1;
   std::vector<Argument> args;
   std::vector<Stage> stages;
-  std::string options;  // of the build, with values filled in
-  bool offset = false;  // slices begin at a global offset
+  std::uint32_t rounds = 0;  // 0: the kernels once for each slice
+  std::vector<Swap> swaps;
+  std::map<std::string, std::string> values;  // of the parameters, as text
+  std::string options;                        // of the build, with values filled in
+  bool offset = false;                        // slices begin at a global offset
   bool guards = true;
   std::uint64_t seed = 0;
   Items block = 0;        // above 0: sums of floats are of blocks of so many items, each by a launch of its own
@@ -69,7 +80,9 @@ struct Problem {
 
   Items blocks() const { return block == 0 ? 1 : (items + block - 1) / block; }
   Grid grid(const Stage& stage, const Slice& slice) const;
-  Slice extent(const Argument& argument, const Slice& slice) const;  // items of it that lie in the array, with those beside
+  // Items of it that lie in the array, with those beside; with those of the other end, too, where it is periodic.
+  std::vector<Slice> extents(const Argument& argument, const Slice& slice) const;
+  const Swap* swap_of(std::size_t argument) const;  // null: it is in none
 };
 
 // Throws Error(input), Error(usage).

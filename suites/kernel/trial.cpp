@@ -13,8 +13,26 @@ namespace {
 
 constexpr Bytes kMostRoom = Bytes{4} << 20;  // on both sides of what a slice has
 
-bool within(const Tolerance& tolerance, double a, double b) {
+// Of two floats: how many values of their type lie from one to the other. The bits of a type are in the order of its values, those
+// below zero backwards.
+template <class Bits>
+Bits steps_between(const std::byte* from, const std::byte* to) {
+  const auto rank = [](const std::byte* at) {
+    Bits bits = 0;
+    std::memcpy(&bits, at, sizeof bits);
+    constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
+    return (bits & sign) != 0 ? static_cast<Bits>(sign - (bits & ~sign)) : static_cast<Bits>(sign + bits);
+  };
+  const Bits a = rank(from), b = rank(to);
+  return a > b ? a - b : b - a;
+}
+
+bool within(const Tolerance& tolerance, Base base, const std::byte* from, const std::byte* to) {
+  const double a = number_at(base, from), b = number_at(base, to);
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  if (std::isnan(a) || std::isnan(b)) return false;
+  if (base == Base::f32 && steps_between<std::uint32_t>(from, to) <= tolerance.ulp) return true;
+  if (base == Base::f64 && steps_between<std::uint64_t>(from, to) <= tolerance.ulp) return true;
   return std::abs(a - b) <= tolerance.absolute + tolerance.relative * std::abs(b);
 }
 
@@ -47,8 +65,7 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
     if (std::memcmp(a, b, used) == 0) continue;
     if (numbers) {
       bool close = true;
-      for (Bytes lane = 0; lane < used; lane += type.lane())
-        close &= within(tolerance, number_at(type.base, a + lane), number_at(type.base, b + lane));
+      for (Bytes lane = 0; lane < used; lane += type.lane()) close &= within(tolerance, type.base, a + lane, b + lane);
       if (close) continue;
     }
     if (found.count++ == 0) found.element = at / type.size;
@@ -102,8 +119,7 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
   if (after.bytes == before.bytes) return;
   std::vector<std::pair<Bytes, Bytes>> ranges;  // that may be written
   const Bytes size = slice_bytes(problem_, one, slice);
-  if (one.map == MapKind::reduce || (one.access == Access::scratch && one.rebased()))
-    ranges.emplace_back(before.zero, before.zero + size);
+  if (one.accumulates() || (one.access == Access::scratch && one.rebased())) ranges.emplace_back(before.zero, before.zero + size);
   const bool scratch = one.access == Access::scratch && !one.rebased();
   if (scratch) ranges.emplace_back(before.zero + slice.begin * one.item(), before.zero + slice.end * one.item());
   for (const Move& move : output_moves(problem_, argument, slice)) {
@@ -134,9 +150,8 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
   }
 }
 
-bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images) {
-  images.clear();
-  std::vector<std::unique_ptr<Buffer>> whole, parts;
+Trial::Given Trial::give(const Slice& slice, std::byte poison) {
+  Given given;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     Image image;
     std::unique_ptr<Buffer> buffer, part;
@@ -145,17 +160,23 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images
       buffer = device_.allocate(image.bytes.size());
       part = device_.part(*buffer, image.zero, std::max<Bytes>(slice_bytes(problem_, one, slice), 1));
     }
-    images.push_back(std::move(image));
-    whole.push_back(std::move(buffer));
-    parts.push_back(std::move(part));
+    given.images.push_back(std::move(image));
+    given.whole.push_back(std::move(buffer));
+    given.parts.push_back(std::move(part));
   }
-  std::vector<Image> after = images;
+  return given;
+}
+
+bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after) {
+  const Given given = give(slice, poison);
+  const auto& [images, whole, parts] = given;
+  after = images;
   const auto took = device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);
     }
     launches_.launch(
-        slice, [&](std::size_t a) { return parts[a].get(); }, stream);
+        slice, [&parts = parts](std::size_t a) { return parts[a].get(); }, stream);
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.download(*whole[a], 0, after[a].bytes);
     }
@@ -164,8 +185,39 @@ bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images
   for (std::size_t a = 0; a < images.size(); ++a) {
     if (whole[a]) check_written(a, slice, images[a], after[a]);
   }
-  images = std::move(after);
   return true;
+}
+
+Results Trial::all_rounds() {
+  constexpr std::uint32_t kAtOnce = 64;  // launches that one wait is for
+  const Slice slice{0, problem_.items};
+  Given given = give(slice, std::byte{0xff});
+  const auto each = [&](const auto& transfer) {
+    return device_.try_out([&](Stream& stream) {
+      for (std::size_t a = 0; a < given.images.size(); ++a) {
+        if (given.whole[a]) transfer(stream, *given.whole[a], given.images[a].bytes);
+      }
+    });
+  };
+  if (!each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) { stream.upload(buffer, 0, bytes); })) return {};
+  for (std::uint32_t first = 0; first < problem_.rounds; first += kAtOnce) {
+    device_.try_out([&](Stream& stream) {
+      for (std::uint32_t r = first; r < std::min(first + kAtOnce, problem_.rounds); ++r) {
+        launches_.launch(
+            slice, [&](std::size_t a) { return given.parts[a].get(); }, stream);
+        for (const Swap& swap : problem_.swaps) std::swap(given.parts[swap.in], given.parts[swap.out]);
+      }
+    });
+  }
+  each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) { stream.download(buffer, 0, bytes); });
+  // What was made last is where the input was when the number of rounds is even.
+  for (const Swap& swap : problem_.swaps) {
+    if (problem_.rounds % 2 == 0) std::swap(given.images[swap.in], given.images[swap.out]);
+  }
+  Results results = empty_results();
+  std::vector<Records> records(results.size());
+  take(slice, given.images, results, records);
+  return results;
 }
 
 Results Trial::empty_results() const {
@@ -179,11 +231,16 @@ Results Trial::empty_results() const {
   return made;
 }
 
-void Trial::take(const Slice& slice, const std::vector<Image>& images, Results& into) const {
+void Trial::take(const Slice& slice, const std::vector<Image>& images, Results& into, std::vector<Records>& records) const {
   for (std::size_t a = 0; a < images.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (!one.is_output()) continue;
     const std::byte* const zero = images[a].bytes.data() + images[a].zero;
+    if (one.map == MapKind::append) {
+      const Image& counter = images[one.counter];
+      records[a].add(one, {zero, one.bytes()},
+                     count_in(problem_.args[one.counter], std::span(counter.bytes).subspan(counter.zero)));
+    }
     if (one.map == MapKind::reduce) combine(one, {zero, one.bytes()}, into[a]);
     for (const Move& move : output_moves(problem_, a, slice)) {
       for (Bytes i = 0; i < move.count; ++i)
@@ -198,15 +255,23 @@ Results Trial::reference(Items at_once) {
   Results results[2];
   for (unsigned pass = 0; pass < 2; ++pass) {
     results[pass] = empty_results();
+    std::vector<Records> records(problem_.args.size());
     for (Items begin = 0; begin < problem_.items; begin += piece) {
       const Slice slice{begin, std::min(begin + piece, problem_.items)};
       std::vector<Image> images;
       if (!run(slice, std::byte(pass == 0 ? 0xff : 0), images)) return {};
-      take(slice, images, results[pass]);
+      take(slice, images, results[pass], records);
     }
+    put_records(records, results[pass]);
   }
   compare_runs(results[0], results[1]);
   return std::move(results[0]);
+}
+
+void Trial::put_records(const std::vector<Records>& records, Results& into) const {
+  for (std::size_t a = 0; a < records.size(); ++a) {
+    if (problem_.args[a].map == MapKind::append) records[a].put(problem_.args[a], into[a]);
+  }
 }
 
 void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
@@ -216,7 +281,7 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
     const Argument& one = problem_.args[a];
     if (!one.is_output()) continue;
     std::vector<std::byte> ones = with_ones[a], zeros = with_zeros[a];
-    if (one.access == Access::write && one.map != MapKind::reduce) {
+    if (one.access == Access::write && !one.accumulates()) {
       const Bytes used = one.type.lane() * one.type.lanes;
       if (one.sparse) unwritten_[a].assign(ones.size(), false);
       for (Bytes at = 0; at + one.type.size <= ones.size(); at += one.type.size) {
@@ -260,13 +325,13 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
     for (Slice& slice : slices) slice.end = std::min(slice.begin + problem_.block, problem_.items);
   }
   Results sums = empty_results();
+  std::vector<Records> records(sums.size());
   for (const Slice& slice : slices) {
     std::vector<Image> images;
     if (!run(slice, std::byte{0xff}, images)) return;
+    take(slice, images, sums, records);
     for (std::size_t a = 0; a < images.size(); ++a) {
       const Argument& one = problem_.args[a];
-      if (one.map == MapKind::reduce && one.is_output())
-        combine(one, {images[a].bytes.data() + images[a].zero, one.bytes()}, sums[a]);
       for (const Move& move : output_moves(problem_, a, slice)) {
         for (Bytes i = 0; i < move.count; ++i) {
           const Bytes host = move.host + i * move.stride;
@@ -294,9 +359,10 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
     }
   }
   if (problem_.block > 0) return;
+  put_records(records, sums);
   for (std::size_t a = 0; a < sums.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_output() || one.map != MapKind::reduce) continue;
+    if (!one.is_output() || !one.accumulates()) continue;
     const auto difference = first_difference(one.type, problem_.descriptor.tolerance, sums[a], expected[a]);
     if (!difference) continue;
     const std::uint64_t e = difference->element;

@@ -30,6 +30,8 @@ class Trial {
   // All items in one slice, or as many as the device holds, twice with different poison. Throws Error(input) where the results
   // differ, where an element is not written, and what run() throws. Empty: this device cannot be tried.
   Results reference(Items at_once);
+  // Likewise of all rounds, once.
+  Results all_rounds();
   // The bytes that no kernel writes; only of sparse outputs. After reference().
   const std::vector<std::vector<bool>>& unwritten() const { return unwritten_; }
   // Slices that are cut otherwise, in another order: their results against these.
@@ -40,11 +42,19 @@ class Trial {
     std::vector<std::byte> bytes;
     Bytes zero = 0;  // where index 0 is
   };
+  // What a slice is given of each argument, on the device and around it.
+  struct Given {
+    std::vector<Image> images;
+    std::vector<std::unique_ptr<Buffer>> whole, parts;
+  };
+  Given give(const Slice& slice, std::byte poison);
   // Throws Error(input) for an argument that is written where it should not be.
   bool run(const Slice& slice, std::byte poison, std::vector<Image>& images);
   Image image_of(std::size_t argument, const Slice& slice, std::byte poison) const;
   void check_written(std::size_t argument, const Slice& slice, const Image& before, const Image& after) const;
-  void take(const Slice& slice, const std::vector<Image>& images, Results& into) const;
+  // `records`: by argument, of those that are appended; put_records() when all slices are taken.
+  void take(const Slice& slice, const std::vector<Image>& images, Results& into, std::vector<Records>& records) const;
+  void put_records(const std::vector<Records>& records, Results& into) const;
   Results empty_results() const;
   void compare_runs(const Results& with_ones, const Results& with_zeros);
   std::string hint() const;

@@ -13,7 +13,8 @@ from binary import Case
 
 EXAMPLES = binary.HERE.parents[1] / "suites" / "kernel" / "examples"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir())
-SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512}
+SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48}
+STRATEGIES = {"life": "equal,proportional"}  # of what goes in rounds, shares are set at the beginning
 
 # The first part of a descriptor that the tests change; {} are what they put in.
 SAXPY = """\
@@ -76,7 +77,7 @@ class Examples(Kernel):
         for name in NAMES:
             with self.subTest(name):
                 descriptor = EXAMPLES / name / f"{name}.toml"
-                self.assertEqual(len(self.digests(descriptor, "-s", "equal,dynamic", size=SMALL.get(name, 40000))), 1)
+                self.assertEqual(len(self.digests(descriptor, "-s", STRATEGIES.get(name, "equal,dynamic"), size=SMALL.get(name, 40000))), 1)
 
     def test_they_are_built_in_and_known_by_their_names(self):
         self.assertEqual(self.digests("blur", "-s", "equal", "--mode", "resident", size=100),
@@ -211,6 +212,9 @@ WRONG = (
     ('scalar = "a"', 'scalar = "b"', ("args[2].scalar", '"b"')),
     ('type = "float"\nscalar', 'type = "int"\nscalar', ("args[2].scalar", "no int")),
     ('scalar = "a"', 'scalar = "a"\n[check]\ntolerance = { abs = -1 }', ("check.tolerance",)),
+    ('scalar = "a"', 'scalar = "a"\n[check]\ntolerance = { ulp = -1 }', ("check.tolerance.ulp", "accepted: a count")),
+    ('scalar = "a"', 'scalar = "a"\n[check]\ntolerance = { ulp = 0.5 }', ("check.tolerance.ulp", "accepted: a count")),
+    ('scalar = "a"', 'scalar = "a"\n[check]\ntolerance = { ulps = 2 }', ('"ulps"', 'did you mean "ulp"?')),
     ('scalar = "a"', 'scalar = "a"\n[[args]]\nname = "l"\nmap = "local"\nbytes = 0', ("args[3].bytes", "is 0")),
 )
 # Likewise, of what only a device can say.
@@ -242,6 +246,10 @@ class Refuses(Kernel):
         self.refuses(("--set", '"b"', "accepted: a"), arguments=("--set", "b=1"))
         self.refuses(("--set", "NAME=VALUE"), arguments=("--set", "a"))
         self.refuses(("params.a", "no parameter"), arguments=("--set", "a=x"))
+
+        self.refuses(("--set", "NAME=VALUE"), arguments=("--set", "2,a=3"))
+        self.refuses(("--set", "NAME=VALUE"), arguments=("--set", "a=3,,4"))
+        self.refuses(("--set", "256 problems"), arguments=("--set", "a=" + ",".join(map(str, range(300)))))
 
     def test_arrays_beyond_the_machine(self):
         self.refuses(("--size", "do not fit"), arguments=("--size", "2^46"))

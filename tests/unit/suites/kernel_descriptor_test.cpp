@@ -1,7 +1,9 @@
 // Descriptors: expressions, keys, sizes that follow from them, and which bytes a slice has of an array.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -204,4 +206,49 @@ TEST_CASE("kernels of a file are found by their names, whatever stands around th
                    "__attribute__((reqd_work_group_size(8, 1, 1))) "
                    "void d(void) {}\nvoid e() {}\n") == std::vector<std::string>{"a", "d"});
   CHECK(kernels_in("int kernel_size;").empty());
+}
+
+TEST_CASE("of rounds, the items beside a share wrap around where the array is periodic") {
+  const Problem problem = problem_with(
+      "[[args]]\nname = 'in'\ntype = 'float'\nmap = { kind = 'halo', radius = [2, 3], edge = 'periodic' }\n", 100,
+      std::string(kStart).replace(std::string(kStart).find("['count']"), 9,
+                                  "['count']\noffset = 'global_work_offset'\n[repeat]\nrounds = 4\nswap = ['in', 'out']"));
+  CHECK(problem.rounds == 4);
+  CHECK(shape_of(problem).rounds == 4);
+  REQUIRE(problem.swaps.size() == 1);
+  CHECK(problem.swap_of(0) == problem.swap_of(1));
+  const auto extents = [&](Slice slice) { return problem.extents(problem.args[1], slice); };
+  CHECK(extents({10, 20}) == std::vector<Slice>{{8, 23}});
+  CHECK(extents({1, 20}) == std::vector<Slice>{{0, 23}, {99, 100}});
+  CHECK(extents({90, 99}) == std::vector<Slice>{{88, 100}, {0, 2}});
+  CHECK(extents({0, 100}) == std::vector<Slice>{{0, 100}, {98, 100}, {0, 3}});
+}
+
+TEST_CASE("records are in the order of their numbers, with zeros behind, whoever appended them first") {
+  const Problem problem = problem_with(
+      "[[args]]\nname = 'found'\ntype = 'uint'\naccess = 'write'\nsize = 1\nmap = 'reduce'\n[[args]]\nname = 'r'\ntype = 'float2'\n"
+      "access = 'write'\nsize = 5\nmap = { kind = 'append', counter = 'found' }\n");
+  const Argument& one = problem.args[2];
+  CHECK(one.counter == 1);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float first[] = {3, 1, -2, 8, 77, 77}, second[] = {nan, 0, 3, -1};  // of the first, the third was not counted
+  const auto of = [&](bool swapped) {
+    Records records;
+    for (const bool is_first : {!swapped, swapped}) {
+      if (is_first) records.add(one, std::as_bytes(std::span(first)), 2);
+      if (!is_first) records.add(one, std::as_bytes(std::span(second)), 2);
+    }
+    std::vector<float> made(10, 5.0F);
+    records.put(one, std::as_writable_bytes(std::span(made)));
+    return made;
+  };
+  const std::vector<float> made = of(false), other = of(true);
+  CHECK(std::memcmp(made.data(), other.data(), 40) == 0);
+  CHECK(std::vector<float>(made.begin(), made.begin() + 6) == std::vector<float>{-2, 8, 3, -1, 3, 1});
+  CHECK(std::isnan(made[6]));
+  CHECK((made[8] == 0 && made[9] == 0));
+  Records many;
+  for (int i = 0; i < 3; ++i) many.add(one, std::as_bytes(std::span(first)), 2);
+  std::vector<float> room(10);
+  CHECK(why([&] { many.put(one, std::as_writable_bytes(std::span(room))); }).find("args[2].size is 5") != std::string::npos);
 }
