@@ -109,7 +109,7 @@ SuiteParams stencil_params(std::uint64_t size, std::map<std::string, std::string
   params.seed = 5;
   params.options = {
       {"iterations", "2"}, {"depth", "1"},    {"split", "auto"},   {"overlap", "on"},        {"rate", "0.1"},
-      {"radius", "2"},     {"steps", "auto"}, {"initial", "auto"}, {"check-every", "never"}, {"checkpoint-rounds", "none"}};
+      {"radius", "2"},     {"steps", "auto"}, {"exchange", "auto"}, {"initial", "auto"}, {"check-every", "never"}, {"checkpoint-rounds", "none"}};
   options.merge(params.options);
   params.options = std::move(options);
   return params;
