@@ -113,11 +113,8 @@ void StencilProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
 
 void StencilProgram::settle(const Slice& slice) {
   done_ = slice;
-  neighbours_ = workload_.neighbours(slice);
-  others_.clear();
-  if (neighbours_.before != nullptr) others_.push_back(neighbours_.before->device);
-  if (neighbours_.after != nullptr && (others_.empty() || neighbours_.after->device != others_.front()))
-    others_.push_back(neighbours_.after->device);
+  neighbours_ = neighbours_of(workload_.owners(), slice, problem_.periodic());
+  others_ = neighbours_.devices();
 }
 
 // All layers that the new owners need of this device, halos included, go into their other states.
