@@ -99,7 +99,7 @@ bool LbmWorkload::prefer(const DeviceTraits& device, const std::string& variant)
 // No wider than a row is.
 std::size_t LbmWorkload::local_on(const DeviceTraits& device) const {
   const auto found = preferred_.find(device.id);
-  const std::size_t most = found != preferred_.end() ? found->second : device.cpu ? 64 : kLocals.front();
+  const std::size_t most = found != preferred_.end() ? found->second : device.cpu ? 1 : kLocals.front();
   std::size_t local = 1;
   while (local < problem_.n && local < most && local * 2 <= device.max_work_group) local *= 2;
   return local;
