@@ -11,10 +11,26 @@
 // work-groups side by side touch. A work-item takes a cell: loads first, then arithmetic, then stores. Launches and layouts are
 // explained in suites/lbm/lattice.hpp.
 //
-// Given by -D: WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the channel's force along x.
+// Given by -D: WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the channel's force along x. STREAMING, on NVIDIA
+// GPUs: 1, what is stored is the first to leave their caches, as nobody reads it in this step; 2, what is loaded as well.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define POPULATIONS 19
+
+#ifdef STREAMING
+#define STORE_AT(address, value) asm volatile("st.global.cs.f32 [%0], %1;" : : "l"(address), "f"(value) : "memory")
+#else
+#define STORE_AT(address, value) *(address) = (value)
+#endif
+#if defined(STREAMING) && STREAMING > 1
+inline float load_from(__global const float* address) {
+  float value;
+  asm volatile("ld.global.cs.f32 %0, [%1];" : "=f"(value) : "l"(address));
+  return value;
+}
+#else
+#define load_from(address) *(address)
+#endif
 
 // Velocity of population q, and the one opposite to it.
 #define EACH_POPULATION(DO) \
@@ -126,13 +142,13 @@ __kernel void step_between(__global const float* from, __global const float* bef
   PLANES(__global const)
   float f[POPULATIONS];
 #define LOAD(q, cx, cy, cz, opposite) \
-  f[q] = OUTSIDE(cx, cy) ? own[opposite * plane + at] : SOURCE_PLANE(cz)[q * plane + SOURCE(cx, cy)];
+  f[q] = load_from(OUTSIDE(cx, cy) ? own + (opposite * plane + at) : SOURCE_PLANE(cz) + (q * plane + SOURCE(cx, cy)));
   EACH_POPULATION(LOAD)
 #undef LOAD
   DRAG
   collide(f, even_rate, odd_rate, lift);
   to += slot * block + at;
-#define STORE(q, cx, cy, cz, opposite) to[q * plane] = f[q];
+#define STORE(q, cx, cy, cz, opposite) STORE_AT(to + q * plane, f[q]);
   EACH_POPULATION(STORE)
 #undef STORE
 }
@@ -149,13 +165,13 @@ __kernel void step_across(__global float* from, __global float* before, uint bef
   AROUND
   PLANES(__global)
   float f[POPULATIONS];
-#define PLACE(q, cx, cy, cz, opposite) *(OUTSIDE(cx, cy) ? own + (q * plane + at) : SOURCE_PLANE(cz) + (opposite * plane + SOURCE(cx, cy)))
-#define LOAD(q, cx, cy, cz, opposite) f[q] = PLACE(q, cx, cy, cz, opposite);
+#define PLACE(q, cx, cy, cz, opposite) (OUTSIDE(cx, cy) ? own + (q * plane + at) : SOURCE_PLANE(cz) + (opposite * plane + SOURCE(cx, cy)))
+#define LOAD(q, cx, cy, cz, opposite) f[q] = load_from(PLACE(q, cx, cy, cz, opposite));
   EACH_POPULATION(LOAD)
 #undef LOAD
   DRAG
   collide(f, even_rate, odd_rate, lift);
-#define STORE(q, cx, cy, cz, opposite) PLACE(q, cx, cy, cz, opposite) = f[opposite];
+#define STORE(q, cx, cy, cz, opposite) STORE_AT(PLACE(q, cx, cy, cz, opposite), f[opposite]);
   EACH_POPULATION(STORE)
 #undef STORE
 }
@@ -167,12 +183,12 @@ __kernel void step_within(__global float* from, uint first, uint left, uint righ
   if (x >= nx || y >= right) return;
   from += (ulong)POPULATIONS * plane * (first + get_global_id(2)) + (y * stride + x);
   float f[POPULATIONS];
-#define LOAD(q, cx, cy, cz, opposite) f[q] = from[q * plane];
+#define LOAD(q, cx, cy, cz, opposite) f[q] = load_from(from + q * plane);
   EACH_POPULATION(LOAD)
 #undef LOAD
   DRAG
   collide(f, even_rate, odd_rate, lift);
-#define STORE(q, cx, cy, cz, opposite) from[q * plane] = f[opposite];
+#define STORE(q, cx, cy, cz, opposite) STORE_AT(from + q * plane, f[opposite]);
   EACH_POPULATION(STORE)
 #undef STORE
 }
@@ -236,11 +252,26 @@ __kernel void look(__global const float* from, __global const float* before, uin
 #define LOAD(q, cx, cy, cz, opposite) \
   if (layout == 0) f[q] = own[q * plane + at]; \
   if (layout == 1) f[opposite] = own[q * plane + at]; \
-  if (layout == 2) f[opposite] = PLACE(q, cx, cy, cz, opposite);
+  if (layout == 2) f[opposite] = *PLACE(q, cx, cy, cz, opposite);
   EACH_POPULATION(LOAD)
 #undef LOAD
   VELOCITY(f)
   to[((ulong)(at_plane + get_global_id(2)) * ny + y) * nx + x] = (float4)(ux - half_force, uy, uz, density_of(f));
+}
+
+// What step_across left for a plane of another device, five populations from `first_population` on: to where they belong in it. What
+// walls of that plane reflected lies there already, and stays.
+__kernel void take_crossed(__global const float* landed, __global float* to, uint landed_at, uint first_population, uint slot, uint nx,
+                           uint ny, uint stride) {
+  const uint x = get_global_id(0), y = get_global_id(1);
+  if (x >= nx) return;
+  const uint plane = ny * stride, at = y * stride + x;
+  to += (ulong)POPULATIONS * plane * slot;
+#define TAKE(q, cx, cy, cz, opposite) \
+  if (q >= first_population && q < first_population + 5 && !OUTSIDE(cx, cy)) \
+    to[q * plane + at] = landed[(landed_at + q - first_population) * plane + at];
+  EACH_POPULATION(TAKE)
+#undef TAKE
 }
 
 // Some populations, a bit of `which` each, of rows [left, right) of the planes from `first` on: into one piece of `packed`, or out of

@@ -46,13 +46,43 @@ double channel_velocity(const Problem& problem, double y, double time) {
   return velocity;
 }
 
-struct Sums {
-  double mass = 0, error = 0, expected = 0;  // of densities; squares of velocities' errors, and of what they were expected to be
+// What the velocity of each cell should be in the end, where that is known; else nothing.
+class Expected {
+ public:
+  explicit Expected(const Problem& problem) : problem_(problem), along_(problem.n), across_(problem.planes) {
+    if (problem.flow == Flow::channel && !problem.from_file) {
+      for (std::uint64_t y = 0; y < problem.n; ++y) along_[y][0] = channel_velocity(problem, static_cast<double>(y), problem.steps);
+    }
+    if (problem.flow != Flow::taylor_green || problem.from_file) return;
+    const Vortex vortex(problem);
+    const double slower = std::exp(-vortex.decay * problem.steps);
+    for (std::uint64_t i = 0; i < problem.n; ++i) {
+      const double at = vortex.wave * static_cast<double>(i);
+      along_[i] = {-slower * vortex.along * std::cos(at), slower * vortex.across * std::sin(at)};
+    }
+    for (std::uint64_t z = 0; z < problem.planes; ++z) {
+      const double at = vortex.wave_z * static_cast<double>(z);
+      across_[z] = {std::sin(at), std::cos(at)};
+    }
+  }
+  std::array<double, 3> at(std::uint64_t x, std::uint64_t y, std::uint64_t z) const {
+    if (problem_.flow == Flow::channel) return {along_[y][0], 0, 0};
+    const auto &a = along_[(x + y) % problem_.n], &b = across_[z];
+    return {a[0] * b[0], a[0] * b[0], a[1] * b[1]};
+  }
+
+ private:
+  const Problem& problem_;
+  std::vector<std::array<double, 2>> along_, across_;  // nothing but zeros where nothing is known
 };
 
-// Over all cells; `expected` says what velocity each should have.
-template <class Expected>
-Sums sums_of(const Problem& problem, std::span<const std::byte> result, unsigned threads, const Expected& expected) {
+struct Sums {
+  double mass = 0, mass_before = 0;  // of what densities exceed 1 by
+  double error = 0, expected = 0;    // squares of velocities' errors, and of what they were expected to be
+};
+
+Sums sums_of(const Problem& problem, const Beginning& beginning, std::span<const std::byte> result, unsigned threads,
+             const Expected& expected) {
   const auto* const cells = reinterpret_cast<const Cell*>(result.data());
   std::vector<Sums> of_plane(problem.planes);
   parallel_for(problem.planes, threads, [&](std::uint64_t z) {
@@ -60,18 +90,20 @@ Sums sums_of(const Problem& problem, std::span<const std::byte> result, unsigned
     for (std::uint64_t y = 0; y < problem.n; ++y) {
       for (std::uint64_t x = 0; x < problem.n; ++x) {
         const Cell& cell = cells[(z * problem.n + y) * problem.n + x];
-        const std::array<double, 3> wanted = expected(x, y, z);
+        const std::array<double, 3> wanted = expected.at(x, y, z);
         for (std::size_t i = 0; i < 3; ++i) {
           const double difference = static_cast<double>(cell[i]) - wanted[i];
           sums.error += difference * difference;
           sums.expected += wanted[i] * wanted[i];
         }
         sums.mass += static_cast<double>(cell[3]);
+        sums.mass_before += static_cast<double>(beginning.at(x, y, z)[3]);
       }
     }
   });
   Sums all;
-  for (const Sums& sums : of_plane) all = {all.mass + sums.mass, all.error + sums.error, all.expected + sums.expected};
+  for (const Sums& sums : of_plane)
+    all = {all.mass + sums.mass, all.mass_before + sums.mass_before, all.error + sums.error, all.expected + sums.expected};
   return all;
 }
 
@@ -81,7 +113,8 @@ struct Deviation {
   double found = 0, most = 0;
 };
 
-Deviation vortex_deviation(const Problem& problem, const Sums& sums, const Vortex& vortex) {
+Deviation vortex_deviation(const Problem& problem, const Sums& sums) {
+  const Vortex vortex(problem);
   const double decayed = vortex.decay * problem.steps;
   // Second order in the waves' length, that of speeds squared (the fluid is a little compressible), and the first steps, in which
   // the stress has yet to build up.
@@ -110,14 +143,14 @@ std::optional<Deviation> cavity_deviation(const Problem& problem, std::span<cons
     const Cell *const left = cells + row * problem.n + (problem.n - 1) / 2, *const right = cells + row * problem.n + problem.n / 2;
     return static_cast<double>((*left)[0] + (*right)[0]) / 2 / static_cast<double>(problem.speed);
   };
-  Deviation error{fmt::format("Ghia et al. 1982, Reynolds number {}", table->reynolds), 0, 0.01 + 8 / (n * n) + 0.5 / n};
+  Deviation deviation{fmt::format("Ghia et al. 1982, Reynolds number {}", table->reynolds), 0, 0.01 + 8 / (n * n) + 0.5 / n};
   for (std::size_t i = 0; i < table->height.size(); ++i) {
     const double row = std::clamp(table->height[i] * n - 0.5, 0.0, n - 1);
     const auto lower = std::min(static_cast<std::uint64_t>(row), problem.n - 2);
     const double part = row - static_cast<double>(lower), found = (1 - part) * at(lower) + part * at(lower + 1);
-    error.found = std::max(error.found, std::abs(found - table->velocity[i]));
+    deviation.found = std::max(deviation.found, std::abs(found - table->velocity[i]));
   }
-  return error;
+  return deviation;
 }
 
 }  // namespace
@@ -152,24 +185,10 @@ Cell Beginning::at(std::uint64_t x, std::uint64_t y, std::uint64_t z) const {
 }
 
 Physics compare_physics(const Problem& problem, const Beginning& beginning, std::span<const std::byte> result, unsigned threads) {
-  const Vortex vortex(problem);
-  const double slower = std::exp(-vortex.decay * problem.steps);
-  std::vector<double> profile(problem.n);
-  for (std::uint64_t y = 0; y < problem.n; ++y) profile[y] = channel_velocity(problem, static_cast<double>(y), problem.steps);
-  const Sums sums = sums_of(problem, result, threads, [&](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
-    if (problem.flow == Flow::channel) return std::array<double, 3>{profile[y], 0, 0};
-    if (problem.flow == Flow::cavity || problem.from_file) return std::array<double, 3>{};
-    const double along = vortex.wave * static_cast<double>(x + y), across = vortex.wave_z * static_cast<double>(z);
-    const double side = -slower * vortex.along * std::cos(along) * std::sin(across);
-    return std::array<double, 3>{side, side, slower * vortex.across * std::sin(along) * std::cos(across)};
-  });
-  double before = 0;
-  for (std::uint64_t z = 0; z < problem.planes; ++z) {
-    for (std::uint64_t i = 0; i < problem.cells_of_plane(); ++i)
-      before += static_cast<double>(beginning.at(i % problem.n, i / problem.n, z)[3]);
-  }
+  const Expected expected(problem);
+  const Sums sums = sums_of(problem, beginning, result, threads, expected);
   // Each step rounds each of the populations once or twice.
-  const double drift = (sums.mass - before) / static_cast<double>(problem.cells());
+  const double drift = (sums.mass - sums.mass_before) / static_cast<double>(problem.cells());
   const double most = (problem.steps + 16.0) * 0x1p-24 * static_cast<double>(problem.speed);
   Physics physics;
   if (!(std::abs(drift) <= most)) {
@@ -179,14 +198,14 @@ Physics compare_physics(const Problem& problem, const Beginning& beginning, std:
   }
   physics.told = fmt::format("mass is conserved (mean density changed by {:.1e})", drift);
   if (problem.from_file) return physics;
-  std::optional<Deviation> error;
-  if (problem.flow == Flow::taylor_green) error = vortex_deviation(problem, sums, vortex);
-  if (problem.flow == Flow::channel) error = channel_deviation(problem, sums);
-  if (problem.flow == Flow::cavity) error = cavity_deviation(problem, result);
-  if (!error) return physics;
-  physics.told += fmt::format("; and with {}: {:.2g} away, {:.2g} accepted", error->what, error->found, error->most);
-  if (!(error->found <= error->most))
-    physics.wrong = fmt::format("{} differs by {:.3g}; accepted: {:.3g}", error->what, error->found, error->most);
+  std::optional<Deviation> deviation;
+  if (problem.flow == Flow::taylor_green) deviation = vortex_deviation(problem, sums);
+  if (problem.flow == Flow::channel) deviation = channel_deviation(problem, sums);
+  if (problem.flow == Flow::cavity) deviation = cavity_deviation(problem, result);
+  if (!deviation) return physics;
+  physics.told += fmt::format("; and with {}: {:.2g} away, {:.2g} accepted", deviation->what, deviation->found, deviation->most);
+  if (!(deviation->found <= deviation->most))
+    physics.wrong = fmt::format("{} differs by {:.3g}; accepted: {:.3g}", deviation->what, deviation->found, deviation->most);
   return physics;
 }
 

@@ -18,7 +18,8 @@ Bytes bytes_of_slot(const Problem& problem) {
 
 std::uint64_t slots_on(const Problem& problem, const DeviceMemory& memory) {
   if (memory.allocation < problem.plane_bytes()) return 0;
-  const Bytes landing = problem.columns > 1 ? 3 * most_landing(problem) * sizeof(float) : 0, most = memory.global / 10 * 9;
+  const Bytes landing = problem.columns > 1 || problem.lands_beside() ? 3 * most_landing(problem) * sizeof(float) : 0,
+              most = memory.global / 10 * 9;
   const std::uint64_t slots = (most - std::min(most, landing)) / bytes_of_slot(problem);
   // What is looked at, and a copy for checkpoints, lie in one piece.
   const Bytes in_one = std::max(fields_of_plane(problem), problem.checkpoint_rounds > 0 ? problem.plane_bytes() : 0);
@@ -28,6 +29,7 @@ std::uint64_t slots_on(const Problem& problem, const DeviceMemory& memory) {
 }  // namespace
 
 std::uint64_t most_landing(const Problem& problem) {
+  if (problem.lands_beside()) return 2 * crossing * problem.population_bytes() / sizeof(float);
   // A share is at most three patches, each with two faces of at most n rows and two of at most all planes, and four edges.
   return 3 * problem.n * (2 * crossing * (problem.n + problem.planes) + 4);
 }
@@ -57,7 +59,7 @@ DeviceBytes bytes_on_device(const Problem& problem, const Lattice& lattice, std:
   const Bytes fields = lattice.slots * fields_of_plane(problem),
               file = problem.from_file ? planes_of_file * fields_of_plane(problem) : 0,
               copy = problem.checkpoint_rounds > 0 ? lattice.slots * problem.plane_bytes() : 0,
-              landing = problem.columns > 1 ? most_landing(problem) * sizeof(float) : 0;
+              landing = problem.columns > 1 || problem.lands_beside() ? most_landing(problem) * sizeof(float) : 0;
   return {problem.lattices * lattice.slots * problem.plane_bytes() + fields + file + copy + 3 * landing,
           std::max({lattice.in_piece * problem.plane_bytes(), fields, file, copy, landing})};
 }

@@ -9,11 +9,12 @@
 namespace mgpu::lbm {
 namespace {
 
-std::string options(const Problem& problem) {
+std::string options(const Problem& problem, const LbmWorkload::Variant& variant) {
   std::string text;
   if (problem.has_walls_x()) text += " -DWALL_X";
   if (problem.has_walls_y()) text += " -DWALL_Y";
   if (problem.flow == Flow::channel) text += " -DFORCED";
+  if (variant.streams > 0) text += " -DSTREAMING=" + std::to_string(variant.streams);
   return text.empty() ? text : text.substr(1);
 }
 
@@ -23,10 +24,9 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
-      local_(workload.local_on(device.traits())),
-      variant_(device.traits().cpu ? "" : std::to_string(local_)),
+      variant_(workload.variant_on(device.traits())),
       peer_(workload.shared(0, 0) != nullptr ? device.peer() : nullptr) {
-  const std::string given = options(problem_);
+  const std::string given = options(problem_, variant_);
   const auto kernel = [&](const char* entry) { return device.kernel("lbm.cl", entry, given); };
   begin_ = kernel("begin");
   look_ = kernel("look");
@@ -35,6 +35,7 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
   } else {
     step_across_ = kernel("step_across");
     step_within_ = kernel("step_within");
+    if (problem_.lands_beside()) take_crossed_ = kernel("take_crossed");
   }
   const Lattice& lattice = workload_.lattice();
   along_ = device.allocate(problem_.n * sizeof(Cell));
@@ -62,7 +63,8 @@ Buffer& LbmProgram::piece(std::uint32_t lattice, std::uint64_t which) {
 }
 
 Grid LbmProgram::grid(std::uint64_t rows, std::uint64_t planes) const {
-  return {{(problem_.n + local_ - 1) / local_ * local_, rows, planes}, {local_, 1, 1}};
+  const std::size_t local = variant_.local;
+  return {{(problem_.n + local - 1) / local * local, rows, planes}, {local, 1, 1}};
 }
 
 // What a device needs of the input before it knows its share: the tables are small, a file is all there.
@@ -184,6 +186,7 @@ void LbmProgram::slabs_round(const Slice& slice, std::uint32_t round, bool last,
     step_rows({all.first + depth, all.end - depth}, round, stream);
   }
   meet();
+  if (problem_.lands_beside() && layout_after(round + 1) == 2) take_crossed(planes_of(slice), stream);
 }
 
 void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round, Stream& stream) {
@@ -229,6 +232,7 @@ void LbmProgram::send(const Slice& slice, std::uint32_t steps) {
   // To them, planes go on over the end of the box.
   const std::int64_t on_before = mine.first == 0 ? planes : 0, on_after = mine.end == planes ? -planes : 0;
   const std::uint32_t layout = layout_after(steps);
+  if (layout == 2 && problem_.lands_beside()) return send_crossed(mine, steps);
   if (layout == 2) {  // what left its cells beyond the borders
     put(mine.end, first_up, crossing, steps, after, on_after);
     put(mine.first - 1, first_down, crossing, steps, before, on_before);
@@ -242,6 +246,29 @@ void LbmProgram::send(const Slice& slice, std::uint32_t steps) {
     put(mine.end - 1 - i, whole ? 0 : up, whole ? populations : crossing, steps, after, on_after);
     put(mine.first + i, whole ? 0 : down, whole ? populations : crossing, steps, before, on_before);
   }
+}
+
+// What left its cells beyond the borders, beside walls.
+void LbmProgram::send_crossed(const Planes& mine, std::uint32_t steps) {
+  const Bytes size = crossing * problem_.population_bytes();
+  const auto put_beside = [&](std::int64_t z, std::uint32_t first, DeviceIndex to, Bytes at) {
+    const Slot slot = workload_.lattice().slot_of(z);
+    peer_->put(piece(lattice_after(steps), slot.piece), slot.at * problem_.plane_bytes() + first * problem_.population_bytes(),
+               workload_.landing(0), to, at, size);
+  };
+  put_beside(mine.end, first_up, neighbours_.after->device, 0);
+  put_beside(mine.first - 1, first_down, neighbours_.before->device, size);
+}
+
+void LbmProgram::take_crossed(const Planes& mine, Stream& stream) {
+  const auto take = [&](std::int64_t z, std::uint32_t landed_at, std::uint32_t first) {
+    const Slot slot = workload_.lattice().slot_of(z);
+    stream.launch(*take_crossed_, grid(problem_.n, 1),
+                  {&workload_.landing(0).piece(peer_->self()), &piece(0, slot.piece), landed_at, first, u32(slot.at),
+                   u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
+  };
+  take(mine.first, 0, first_up);
+  take(mine.end - 1, crossing, first_down);
 }
 
 // The new owners need all of their planes and what lies beside them; where they have a plane, they keep it.

@@ -12,7 +12,7 @@ class LbmProgram final : public DeviceProgram {
  public:
   LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode);
 
-  std::string kernel_variant() const override { return variant_; }
+  std::string kernel_variant() const override { return variant_.name; }
   void load(Stream& stream) override;
   void prepare(Stream&) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -47,6 +47,8 @@ class LbmProgram final : public DeviceProgram {
   // Populations [first, first + count) of a plane of this device's to another one, for which its number is that plus `on`.
   void put(std::int64_t z, std::uint32_t first, std::uint32_t count, std::uint32_t steps, DeviceIndex to, std::int64_t on);
   void send(const Slice& slice, std::uint32_t steps);
+  void send_crossed(const Planes& mine, std::uint32_t steps);
+  void take_crossed(const Planes& mine, Stream& stream);
   void slabs_round(const Slice& slice, std::uint32_t round, bool last, Stream& stream);
   void blocks_round(std::uint32_t round, bool last, Stream& stream);
   void send_blocks(std::uint32_t steps, Stream& stream);
@@ -56,10 +58,9 @@ class LbmProgram final : public DeviceProgram {
   LbmWorkload& workload_;
   const Problem& problem_;
   const Mode mode_;
-  const std::size_t local_;
-  const std::string variant_;
+  const LbmWorkload::Variant variant_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
-  std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, pack_, unpack_, copy_kernel_;
+  std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, take_crossed_, pack_, unpack_, copy_kernel_;
   std::unique_ptr<Buffer> along_, across_, file_, fields_, copy_, packed_;
   std::vector<std::unique_ptr<Buffer>> own_[2];
   Neighbours neighbours_;

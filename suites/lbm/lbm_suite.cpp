@@ -91,6 +91,7 @@ SuiteInfo lbm_suite() {
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input = "velocities and densities to begin with, as --output writes them: a .npy array of float32, cells x 4";
   info.has_kernel_variants = true;
+  info.tuned_options = {"lattices"};
   info.host_bytes = lbm_host_bytes;
   info.size_of_input = side_of_input;
   info.check = check_lbm;

@@ -66,10 +66,14 @@ class LbmWorkload final : public Workload {
     return shared_[lattice].empty() ? nullptr : shared_[lattice][piece].get();
   }
   SharedMemory& landing(std::uint32_t which) { return *landing_[which]; }
-  std::size_t local_on(const DeviceTraits& device) const;  // work-items of a group, along x
+  struct Variant {
+    std::string name;           // empty: there is but one
+    std::size_t local = 1;      // work-items of a group, along x
+    std::uint32_t streams = 0;  // STREAMING of kernels/lbm.cl
+  };
+  Variant variant_on(const DeviceTraits& device) const;
 
  private:
-  std::string compare(const Window& window);  // with plain loops; empty: equal
   std::string wrong_cell(const Window& window, const std::vector<Cell>& expected) const;
 
   Problem problem_;
@@ -87,9 +91,12 @@ class LbmWorkload final : public Workload {
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;  // the result was verified: a stale one must not pass again
   Arrivals arrivals_;
-  std::map<std::string, std::size_t> preferred_;  // by device
-  std::optional<std::vector<Cell>> expected_;     // of the whole box
-  std::string verified_digest_;                   // of a result whose windows were right
+  std::map<std::string, Variant> preferred_;  // by device
+  struct Compared {                           // with plain loops on the host
+    Window window;
+    std::vector<Cell> expected;
+  };
+  std::vector<Compared> all_, some_;  // the whole box; windows of it
 };
 
 }  // namespace mgpu::lbm

@@ -25,8 +25,9 @@ struct Problem {
   float speed = 0;                      // the largest at the beginning, of the lid, or in the middle of the channel in the end
   double viscosity = 0;
   float even_rate = 0, odd_rate = 0;  // of relaxation, of sums and differences of opposite populations
-  std::uint64_t local = 0;            // cells of a work-group along x; 0: as the device has it best
 
+  // What crosses borders in place lands in memory of its own, as it must not overwrite what walls have reflected.
+  bool lands_beside() const { return lattices == 1 && has_walls_y(); }
   bool has_walls_x() const { return flow == Flow::cavity; }
   bool has_walls_y() const { return flow != Flow::taylor_green; }
   std::uint64_t items() const { return planes * columns; }
