@@ -256,7 +256,11 @@ __kernel void look(__global const float* from, __global const float* before, uin
   EACH_POPULATION(LOAD)
 #undef LOAD
   VELOCITY(f)
-  to[((ulong)(at_plane + get_global_id(2)) * ny + y) * nx + x] = (float4)(ux - half_force, uy, uz, density_of(f));
+  __global float4* const cell = to + (((ulong)(at_plane + get_global_id(2)) * ny + y) * nx + x);
+  cell->x = ux - half_force;
+  cell->y = uy;
+  cell->z = uz;
+  cell->w = density_of(f);
 }
 
 // What step_across left for a plane of another device, five populations from `first_population` on: to where they belong in it. What

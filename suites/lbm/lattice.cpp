@@ -21,9 +21,7 @@ std::uint64_t slots_on(const Problem& problem, const DeviceMemory& memory) {
   const Bytes landing = problem.columns > 1 || problem.lands_beside() ? 3 * most_landing(problem) * sizeof(float) : 0,
               most = memory.global / 10 * 9;
   const std::uint64_t slots = (most - std::min(most, landing)) / bytes_of_slot(problem);
-  // What is looked at, and a copy for checkpoints, lie in one piece.
-  const Bytes in_one = std::max(fields_of_plane(problem), problem.checkpoint_rounds > 0 ? problem.plane_bytes() : 0);
-  return std::min({problem.planes, slots, memory.allocation / in_one});
+  return std::min({problem.planes, slots, memory.allocation / fields_of_plane(problem)});  // what is looked at lies in one piece
 }
 
 }  // namespace
@@ -61,7 +59,7 @@ DeviceBytes bytes_on_device(const Problem& problem, const Lattice& lattice, std:
               copy = problem.checkpoint_rounds > 0 ? lattice.slots * problem.plane_bytes() : 0,
               landing = problem.columns > 1 || problem.lands_beside() ? most_landing(problem) * sizeof(float) : 0;
   return {problem.lattices * lattice.slots * problem.plane_bytes() + fields + file + copy + 3 * landing,
-          std::max({lattice.in_piece * problem.plane_bytes(), fields, file, copy, landing})};
+          std::max({lattice.in_piece * problem.plane_bytes(), fields, file, landing})};
 }
 
 std::vector<Run> runs_of(const Problem& problem, const Lattice& lattice, std::int64_t first, std::int64_t end) {

@@ -44,8 +44,9 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
   if (problem_.from_file)
     file_ = device.allocate(planes_of_file(problem_, lattice, mode_) * problem_.cells_of_plane() * sizeof(Cell));
   if (problem_.checkpoint_rounds > 0) {
-    copy_kernel_ = device.kernel("stencil_copy.cl", "copy_part", "");
-    copy_ = device.allocate(lattice.slots * problem_.plane_bytes());
+    copy_kernel_ = device.kernel("copy_part.cl", "copy_part", "");
+    for (std::uint64_t which = 0; which < lattice.pieces(); ++which)
+      copies_.push_back(device.allocate(lattice.slots_of_piece(which) * problem_.plane_bytes()));
   }
   if (problem_.columns > 1) {
     pack_ = kernel("pack");
@@ -296,12 +297,11 @@ void LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& str
   constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
   std::byte* const host = workload_.checkpoint(steps).data();
   for (const Run& run : runs(planes_of(slice))) {
-    // The copy has the pieces one after another.
-    const Bytes at = (run.slot.piece * workload_.lattice().in_piece + run.slot.at) * plane, size = run.count * plane;
+    Buffer& copy = *copies_[run.slot.piece];
+    const Bytes first = run.slot.at * plane, size = run.count * plane;
     stream.launch(*copy_kernel_, {{(size / each + local - 1) / local * local, 1, 1}, {local, 1, 1}},
-                  {&piece(lattice_after(steps), run.slot.piece), copy_.get(), std::uint64_t{run.slot.at * plane / each},
-                   std::uint64_t{at / each}, std::uint64_t{size / each}});
-    stream.download_rows(*copy_, host + run.in_box * rows * row, {row, run.count * rows, at, stride, row});
+                  {&piece(lattice_after(steps), run.slot.piece), &copy, std::uint64_t{first / each}, std::uint64_t{size / each}});
+    stream.download_rows(copy, host + run.in_box * rows * row, {row, run.count * rows, first, stride, row});
   }
 }
 

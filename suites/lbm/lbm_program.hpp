@@ -61,8 +61,8 @@ class LbmProgram final : public DeviceProgram {
   const LbmWorkload::Variant variant_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
   std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, take_crossed_, pack_, unpack_, copy_kernel_;
-  std::unique_ptr<Buffer> along_, across_, file_, fields_, copy_, packed_;
-  std::vector<std::unique_ptr<Buffer>> own_[2];
+  std::unique_ptr<Buffer> along_, across_, file_, fields_, packed_;
+  std::vector<std::unique_ptr<Buffer>> own_[2], copies_;  // by piece; copies_: of the last checkpoint, on its way to the host
   Neighbours neighbours_;
   std::vector<DeviceIndex> others_;  // that it meets
   std::vector<Patch> mine_;          // of blocks

@@ -41,7 +41,7 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     changes_ = device.allocate(problem_.change_bytes());
   }
   if (problem_.checkpoint_rounds > 0) {
-    copy_kernel_ = device.kernel("stencil_copy.cl", "copy_part", "");
+    copy_kernel_ = device.kernel("copy_part.cl", "copy_part", "");
     copy_ = device.allocate(held);
     if (sums_) copy_of_sums_ = device.allocate(held);
   }
