@@ -34,8 +34,9 @@ struct Vortex {
   double decay = 0;              // of its logarithm, a step
 };
 
-// Of a channel that starts from rest, the velocity along x after some time, half a cell beyond `y` cells from the wall: what it is
-// in the end, less a series of modes each of which decays (Batchelor, An Introduction to Fluid Dynamics, 4.3).
+// Of a channel that starts from rest, the velocity along x after some time (the force acts from half a step after the beginning
+// on), half a cell beyond `y` cells from the wall: what it is in the end, less a series of modes each of which decays (Batchelor,
+// An Introduction to Fluid Dynamics, 4.3).
 double channel_velocity(const Problem& problem, double y, double time) {
   const double wide = static_cast<double>(problem.n), force = problem.force(), at = y + 0.5;
   double velocity = force / (2 * problem.viscosity) * at * (wide - at);
@@ -51,7 +52,8 @@ class Expected {
  public:
   explicit Expected(const Problem& problem) : problem_(problem), along_(problem.n), across_(problem.planes) {
     if (problem.flow == Flow::channel && !problem.from_file) {
-      for (std::uint64_t y = 0; y < problem.n; ++y) along_[y][0] = channel_velocity(problem, static_cast<double>(y), problem.steps);
+      for (std::uint64_t y = 0; y < problem.n; ++y)
+        along_[y][0] = channel_velocity(problem, static_cast<double>(y), problem.steps - 0.5);
     }
     if (problem.flow != Flow::taylor_green || problem.from_file) return;
     const Vortex vortex(problem);

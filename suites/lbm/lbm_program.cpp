@@ -303,6 +303,7 @@ void LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& str
                   {&piece(lattice_after(steps), run.slot.piece), &copy, std::uint64_t{first / each}, std::uint64_t{size / each}});
     stream.download_rows(copy, host + run.in_box * rows * row, {row, run.count * rows, first, stride, row});
   }
+  if (problem_.lattices == 1) meet();  // what the next step leaves beyond borders is put among what was copied
 }
 
 // Velocities and densities of the share, to the host.

@@ -9,9 +9,9 @@
 using namespace mgpu;
 
 TEST_CASE("a sample of lbm that loses a device is begun again by the others, whenever that is, and its result is right") {
-  for (const char* lattices : {"one", "two"}) {
-    for (const char* every : {"none", "7"}) {
-      for (const char* flow : {"taylor-green", "cavity"}) {
+  for (const std::string lattices : {"one", "two"}) {
+    for (const std::string every : {"none", "7"}) {
+      for (const std::string flow : {"taylor-green", "cavity"}) {
         std::size_t begun_again = 0, from_a_checkpoint = 0;
         for (std::uint64_t launch = 60; launch < 900; launch += 97) {
           CAPTURE(lattices);
@@ -20,7 +20,7 @@ TEST_CASE("a sample of lbm that loses a device is begun again by the others, whe
           CAPTURE(launch);
           const test::RoundsAsked asked{
               "lbm",
-              test::lbm_kernels(flow == std::string("cavity") ? lbm::Flow::cavity : lbm::Flow::taylor_green),
+              test::lbm_kernels(flow == "cavity" ? lbm::Flow::cavity : lbm::Flow::taylor_green),
               {{"case", flow}, {"lattices", lattices}, {"checkpoint-rounds", every}, {"planes", "30"}},
               Mode::resident,
               {{}, test::fails_at_launch(launch)},
@@ -29,11 +29,11 @@ TEST_CASE("a sample of lbm that loses a device is begun again by the others, whe
           if (!fault) continue;
           REQUIRE(fault->begun_again);
           ++begun_again;
-          CHECK((every == std::string("none") ? fault->begun_again->round == 0 : fault->begun_again->round % 7 == 0));
+          CHECK((every == "none" ? fault->begun_again->round == 0 : fault->begun_again->round % 7 == 0));
           from_a_checkpoint += fault->begun_again->round > 0;
         }
         CHECK(begun_again > 2);
-        CHECK((from_a_checkpoint > 0) == (every != std::string("none")));
+        CHECK((from_a_checkpoint > 0) == (every != "none"));
       }
     }
   }
