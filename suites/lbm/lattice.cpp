@@ -80,13 +80,13 @@ std::vector<Run> runs_of(const Problem& problem, const Lattice& lattice, std::in
   return runs;
 }
 
-void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices) {
+void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices, const char* planes_by) {
   const std::uint64_t count = devices.size();
   if (count == 0) return;
   const std::uint64_t each = problem.planes / count;
   if (count > 1 && each < problem.depth) {
     const std::string accepted = fmt::format("{} planes or more with --depth {}", count * problem.depth, problem.depth);
-    throw refused_option(problem.depth > 1 ? "depth" : "size",
+    throw refused_option(problem.depth > 1 ? "depth" : planes_by,
                          fmt::format("{} planes are fewer than {} devices need, {} each; accepted: {}", problem.planes, count,
                                      problem.depth, accepted));
   }

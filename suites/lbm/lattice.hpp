@@ -67,6 +67,7 @@ struct DeviceBytes {
 DeviceBytes bytes_on_device(const Problem& problem, const Lattice& lattice, std::uint64_t planes_of_file);
 
 // Throws Error(usage) for a problem that has not the planes for all devices to take part, or that they have no memory for.
-void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices);
+// `planes_by`: the option that says how many planes there are.
+void check_devices(const Problem& problem, const std::vector<DeviceMemory>& devices, const char* planes_by);
 
 }  // namespace mgpu::lbm

@@ -1,4 +1,6 @@
 // The lbm suite as the tool knows it: name, options, sizes.
+#include <fmt/format.h>
+
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "suites/lbm/lbm_workload.hpp"
@@ -19,7 +21,20 @@ Bytes lbm_host_bytes(const SuiteParams& params) {
   return lbm::LbmWorkload::in_memory(problem) + reference;
 }
 
-void check_lbm(const SuiteParams& params) { lbm::check_devices(lbm::problem_of(params), params.memory); }
+void check_lbm(const SuiteParams& params) {
+  lbm::check_devices(lbm::problem_of(params), params.memory, params.options.at("planes") == "cube" ? "size" : "planes");
+}
+
+// Errors grow with the square of the Mach number; beyond 0.3 flows count as compressible.
+std::vector<std::string> lbm_doubts(const SuiteParams& params) {
+  constexpr double most = 0.3;
+  const double mach = lbm::problem_of(params).mach();
+  if (mach <= most) return {};
+  return {
+      fmt::format("--speed {} is Mach number {:.2g}: beyond {} the method's fluid is compressed, and what it does is that of no "
+                  "incompressible one",
+                  params.options.at("speed"), mach, most)};
+}
 
 // A cube's side, or that of as many planes as are asked for.
 std::uint64_t side_of_input(SuiteParams& params) {
@@ -95,6 +110,7 @@ SuiteInfo lbm_suite() {
   info.host_bytes = lbm_host_bytes;
   info.size_of_input = side_of_input;
   info.check = check_lbm;
+  info.doubts = lbm_doubts;
   info.shape = lbm_shape;
   info.make = make_lbm;
   return info;

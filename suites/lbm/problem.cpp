@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/workload/npy.hpp"
@@ -11,6 +13,7 @@
 namespace mgpu::lbm {
 namespace {
 
+constexpr std::uint64_t kMostDepth = 16;
 constexpr double kMostRelaxation = 2, kMostSpeed = 0.3;
 
 double number(const SuiteParams& params, const char* option, double above, double most, const char* why) {
@@ -51,7 +54,7 @@ void set_rates(const SuiteParams& params, Problem& problem) {
 
 // Cells and steps that a layer has to do with, and how shares are cut.
 void set_split(const SuiteParams& params, Problem& problem) {
-  problem.depth = count_of_option(params, "depth", 16);
+  problem.depth = count_of_option(params, "depth", kMostDepth);
   problem.overlap = params.options.at("overlap") == "on";
   problem.lattices = params.options.at("lattices") == "one" ? 1 : 2;
   if (problem.lattices == 1 && problem.depth > 1)
@@ -77,7 +80,8 @@ void check_size(const SuiteParams& params, const Problem& problem) {
     throw refused_option(params.has_flag("weak") ? "weak" : "planes",
                          fmt::format("{} planes in all; accepted: up to {}", problem.planes, most_planes));
   if (problem.depth > problem.planes)
-    throw refused_option("depth", fmt::format("{} planes are more than the {} there are", problem.depth, problem.planes));
+    throw refused_option("depth", fmt::format("{} planes are more than the {} there are; accepted: 1 to {}", problem.depth,
+                                              problem.planes, std::min<std::uint64_t>(problem.planes, kMostDepth)));
 }
 
 void check_input(const SuiteParams& params, const Problem& problem) {

@@ -42,6 +42,7 @@ struct Problem {
   float drag() const { return flow == Flow::cavity ? speed / 6.0F : 0.0F; }
   float lift() const { return flow == Flow::channel ? static_cast<float>(3 * force()) : 0.0F; }
   float half_force() const { return flow == Flow::channel ? static_cast<float>(force() / 2) : 0.0F; }
+  double mach() const { return static_cast<double>(speed) * 1.7320508075688772; }  // sound goes a cell in sqrt(3) steps
   double reynolds() const { return static_cast<double>(speed) * static_cast<double>(n) / viscosity; }
 };
 
