@@ -37,7 +37,7 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     changes_ = device.allocate(problem_.change_bytes());
   }
   if (problem_.checkpoint_rounds > 0) {
-    copy_kernel_ = device.kernel("stencil_copy.cl", "copy_part", "");
+    copy_kernel_ = device.kernel("copy_part.cl", "copy_part", "");
     copy_ = device.allocate(held);
     if (sums_) copy_of_sums_ = device.allocate(held);
   }
@@ -125,11 +125,8 @@ void StencilProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
 void StencilProgram::settle(const Slice& slice) {
   done_ = slice;
   mailed_ = signalled_ = false;
-  neighbours_ = workload_.neighbours(slice);
-  others_.clear();
-  if (neighbours_.before != nullptr) others_.push_back(neighbours_.before->device);
-  if (neighbours_.after != nullptr && (others_.empty() || neighbours_.after->device != others_.front()))
-    others_.push_back(neighbours_.after->device);
+  neighbours_ = neighbours_of(workload_.owners(), slice, problem_.periodic());
+  others_ = neighbours_.devices();
 }
 
 // All layers that the new owners need of this device, halos included, go into their other states.

@@ -80,7 +80,7 @@ class StencilProgram final : public DeviceProgram {
   std::unique_ptr<Buffer> initial_, own_[2], sums_;
   std::unique_ptr<Buffer> changes_;              // of each norm, of each layer of the share
   std::unique_ptr<Buffer> copy_, copy_of_sums_;  // of the last checkpoint, while it is brought to the host
-  StencilWorkload::Neighbours neighbours_;
+  Neighbours neighbours_;
   std::vector<DeviceIndex> others_;  // of these
   std::uint32_t moves_ = 0;          // of the sample, each from one state into the other
   bool mailed_ = false;              // halos of the state, by kernels

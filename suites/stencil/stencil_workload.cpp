@@ -152,28 +152,6 @@ bool StencilWorkload::is_persistent(const Slice& slice, std::uint64_t alone) con
   return owners_.size() > 1 ? persistent_ : std::max(slice.size(), owners_.empty() ? problem_.layers() : 0) <= alone;
 }
 
-StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) const {
-  const auto mine = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == share; });
-  if (owners_.size() < 2 || mine == owners_.end()) return {};
-  Neighbours neighbours;
-  if (mine != owners_.begin()) {
-    neighbours.before = &*std::prev(mine);
-  } else if (problem_.periodic()) {
-    neighbours.before = &owners_.back();
-  }
-  if (std::next(mine) != owners_.end()) {
-    neighbours.after = &*std::next(mine);
-  } else if (problem_.periodic()) {
-    neighbours.after = &owners_.front();
-  }
-  return neighbours;
-}
-
-const Owner* StencilWorkload::owner_of(const Slice& share) const {
-  const auto found = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == share; });
-  return owners_.size() < 2 || found == owners_.end() ? nullptr : &*found;
-}
-
 bool StencilWorkload::move(std::span<const Owner> owners) {
   if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0 || !shared_[0]) return false;
   for (const Owner& owner : owners)
@@ -201,15 +179,9 @@ void StencilWorkload::begin_again() {
   ++sample_;
   first_number_ += problem_.steps + 1;
   was_persistent_ = was_by_kernels_ = false;
-  arrived_.assign(problem_.items(), false);
+  arrivals_.expect(problem_.items());
   if (!std::exchange(looked_at_, false)) return;
   std::memset(result().data(), 0xff, outcome().size());  // not a number
-}
-
-void StencilWorkload::arrived(const Slice& items) {
-  const std::scoped_lock lock(mutex_);
-  std::fill(arrived_.begin() + static_cast<std::ptrdiff_t>(items.begin), arrived_.begin() + static_cast<std::ptrdiff_t>(items.end),
-            true);
 }
 
 std::string StencilWorkload::digest() const { return sha256_hex(outcome()); }
@@ -230,7 +202,7 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
   looked_at_ = true;
   std::string method = "every cell, bit for bit, with a plain loop on the host";
   if (problem_.checks() > 0) method = "every cell and norm, bit for bit, with plain loops on the host";
-  if (const auto missing = std::count(arrived_.begin(), arrived_.end(), false); missing > 0)
+  if (const Items missing = arrivals_.missing(); missing > 0)
     return {Status::failed, method, fmt::format("{} of {} items did not arrive on the host", missing, problem_.items())};
   if (!expected_) expected_ = reference(problem_, initial(), host_threads_);
   const std::span<const std::byte> cells = result(), sums = changes();

@@ -11,6 +11,7 @@
 #include "lib/workload/checkpoints.hpp"
 #include "lib/workload/pages.hpp"
 #include "lib/workload/workload.hpp"
+#include "suites/common/shares.hpp"
 #include "suites/stencil/blocks.hpp"
 #include "suites/stencil/reference.hpp"
 
@@ -59,7 +60,7 @@ class StencilWorkload final : public Workload {
   Bytes whole_bytes() const { return (problem_.layers() + 2 * problem_.halo()) * problem_.layer_bytes(); }
   Bytes state_bytes() const { return (held_ + 2 * problem_.halo()) * problem_.layer_bytes(); }
   std::uint64_t sample() const { return sample_; }
-  void arrived(const Slice& items);  // these are on the host
+  void arrived(const Slice& items) { arrivals_.arrived(items); }  // these are on the host
   // The two states that devices of the group exchange layers of; null: there is no group.
   // where halos are exchanged by kernels, and states are too large to be shared.
   SharedMemory* shared(unsigned which) { return shared_[which].get(); }
@@ -84,14 +85,8 @@ class StencilWorkload final : public Workload {
   void goes_persistent() { was_persistent_ = true; }  // it did, for some of its steps
   // Of the state after so many steps of this sample, for those who wait for it: no other one has it.
   std::uint32_t number_of(std::uint32_t steps) const { return first_number_ + steps; }
-  // Who owns the layers before and after these; null: nobody else.
-  struct Neighbours {
-    const Owner *before = nullptr, *after = nullptr;
-  };
-  Neighbours neighbours(const Slice& share) const;
   std::span<const Owner> owners() const { return owners_; }
-  // Where shares are blocks: who owns this one, null without owners; what is sent after a step; and where pieces of it land.
-  const Owner* owner_of(const Slice& share) const;
+  // Where shares are blocks: what is sent after a step, and where pieces of it land.
   std::span<const Transfer> transfers() const { return transfers_; }
   SharedMemory* landing(unsigned which) { return landing_[which].get(); }
 
@@ -122,9 +117,9 @@ class StencilWorkload final : public Workload {
   std::vector<Owner> owners_;
   std::vector<Transfer> transfers_;
   std::uint64_t sample_ = 0;
-  bool looked_at_ = true;      // the result was verified: a stale one must not pass again
-  std::mutex mutex_;           // over arrived_
-  std::vector<bool> arrived_;  // by item
+  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
+  Arrivals arrivals_;
+  std::mutex mutex_;  // over rooms_
   std::optional<Reference> expected_;
 };
 
