@@ -6,6 +6,7 @@
 // Predicted for 16384 series of 2048 samples and 20 bands on an H200: 344,000 transforms of 6 passes, each of which reads and writes
 // 2048 complex numbers in local memory: 1.7e10 words at 7.4e12 a second, 2.3 ms; measured beside it in results/.
 #pragma OPENCL FP_CONTRACT OFF
+#define PART static inline __attribute__((always_inline))
 
 #ifdef IN_LOCAL
 #define SPACE __local
@@ -18,17 +19,17 @@
 #endif
 #define HALF (SAMPLES / 2 + 1)
 
-inline float2 product(float2 a, float2 b) { return (float2)(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x)); }
+PART float2 product(float2 a, float2 b) { return (float2)(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x)); }
 
 // Of `roots`, e^(-2 pi i m / SAMPLES); the inverse transform takes their conjugates.
-inline float2 root(__global const float2* roots, uint m, float direction) {
+PART float2 root(__global const float2* roots, uint m, float direction) {
   const float2 w = roots[m];
   return (float2)(w.x, w.y * direction);
 }
 
 #ifdef POWER_OF_TWO
 // What is in `from` becomes its transform, in the array that is returned. direction 1: forward, -1: inverse, without a factor.
-inline SPACE float2* transform(SPACE float2* from, SPACE float2* to, __global const float2* roots, float direction) {
+PART SPACE float2* transform(SPACE float2* from, SPACE float2* to, __global const float2* roots, float direction) {
   uint s = 1;
 #if LOG2_SAMPLES % 2 == 1
   for (uint p = get_local_id(0); p < SAMPLES / 2; p += get_local_size(0)) {
@@ -97,7 +98,7 @@ __kernel void spectrum(__global const float* input, uint width, uint stride, uin
 }
 
 // The analytic signal of one band: `response` of each frequency up to SAMPLES / 2, which is 0 outside of [range.x, range.y).
-inline SPACE float2* analytic(__global const float2* spectrum, __global const float* response, uint2 range,
+PART SPACE float2* analytic(__global const float2* spectrum, __global const float* response, uint2 range,
                               __global const float2* roots, SPACE float2* a) {
 #ifdef POWER_OF_TWO
   for (uint k = get_local_id(0); k < SAMPLES; k += get_local_size(0))
@@ -122,7 +123,7 @@ inline SPACE float2* analytic(__global const float2* spectrum, __global const fl
 
 // The bin of z's phase: bins are of one width, and the first begins at -pi. By which side of their borders, `directions`, z is on:
 // an arc tangent would be another on each make of device.
-inline uint bin_of(float2 z, __global const float2* directions) {
+PART uint bin_of(float2 z, __global const float2* directions) {
   const bool upper = z.y >= 0;
   uint bin = 0;
   for (uint j = 1; j < BINS; ++j) {
@@ -155,7 +156,7 @@ __kernel void phases(__global const float2* spectra, uint count, uint bands, __g
 }
 
 // The square root of v < 2^32, rounded, in 16 bits.
-inline uint rounded_root(float v) {
+PART uint rounded_root(float v) {
   const uint value = convert_uint(v);
   uint r = min((uint)sqrt(v), 65535u);
   r -= r * r > value;
@@ -194,7 +195,7 @@ __kernel void amplitudes(__global const float2* spectra, uint count, uint bands,
 }
 
 // n > 0; the same bits everywhere, as 64-bit integers are divided.
-inline float reciprocal(ulong n) { return convert_float((1ul << 60) / n) * 0x1p-60f; }
+PART float reciprocal(ulong n) { return convert_float((1ul << 60) / n) * 0x1p-60f; }
 
 // What makes the sums of bins means near the mean amplitude: of a bin's own samples (INDEX 0), of those that all phase bands have in
 // that bin together (1), or not (2). An empty bin has no mean, and adds nothing.

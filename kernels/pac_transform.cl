@@ -45,33 +45,33 @@ __constant uint2 up_roots[8] = {(uint2)(1, 4),
                                 (uint2)(69212480u, 297788148u)};
 
 // x < 2 m, less m where it is not below: differences below 0 are large.
-inline uint below(uint x, uint m) { return min(x, x - m); }
+PART uint below(uint x, uint m) { return min(x, x - m); }
 
 // x w, below 2 PRIME, for any x.
-inline uint times(uint x, uint2 w) { return x * w.x - mul_hi(x, w.y) * PRIME; }
+PART uint times(uint x, uint2 w) { return x * w.x - mul_hi(x, w.y) * PRIME; }
 
 // x / 2^32 below 2 PRIME, for x below 4 PRIME^2 (Montgomery).
-inline uint reduced(ulong x) { return (uint)(x >> 32) - mul_hi((uint)x * INVERSE, PRIME) + PRIME; }
+PART uint reduced(ulong x) { return (uint)(x >> 32) - mul_hi((uint)x * INVERSE, PRIME) + PRIME; }
 
 // A butterfly down: a and b below 2 PRIME before and after.
-inline void down(uint* a, uint* b, uint2 w) {
+PART void down(uint* a, uint* b, uint2 w) {
   const uint x = *a, y = *b;
   *a = below(x + y, 2 * PRIME);
   *b = times(x - y + 2 * PRIME, w);
 }
-inline void down_by_one(uint* a, uint* b) {
+PART void down_by_one(uint* a, uint* b) {
   const uint x = *a, y = *b;
   *a = below(x + y, 2 * PRIME);
   *b = below(x - y + 2 * PRIME, 2 * PRIME);
 }
 
 // And up: below 4 PRIME before and after.
-inline void up(uint* a, uint* b, uint2 w) {
+PART void up(uint* a, uint* b, uint2 w) {
   const uint x = below(*a, 2 * PRIME), y = times(*b, w);
   *a = x + y;
   *b = x - y + 2 * PRIME;
 }
-inline void up_by_one(uint* a, uint* b) {
+PART void up_by_one(uint* a, uint* b) {
   const uint x = below(*a, 2 * PRIME), y = below(*b, 2 * PRIME);
   *a = x + y;
   *b = x - y + 2 * PRIME;
@@ -84,7 +84,7 @@ inline void up_by_one(uint* a, uint* b) {
 #define ROOT(roots, stride, apart, j, item) (roots)[(16 - 2 * (apart) + (j)) * (stride) + (item) % (stride)]
 
 // The butterflies between numbers `apart` apart, of blocks of 2^`bits` among the 16 (4: all). Without `roots`: those of a stride of 1.
-inline void level_down(uint* v, uint apart, const uint2* roots) {
+PART void level_down(uint* v, uint apart, const uint2* roots) {
   UNROLL
   for (uint i = 0; i < 8; ++i) {
     const uint j = i % apart, a = i / apart * 2 * apart + j;
@@ -97,7 +97,7 @@ inline void level_down(uint* v, uint apart, const uint2* roots) {
     }
   }
 }
-inline void level_up(uint* v, uint apart, const uint2* roots) {
+PART void level_up(uint* v, uint apart, const uint2* roots) {
   UNROLL
   for (uint i = 0; i < 8; ++i) {
     const uint j = i % apart, a = i / apart * 2 * apart + j;
@@ -112,7 +112,7 @@ inline void level_up(uint* v, uint apart, const uint2* roots) {
 }
 
 // From places of one pass to those of another, through `shared`, which is free again after the next barrier but one.
-inline void exchange(uint* v, __local uint* shared, uint item, uint from, uint to) {
+PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to) {
   UNROLL
   for (uint e = 0; e < 16; ++e) {
     const uint at = PLACE(item, from, e);
@@ -132,7 +132,7 @@ inline void exchange(uint* v, __local uint* shared, uint item, uint from, uint t
 #define LATER_ROOTS (15 * ((PASSES > 1 ? STRIDE(1) : 0) + (PASSES > 2 ? STRIDE(2) : 0)))
 
 // From natural order (work-item i has every ITEMS-th number, from i on) to that of the work-items.
-inline void transform_down(uint* v, __global const uint2* roots, __local uint* shared, uint item) {
+PART void transform_down(uint* v, __global const uint2* roots, __local uint* shared, uint item) {
   UNROLL
   for (uint pass = 0; pass < PASSES; ++pass) {
     const uint stride = STRIDE(pass);
@@ -157,7 +157,7 @@ inline void transform_down(uint* v, __global const uint2* roots, __local uint* s
 }
 
 // And back, without the factor 1 / LENGTH. `first`: this work-item's roots of the first pass; `later`: all roots of the others.
-inline void transform_up(uint* v, const uint2* first, __local const uint2* later, __local uint** shared, __local uint** other,
+PART void transform_up(uint* v, const uint2* first, __local const uint2* later, __local uint** shared, __local uint** other,
                          uint item) {
   UNROLL
   for (uint apart = 1; apart < (1u << REST); apart *= 2) level_up(v, apart, 0);
