@@ -1,6 +1,6 @@
 // Band-pass filter and analytic signal in one: the spectrum of a series, of which each band takes the positive frequencies it lets
 // pass and transforms them back. Of a phase band what is kept is the bin of each sample's phase, of an amplitude band the amplitude
-// in 16 bits. A series is taken as periodic.
+// as an integer of SIZE_BITS bits. A series is taken as periodic.
 // One work-group a transform, in turns. SAMPLES may be any number: powers of two by Stockham's FFT in radix 4 (radix 2 once where
 // their logarithm is odd), others by the sums themselves. IN_LOCAL: two arrays of SAMPLES are in local memory.
 // Predicted for 16384 series of 2048 samples and 20 bands on an H200: 344,000 transforms of 6 passes, each of which reads and writes
@@ -155,16 +155,18 @@ __kernel void phases(__global const float2* spectra, uint count, uint bands, __g
   }
 }
 
-// The square root of v < 2^32, rounded, in 16 bits.
+#define LARGEST ((1u << SIZE_BITS) - 1)
+
+// The square root of v < 2^32, rounded, at most LARGEST.
 PART uint rounded_root(float v) {
   const uint value = convert_uint(v);
-  uint r = min((uint)sqrt(v), 65535u);
+  uint r = min((uint)sqrt(v), LARGEST);
   r -= r * r > value;
   r += (ulong)(r + 1) * (r + 1) <= value;
-  return min(r + (value - r * r > r), 65535u);
+  return min(r + (value - r * r > r), LARGEST);
 }
 
-// Of amplitude bands, likewise: sizes of z in units of a power of two, by which the largest has 16 bits; totals: their sums.
+// Of amplitude bands, likewise: sizes of z in units of a power of two, by which the largest has SIZE_BITS bits; totals: their sums.
 __kernel void amplitudes(__global const float2* spectra, uint count, uint bands, __global const float* responses,
                          __global const uint2* ranges, __global const float2* roots, __global ushort* sizes,
                          __global uint* totals, SPACE float2* scratch, __local uint* shared) {
@@ -180,7 +182,7 @@ __kernel void amplitudes(__global const float2* spectra, uint count, uint bands,
     atomic_max(shared, largest);
     barrier(CLK_LOCAL_MEM_FENCE);
     const int half_exponent = ((int)(shared[0] >> 23) - 127) >> 1;
-    const float factor = shared[0] < 0x00800000u ? 0.0f : as_float((uint)(127 + 15 - half_exponent) << 23);
+    const float factor = shared[0] < 0x00800000u ? 0.0f : as_float((uint)(127 + SIZE_BITS - 1 - half_exponent) << 23);
     uint total = 0;
     for (uint t = get_local_id(0); t < SAMPLES; t += get_local_size(0)) {
       const uint size = rounded_root(fma(z[t].x, z[t].x, z[t].y * z[t].y) * factor * factor);

@@ -1,12 +1,14 @@
 // Surrogates at all shifts of one rest modulo MODULUS at once: for each phase bin, what its samples' amplitudes add up to is the
 // circular correlation of the bin's indicator with the amplitudes, a product of transforms. They are number-theoretic ones, over
-// integers modulo a prime, so that the sums are exact: a sum is below 2^12 2^16, the prime is above 2^29.
+// integers modulo a prime, so that the sums are exact: series have at most 2048 samples of amplitudes below 2^16, or 4096 below
+// 2^15, and the prime is above 2^27.
 //
 // A transform of LENGTH = SAMPLES / MODULUS = 2^LOG2_LENGTH is done by ITEMS = LENGTH / 16 work-items, 16 numbers each, in passes of
 // radix 16 and one of what is left; between passes numbers change hands in local memory. Forward by decimation in frequency, from
 // natural order into that in which work-items hold them at the end; inverse by decimation in time from there, so that nothing is
-// ever put into bit-reversed order. Numbers stay below 4 PRIME between butterflies, products by constants are Shoup's (Harvey,
-// Faster arithmetic for number-theoretic transforms, J. Symb. Comp. 60, 2014). Of MODULUS > 1 the series fall into so many of every
+// ever put into bit-reversed order. Products by constants are Shoup's, below 2 PRIME for any 32-bit factor; so that a butterfly of the
+// inverse adds 2 PRIME to what numbers are below, and as 2^32 is 25 of it, 12 levels in a row are not reduced (after Harvey, Faster
+// arithmetic for number-theoretic transforms, J. Symb. Comp. 60, 2014). Of MODULUS > 1 the series fall into so many of every
 // MODULUS-th sample, whose products are added up before the inverse: half the shifts are half the work.
 //
 // Predicted for one H200 (132 SMs, 1.75 GHz) and 256 x 64 series of 2048, 10 x 10 bands, 17 bins: 2.8e7 inverse transforms of 11264
@@ -16,8 +18,8 @@
 #include "pac_index.cl"
 #include "unroll.cl"
 
-#define PRIME 998244353u     // 119 2^23 + 1
-#define INVERSE 3296722945u  // of it, modulo 2^32
+#define PRIME 167772161u  // 5 2^25 + 1
+#define INVERSE 4127195137u  // of it, modulo 2^32
 #define LENGTH (1u << LOG2_LENGTH)
 #define ITEMS (LENGTH / 16)
 #define PASSES (LOG2_LENGTH / 4)
@@ -27,22 +29,22 @@
 #define KNOWN (BINS - 1)  // the sum of the last bin is what the others leave of the total
 
 // Powers of the 16th root of unity and of its inverse, each with floor(w 2^32 / PRIME).
-__constant uint2 down_roots[8] = {(uint2)(1, 4),
-                                  (uint2)(929031873u, 3997179147u),
-                                  (uint2)(372528824u, 1602813089u),
-                                  (uint2)(628914303u, 2705916998u),
-                                  (uint2)(911660635u, 3922439030u),
-                                  (uint2)(373294451u, 1606107216u),
-                                  (uint2)(488723995u, 2102745253u),
-                                  (uint2)(661054123u, 2844199249u)};
-__constant uint2 up_roots[8] = {(uint2)(1, 4),
-                                (uint2)(337190230u, 1450768046u),
-                                (uint2)(509520358u, 2192222042u),
-                                (uint2)(624949902u, 2688860079u),
-                                (uint2)(86583718u, 372528265u),
-                                (uint2)(369330050u, 1589050297u),
-                                (uint2)(625715529u, 2692154206u),
-                                (uint2)(69212480u, 297788148u)};
+__constant uint2 down_roots[8] = {(uint2)(1u, 25u),
+                                  (uint2)(116878283u, 2992084026u),
+                                  (uint2)(71493608u, 1830236353u),
+                                  (uint2)(131850885u, 3375382635u),
+                                  (uint2)(65249968u, 1670399170u),
+                                  (uint2)(26998229u, 691154658u),
+                                  (uint2)(30406922u, 778417198u),
+                                  (uint2)(40136459u, 1027493344u)};
+__constant uint2 up_roots[8] = {(uint2)(1u, 25u),
+                                (uint2)(127635702u, 3267473951u),
+                                (uint2)(137365239u, 3516550097u),
+                                (uint2)(140773932u, 3603812637u),
+                                (uint2)(102522193u, 2624568125u),
+                                (uint2)(35921276u, 919584660u),
+                                (uint2)(96278553u, 2464730942u),
+                                (uint2)(50893878u, 1302883269u)};
 
 // x < 2 m, less m where it is not below: differences below 0 are large.
 PART uint below(uint x, uint m) { return min(x, x - m); }
@@ -50,7 +52,7 @@ PART uint below(uint x, uint m) { return min(x, x - m); }
 // x w, below 2 PRIME, for any x.
 PART uint times(uint x, uint2 w) { return x * w.x - mul_hi(x, w.y) * PRIME; }
 
-// x / 2^32 below 2 PRIME, for x below 4 PRIME^2 (Montgomery).
+// x / 2^32 below 2 PRIME, for x below 2^32 PRIME (Montgomery): eight products are.
 PART uint reduced(ulong x) { return (uint)(x >> 32) - mul_hi((uint)x * INVERSE, PRIME) + PRIME; }
 
 // A butterfly down: a and b below 2 PRIME before and after.
@@ -65,17 +67,14 @@ PART void down_by_one(uint* a, uint* b) {
   *b = below(x - y + 2 * PRIME, 2 * PRIME);
 }
 
-// And up: below 4 PRIME before and after.
+// And up: what is below n PRIME is below n + 2 afterwards.
 PART void up(uint* a, uint* b, uint2 w) {
-  const uint x = below(*a, 2 * PRIME), y = times(*b, w);
+  const uint x = *a, y = times(*b, w);
   *a = x + y;
   *b = x - y + 2 * PRIME;
 }
-PART void up_by_one(uint* a, uint* b) {
-  const uint x = below(*a, 2 * PRIME), y = below(*b, 2 * PRIME);
-  *a = x + y;
-  *b = x - y + 2 * PRIME;
-}
+// x below 2 PRIME, for any x.
+PART uint some(uint x) { return x - mul_hi(x, (uint)(0x100000000ul / PRIME)) * PRIME; }
 
 // In each pass a work-item has every STRIDE-th number of a block of 16 STRIDE. Where of all is its number e.
 #define PLACE(item, stride, e) ((item) / (stride) * (stride) * 16 + (e) * (stride) + (item) % (stride))
@@ -104,7 +103,9 @@ PART void level_up(uint* v, uint apart, const uint2* roots) {
     if (roots != 0) {
       up(v + a, v + a + apart, roots[16 - 2 * apart + j]);
     } else if (j == 0) {
-      up_by_one(v + a, v + a + apart);
+      const uint x = v[a], y = apart > 1 ? some(v[a + apart]) : v[a + apart];  // before the first level all are below 2 PRIME
+      v[a] = x + y;
+      v[a + apart] = x - y + 2 * PRIME;
     } else {
       up(v + a, v + a + apart, up_roots[j * (8 / apart)]);
     }
@@ -128,8 +129,15 @@ PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to)
 
 // Where the roots of a pass begin in a table of all.
 #define ROOTS_OF(pass) (15 * ((pass) > 0 ? STRIDE(0) : 0) + 15 * ((pass) > 1 ? STRIDE(1) : 0))
-// In how many passes all work-items need others, which then are in local memory: those after the first.
-#define LATER_ROOTS (15 * ((PASSES > 1 ? STRIDE(1) : 0) + (PASSES > 2 ? STRIDE(2) : 0)))
+#define ALL_ROOTS (15 * (STRIDE(0) + (PASSES > 1 ? STRIDE(1) : 0) + (PASSES > 2 ? STRIDE(2) : 0)))
+// Of the inverse, the first pass's are in registers, 30 of them, as no two work-items share any; or all are in local memory.
+#ifdef ROOTS_IN_LOCAL
+#define LOCAL_FROM 0
+#define FIRST_ROOTS 0
+#else
+#define LOCAL_FROM ROOTS_OF(1)
+#define FIRST_ROOTS my_roots
+#endif
 
 // From natural order (work-item i has every ITEMS-th number, from i on) to that of the work-items.
 PART void transform_down(uint* v, __global const uint2* roots, __local uint* shared, uint item) {
@@ -156,8 +164,9 @@ PART void transform_down(uint* v, __global const uint2* roots, __local uint* sha
   for (uint apart = (1u << REST) / 2; apart > 0; apart /= 2) level_down(v, apart, 0);
 }
 
-// And back, without the factor 1 / LENGTH. `first`: this work-item's roots of the first pass; `later`: all roots of the others.
-PART void transform_up(uint* v, const uint2* first, __local const uint2* later, __local uint** shared, __local uint** other,
+// And back, without the factor 1 / LENGTH. `first`: this work-item's roots of the first pass, 0: they are local as well; `local_roots`:
+// those from LOCAL_FROM on.
+PART void transform_up(uint* v, const uint2* first, __local const uint2* local_roots, __local uint** shared, __local uint** other,
                          uint item) {
   UNROLL
   for (uint apart = 1; apart < (1u << REST); apart *= 2) level_up(v, apart, 0);
@@ -170,13 +179,13 @@ PART void transform_up(uint* v, const uint2* first, __local const uint2* later, 
       *shared = *other;
       *other = used;
     }
-    if (pass == 0 && stride > 1) {
+    if (pass == 0 && stride > 1 && first != 0) {
       UNROLL
       for (uint apart = 1; apart < 16; apart *= 2) level_up(v, apart, first);
     } else if (stride > 1) {
       uint2 mine[15];
       UNROLL
-      for (uint k = 0; k < 15; ++k) mine[k] = later[ROOTS_OF(pass) - ROOTS_OF(1) + k * stride + item % stride];
+      for (uint k = 0; k < 15; ++k) mine[k] = local_roots[ROOTS_OF(pass) - LOCAL_FROM + k * stride + item % stride];
       UNROLL
       for (uint apart = 1; apart < 16; apart *= 2) level_up(v, apart, mine);
     } else {
@@ -219,7 +228,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void transfor
 __kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void shift_by_transform(
     __global const uint* spectra, __global const uint2* roots, __global const float* weights, __global const uint* totals, uint count,
     uint phase_bands, uint amplitude_bands, __global const uint2* shifts, uint first_shift, uint shift_count, uint accumulate,
-    uint width, uint stride, uint offset, ulong first, __global ulong2* moments, __local uint* shared, __local uint2* later,
+    uint width, uint stride, uint offset, ulong first, __global ulong2* moments, __local uint* shared, __local uint2* local_roots,
     __local ulong2* sums) {
   const uint me = get_local_id(0), item = me % ITEMS, sequences = KNOWN * phase_bands + amplitude_bands;
   const uint mine = get_group_id(0) * PAIRS + me / ITEMS, pair = min(mine, count * phase_bands * amplitude_bands - 1);
@@ -228,23 +237,24 @@ __kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void shift_by
   __global const uint* indicator = of_series + f * KNOWN * SAMPLES;
   __global const uint* const amplitude = of_series + (KNOWN * phase_bands + g) * SAMPLES;
   __local uint *now = shared + me / ITEMS * 2 * PADDED, *next = now + PADDED;
-  for (uint k = me; k < LATER_ROOTS; k += ITEMS * PAIRS) later[k] = roots[ROOTS_OF(1) + k];
+  for (uint k = me; k < ALL_ROOTS - LOCAL_FROM; k += ITEMS * PAIRS) local_roots[k] = roots[LOCAL_FROM + k];
+#ifndef ROOTS_IN_LOCAL
   uint2 my_roots[15];
   UNROLL
   for (uint k = 0; k < 15; ++k) my_roots[k] = roots[k * STRIDE(0) + item % STRIDE(0)];
+#endif
 #if MODULUS == 1
   uint amplitude_here[16];
   UNROLL
   for (uint e = 0; e < 16; ++e) amplitude_here[e] = amplitude[e * ITEMS];
 #endif
   const float norm = norm_of(totals[s * amplitude_bands + g]);
-  uint2 entry[SLOTS];
-  uint left[SLOTS];
+  uint at[SLOTS], left[SLOTS];
   float mean_sum[SLOTS], entropy_sum[SLOTS];
   UNROLL
   for (uint k = 0; k < SLOTS; ++k) {
     const uint n = k * ITEMS + item;
-    entry[k] = n < shift_count ? shifts[first_shift + n] : (uint2)(0, 0);
+    at[k] = n < shift_count ? shifts[first_shift + n].x / MODULUS : 0;
     left[k] = totals[s * amplitude_bands + g];
     mean_sum[k] = entropy_sum[k] = 0.0f;
   }
@@ -257,28 +267,23 @@ __kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void shift_by
     for (uint e = 0; e < 16; ++e) v[e] = reduced((ulong)indicator[e * ITEMS] * amplitude_here[e]);
 #else
     UNROLL
-    for (uint e = 0; e < 16; ++e) v[e] = 0;
-    // Four products of numbers below PRIME are below 4 PRIME^2.
-    for (uint part = 0; part < MODULUS; part += 4) {
+    for (uint e = 0; e < 16; ++e) {
+      ulong sum = 0;
       UNROLL
-      for (uint e = 0; e < 16; ++e) {
-        ulong sum = 0;
-        UNROLL
-        for (uint p = 0; p < (MODULUS < 4 ? MODULUS : 4); ++p)
-          sum += (ulong)indicator[(part + p) * LENGTH + e * ITEMS] * amplitude[(part + p) * LENGTH + e * ITEMS];
-        v[e] = below(v[e] + reduced(sum), 2 * PRIME);
-      }
+      for (uint part = 0; part < MODULUS; ++part)
+        sum += (ulong)indicator[part * LENGTH + e * ITEMS] * amplitude[part * LENGTH + e * ITEMS];
+      v[e] = reduced(sum);
     }
 #endif
     indicator += SAMPLES;
-    transform_up(v, my_roots, later, &now, &next, item);
+    transform_up(v, FIRST_ROOTS, local_roots, &now, &next, item);
     UNROLL
     for (uint e = 0; e < 16; ++e) now[PAD(e * ITEMS + item)] = v[e];
     barrier(CLK_LOCAL_MEM_FENCE);
     const float factor = weight[j] * norm;
     UNROLL
     for (uint k = 0; k < SLOTS; ++k) {
-      const uint at = entry[k].x / MODULUS, sum = below(below(now[PAD(at)], 2 * PRIME), PRIME);
+      const uint sum = below(some(now[PAD(at[k])]), PRIME);
       left[k] -= sum;
       add_bin(sum, factor, mean_sum + k, entropy_sum + k);
     }
@@ -290,7 +295,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void shift_by
   UNROLL
   for (uint k = 0; k < SLOTS; ++k) {
     add_bin(left[k], weight[KNOWN] * norm, mean_sum + k, entropy_sum + k);
-    if (k * ITEMS + item < shift_count) all += moments_of(index_of(mean_sum[k], entropy_sum[k]), entry[k]);
+    const uint n = k * ITEMS + item;
+    if (n < shift_count) all += moments_of(index_of(mean_sum[k], entropy_sum[k]), shifts[first_shift + n]);
   }
   sums[me] = all;
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -26,7 +26,7 @@ std::string kernel_options(const Problem& problem) {
   // Of a length that is no power of two, the next one down: near enough for what only scales.
   const unsigned log2_samples = block_tree::ceil_log2(problem.samples + 1) - 1;
   return "-DSAMPLES=" + samples + "u -DLOG2_SAMPLES=" + std::to_string(log2_samples) + " -DBINS=" + std::to_string(problem.bins) +
-         " -DLOG2_BINS=" + log2_bins;
+         " -DLOG2_BINS=" + log2_bins + " -DSIZE_BITS=" + std::to_string(size_bits(problem));
 }
 
 Filter::Filter(DeviceResources& device, const Problem& problem, const Layout& layout)

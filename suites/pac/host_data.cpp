@@ -18,20 +18,21 @@ Bytes bytes_of(const Problem& problem, std::size_t parts) {
   return in_pages(problem.input_bytes()) + (parts + 1) * in_pages(problem.result_bytes());
 }
 
-// Noise of deviation 1/2, and where coupling is planted an oscillation whose phase wanders by a radian in a second, and a faster one
-// that is as large as that is high: were the phase regular, every circular shift would be coupled as well.
+// Noise of deviation 1/2, and where coupling is planted an oscillation whose phase wanders by 2.5 radians in a second, and a faster
+// one that is as large as that is high. Were the phase regular, every circular shift would be coupled as well; and as it wanders, the
+// band next to its own, which passes three quarters of its half width away, has less of it.
 void make_series(const Problem& problem, std::uint64_t number, float* to) {
   const std::uint64_t stream = splitmix64(splitmix64(problem.seed, 1), number);
   const auto uniform = [&](std::uint64_t n) { return uniform_element<double>(splitmix64(stream, n), false); };
   constexpr double turn = 2 * std::numbers::pi;
-  const double step = std::sqrt(3 / problem.fs), noise = std::sqrt(0.75);
+  const double step = std::sqrt(3 * 6 / problem.fs), noise = std::sqrt(0.75);
   double slow = turn * uniform(0);
   const double fast = turn * uniform(1);
   for (std::uint64_t t = 0; t < problem.samples; ++t) {
     double x = noise * uniform(2 + 2 * t);
     if (problem.planted) {
       const double carrier = fast + turn * problem.planted_amplitude * static_cast<double>(t) / problem.fs;
-      x += std::cos(slow) + 0.4 * (1 + std::cos(slow)) * std::cos(carrier);
+      x += std::cos(slow) + 0.6 * (1 + std::cos(slow)) * std::cos(carrier);
       slow += turn * problem.planted_phase / problem.fs + step * uniform(3 + 2 * t);
     }
     to[t] = static_cast<float>(x);

@@ -28,7 +28,7 @@ void fill_chunk(Layout& plan, const Problem& problem, std::uint64_t chunk) {
   plan.totals = amplitudes * sizeof(std::uint32_t);
   plan.order = plan.method == Method::direct ? phases * t * sizeof(std::uint16_t) : 0;
   plan.transforms =
-      plan.method == Method::transform ? ((problem.bins - 1) * phases + amplitudes) * t * sizeof(std::uint32_t) : 0;
+      plan.method != Method::direct ? ((problem.bins - 1) * phases + amplitudes) * t * sizeof(std::uint32_t) : 0;
 }
 
 Bytes of_chunk(const Layout& plan) {
@@ -37,17 +37,19 @@ Bytes of_chunk(const Layout& plan) {
 
 }  // namespace
 
-const char* to_string(Method method) { return method == Method::direct ? "direct" : "transform"; }
-
 // Transforms compute all shifts at the cost of 2 x 11 instructions a sample and bin; one by one they cost as many reads as there are
 // shifts, over the bins. A CPU has no 64 lanes for either: at 200 surrogates and 2048 samples they are about even.
 std::vector<Method> methods(const DeviceTraits& device, const Problem& problem) {
-  if (problem.sums == Sums::direct || !can_transform(problem)) return {Method::direct};
-  const bool can = device.max_work_group >= transform_shape(problem, 1).items;
-  if (problem.sums == Sums::transform) return can ? std::vector{Method::transform} : std::vector<Method>{};
-  if (!can) return {Method::direct};
-  if (device.cpu || problem.surrogates < problem.samples / 32) return {Method::direct, Method::transform};
-  return {Method::transform, Method::direct};
+  std::vector<Method> all;
+  for (const Method method : {Method::transform, Method::transform_local}) {
+    if (!can_transform(problem)) break;
+    const TransformShape shape = transform_shape(problem, method, 1);
+    if (shape.group() <= device.max_work_group && shape.local_memory() <= device.local_memory) all.push_back(method);
+  }
+  const bool few = device.cpu || problem.surrogates < problem.samples / 32;
+  all.insert(few ? all.begin() : all.end(), Method::direct);
+  if (problem.method) std::erase_if(all, [&](Method method) { return method != *problem.method; });
+  return all;
 }
 
 FilterShape filter_shape(const DeviceTraits& device, const Problem& problem) {
@@ -61,13 +63,20 @@ FilterShape filter_shape(const DeviceTraits& device, const Problem& problem) {
   return shape;
 }
 
-TransformShape transform_shape(const Problem& problem, std::uint32_t modulus) {
+TransformShape transform_shape(const Problem& problem, Method method, std::uint32_t modulus) {
   TransformShape shape;
   const std::uint64_t length = problem.samples / modulus;
   shape.log2_length = block_tree::ceil_log2(length);
   shape.items = length / 16;
   shape.pairs = std::max<std::size_t>(1, 128 / shape.items);
+  for (unsigned pass = method == Method::transform_local ? 0 : 1; pass < shape.log2_length / 4; ++pass)
+    shape.local_roots += 15 * (std::size_t{1} << (shape.log2_length - 4 * (pass + 1)));
   return shape;
+}
+
+// Two arrays for each transform, roots and moments: as kernels/pac_transform.cl has them.
+Bytes TransformShape::local_memory() const {
+  return 2 * pairs * padded() * sizeof(std::uint32_t) + std::max<std::size_t>(1, local_roots) * 8 + group() * sizeof(Moments);
 }
 
 Bytes Layout::total() const { return slots * (input + moments) + of_chunk(*this) + scratch + tables; }
@@ -87,7 +96,7 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Method method,
   const std::uint64_t half = problem.samples / 2 + 1, bands = problem.phase.count + problem.amplitude.count;
   // Of the transforms' roots the longest, in both directions and for every modulus.
   plan.tables = problem.samples * complex_bytes + bands * half * sizeof(float) + 4096 + problem.samples * 8 +
-                (method == Method::transform ? shift_classes * 2 * problem.samples * 8 : 0);
+                (method != Method::direct ? shift_classes * 2 * problem.samples * 8 : 0);
   const FilterShape filter = filter_shape(device, problem);
   plan.scratch = filter.in_local ? least_buffer : filter.groups * 2 * problem.samples * complex_bytes;
   // Some GB fill a GPU for so long that its last work-groups do not count: 2048 of the preset's series are 3 GB, 20,000 work-groups

@@ -7,9 +7,6 @@
 
 namespace mgpu::pac {
 
-// How surrogates are computed (kernels/pac_direct.cl, kernels/pac_transform.cl).
-enum class Method { direct, transform };
-const char* to_string(Method method);
 // Those that can do the problem on this device, the one taken by default first.
 std::vector<Method> methods(const DeviceTraits& device, const Problem& problem);
 
@@ -25,9 +22,12 @@ FilterShape filter_shape(const DeviceTraits& device, const Problem& problem);
 struct TransformShape {
   unsigned log2_length = 0;
   std::size_t items = 1, pairs = 1;
+  std::size_t group() const { return items * pairs; }
   std::size_t padded() const { return items * 17; }
+  std::size_t local_roots = 0;
+  Bytes local_memory() const;
 };
-TransformShape transform_shape(const Problem& problem, std::uint32_t modulus);
+TransformShape transform_shape(const Problem& problem, Method method, std::uint32_t modulus);
 
 // What a program allocates, in bytes.
 struct Layout {

@@ -66,8 +66,9 @@ SuiteInfo pac_suite() {
        {"tort", "tensorpac", "gpac-sum"}},
       {"sums",
        "how surrogates are computed: shift by shift (direct), or all by number-theoretic transforms, which need a power of two of "
-       "samples, 256 to 4096; both are exact",
-       {"auto", "direct", "transform"}},
+       "samples, 256 to 4096, with the first pass's roots in registers (transform) or all in local memory (transform-local); all are "
+       "exact",
+       {"auto", "direct", "transform", "transform-local"}},
       {"planted",
        "coupling in seeded series, PHASE:AMPLITUDE in Hz; auto: the bands nearest to 10 and 80 Hz",
        {"auto", "none"}, Kind::text},

@@ -66,7 +66,7 @@ std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {
 Capacity PacWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   const auto chosen = method(device);
   if (chosen) return pac::capacity(device, problem_, *chosen, mode);
-  return {0, 0, 0, "its work-groups are too small for transforms of " + std::to_string(problem_.samples) + " samples"};
+  return {0, 0, 0, "its work-groups or its local memory are too small for transforms of " + std::to_string(problem_.samples) + " samples"};
 }
 
 // Of the way of transforms, the multiplications of the inverse ones, three instructions a butterfly of which one takes two places:
@@ -76,7 +76,7 @@ Demand PacWorkload::demand(const DeviceTraits& device) const {
   const auto chosen = method(device);
   if (!chosen) return demand;
   const auto pairs = static_cast<double>(problem_.results()), samples = static_cast<double>(problem_.samples);
-  demand.int32 = *chosen == Method::transform ? pairs * (problem_.bins - 1) * 4 * samples * std::log2(samples)
+  demand.int32 = *chosen != Method::direct ? pairs * (problem_.bins - 1) * 4 * samples * std::log2(samples)
                                               : pairs * samples * static_cast<double>(shift_list(problem_).entries.size());
   return demand;
 }
@@ -87,12 +87,12 @@ std::unique_ptr<DeviceProgram> PacWorkload::program(DeviceResources& device, Mod
 
 std::vector<std::string> PacWorkload::kernel_variants(const DeviceTraits& device) const {
   std::vector<std::string> names;
-  for (const Method method : methods(device, problem_)) names.emplace_back(to_string(method));
+  for (const Method method : methods(device, problem_)) names.push_back(to_string(method));
   return names;
 }
 
 bool PacWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
-  for (const Method method : {Method::direct, Method::transform}) {
+  for (const Method method : all_methods) {
     if (variant != to_string(method)) continue;
     preferred_[device.id] = method;
     return true;

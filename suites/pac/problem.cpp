@@ -162,11 +162,12 @@ Problem problem_of(const SuiteParams& params) {
   const std::string &index = params.options.at("mi"), &axis = params.options.at("axis"), &sums = params.options.at("sums");
   problem.index = index == "tort" ? Index::tort : index == "tensorpac" ? Index::tensorpac : Index::gpac_sum;
   problem.axis = axis == "batch" ? Axis::batch : axis == "channel" ? Axis::channel : Axis::permutation;
-  problem.sums = sums == "auto" ? Sums::automatic : sums == "direct" ? Sums::direct : Sums::transform;
+  for (const Method method : all_methods)
+    if (sums == to_string(method)) problem.method = method;
   check_bands(problem, params);
   read_planted(problem, params);
-  if (problem.sums == Sums::transform && !can_transform(problem))
-    throw refused("sums", sums, "auto or direct; transform where the samples of a series are a power of two from " +
+  if (problem.method.value_or(Method::direct) != Method::direct && !can_transform(problem))
+    throw refused("sums", sums, "auto or direct; transforms where the samples of a series are a power of two from " +
                                     std::to_string(least_transformed) + " to " + std::to_string(most_transformed));
   return problem;
 }

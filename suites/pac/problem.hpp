@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "lib/workload/workload.hpp"
@@ -15,7 +17,12 @@ enum class Index {
   tensorpac,  // the samples that all phase bands have in that bin together, as tensorpac does for one epoch
   gpac_sum    // nothing: sums
 };
-enum class Sums { automatic, direct, transform };
+// How surrogates are computed (kernels/pac_direct.cl, kernels/pac_transform.cl); transform_local: with all roots in local memory,
+// which leaves registers for more work-groups at a time.
+enum class Method { direct, transform, transform_local };
+inline constexpr const char* method_names[] = {"direct", "transform", "transform-local"};
+inline constexpr Method all_methods[] = {Method::direct, Method::transform, Method::transform_local};
+inline std::string to_string(Method method) { return method_names[static_cast<std::size_t>(method)]; }
 
 // LO:HI:N: N centres from LO to HI, evenly spaced. Each lets pass half of what is `half_width` times its centre away from it.
 struct Bands {
@@ -39,7 +46,7 @@ struct Problem {
   unsigned bins = 18;
   Index index = Index::tort;
   Axis axis = Axis::batch;
-  Sums sums = Sums::automatic;
+  std::optional<Method> method;  // none: the best for the device
   bool planted = false;                             // in seeded series
   double planted_phase = 0, planted_amplitude = 0;  // Hz
   std::uint64_t seed = 0;

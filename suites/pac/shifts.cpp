@@ -24,6 +24,8 @@ bool can_transform(const Problem& problem) {
   return problem.power_of_two() && problem.samples >= least_transformed && problem.samples <= most_transformed;
 }
 
+unsigned size_bits(const Problem& problem) { return can_transform(problem) && problem.samples > 2048 ? 15 : 16; }
+
 std::uint64_t shift_of(const Problem& problem, std::uint64_t n) {
   __extension__ using Wide = unsigned __int128;
   const std::uint64_t bits = splitmix64(splitmix64(problem.seed, 0) ^ shift_stream, n);

@@ -17,6 +17,8 @@ inline constexpr unsigned shift_classes = 8;
 // Lengths whose shifts are computed by transforms.
 inline constexpr std::uint64_t least_transformed = 256, most_transformed = 4096;
 bool can_transform(const Problem& problem);
+// Of an amplitude. What a series' amplitudes add up to is below the transforms' prime, or 2^32 where there are none.
+unsigned size_bits(const Problem& problem);
 
 // Surrogate number n is each series shifted by so many samples, 1 to samples - 1: a function of seed and n alone.
 std::uint64_t shift_of(const Problem& problem, std::uint64_t n);

@@ -84,18 +84,13 @@ struct OfModulus {
   std::vector<Uint2> down, up;
   std::unique_ptr<Buffer> down_roots, up_roots;
   std::unique_ptr<Kernel> transform, shift;
-  std::size_t group() const { return shape.items * shape.pairs; }
-  // Of passes after the first.
-  std::size_t later_roots() const {
-    return shape.log2_length < 8 ? 0 : up.size() - 15 * (std::size_t{1} << (shape.log2_length - 4));
-  }
 };
 
 class ByTransform final : public WithShifts {
  public:
   ByTransform(DeviceResources& device, const Problem& problem, const Layout& layout) : WithShifts(device, problem) {
     for (std::uint32_t modulus = 1; modulus <= (problem.axis == Axis::permutation ? shift_classes : 1); modulus *= 2)
-      add(device, modulus);
+      add(device, layout.method, modulus);
     spectra_ = device.allocate(layout.transforms);
   }
 
@@ -115,9 +110,9 @@ class ByTransform final : public WithShifts {
   }
 
  private:
-  void add(DeviceResources& device, std::uint32_t modulus) {
+  void add(DeviceResources& device, Method method, std::uint32_t modulus) {
     OfModulus of;
-    of.shape = transform_shape(problem_, modulus);
+    of.shape = transform_shape(problem_, method, modulus);
     of.factor = with_quotient(transform_factor(problem_.samples / modulus));
     of.down = transform_roots(of.shape.log2_length, false);
     of.up = transform_roots(of.shape.log2_length, true);
@@ -131,7 +126,7 @@ class ByTransform final : public WithShifts {
     const std::string options = kernel_options(problem_) + " -DMODULUS=" + std::to_string(modulus) +
                                 " -DLOG2_LENGTH=" + std::to_string(of.shape.log2_length) +
                                 " -DPAIRS=" + std::to_string(of.shape.pairs) + " -DSLOTS=" + std::to_string(slots) +
-                                (device.traits().cpu ? " -DROLLED" : "");
+                                (method == Method::transform_local ? " -DROOTS_IN_LOCAL" : "") + (device.traits().cpu ? " -DROLLED" : "");
     constexpr char file[] = "pac_transform.cl";
     of.transform = device.kernel(file, "transform_series", options);
     of.shift = device.kernel(file, "shift_by_transform", options);
@@ -140,7 +135,7 @@ class ByTransform final : public WithShifts {
 
   void enqueue_node(const Chunk& chunk, const ShiftNode& node, bool accumulate, Filter& filter, Stream& stream) {
     OfModulus& of = by_modulus_.at(node.modulus);
-    const std::size_t group = of.group(), pairs = of.shape.pairs;
+    const std::size_t group = of.shape.group(), pairs = of.shape.pairs;
     const auto grid = [&](std::uint64_t transforms) {
       return Grid{{(transforms + pairs - 1) / pairs * group, 1, 1}, {group, 1, 1}};
     };
@@ -153,7 +148,7 @@ class ByTransform final : public WithShifts {
                   {spectra_.get(), of.up_roots.get(), &filter.weights(), &filter.totals(), chunk.count, phases_, amplitudes_,
                    shifts_.get(), node.first, node.count, std::uint32_t{accumulate}, chunk.rows.width, chunk.rows.stride,
                    chunk.rows.offset, chunk.first, chunk.moments, LocalBytes{2 * words},
-                   LocalBytes{std::max<std::size_t>(1, of.later_roots()) * sizeof(Uint2)}, LocalBytes{group * sizeof(Moments)}});
+                   LocalBytes{std::max<std::size_t>(1, of.shape.local_roots) * sizeof(Uint2)}, LocalBytes{group * sizeof(Moments)}});
   }
 
   std::map<std::uint32_t, OfModulus> by_modulus_;

@@ -21,7 +21,7 @@ struct FilterTables {
 };
 FilterTables filter_tables(const Problem& problem);
 
-inline constexpr std::uint32_t prime = 998244353;  // of kernels/pac_transform.cl
+inline constexpr std::uint32_t prime = 167772161;  // of kernels/pac_transform.cl
 
 // w with floor(w 2^32 / prime), by which its multiples are taken.
 Uint2 with_quotient(std::uint64_t w);
