@@ -76,8 +76,9 @@ void check_bands(const Problem& problem, const SuiteParams& params) {
 }
 
 void read_planted(Problem& problem, const SuiteParams& params) {
-  const std::string& text = params.options.at("planted");
-  if (text == "none") return;
+  const auto found = params.options.find("planted");  // the record of a file has none
+  if (found == params.options.end() || found->second == "none") return;
+  const std::string& text = found->second;
   const auto nearest = [](const Bands& bands, double wanted) {
     double best = bands.centre(0);
     for (std::uint64_t band = 1; band < bands.count; ++band)
