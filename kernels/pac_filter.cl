@@ -1,10 +1,10 @@
 // Band-pass filter and analytic signal in one: the spectrum of a series, of which each band takes the positive frequencies it lets
 // pass and transforms them back. Of a phase band what is kept is the bin of each sample's phase, of an amplitude band the amplitude
 // as an integer of SIZE_BITS bits. A series is taken as periodic.
-// One work-group a transform, in turns. SAMPLES may be any number: powers of two by Stockham's FFT in radix 4 (radix 2 once where
-// their logarithm is odd), others by the sums themselves. IN_LOCAL: two arrays of SAMPLES are in local memory.
-// Predicted for 16384 series of 2048 samples and 20 bands on an H200: 344,000 transforms of 6 passes, each of which reads and writes
-// 2048 complex numbers in local memory: 1.7e10 words at 7.4e12 a second, 2.3 ms; measured beside it in results/.
+// One work-group a transform, then the next. SAMPLES may be any number: powers of two by Stockham's FFT in radix 4 (radix 2 once
+// where their logarithm is odd), others by the sums themselves. IN_LOCAL: two arrays of SAMPLES are in local memory. Predicted for
+// 16384 series of 2048 samples and 20 bands on an H200: 344,000 transforms of 6 passes, each of which reads and writes 2048 complex
+// numbers in local memory: 1.7e10 words at 7.4e12 a second, 2.3 ms, twice that with what is between them.
 #pragma OPENCL FP_CONTRACT OFF
 #define PART static inline __attribute__((always_inline))
 
@@ -99,7 +99,7 @@ __kernel void spectrum(__global const float* input, uint width, uint stride, uin
 
 // The analytic signal of one band: `response` of each frequency up to SAMPLES / 2, which is 0 outside of [range.x, range.y).
 PART SPACE float2* analytic(__global const float2* spectrum, __global const float* response, uint2 range,
-                              __global const float2* roots, SPACE float2* a) {
+                            __global const float2* roots, SPACE float2* a) {
 #ifdef POWER_OF_TWO
   for (uint k = get_local_id(0); k < SAMPLES; k += get_local_size(0))
     a[k] = k >= range.x && k < range.y ? spectrum[k] * response[k] : (float2)(0.0f, 0.0f);
@@ -142,8 +142,7 @@ __kernel void phases(__global const float2* spectra, uint count, uint bands, __g
   for (uint piece = get_group_id(0); piece < count * bands; piece += get_num_groups(0)) {
     const uint s = piece / bands, band = piece % bands;
     for (uint j = get_local_id(0); j < BINS; j += get_local_size(0)) counted[j] = 0;
-    SPACE float2* const z =
-        analytic(spectra + (ulong)s * HALF, responses + (ulong)band * HALF, ranges[band], roots, a);
+    SPACE float2* const z = analytic(spectra + (ulong)s * HALF, responses + (ulong)band * HALF, ranges[band], roots, a);
     for (uint t = get_local_id(0); t < SAMPLES; t += get_local_size(0)) {
       const uint bin = bin_of(z[t], directions);
       bins[(ulong)piece * SAMPLES + t] = (uchar)bin;
@@ -168,14 +167,13 @@ PART uint rounded_root(float v) {
 
 // Of amplitude bands, likewise: sizes of z in units of a power of two, by which the largest has SIZE_BITS bits; totals: their sums.
 __kernel void amplitudes(__global const float2* spectra, uint count, uint bands, __global const float* responses,
-                         __global const uint2* ranges, __global const float2* roots, __global ushort* sizes,
-                         __global uint* totals, SPACE float2* scratch, __local uint* shared) {
+                         __global const uint2* ranges, __global const float2* roots, __global ushort* sizes, __global uint* totals,
+                         SPACE float2* scratch, __local uint* shared) {
   SPACE float2* const a = MINE(scratch);
   for (uint piece = get_group_id(0); piece < count * bands; piece += get_num_groups(0)) {
     const uint s = piece / bands, band = piece % bands;
     for (uint k = get_local_id(0); k < 2; k += get_local_size(0)) shared[k] = 0;
-    SPACE float2* const z =
-        analytic(spectra + (ulong)s * HALF, responses + (ulong)band * HALF, ranges[band], roots, a);
+    SPACE float2* const z = analytic(spectra + (ulong)s * HALF, responses + (ulong)band * HALF, ranges[band], roots, a);
     uint largest = 0;
     for (uint t = get_local_id(0); t < SAMPLES; t += get_local_size(0))
       largest = max(largest, as_uint(fma(z[t].x, z[t].x, z[t].y * z[t].y)));  // squares: ordered as their bits are
@@ -199,8 +197,8 @@ __kernel void amplitudes(__global const float2* spectra, uint count, uint bands,
 // n > 0; the same bits everywhere, as 64-bit integers are divided.
 PART float reciprocal(ulong n) { return convert_float((1ul << 60) / n) * 0x1p-60f; }
 
-// What makes the sums of bins means near the mean amplitude: of a bin's own samples (INDEX 0), of those that all phase bands have in
-// that bin together (1), or not (2). An empty bin has no mean, and adds nothing.
+// What makes the sums of bins means near the mean amplitude: of a bin's own samples (INDEX 0), of those that all phase bands have
+// in that bin together (1), or not (2). An empty bin has no mean, and adds nothing.
 __kernel void weigh(__global const uint* counts, uint count, uint bands, __global float* weights) {
   const uint i = get_global_id(0);
   if (i >= count * bands * BINS) return;

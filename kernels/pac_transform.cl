@@ -3,22 +3,23 @@
 // integers modulo a prime, so that the sums are exact: series have at most 2048 samples of amplitudes below 2^16, or 4096 below
 // 2^15, and the prime is above 2^27.
 //
-// A transform of LENGTH = SAMPLES / MODULUS = 2^LOG2_LENGTH is done by ITEMS = LENGTH / 16 work-items, 16 numbers each, in passes of
-// radix 16 and one of what is left; between passes numbers change hands in local memory. Forward by decimation in frequency, from
-// natural order into that in which work-items hold them at the end; inverse by decimation in time from there, so that nothing is
-// ever put into bit-reversed order. Products by constants are Shoup's, below 2 PRIME for any 32-bit factor; so that a butterfly of the
-// inverse adds 2 PRIME to what numbers are below, and as 2^32 is 25 of it, 12 levels in a row are not reduced (after Harvey, Faster
-// arithmetic for number-theoretic transforms, J. Symb. Comp. 60, 2014). Of MODULUS > 1 the series fall into so many of every
+// A transform of LENGTH = SAMPLES / MODULUS = 2^LOG2_LENGTH is done by ITEMS = LENGTH / 16 work-items, 16 numbers each, in passes
+// of radix 16 and one of what is left; between passes numbers change hands in local memory. Forward by decimation in frequency,
+// from natural order into that in which work-items hold them at the end; inverse by decimation in time from there, so that nothing
+// is ever put into bit-reversed order. Products by constants are Shoup's, below 2 PRIME for any 32-bit factor; so that a butterfly
+// of the inverse adds 2 PRIME to what numbers are below, and as 2^32 is 25 of it, 12 levels in a row are not reduced (after Harvey,
+// Faster arithmetic for number-theoretic transforms, J. Symb. Comp. 60, 2014). Of MODULUS > 1 the series fall into so many of every
 // MODULUS-th sample, whose products are added up before the inverse: half the shifts are half the work.
 //
-// Predicted for one H200 (132 SMs, 1.75 GHz) and 256 x 64 series of 2048, 10 x 10 bands, 17 bins: 2.8e7 inverse transforms of 11264
-// butterflies, each three instructions of the multiplier (one of them at half rate) and four of the ALU, eight clocks of either for
-// 32 lanes: 85 ms; products 19 ms; logarithms of 800 shifts in 18 bins, 25 instructions each: 20 ms. Local memory: 40 KB written and
-// read a transform, 320 clocks beside 700. 0.13 s where all overlap, 0.2 s where half does.
+// Predicted for one H200 (132 SMs, 1.75 GHz) and 256 x 64 series of 2048, 10 x 10 bands, 17 bins: 2.8e7 inverse transforms, 211,000
+// an SM. A work-item's share of one is 74 butterflies with a root (four places of the multiplier each, as the upper half of a
+// product takes two), 14 without, 16 products (five) and reductions of seven sums: 415 places, two clocks each for 32 lanes, 830
+// clocks beside 540 of the ALU and 400 of local memory: 100 ms. Forward ones are a tenth as many: 8 ms, and 24 GB written and read:
+// 12 ms. 0.12 s where all overlap, 0.18 s where a third does not.
 #include "pac_index.cl"
 #include "unroll.cl"
 
-#define PRIME 167772161u  // 5 2^25 + 1
+#define PRIME 167772161u     // 5 2^25 + 1
 #define INVERSE 4127195137u  // of it, modulo 2^32
 #define LENGTH (1u << LOG2_LENGTH)
 #define ITEMS (LENGTH / 16)
@@ -77,12 +78,13 @@ PART void up(uint* a, uint* b, uint2 w) {
 PART uint some(uint x) { return x - mul_hi(x, (uint)(0x100000000ul / PRIME)) * PRIME; }
 
 // In each pass a work-item has every STRIDE-th number of a block of 16 STRIDE. Where of all is its number e.
-#define PLACE(item, stride, e) ((item) / (stride) * (stride) * 16 + (e) * (stride) + (item) % (stride))
+#define PLACE(item, stride, e) ((item) / (stride) * (stride)*16 + (e) * (stride) + (item) % (stride))
 #define STRIDE(pass) (LENGTH >> (4 * ((pass) + 1)))
 // A pass's 15 roots for each place in a stride: those of butterflies between numbers `apart` apart from 16 - 2 apart on.
 #define ROOT(roots, stride, apart, j, item) (roots)[(16 - 2 * (apart) + (j)) * (stride) + (item) % (stride)]
 
-// The butterflies between numbers `apart` apart, of blocks of 2^`bits` among the 16 (4: all). Without `roots`: those of a stride of 1.
+// The butterflies between numbers `apart` apart, of blocks of 2^`bits` among the 16 (4: all). Without `roots`: those of a stride
+// of 1.
 PART void level_down(uint* v, uint apart, const uint2* roots) {
   UNROLL
   for (uint i = 0; i < 8; ++i) {
@@ -164,10 +166,10 @@ PART void transform_down(uint* v, __global const uint2* roots, __local uint* sha
   for (uint apart = (1u << REST) / 2; apart > 0; apart /= 2) level_down(v, apart, 0);
 }
 
-// And back, without the factor 1 / LENGTH. `first`: this work-item's roots of the first pass, 0: they are local as well; `local_roots`:
-// those from LOCAL_FROM on.
+// And back, without the factor 1 / LENGTH. `first`: this work-item's roots of the first pass, 0: they are local as well;
+// `local_roots`: those from LOCAL_FROM on.
 PART void transform_up(uint* v, const uint2* first, __local const uint2* local_roots, __local uint** shared, __local uint** other,
-                         uint item) {
+                       uint item) {
   UNROLL
   for (uint apart = 1; apart < (1u << REST); apart *= 2) level_up(v, apart, 0);
   UNROLL
@@ -197,7 +199,7 @@ PART void transform_up(uint* v, const uint2* first, __local const uint2* local_r
 
 // Transforms of every MODULUS-th sample from each of the first MODULUS on, of one series after another: those of the indicators of
 // the first KNOWN bins of each phase band, backwards in time, then those of the amplitudes, from sample `rest` on, times `factor`.
-__kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void transform_series(
+__kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void transform_series(
     __global const uchar* bins, __global const ushort* sizes, uint count, uint phase_bands, uint amplitude_bands, uint rest,
     uint2 factor, __global const uint2* roots, __global uint* spectra, __local uint* shared) {
   const uint item = get_local_id(0) % ITEMS, sequences = KNOWN * phase_bands + amplitude_bands;
@@ -213,8 +215,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void transfor
   } else {
     __global const ushort* const from = sizes + ((ulong)s * amplitude_bands + sequence - KNOWN * phase_bands) * SAMPLES;
     UNROLL
-    for (uint e = 0; e < 16; ++e)
-      v[e] = times(from[(MODULUS * (e * ITEMS + item) + part + rest) & (SAMPLES - 1)], factor);
+    for (uint e = 0; e < 16; ++e) v[e] = times(from[(MODULUS * (e * ITEMS + item) + part + rest) & (SAMPLES - 1)], factor);
   }
   transform_down(v, roots, shared + get_local_id(0) / ITEMS * PADDED, item);
   if (mine < all) {
@@ -225,11 +226,11 @@ __kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void transfor
 
 // The moments of all band pairs of each series, over entries `first_shift` to `first_shift` + `shift_count` - 1 of the list, which
 // all leave the rest that the transforms of the amplitudes are for. PAIRS pairs in a work-group; a work-item takes SLOTS shifts.
-__kernel __attribute__((reqd_work_group_size(ITEMS* PAIRS, 1, 1))) void shift_by_transform(
-    __global const uint* spectra, __global const uint2* roots, __global const float* weights, __global const uint* totals, uint count,
-    uint phase_bands, uint amplitude_bands, __global const uint2* shifts, uint first_shift, uint shift_count, uint accumulate,
-    uint width, uint stride, uint offset, ulong first, __global ulong2* moments, __local uint* shared, __local uint2* local_roots,
-    __local ulong2* sums) {
+__kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void shift_by_transform(
+    __global const uint* spectra, __global const uint2* roots, __global const float* weights, __global const uint* totals,
+    uint count, uint phase_bands, uint amplitude_bands, __global const uint2* shifts, uint first_shift, uint shift_count,
+    uint accumulate, uint width, uint stride, uint offset, ulong first, __global ulong2* moments, __local uint* shared,
+    __local uint2* local_roots, __local ulong2* sums) {
   const uint me = get_local_id(0), item = me % ITEMS, sequences = KNOWN * phase_bands + amplitude_bands;
   const uint mine = get_group_id(0) * PAIRS + me / ITEMS, pair = min(mine, count * phase_bands * amplitude_bands - 1);
   const uint g = pair % amplitude_bands, f = pair / amplitude_bands % phase_bands, s = pair / amplitude_bands / phase_bands;

@@ -19,8 +19,8 @@ Bytes bytes_of(const Problem& problem, std::size_t parts) {
 }
 
 // Noise of deviation 1/2, and where coupling is planted an oscillation whose phase wanders by 2.5 radians in a second, and a faster
-// one that is as large as that is high. Were the phase regular, every circular shift would be coupled as well; and as it wanders, the
-// band next to its own, which passes three quarters of its half width away, has less of it.
+// one that is as large as that is high. Were the phase regular, every circular shift would be coupled as well; and as it wanders,
+// the band next to its own, which passes three quarters of its half width away, has less of it.
 void make_series(const Problem& problem, std::uint64_t number, float* to) {
   const std::uint64_t stream = splitmix64(splitmix64(problem.seed, 1), number);
   const auto uniform = [&](std::uint64_t n) { return uniform_element<double>(splitmix64(stream, n), false); };

@@ -27,8 +27,7 @@ void fill_chunk(Layout& plan, const Problem& problem, std::uint64_t chunk) {
   plan.sizes = amplitudes * t * sizeof(std::uint16_t);
   plan.totals = amplitudes * sizeof(std::uint32_t);
   plan.order = plan.method == Method::direct ? phases * t * sizeof(std::uint16_t) : 0;
-  plan.transforms =
-      plan.method != Method::direct ? ((problem.bins - 1) * phases + amplitudes) * t * sizeof(std::uint32_t) : 0;
+  plan.transforms = plan.method != Method::direct ? ((problem.bins - 1) * phases + amplitudes) * t * sizeof(std::uint32_t) : 0;
 }
 
 Bytes of_chunk(const Layout& plan) {
@@ -37,8 +36,8 @@ Bytes of_chunk(const Layout& plan) {
 
 }  // namespace
 
-// Transforms compute all shifts at the cost of 2 x 11 instructions a sample and bin; one by one they cost as many reads as there are
-// shifts, over the bins. A CPU has no 64 lanes for either: at 200 surrogates and 2048 samples they are about even.
+// Transforms compute all shifts at the cost of 2 x 11 instructions a sample and bin; one by one they cost as many reads as there
+// are shifts, over the bins. A CPU has no 64 lanes for either: at 200 surrogates and 2048 samples they are about even.
 std::vector<Method> methods(const DeviceTraits& device, const Problem& problem) {
   std::vector<Method> all;
   for (const Method method : {Method::transform, Method::transform_local}) {

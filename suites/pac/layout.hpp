@@ -32,12 +32,12 @@ TransformShape transform_shape(const Problem& problem, Method method, std::uint3
 // What a program allocates, in bytes.
 struct Layout {
   Method method = Method::direct;
-  std::uint64_t chunk = 1;          // series at once
-  unsigned slots = 1;               // of input and moments
-  Bytes input = 0, moments = 0;     // each of them
+  std::uint64_t chunk = 1;                                                                   // series at once
+  unsigned slots = 1;                                                                        // of input and moments
+  Bytes input = 0, moments = 0;                                                              // each of them
   Bytes spectra = 0, bins = 0, counts = 0, weights = 0, sizes = 0, totals = 0, scratch = 0;  // of the filter
-  Bytes order = 0;                  // direct
-  Bytes transforms = 0;             // transform
+  Bytes order = 0;                                                                           // direct
+  Bytes transforms = 0;                                                                      // transform
   Bytes tables = 0;
   Bytes total() const;
   Bytes largest() const;

@@ -80,8 +80,12 @@ void PacProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
     rows.offset = 0;
   }
   for (std::uint64_t first = 0; first < rows.count; first += layout_.chunk) {
-    const Chunk chunk{input_[buffer].get(), moments_[buffer].get(), rows, first,
-                      static_cast<std::uint32_t>(std::min(layout_.chunk, rows.count - first)), by_permutation()};
+    const Chunk chunk{input_[buffer].get(),
+                      moments_[buffer].get(),
+                      rows,
+                      first,
+                      static_cast<std::uint32_t>(std::min(layout_.chunk, rows.count - first)),
+                      by_permutation()};
     filter_.enqueue(chunk, stream);
     surrogates_->enqueue(chunk, by_permutation() ? slice.begin : 0, by_permutation() ? slice.end : shift_classes, filter_, stream);
   }
@@ -92,9 +96,7 @@ void PacProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   }
 }
 
-Brings PacProgram::brings() const {
-  return by_permutation() ? Brings::collect : slices() ? Brings::slice : Brings::publish;
-}
+Brings PacProgram::brings() const { return by_permutation() ? Brings::collect : slices() ? Brings::slice : Brings::publish; }
 
 void PacProgram::finished(const Slice& slice) {
   if (slices()) workload_.arrived({&slice, 1});

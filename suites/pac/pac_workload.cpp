@@ -66,7 +66,8 @@ std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {
 Capacity PacWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   const auto chosen = method(device);
   if (chosen) return pac::capacity(device, problem_, *chosen, mode);
-  return {0, 0, 0, "its work-groups or its local memory are too small for transforms of " + std::to_string(problem_.samples) + " samples"};
+  return {0, 0, 0,
+          "its work-groups or its local memory are too small for transforms of " + std::to_string(problem_.samples) + " samples"};
 }
 
 // Of the way of transforms, the multiplications of the inverse ones, three instructions a butterfly of which one takes two places:
@@ -77,7 +78,7 @@ Demand PacWorkload::demand(const DeviceTraits& device) const {
   if (!chosen) return demand;
   const auto pairs = static_cast<double>(problem_.results()), samples = static_cast<double>(problem_.samples);
   demand.int32 = *chosen != Method::direct ? pairs * (problem_.bins - 1) * 4 * samples * std::log2(samples)
-                                              : pairs * samples * static_cast<double>(shift_list(problem_).entries.size());
+                                           : pairs * samples * static_cast<double>(shift_list(problem_).entries.size());
   return demand;
 }
 
@@ -179,7 +180,8 @@ std::string PacWorkload::digest() const { return sha256_hex(std::as_bytes(data_.
 std::string PacWorkload::peak() const {
   const std::uint64_t pairs = problem_.pairs();
   std::vector<double> sums(pairs);
-  for (std::uint64_t i = 0; i < data_.result().size(); ++i) sums[i % pairs] += result_of(data_.result()[i], problem_.surrogates).index;
+  for (std::uint64_t i = 0; i < data_.result().size(); ++i)
+    sums[i % pairs] += result_of(data_.result()[i], problem_.surrogates).index;
   const auto at = static_cast<std::uint64_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
   char text[120];
   std::snprintf(text, sizeof text, "the largest mean index, %.3g, is at %.4g Hz of %.4g Hz",
@@ -202,7 +204,8 @@ Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const std::uint64_t all = problem_.series() * problem_.phase.count;
   const double seconds = (level == VerifyLevel::full ? 1.0 : 0.1) * host_threads_;
   const auto wanted = static_cast<std::uint64_t>(std::clamp(seconds / reference.seconds_a_band(), 4.0, 1e9));
-  const std::uint64_t step = std::max<std::uint64_t>(1, (all + wanted - 1) / wanted), start = std::mt19937_64(seed)() % std::min(step, all);
+  const std::uint64_t step = std::max<std::uint64_t>(1, (all + wanted - 1) / wanted),
+                      start = std::mt19937_64(seed)() % std::min(step, all);
   const std::uint64_t count = (all - start - 1) / step + 1;
   std::vector<Reference::Checked> checked(count);
   if (wrong.empty())

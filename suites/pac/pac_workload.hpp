@@ -40,7 +40,8 @@ class PacWorkload : public Workload {
   std::span<Moments> result() { return data_.result(); }
   std::uint64_t sample() const { return sample_; }
   void arrived(std::span<const Slice> slices);  // the results of these items are on the host
-  // By permutations each device brings moments of all pairs, which merge() adds up. Pinned memory for one; empty: there is none left.
+  // By permutations each device brings moments of all pairs, which merge() adds up. Pinned memory for one; empty: there is none
+  // left.
   std::span<Moments> take_part();
   void give_back(std::span<Moments> part);
   // What `part` holds will be overwritten: where it is still to be merged, it is added now.

@@ -70,9 +70,9 @@ void check_bands(const Problem& problem, const SuiteParams& params) {
   const double cycles = static_cast<double>(problem.samples) / problem.fs * problem.phase.centre(0);
   if (cycles < least_cycles)
     throw refused("pha", params.options.at("pha"),
-                  "a slowest phase of " + number_text(static_cast<float>(least_cycles)) + " cycles or more: " +
-                      std::to_string(problem.samples) + " samples at " + params.options.at("fs") + " Hz hold " +
-                      number_text(static_cast<float>(cycles)));
+                  "a slowest phase of " + number_text(static_cast<float>(least_cycles)) +
+                      " cycles or more: " + std::to_string(problem.samples) + " samples at " + params.options.at("fs") +
+                      " Hz hold " + number_text(static_cast<float>(cycles)));
 }
 
 void read_planted(Problem& problem, const SuiteParams& params) {
@@ -117,8 +117,9 @@ void read_extent(Problem& problem, const SuiteParams& params) {
   if (problem.channels < 1 || problem.channels > most_series)
     throw refused("channels", std::to_string(problem.channels), "1 to " + std::to_string(most_series));
   if (problem.batch < 1 || problem.batch > most_series / problem.channels)
-    throw refused("size", std::to_string(problem.batch),
-                  "1 to " + std::to_string(most_series / problem.channels) + " with " + std::to_string(problem.channels) + " channels");
+    throw refused(
+        "size", std::to_string(problem.batch),
+        "1 to " + std::to_string(most_series / problem.channels) + " with " + std::to_string(problem.channels) + " channels");
 }
 
 }  // namespace
@@ -130,9 +131,7 @@ double response(const Bands& bands, std::uint64_t band, double frequency) {
   return 0.5 * (1 + std::cos(std::numbers::pi * (away - passes_all) / (passes_nothing - passes_all)));
 }
 
-Items Problem::items() const {
-  return axis == Axis::batch ? batch : axis == Axis::channel ? channels : Items{shift_classes};
-}
+Items Problem::items() const { return axis == Axis::batch ? batch : axis == Axis::channel ? channels : Items{shift_classes}; }
 
 Result result_of(const Moments& moments, std::uint64_t surrogates) {
   const std::uint64_t mask = (std::uint64_t{1} << Moments::observed_bit) - 1;
@@ -168,8 +167,9 @@ Problem problem_of(const SuiteParams& params) {
   check_bands(problem, params);
   read_planted(problem, params);
   if (problem.method.value_or(Method::direct) != Method::direct && !can_transform(problem))
-    throw refused("sums", sums, "auto or direct; transforms where the samples of a series are a power of two from " +
-                                    std::to_string(least_transformed) + " to " + std::to_string(most_transformed));
+    throw refused("sums", sums,
+                  "auto or direct; transforms where the samples of a series are a power of two from " +
+                      std::to_string(least_transformed) + " to " + std::to_string(most_transformed));
   return problem;
 }
 

@@ -46,7 +46,7 @@ struct Problem {
   unsigned bins = 18;
   Index index = Index::tort;
   Axis axis = Axis::batch;
-  std::optional<Method> method;  // none: the best for the device
+  std::optional<Method> method;                     // none: the best for the device
   bool planted = false;                             // in seeded series
   double planted_phase = 0, planted_amplitude = 0;  // Hz
   std::uint64_t seed = 0;

@@ -56,7 +56,8 @@ Reference::Reference(const Problem& problem, std::span<const float> series) : pr
 // A nanosecond for each read and addition, 50 for each logarithm's bin, and the filter.
 double Reference::seconds_a_band() const {
   const double shifts = static_cast<double>(shifts_.size()) + 1, n = static_cast<double>(problem_.samples);
-  return static_cast<double>(problem_.amplitude.count + 1) * (shifts * (1.5e-9 * n + 2e-8 * problem_.bins) + 3e-7 * n * std::log2(n));
+  return static_cast<double>(problem_.amplitude.count + 1) *
+         (shifts * (1.5e-9 * n + 2e-8 * problem_.bins) + 3e-7 * n * std::log2(n));
 }
 
 Signal Reference::analytic(std::uint64_t series, const Bands& bands, std::uint64_t band) const {

@@ -23,8 +23,8 @@ class Reference {
     bool without_phase = false;  // so many samples are at borders of bins that either side of them cannot be tried
   };
   // Phase band number `which` % bands of series `which` / bands, with all amplitude bands: the index and the mean and deviation of
-  // its surrogates' are within 1e-6. A sample so near the border of two bins that fp32 cannot tell is allowed on either side, on the
-  // same for all amplitude bands and shifts.
+  // its surrogates' are within 1e-6. A sample so near the border of two bins that fp32 cannot tell is allowed on either side, on
+  // the same for all amplitude bands and shifts.
   Checked check(std::uint64_t which, std::span<const Moments> results) const;
   double seconds_a_band() const;  // of one core, about
 

@@ -21,8 +21,8 @@ Error bad(const std::filesystem::path& file, const std::string& why) {
 void check_same(const std::filesystem::path& file, const SuiteParams& params, const std::string& option, std::uint64_t count) {
   const std::string& given = params.options.at(option);
   if (given == "auto" || given == std::to_string(count)) return;
-  throw bad(file, "its " + option + (option == "channels" ? " are " : " is ") + std::to_string(count) + ", not the " + given + " of --" + option +
-                      "; accepted: the file's, or --" + option + " auto");
+  throw bad(file, "its " + option + (option == "channels" ? " are " : " is ") + std::to_string(count) + ", not the " + given +
+                      " of --" + option + "; accepted: the file's, or --" + option + " auto");
 }
 
 SeriesShape shape_of_raw(const std::filesystem::path& file, const SuiteParams& params) {
@@ -30,7 +30,8 @@ SeriesShape shape_of_raw(const std::filesystem::path& file, const SuiteParams& p
   for (const auto& [option, to] : {std::pair{"channels", &shape.channels}, std::pair{"length", &shape.samples}}) {
     const std::string& text = params.options.at(option);
     if (text == "auto" || text == "0")
-      throw bad(file, std::string("raw numbers do not say their --") + option + "; accepted: --channels and --length, or a .npy file");
+      throw bad(file,
+                std::string("raw numbers do not say their --") + option + "; accepted: --channels and --length, or a .npy file");
     *to = std::stoull(text);
   }
   std::error_code error;
@@ -38,8 +39,9 @@ SeriesShape shape_of_raw(const std::filesystem::path& file, const SuiteParams& p
   constexpr std::uint64_t most = std::uint64_t{1} << 28;
   const Bytes entry = shape.channels > most || shape.samples > most ? 0 : shape.channels * shape.samples * sizeof(float);
   if (error || entry == 0 || size == 0 || size % entry != 0)
-    throw bad(file, "it has " + std::to_string(size) + " bytes; accepted: a multiple of " + std::to_string(entry) + ", float32 of " +
-                        std::to_string(shape.channels) + " channels of " + std::to_string(shape.samples) + " samples");
+    throw bad(file, "it has " + std::to_string(size) + " bytes; accepted: a multiple of " + std::to_string(entry) +
+                        ", float32 of " + std::to_string(shape.channels) + " channels of " + std::to_string(shape.samples) +
+                        " samples");
   shape.batch = size / entry;
   return shape;
 }

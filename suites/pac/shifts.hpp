@@ -11,7 +11,8 @@
 namespace mgpu::pac {
 
 // An item of --axis permutation is a class: the shifts that leave one rest modulo 8, in bit-reversed order of rests, so that an
-// aligned range of 8 / m classes is all shifts of one rest modulo m. pac_transform.cl computes those alone without computing others.
+// aligned range of 8 / m classes is all shifts of one rest modulo m. pac_transform.cl computes those alone without computing
+// others.
 inline constexpr unsigned shift_classes = 8;
 
 // Lengths whose shifts are computed by transforms.

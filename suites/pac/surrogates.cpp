@@ -58,10 +58,23 @@ class Direct final : public WithShifts {
     stream.launch(*sort_, {{pieces * sort_local_, 1, 1}, {sort_local_, 1, 1}},
                   {&filter.bins(), &filter.counts(), order_.get(), LocalBytes{problem_.bins * sizeof(std::uint32_t)}});
     const std::uint32_t first = list_.first[begin], count = list_.first[end] - first;
-    std::vector<KernelArg> args{order_.get(),      &filter.counts(), &filter.weights(), &filter.sizes(),   &filter.totals(),
-                                phases_,           amplitudes_,      shifts_.get(),     first,             count,
-                                std::uint32_t{chunk.accumulate},     chunk.rows.width,  chunk.rows.stride, chunk.rows.offset,
-                                chunk.first,       chunk.moments,    LocalBytes{local_ * sizeof(Moments)}};
+    std::vector<KernelArg> args{order_.get(),
+                                &filter.counts(),
+                                &filter.weights(),
+                                &filter.sizes(),
+                                &filter.totals(),
+                                phases_,
+                                amplitudes_,
+                                shifts_.get(),
+                                first,
+                                count,
+                                std::uint32_t{chunk.accumulate},
+                                chunk.rows.width,
+                                chunk.rows.stride,
+                                chunk.rows.offset,
+                                chunk.first,
+                                chunk.moments,
+                                LocalBytes{local_ * sizeof(Moments)}};
     if (in_local_) args.push_back(LocalBytes{2 * size_bytes()});
     stream.launch(*shift_, {{pieces * amplitudes_ * local_, 1, 1}, {local_, 1, 1}}, args);
   }
@@ -126,7 +139,8 @@ class ByTransform final : public WithShifts {
     const std::string options = kernel_options(problem_) + " -DMODULUS=" + std::to_string(modulus) +
                                 " -DLOG2_LENGTH=" + std::to_string(of.shape.log2_length) +
                                 " -DPAIRS=" + std::to_string(of.shape.pairs) + " -DSLOTS=" + std::to_string(slots) +
-                                (method == Method::transform_local ? " -DROOTS_IN_LOCAL" : "") + (device.traits().cpu ? " -DROLLED" : "");
+                                (method == Method::transform_local ? " -DROOTS_IN_LOCAL" : "") +
+                                (device.traits().cpu ? " -DROLLED" : "");
     constexpr char file[] = "pac_transform.cl";
     of.transform = device.kernel(file, "transform_series", options);
     of.shift = device.kernel(file, "shift_by_transform", options);
@@ -144,11 +158,12 @@ class ByTransform final : public WithShifts {
     stream.launch(*of.transform, grid(chunk.count * sequences * node.modulus),
                   {&filter.bins(), &filter.sizes(), chunk.count, phases_, amplitudes_, node.rest,
                    ValueBytes{std::as_bytes(std::span(of.factor))}, of.down_roots.get(), spectra_.get(), LocalBytes{words}});
-    stream.launch(*of.shift, grid(std::uint64_t{chunk.count} * phases_ * amplitudes_),
-                  {spectra_.get(), of.up_roots.get(), &filter.weights(), &filter.totals(), chunk.count, phases_, amplitudes_,
-                   shifts_.get(), node.first, node.count, std::uint32_t{accumulate}, chunk.rows.width, chunk.rows.stride,
-                   chunk.rows.offset, chunk.first, chunk.moments, LocalBytes{2 * words},
-                   LocalBytes{std::max<std::size_t>(1, of.shape.local_roots) * sizeof(Uint2)}, LocalBytes{group * sizeof(Moments)}});
+    stream.launch(
+        *of.shift, grid(std::uint64_t{chunk.count} * phases_ * amplitudes_),
+        {spectra_.get(), of.up_roots.get(), &filter.weights(), &filter.totals(), chunk.count, phases_, amplitudes_, shifts_.get(),
+         node.first, node.count, std::uint32_t{accumulate}, chunk.rows.width, chunk.rows.stride, chunk.rows.offset, chunk.first,
+         chunk.moments, LocalBytes{2 * words}, LocalBytes{std::max<std::size_t>(1, of.shape.local_roots) * sizeof(Uint2)},
+         LocalBytes{group * sizeof(Moments)}});
   }
 
   std::map<std::uint32_t, OfModulus> by_modulus_;

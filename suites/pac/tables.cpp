@@ -55,9 +55,7 @@ FilterTables filter_tables(const Problem& problem) {
 
 Uint2 with_quotient(std::uint64_t w) { return {static_cast<std::uint32_t>(w), static_cast<std::uint32_t>((w << 32) / prime)}; }
 
-std::uint64_t transform_factor(std::uint64_t length) {
-  return (std::uint64_t{1} << 32) % prime * power(length, prime - 2) % prime;
-}
+std::uint64_t transform_factor(std::uint64_t length) { return (std::uint64_t{1} << 32) % prime * power(length, prime - 2) % prime; }
 
 std::vector<Uint2> transform_roots(unsigned log2_length, bool up) {
   std::vector<Uint2> roots;

@@ -19,8 +19,8 @@ inline SuiteParams pac_params(std::uint64_t batch, const std::map<std::string, s
     if (info.name != "pac") continue;
     for (const SuiteOption& option : info.options) params.options[option.name] = option.values.front();
   }
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"channels", "3"}, {"length", "256"}, {"pha", "4:8:2"}, {"amp", "40:80:3"}, {"perm", "21"}})
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"channels", "3"}, {"length", "256"}, {"pha", "4:8:2"}, {"amp", "40:80:3"}, {"perm", "21"}})
     params.options[name] = value;
   for (const auto& [name, value] : given) params.options[name] = value;
   return params;

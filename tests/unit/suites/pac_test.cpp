@@ -64,7 +64,8 @@ TEST_CASE("shifts are a function of seed and number, none is 0, and all lengths 
   CHECK(shift_of(fewer, 7) == shift_of(problem, 7));
 }
 
-TEST_CASE("each shift is in the list once, with how often it was drawn, and any range of classes is made of nodes of one rest each") {
+TEST_CASE(
+    "each shift is in the list once, with how often it was drawn, and any range of classes is made of nodes of one rest each") {
   const Problem problem = problem_with({{"perm", "1000"}});
   const ShiftList list = shift_list(problem);
   std::uint64_t drawn = 0, observed = 0;
@@ -218,13 +219,11 @@ TEST_CASE("what a device allocates fits it, in both modes, and where nothing fit
 
 TEST_CASE("options that no series can be computed with are refused, each in words that name it and what is accepted") {
   const std::tuple<const char*, const char*, const char*> refused[] = {
-      {"pha", "8", "LO:HI:N"},         {"pha", "8:4:2", "LO:HI:N"},      {"pha", "0:4:2", "LO:HI:N"},
-      {"pha", "4:8:0", "LO:HI:N"},     {"pha", "4:8:2.5", "LO:HI:N"},    {"pha", "1:8:2", "3 cycles"},
-      {"amp", "40:120:3", "110.7"},    {"amp", "a:b:c", "LO:HI:N"},      {"amp", "40:nan:3", "LO:HI:N"},
-      {"amp", "40:80:1000", "512"},    {"fs", "0", "above 0"},           {"fs", "-256", "above 0"},
-      {"bins", "1", "2 to 64"},        {"bins", "65", "2 to 64"},        {"perm", "40000", "32767"},
-      {"length", "15", "16 to 65536"}, {"length", "70000", "16 to"},     {"channels", "0", "1 to"},
-      {"planted", "10", "10:80"},      {"planted", "10:200", "10:80"},
+      {"pha", "8", "LO:HI:N"},        {"pha", "8:4:2", "LO:HI:N"},  {"pha", "0:4:2", "LO:HI:N"},  {"pha", "4:8:0", "LO:HI:N"},
+      {"pha", "4:8:2.5", "LO:HI:N"},  {"pha", "1:8:2", "3 cycles"}, {"amp", "40:120:3", "110.7"}, {"amp", "a:b:c", "LO:HI:N"},
+      {"amp", "40:nan:3", "LO:HI:N"}, {"amp", "40:80:1000", "512"}, {"fs", "0", "above 0"},       {"fs", "-256", "above 0"},
+      {"bins", "1", "2 to 64"},       {"bins", "65", "2 to 64"},    {"perm", "40000", "32767"},   {"length", "15", "16 to 65536"},
+      {"length", "70000", "16 to"},   {"channels", "0", "1 to"},    {"planted", "10", "10:80"},   {"planted", "10:200", "10:80"},
   };
   for (const auto& [option, value, accepted] : refused) {
     CAPTURE(option);
