@@ -129,6 +129,11 @@ PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to)
   }
 }
 
+// The next indicator is read while logarithms are taken, when the registers of the numbers before are free.
+#if MODULUS <= 2
+#define AHEAD
+#endif
+
 // Where the roots of a pass begin in a table of all.
 #define ROOTS_OF(pass) (15 * ((pass) > 0 ? STRIDE(0) : 0) + 15 * ((pass) > 1 ? STRIDE(1) : 0))
 #define ALL_ROOTS (15 * (STRIDE(0) + (PASSES > 1 ? STRIDE(1) : 0) + (PASSES > 2 ? STRIDE(2) : 0)))
@@ -244,10 +249,12 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void shift_b
   UNROLL
   for (uint k = 0; k < 15; ++k) my_roots[k] = roots[k * STRIDE(0) + item % STRIDE(0)];
 #endif
-#if MODULUS == 1
-  uint amplitude_here[16];
+#ifdef AHEAD
+  uint amplitude_here[16 * MODULUS], indicator_here[16 * MODULUS];
   UNROLL
-  for (uint e = 0; e < 16; ++e) amplitude_here[e] = amplitude[e * ITEMS];
+  for (uint n = 0; n < 16 * MODULUS; ++n) amplitude_here[n] = amplitude[n * ITEMS];
+  UNROLL
+  for (uint n = 0; n < 16 * MODULUS; ++n) indicator_here[n] = indicator[n * ITEMS];
 #endif
   const float norm = norm_of(totals[s * amplitude_bands + g]);
   uint at[SLOTS], left[SLOTS];
@@ -263,23 +270,29 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void shift_b
   __global const float* const weight = weights + (s * phase_bands + f) * BINS;
   for (uint j = 0; j < KNOWN; ++j) {
     uint v[16];
-#if MODULUS == 1
-    UNROLL
-    for (uint e = 0; e < 16; ++e) v[e] = reduced((ulong)indicator[e * ITEMS] * amplitude_here[e]);
-#else
     UNROLL
     for (uint e = 0; e < 16; ++e) {
       ulong sum = 0;
       UNROLL
-      for (uint part = 0; part < MODULUS; ++part)
-        sum += (ulong)indicator[part * LENGTH + e * ITEMS] * amplitude[part * LENGTH + e * ITEMS];
+      for (uint n = e; n < 16 * MODULUS; n += 16) {
+#ifdef AHEAD
+        sum += (ulong)indicator_here[n] * amplitude_here[n];
+#else
+        sum += (ulong)indicator[n * ITEMS] * amplitude[n * ITEMS];
+#endif
+      }
       v[e] = reduced(sum);
     }
-#endif
     indicator += SAMPLES;
     transform_up(v, FIRST_ROOTS, local_roots, &now, &next, item);
     UNROLL
     for (uint e = 0; e < 16; ++e) now[PAD(e * ITEMS + item)] = v[e];
+#ifdef AHEAD
+    if (j + 1 < KNOWN) {
+      UNROLL
+      for (uint n = 0; n < 16 * MODULUS; ++n) indicator_here[n] = indicator[n * ITEMS];
+    }
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);
     const float factor = weight[j] * norm;
     UNROLL

@@ -90,6 +90,14 @@ class Direct final : public WithShifts {
   std::unique_ptr<Buffer> order_;
 };
 
+// Of 65,536 registers three work-groups of 128 have 168 for each work-item, four 128. The compiler takes as many as it can use,
+// which are 168 and, with roots in local memory, 166; those that four have room for are enough then.
+std::string for_device(const DeviceTraits& device, Method method) {
+  if (device.cpu) return " -DROLLED";
+  if (!device.nvidia) return "";
+  return method == Method::transform_local ? " -cl-nv-maxrregcount=128" : " -cl-nv-maxrregcount=168";
+}
+
 // By transforms of one length, for shifts of one modulus.
 struct OfModulus {
   TransformShape shape;
@@ -140,7 +148,7 @@ class ByTransform final : public WithShifts {
                                 " -DLOG2_LENGTH=" + std::to_string(of.shape.log2_length) +
                                 " -DPAIRS=" + std::to_string(of.shape.pairs) + " -DSLOTS=" + std::to_string(slots) +
                                 (method == Method::transform_local ? " -DROOTS_IN_LOCAL" : "") +
-                                (device.traits().cpu ? " -DROLLED" : "");
+                                for_device(device.traits(), method);
     constexpr char file[] = "pac_transform.cl";
     of.transform = device.kernel(file, "transform_series", options);
     of.shift = device.kernel(file, "shift_by_transform", options);
