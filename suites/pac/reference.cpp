@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <numbers>
+#include <numeric>
 
 #include "lib/workload/parallel_for.hpp"
 #include "suites/pac/shifts.hpp"
@@ -17,7 +18,17 @@ using Complex = Reference::Complex;
 using Signal = Reference::Signal;
 
 constexpr double tolerance = 1e-6, pi = std::numbers::pi;
+// A phase of which more samples than that are at borders of bins is left out, as either side of them cannot be tried.
 constexpr std::size_t most_doubtful = 10;
+// What fp32 may be off by, of a series' root mean square: a few of its roundings of a number as large.
+constexpr double off_at_most = 2e-6;
+// Where that is more than a tenth of the mean amplitude of a band, rounding is most of it, and it is left out. What an index then
+// is off by at most, of that share of the amplitude: bins have many samples, and errors of both signs.
+constexpr double most_noise = 0.1, index_of_noise = 1e-3;
+
+double mean_of(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 // sum of x[t] e^(sign 2 pi i k t / n): halves as long as n is even, then the sum itself.
 Signal transformed(const Signal& x, double sign) {
@@ -76,9 +87,8 @@ Reference::Binned Reference::binned(std::uint64_t series, std::uint64_t band) co
   const Signal z = analytic(series, problem_.phase, band);
   double power = 0;
   for (std::uint64_t t = 0; t < z.size(); ++t) power += std::pow(static_cast<double>(series_[series * z.size() + t]), 2);
-  // What fp32 may be off by: a few of its roundings of a number as large as the series' are.
-  const double off = 2e-6 * std::sqrt(power / static_cast<double>(z.size()));
   Binned result;
+  const double off = result.off = off_at_most * std::sqrt(power / static_cast<double>(z.size()));
   for (std::uint64_t t = 0; t < z.size(); ++t) {
     const unsigned n = problem_.bins;
     const double place = (std::arg(z[t]) + pi) / (2 * pi) * n;
@@ -128,9 +138,12 @@ std::string Reference::compare(std::uint64_t which, const Binned& binned, std::s
                                std::span<const Moments> results, bool surrogates) const {
   const std::uint64_t series = which / problem_.phase.count, f = which % problem_.phase.count;
   const std::vector<double> by = divisors(series, binned.bins);
-  // A doubtful sample of any band is in the counts of all.
-  const double allowed = problem_.index == Index::tensorpac ? 10 * tolerance : tolerance;
   for (std::uint64_t g = 0; g < problem_.amplitude.count; ++g) {
+    const double mean_size = mean_of(amplitudes[g]);
+    if (binned.off > most_noise * mean_size) continue;
+    // A doubtful sample of any band is in the counts of all.
+    const double allowed = (problem_.index == Index::tensorpac ? 10 * tolerance : tolerance) +
+                           (binned.off > 0 ? index_of_noise * binned.off / mean_size : 0);
     const Result found = result_of(results[which * problem_.amplitude.count + g], problem_.surrogates);
     double wanted[3] = {index(binned.bins, amplitudes[g], by, 0), 0, 0};
     if (surrogates && problem_.surrogates > 0) {
@@ -168,7 +181,9 @@ Reference::Checked Reference::check(std::uint64_t which, std::span<const Moments
     for (const Complex& z : analytic(series, problem_.amplitude, g)) sizes.push_back(std::abs(z));
     largest = std::max(largest, *std::max_element(sizes.begin(), sizes.end()));
   }
-  if (here.doubtful.size() > most_doubtful && largest > 0) return {"", true};
+  if (here.doubtful.size() > most_doubtful && largest > 0) return {"", problem_.amplitude.count};
+  const auto skipped = static_cast<std::uint64_t>(std::count_if(
+      amplitudes.begin(), amplitudes.end(), [&](const auto& sizes) { return here.off > most_noise * mean_of(sizes); }));
   if (largest == 0) here.doubtful.clear();
   std::string first;
   for (std::uint64_t sides = 0; sides < std::uint64_t{1} << here.doubtful.size(); ++sides) {
@@ -177,10 +192,10 @@ Reference::Checked Reference::check(std::uint64_t which, std::span<const Moments
       if (sides >> i & 1) tried.bins[here.doubtful[i].first] = here.doubtful[i].second;
     std::string message = compare(which, tried, amplitudes, results, false);
     if (message.empty()) message = compare(which, tried, amplitudes, results, true);
-    if (message.empty()) return {};
+    if (message.empty()) return {"", skipped};
     if (sides == 0) first = message;
   }
-  return {first, false};
+  return {first, skipped};
 }
 
 std::string Reference::impossible(std::span<const Moments> results, unsigned threads) const {

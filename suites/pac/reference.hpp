@@ -19,8 +19,8 @@ class Reference {
   Reference(const Problem& problem, std::span<const float> series);
 
   struct Checked {
-    std::string message;         // what is wrong; empty: nothing
-    bool without_phase = false;  // so many samples are at borders of bins that either side of them cannot be tried
+    std::string message;        // what is wrong; empty: nothing
+    std::uint64_t skipped = 0;  // pairs of the band, for which fp32 has too little of a phase or an amplitude (see the .cpp)
   };
   // Phase band number `which` % bands of series `which` / bands, with all amplitude bands: the index and the mean and deviation of
   // its surrogates' are within 1e-6. A sample so near the border of two bins that fp32 cannot tell is allowed on either side, on
@@ -43,6 +43,7 @@ class Reference {
   struct Binned {
     std::vector<unsigned> bins;
     std::vector<std::pair<std::uint64_t, unsigned>> doubtful;  // samples, and the bin beside theirs
+    double off = 0;                                            // what fp32 may be off by, of the filtered series
   };
   Binned binned(std::uint64_t series, std::uint64_t band) const;
   std::vector<double> divisors(std::uint64_t series, std::span<const unsigned> bins) const;

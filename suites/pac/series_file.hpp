@@ -16,8 +16,8 @@ struct SeriesShape {
 // Of a file whose name ends in .npy what its header says, of others what --channels and --length say. Throws Error(input).
 SeriesShape shape_of_series(const std::filesystem::path& file, const SuiteParams& params);
 
-// Into `to`, series by series, each without its mean: no band passes it, and beside a large one fp32 has few digits left for the
-// rest. Throws Error(input): the file cannot be read, or has a number that is not finite.
+// Into `to`, series by series, each without its mean, as no band passes it and beside a large one fp32 has few digits left for the
+// rest, and times a power of two. Throws Error(input): the file cannot be read, or has a number that is not finite.
 void read_series(const std::filesystem::path& file, const SeriesShape& shape, std::span<float> to, unsigned threads);
 
 }  // namespace mgpu::pac
