@@ -134,6 +134,9 @@ PART uint bin_of(float2 z, __global const float2* directions) {
   return bin;
 }
 
+// Of a bin: phases are slow, and neighbours all in one bin would wait for each other at one counter.
+#define COUNTERS 8
+
 // Of phase bands: a series' work is `bands` pieces. counts: how many samples are in each bin.
 __kernel void phases(__global const float2* spectra, uint count, uint bands, __global const float* responses,
                      __global const uint2* ranges, __global const float2* roots, __global const float2* directions,
@@ -141,15 +144,19 @@ __kernel void phases(__global const float2* spectra, uint count, uint bands, __g
   SPACE float2* const a = MINE(scratch);
   for (uint piece = get_group_id(0); piece < count * bands; piece += get_num_groups(0)) {
     const uint s = piece / bands, band = piece % bands;
-    for (uint j = get_local_id(0); j < BINS; j += get_local_size(0)) counted[j] = 0;
+    for (uint j = get_local_id(0); j < BINS * COUNTERS; j += get_local_size(0)) counted[j] = 0;
     SPACE float2* const z = analytic(spectra + (ulong)s * HALF, responses + (ulong)band * HALF, ranges[band], roots, a);
     for (uint t = get_local_id(0); t < SAMPLES; t += get_local_size(0)) {
       const uint bin = bin_of(z[t], directions);
       bins[(ulong)piece * SAMPLES + t] = (uchar)bin;
-      atomic_inc(counted + bin);
+      atomic_inc(counted + bin * COUNTERS + t % COUNTERS);
     }
     barrier(CLK_LOCAL_MEM_FENCE | FENCE);
-    for (uint j = get_local_id(0); j < BINS; j += get_local_size(0)) counts[(ulong)piece * BINS + j] = counted[j];
+    for (uint j = get_local_id(0); j < BINS; j += get_local_size(0)) {
+      uint sum = 0;
+      for (uint k = 0; k < COUNTERS; ++k) sum += counted[j * COUNTERS + k];
+      counts[(ulong)piece * BINS + j] = sum;
+    }
     barrier(CLK_LOCAL_MEM_FENCE | FENCE);
   }
 }

@@ -9,6 +9,7 @@ namespace mgpu::pac {
 namespace {
 
 constexpr char filter_file[] = "pac_filter.cl";
+constexpr std::size_t counters_of_bin = 8;  // COUNTERS of it
 
 template <class T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -84,7 +85,7 @@ void Filter::enqueue(const Chunk& chunk, Stream& stream) {
                  spectra_.get(), scratch()});
   stream.launch(*phases_, grid(std::uint64_t{count} * phases),
                 {spectra_.get(), count, phases, responses_.get(), ranges_.get(), roots_.get(), directions_.get(), bins_.get(),
-                 counts_.get(), scratch(), LocalBytes{bins * sizeof(std::uint32_t)}});
+                 counts_.get(), scratch(), LocalBytes{bins * counters_of_bin * sizeof(std::uint32_t)}});
   stream.launch(*amplitudes_, grid(std::uint64_t{count} * amplitudes),
                 {spectra_.get(), count, amplitudes, amplitude_responses_.get(), amplitude_ranges_.get(), roots_.get(), sizes_.get(),
                  totals_.get(), scratch(), LocalBytes{2 * sizeof(std::uint32_t)}});

@@ -57,7 +57,7 @@ FilterShape filter_shape(const DeviceTraits& device, const Problem& problem) {
   std::size_t local = 256;
   while (local > 32 && (local > butterflies || local > device.max_work_group)) local /= 2;
   shape.local = device.cpu ? 1 : std::min(local, device.max_work_group);
-  shape.in_local = 2 * problem.samples * complex_bytes + (most_bins + 2) * 4 <= device.local_memory;
+  shape.in_local = 2 * problem.samples * complex_bytes + most_bins * 8 * 4 <= device.local_memory;
   shape.groups = 4 * std::size_t{device.compute_units};
   return shape;
 }
