@@ -77,14 +77,16 @@ PART void up(uint* a, uint* b, uint2 w) {
 // x below 2 PRIME, for any x.
 PART uint some(uint x) { return x - mul_hi(x, (uint)(0x100000000ul / PRIME)) * PRIME; }
 
-// In each pass a work-item has every STRIDE-th number of a block of 16 STRIDE. Where of all is its number e.
-#define PLACE(item, stride, e) ((item) / (stride) * (stride)*16 + (e) * (stride) + (item) % (stride))
+// In each pass a work-item has every STRIDE-th number of a block of 16 STRIDE: number e is at item / STRIDE * 16 STRIDE + e STRIDE
+// + item % STRIDE of all. In local memory a word is left free after each 16, so that lanes meet in no bank; then that is BASE +
+// OFFSET, of which one is the work-item's and the other known when this is compiled.
 #define STRIDE(pass) (LENGTH >> (4 * ((pass) + 1)))
-// A pass's 15 roots for each place in a stride: those of butterflies between numbers `apart` apart from 16 - 2 apart on.
-#define ROOT(roots, stride, apart, j, item) (roots)[(16 - 2 * (apart) + (j)) * (stride) + (item) % (stride)]
+#define BASE(item, stride) ((item) / (stride)*17 * (stride) + PAD((item) % (stride)))
+#define OFFSET(e, stride) PAD((e) * (stride))
+// A table of roots has for each pass 15 for each place in a stride, one after another: those of butterflies between numbers `apart`
+// apart from number 16 - 2 apart on.
 
-// The butterflies between numbers `apart` apart, of blocks of 2^`bits` among the 16 (4: all). Without `roots`: those of a stride
-// of 1.
+// The eight butterflies of a work-item between numbers `apart` apart. `roots`: its 15 of the pass; 0: those of a stride of 1.
 PART void level_down(uint* v, uint apart, const uint2* roots) {
   UNROLL
   for (uint i = 0; i < 8; ++i) {
@@ -116,17 +118,13 @@ PART void level_up(uint* v, uint apart, const uint2* roots) {
 
 // From places of one pass to those of another, through `shared`, which is free again after the next barrier but one.
 PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to) {
+  __local uint* const mine = shared + BASE(item, from);
   UNROLL
-  for (uint e = 0; e < 16; ++e) {
-    const uint at = PLACE(item, from, e);
-    shared[PAD(at)] = v[e];
-  }
+  for (uint e = 0; e < 16; ++e) mine[OFFSET(e, from)] = v[e];
   barrier(CLK_LOCAL_MEM_FENCE);
+  __local const uint* const others = shared + BASE(item, to);
   UNROLL
-  for (uint e = 0; e < 16; ++e) {
-    const uint at = PLACE(item, to, e);
-    v[e] = shared[PAD(at)];
-  }
+  for (uint e = 0; e < 16; ++e) v[e] = others[OFFSET(e, to)];
 }
 
 // The next indicator is read while logarithms are taken, when the registers of the numbers before are free.
@@ -262,7 +260,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void shift_b
   UNROLL
   for (uint k = 0; k < SLOTS; ++k) {
     const uint n = k * ITEMS + item;
-    at[k] = n < shift_count ? shifts[first_shift + n].x / MODULUS : 0;
+    at[k] = n < shift_count ? PAD(shifts[first_shift + n].x / MODULUS) : 0;
     left[k] = totals[s * amplitude_bands + g];
     mean_sum[k] = entropy_sum[k] = 0.0f;
   }
@@ -286,7 +284,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void shift_b
     indicator += SAMPLES;
     transform_up(v, FIRST_ROOTS, local_roots, &now, &next, item);
     UNROLL
-    for (uint e = 0; e < 16; ++e) now[PAD(e * ITEMS + item)] = v[e];
+    for (uint e = 0; e < 16; ++e) now[BASE(item, ITEMS) + OFFSET(e, ITEMS)] = v[e];
 #ifdef AHEAD
     if (j + 1 < KNOWN) {
       UNROLL
@@ -297,7 +295,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void shift_b
     const float factor = weight[j] * norm;
     UNROLL
     for (uint k = 0; k < SLOTS; ++k) {
-      const uint sum = below(some(now[PAD(at[k])]), PRIME);
+      const uint sum = below(some(now[at[k]]), PRIME);
       left[k] -= sum;
       add_bin(sum, factor, mean_sum + k, entropy_sum + k);
     }
