@@ -144,60 +144,84 @@ PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to)
 #define FIRST_ROOTS my_roots
 #endif
 
-// From natural order (work-item i has every ITEMS-th number, from i on) to that of the work-items.
-PART void transform_down(uint* v, __global const uint2* roots, __local uint* shared, uint item) {
+// One pass down, and the exchange after it.
+PART void pass_down(uint* v, uint pass, __global const uint2* roots, __local uint* shared, uint item) {
+  const uint stride = STRIDE(pass), next = pass + 1 < PASSES ? STRIDE(pass + 1) : 1;
+  uint2 mine[15];
   UNROLL
-  for (uint pass = 0; pass < PASSES; ++pass) {
-    const uint stride = STRIDE(pass);
-    if (stride > 1) {
-      uint2 mine[15];
-      UNROLL
-      for (uint k = 0; k < 15; ++k) mine[k] = roots[ROOTS_OF(pass) + k * stride + item % stride];
-      UNROLL
-      for (uint apart = 8; apart > 0; apart /= 2) level_down(v, apart, mine);
-    } else {
-      UNROLL
-      for (uint apart = 8; apart > 0; apart /= 2) level_down(v, apart, 0);
-    }
-    const uint next = pass + 1 < PASSES ? STRIDE(pass + 1) : 1;
-    if (next != stride) {
-      exchange(v, shared, item, stride, next);
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-  }
-  UNROLL
-  for (uint apart = (1u << REST) / 2; apart > 0; apart /= 2) level_down(v, apart, 0);
+  for (uint k = 0; k < 15; ++k) mine[k] = roots[ROOTS_OF(pass) + k * stride + item % stride];
+  const uint2* const taken = stride > 1 ? mine : 0;
+  level_down(v, 8, taken);
+  level_down(v, 4, taken);
+  level_down(v, 2, taken);
+  level_down(v, 1, taken);
+  if (next == stride) return;
+  exchange(v, shared, item, stride, next);
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// And back, without the factor 1 / LENGTH. `first`: this work-item's roots of the first pass, 0: they are local as well;
-// `local_roots`: those from LOCAL_FROM on.
+// From natural order (work-item i has every ITEMS-th number, from i on) to that of the work-items.
+PART void transform_down(uint* v, __global const uint2* roots, __local uint* shared, uint item) {
+  pass_down(v, 0, roots, shared, item);
+#if PASSES > 1
+  pass_down(v, 1, roots, shared, item);
+#endif
+#if PASSES > 2
+  pass_down(v, 2, roots, shared, item);
+#endif
+#if REST > 2
+  level_down(v, 4, 0);
+#endif
+#if REST > 1
+  level_down(v, 2, 0);
+#endif
+#if REST > 0
+  level_down(v, 1, 0);
+#endif
+}
+
+// One pass up, and the exchange before it, after which `shared` and `other` have changed places. `first`: this work-item's roots of
+// pass 0; 0: they are local as well. `local_roots`: those from LOCAL_FROM on.
+PART void pass_up(uint* v, uint pass, const uint2* first, __local const uint2* local_roots, __local uint** shared,
+                  __local uint** other, uint item) {
+  const uint stride = STRIDE(pass), before = pass + 1 < PASSES ? STRIDE(pass + 1) : 1;
+  if (before != stride) {
+    exchange(v, *shared, item, before, stride);
+    __local uint* const used = *shared;
+    *shared = *other;
+    *other = used;
+  }
+  const bool there = pass == 0 && first != 0;
+  uint2 mine[15];
+  UNROLL
+  for (uint k = 0; k < 15; ++k)
+    mine[k] = there ? first[k] : stride > 1 ? local_roots[ROOTS_OF(pass) - LOCAL_FROM + k * stride + item % stride] : (uint2)(0, 0);
+  const uint2* const taken = stride > 1 ? mine : 0;
+  level_up(v, 1, taken);
+  level_up(v, 2, taken);
+  level_up(v, 4, taken);
+  level_up(v, 8, taken);
+}
+
+// Back to natural order, without the factor 1 / LENGTH.
 PART void transform_up(uint* v, const uint2* first, __local const uint2* local_roots, __local uint** shared, __local uint** other,
                        uint item) {
-  UNROLL
-  for (uint apart = 1; apart < (1u << REST); apart *= 2) level_up(v, apart, 0);
-  UNROLL
-  for (int pass = PASSES - 1; pass >= 0; --pass) {
-    const uint stride = STRIDE(pass), before = pass + 1 < PASSES ? STRIDE(pass + 1) : 1;
-    if (before != stride) {
-      exchange(v, *shared, item, before, stride);
-      __local uint* const used = *shared;
-      *shared = *other;
-      *other = used;
-    }
-    if (pass == 0 && stride > 1 && first != 0) {
-      UNROLL
-      for (uint apart = 1; apart < 16; apart *= 2) level_up(v, apart, first);
-    } else if (stride > 1) {
-      uint2 mine[15];
-      UNROLL
-      for (uint k = 0; k < 15; ++k) mine[k] = local_roots[ROOTS_OF(pass) - LOCAL_FROM + k * stride + item % stride];
-      UNROLL
-      for (uint apart = 1; apart < 16; apart *= 2) level_up(v, apart, mine);
-    } else {
-      UNROLL
-      for (uint apart = 1; apart < 16; apart *= 2) level_up(v, apart, 0);
-    }
-  }
+#if REST > 0
+  level_up(v, 1, 0);
+#endif
+#if REST > 1
+  level_up(v, 2, 0);
+#endif
+#if REST > 2
+  level_up(v, 4, 0);
+#endif
+#if PASSES > 2
+  pass_up(v, 2, first, local_roots, shared, other, item);
+#endif
+#if PASSES > 1
+  pass_up(v, 1, first, local_roots, shared, other, item);
+#endif
+  pass_up(v, 0, first, local_roots, shared, other, item);
 }
 
 // Transforms of every MODULUS-th sample from each of the first MODULUS on, of one series after another: those of the indicators of
