@@ -6,13 +6,14 @@ usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,
 Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
 kind of every problem, --kind NAME,... these kinds of every problem.
 
-With --field FILE.npy: the field that `run stencil` or `run lbm --output FILE.npy` wrote beside that result, and which device had which part of it.
+With --field FILE.npy: the field that `run stencil` or `run lbm --output FILE.npy` wrote beside that result, and which device had which
+part of it; or the comodulogram of what `run pac --output FILE.npy` wrote.
 
 Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
 Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
-plot_overviews.py, of work in rounds in plot_rounds.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
+plot_overviews.py, of work in rounds in plot_rounds.py, of pac in plot_pac.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
@@ -58,7 +59,8 @@ def arguments():
     parser.add_argument("--format", default="png,svg", help="png, svg or both")
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
     parser.add_argument("--mode", help="only this one: resident, end_to_end, ...")
-    parser.add_argument("--field", metavar="FILE.npy", help="draw this array, which run stencil or run lbm --output wrote, with the shares of the result")
+    parser.add_argument("--field", metavar="FILE.npy",
+                        help="draw this array, which --output of run stencil, lbm (with the shares of the result) or pac wrote")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
     given.links = [name for name in given.files if json_input.is_links(name)]
@@ -162,16 +164,23 @@ def pictures(kinds, groups, draw, at_most):
 def field_pictures(given, groups):
     """(name, figure) of the array of --field, whose shape must be that of the problem."""
     import numpy
+    import plot_pac
     import plot_rounds
 
     try:
         cells = numpy.load(given.field, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         result_file.refuse(f"--field: {given.field}: {getattr(error, 'strerror', None) or 'no array of NumPy'}")
+    if [group.suite for group in groups] == ["pac"]:
+        figure = plot_pac.comodulogram(groups[0], cells) if cells.dtype.kind == "f" else None
+        if figure is None:
+            result_file.refuse(f"--field: {given.field} is not the array that --output of {given.files[0]} wrote")
+        yield f"comodulogram-{groups[0].slug}", figure
+        return
     sides = {(group.suite, result_file.number(group.params, "side")) for group in groups}
     suite, side = next(iter(sides)) if len(sides) == 1 else (None, None)
     if suite not in ("stencil", "lbm"):
-        result_file.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil or lbm")
+        result_file.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil, lbm or pac")
     box = suite == "lbm" or result_file.get(groups[0].params, "kind") == "heat3d"
     if suite == "lbm":
         right = cells.ndim == 2 and cells.shape[1] == 4 and cells.shape[0] > 0 and cells.shape[0] % (side * side) == 0
