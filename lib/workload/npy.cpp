@@ -12,16 +12,17 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kAccepted = "; accepted: .npy of two dimensions, C order, float32 (<f4) or float64 (<f8)";
-
-// A file, and the option that named it.
+// A file, the option that named it, and what it is to hold.
 struct Named {
   const std::filesystem::path& file;
   const char* option;
+  NpyNumbers numbers;
 };
 
 Error bad(const Named& named, const std::string& why) {
-  return Error(ErrorKind::input, named.option + (" " + named.file.string()) + ": " + why + kAccepted);
+  return Error(ErrorKind::input, named.option + (" " + named.file.string()) + ": " + why +
+                                     "; accepted: .npy of two dimensions, C order, " +
+                                     (named.numbers == NpyNumbers::int32 ? "int32 (<i4)" : "float32 (<f4) or float64 (<f8)"));
 }
 
 struct Header {
@@ -63,9 +64,11 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> two_counts(std::string_vi
 NpyShape parse_dictionary(const Named& named, std::string_view text) {
   NpyShape shape;
   const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"), extent = value_of(text, "shape");
-  if (type.starts_with("'<f4'")) {
+  shape.numbers = named.numbers;
+  const bool real = named.numbers == NpyNumbers::real;
+  if (type.starts_with(real ? "'<f4'" : "'<i4'")) {
     shape.element = 4;
-  } else if (type.starts_with("'<f8'")) {
+  } else if (real && type.starts_with("'<f8'")) {
     shape.element = 8;
   } else {
     throw bad(named, "elements of type " + in_quotes(type.substr(0, type.find_first_of(",}"))));
@@ -110,10 +113,12 @@ Header read_header(const Named& named) {
 
 }  // namespace
 
-NpyShape read_npy_shape(const std::filesystem::path& file, const char* option) { return read_header({file, option}).shape; }
+NpyShape read_npy_shape(const std::filesystem::path& file, const char* option, NpyNumbers numbers) {
+  return read_header({file, option, numbers}).shape;
+}
 
 void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to, const char* option) {
-  const Named named{file, option};
+  const Named named{file, option, shape.numbers};
   const Header header = read_header(named);
   if (header.shape.rows != shape.rows || header.shape.columns != shape.columns || header.shape.element != shape.element)
     throw bad(named, "its shape has changed");
@@ -124,7 +129,7 @@ void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::spa
 }
 
 void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<const std::byte> elements) {
-  std::string text = std::string("{'descr': '") + (shape.element == 8 ? "<f8" : "<f4") + "', 'fortran_order': False, 'shape': (" +
+  std::string text = std::string("{'descr': '") + (shape.numbers == NpyNumbers::int32 ? "<i4" : shape.element == 8 ? "<f8" : "<f4") + "', 'fortran_order': False, 'shape': (" +
                      std::to_string(shape.rows) + ", " + std::to_string(shape.columns) + "), }";
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';  // NumPy aligns the elements for mapping
   text += '\n';

@@ -6,20 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "suites/common/product_kernels.hpp"
 #include "suites/matrix/problem.hpp"
 
 namespace mgpu::matrix {
-
-struct Variant : TileKernel {
-  std::string kind;  // "portable", "vector", "packed", "tensor", "emulated", "cpu"
-  std::string tile;  // what distinguishes those of a kind: "128x128x16"
-  std::string file, options;
-  Bytes local = 0;           // local memory of a work-group, for GPUs
-  bool to_be_tried = false;  // must show first that it builds, and that its bits are those of the chain of fma
-  bool exact = true;         // false: of a precision whose bits are its own, within a bound
-
-  std::string name() const { return kind + ' ' + tile; }
-};
 
 // Those that may be asked of a device, best first; the last is plain OpenCL C, where the precision has that. With a --kernel named,
 // only that. `preferred`, a name, comes first if it is among them. Empty: the device cannot.
