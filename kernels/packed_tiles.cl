@@ -24,11 +24,11 @@
 #define PACK_COLUMN 0
 #define PACK_MORE
 #endif
-#define PACK_ROWS 64
+#define PACK_ROWS (BM < 64 ? BM : 64)
 #define PACK_K 32
 
 // Rows first_row ... of a (`count` rows in all) in panels of BM rows: k after k, the rows of a panel side by side, EMPTY beyond the
-// last, and up to PACKED_INNER. A work-group takes 32 k (dimension 0) of 64 rows (1).
+// last, and up to PACKED_INNER. A work-group takes 32 k (dimension 0) of 64 rows (1), or of BM.
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
                                                                          const uint first_row, const uint count, const uint inner,
                                                                          const uint lda PACK_MORE) {

@@ -10,10 +10,6 @@
 #define TILE_OF_GROUP tiles[first + place_of_tile((uint)get_group_id(0), items, each)]
 #endif
 
-#ifndef FIRST_K  // the column of a where k begins
-#define FIRST_K 0
-#endif
-
 #define PAD 4  // of rows of A in local memory, which are written with a stride: 8 k and 4 rows then are 32 banks
 #define LDA (BM + PAD)
 #define LOADS_A (BM * BK / THREADS)
@@ -42,7 +38,7 @@
   const uint lane_m = DOWN(lane), lane_n = ACROSS(lane);                                           \
   const uint my_m = warp / WN * (LM * TM) + lane_m * V, my_n = warp % WN * (LN * TN) + lane_n * V; \
   const uint ka = id % 8, ma = id / 8, nb = id % (BN / VB) * VB, kb = id / (BN / VB);              \
-  __global const real* pa = a + (ulong)(m0 - row0 + ma) * lda + ka + FIRST_K;                      \
+  __global const real* pa = a + (ulong)(m0 - row0 + ma) * lda + ka;                                \
   __global const real* pb = b + (ulong)kb * ldb + (n0 - column0 + nb);                             \
   const uint b_rows = THREADS / (BN / VB);                                                         \
   const bool nb_valid = n0 + nb < columns;                                                         \

@@ -1,6 +1,6 @@
 // Tropical products by register tiles, in plain OpenCL C: C = A B, or with UPDATE the better of C and A B, row-major. Arguments, and
-// what they mean, are those of kernels/tropical_packed.cl, and so is every bit of the result; but a is not packed: with UPDATE its
-// columns begin at `column`.
+// what they mean, are those of kernels/tropical_packed.cl, and so is every bit of the result; but a is not packed. With UPDATE
+// it is copied, as its columns are among those of c.
 //
 // Given by -D: PATHS, UPDATE (0, 1), and those of row_tiles.cl and tropical_numbers.cl.
 #include "tropical_numbers.cl"
@@ -8,14 +8,26 @@
 #define EMPTY NOTHING
 #if UPDATE
 #include "tropical_place.cl"
-#define FIRST_K column
 #endif
 #include "row_tiles.cl"
+
+#if UPDATE
+// `inner` columns of a from `column` on, of `count` rows, side by side: 32 columns of 64 rows by a work-group.
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
+                                                                         const uint first_row, const uint count, const uint inner,
+                                                                         const uint lda, const uint column) {
+  const uint k0 = (uint)get_group_id(0) * 32, m0 = first_row + (uint)get_group_id(1) * 64;
+  for (uint i = (uint)get_local_id(0); i < 64 * 32; i += 256) {
+    const uint m = m0 + i / 32, k = k0 + i % 32;
+    if (m < count && k < inner) packed[(ulong)m * inner + k] = a[(ulong)m * lda + k + column];
+  }
+}
+#endif
 
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tropical_multiply(
     __global const real* restrict a, __global const real* restrict b, __global real* restrict c, __global int* restrict paths,
 #if UPDATE
-    __global const int* restrict of_b, const uint gap, const uint gap_size, const uint column,
+    __global const int* restrict of_b, const uint gap, const uint gap_size,
 #else
     __global const uint* restrict tiles,
 #endif

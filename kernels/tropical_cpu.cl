@@ -72,7 +72,7 @@ inline void register_tile(__global const real* restrict a, __global const real* 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void tropical_multiply(
     __global const real* restrict a, __global const real* restrict b, __global real* c, __global int* paths,
 #if UPDATE
-    __global const int* of_b, const uint gap, const uint gap_size, const uint column,
+    __global const int* of_b, const uint gap, const uint gap_size,
 #else
     __global const uint* restrict tiles,
 #endif

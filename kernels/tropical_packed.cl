@@ -61,7 +61,7 @@ int first_k(__global const real* a, __global const real* b, const uint ldb, cons
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tropical_multiply(
     __global const real* restrict a, __global const real* restrict b, __global real* restrict c, __global int* restrict paths,
 #if UPDATE
-    __global const int* restrict of_b, const uint gap, const uint gap_size, const uint column,
+    __global const int* restrict of_b, const uint gap, const uint gap_size,
 #else
     __global const uint* restrict tiles,
 #endif

@@ -14,7 +14,8 @@ Rect whole(const ProductSizes& sizes) { return {0, sizes.rows, 0, sizes.columns}
 
 Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner) {
   if (!kernel.packs_in_blocks) return {{(rows + kernel.panel_rows - 1) / kernel.panel_rows, 1, 1}, {1, 1, 1}};
-  constexpr std::uint64_t block_k = 32, block_rows = 64, threads = 256;  // of the kernel
+  constexpr std::uint64_t block_k = 32, threads = 256;  // of the kernel
+  const std::uint64_t block_rows = std::min(64u, kernel.panel_rows);
   return {{(inner + block_k - 1) / block_k * threads, (rows + block_rows - 1) / block_rows, 1}, {threads, 1, 1}};
 }
 

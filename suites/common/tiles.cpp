@@ -29,6 +29,15 @@ Geometry Geometry::of(std::uint64_t rows, std::uint64_t columns, Axis axis) {
   return made;
 }
 
+Geometry Geometry::of_rows(std::uint64_t rows, std::uint64_t columns, std::uint64_t edge) {
+  Geometry made;
+  made.rows_ = rows;
+  made.columns_ = columns;
+  made.edge_ = edge;
+  made.items_ = std::max<std::uint64_t>(1, (rows + edge - 1) / edge);
+  return made;
+}
+
 Rect Geometry::clipped(std::uint64_t row, std::uint64_t column, std::uint64_t rows, std::uint64_t columns) const {
   const std::uint64_t row_end = std::min(rows_, row + rows), column_end = std::min(columns_, column + columns);
   return {row, row_end - std::min(row, row_end), column, column_end - std::min(column, column_end)};

@@ -23,6 +23,7 @@ struct Rect {  // of C
 class Geometry {
  public:
   static Geometry of(std::uint64_t rows, std::uint64_t columns, Axis axis);
+  static Geometry of_rows(std::uint64_t rows, std::uint64_t columns, std::uint64_t edge);  // by rows, that many an item
 
   Axis axis() const { return axis_; }
   Items items() const { return items_; }

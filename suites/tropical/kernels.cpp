@@ -38,6 +38,10 @@ void add_portable(const Problem& problem, const Geometry& geometry, Purpose purp
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = variant_of(tile, "portable");
     made.file = "tropical.cl";
+    if (purpose.update) {  // of what is updated itself, A is a copy
+      made.panel_rows = 64;
+      made.packs_in_blocks = true;
+    }
     made.local = Bytes{tile.stages} * tile.inner * (tile.rows + 4 + tile.columns) * 4;
     made.options += define("VB", vector_of(problem.columns, 4)) + define("ASYNC", 0) + common_options(problem, purpose);
     all.push_back(std::move(made));

@@ -69,8 +69,8 @@ void sizes(const SuiteParams& params, Problem& problem) {
     if (params.input && !params.more_inputs.empty())
       throw Error(ErrorKind::input, "--input: " + std::to_string(params.more_inputs.size() + 1) + " files; accepted with --op apsp: one");
     problem.rows = problem.columns = problem.inner = params.input ? vertices_of_file(*params.input, problem) : params.size;
-    if (problem.rows > most_vertices)
-      throw Error(ErrorKind::usage, "--size: " + std::to_string(problem.rows) + " vertices; accepted with --op apsp: 0 to " +
+    if (problem.rows == 0 || problem.rows > most_vertices)
+      throw Error(ErrorKind::usage, "--size: " + std::to_string(problem.rows) + " vertices; accepted with --op apsp: 1 to " +
                                         std::to_string(most_vertices));
     return;
   }
@@ -105,8 +105,6 @@ void check_together(const SuiteParams& params, const Problem& problem) {
   }
   if (!problem.route) return;
   if (!problem.shortest_paths) refuse("route", options.at("route"), "with --op apsp");
-  if (problem.route->from >= problem.rows || problem.route->to >= problem.rows)
-    refuse("route", options.at("route"), "vertices from 0 to " + std::to_string(problem.rows == 0 ? 0 : problem.rows - 1));
 }
 
 }  // namespace
@@ -126,6 +124,12 @@ std::int32_t nothing_in_files<std::int32_t>(bool maximum) {
 template <>
 float nothing_in_files<float>(bool maximum) {
   return nothing<float>(maximum);
+}
+
+void check_route(const Problem& problem) {
+  if (!problem.route || (problem.route->from < problem.rows && problem.route->to < problem.rows)) return;
+  refuse("route", std::to_string(problem.route->from) + ":" + std::to_string(problem.route->to),
+         "vertices from 0 to " + std::to_string(problem.rows - 1));
 }
 
 Problem problem_of(const SuiteParams& params) {

@@ -49,6 +49,10 @@ Number nothing_in_files(bool maximum);
 // Throws Error(usage) for an option or size it cannot do, Error(input) for files that do not go together.
 Problem problem_of(const SuiteParams& params);
 
+// Throws Error(usage) for a route of vertices that the graph does not have: not of each size that is tried out, only of what is asked
+// for.
+void check_route(const Problem& problem);
+
 // Vertices of a graph, at most: states are numbered in 32 bits.
 inline constexpr std::uint64_t most_vertices = 1 << 16;
 

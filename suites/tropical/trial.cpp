@@ -55,7 +55,7 @@ class Example {
       std::vector<KernelArg> pack{a.get(), packed.get(), zero, rows_, inner, inner}, args{packed.get(), b.get(), c.get(), paths.get()};
       if (purpose_.update) {
         pack.push_back(zero);
-        args.insert(args.end(), {of_b.get(), std::uint32_t{1} << 16, zero, zero});
+        args.insert(args.end(), {of_b.get(), std::uint32_t{1} << 16, zero});
       } else {
         args.push_back(listed.get());
       }

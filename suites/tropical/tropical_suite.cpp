@@ -1,6 +1,7 @@
 // The tropical suite as the tool knows it: name, options, sizes.
 #include "lib/base/error.hpp"
 #include "suites/suites.hpp"
+#include "suites/tropical/paths_workload.hpp"
 #include "suites/tropical/tropical_product.hpp"
 
 namespace mgpu {
@@ -13,10 +14,14 @@ using namespace tropical;
 
 Bytes host_bytes(const SuiteParams& params) {
   if (params.size > most_rows) return ~Bytes{0};
-  return problem_of(params).sizes().host_bytes();
+  const Problem problem = problem_of(params);
+  return problem.shortest_paths ? host_bytes_of_paths(problem) : problem.sizes().host_bytes();
 }
 
-void check(const SuiteParams& params) { problem_of(params); }
+void check(const SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  if (!params.memory.empty()) check_route(problem);
+}
 
 void resolve(SuiteParams& params) {
   const Problem problem = problem_of(params);
@@ -26,9 +31,16 @@ void resolve(SuiteParams& params) {
 
 std::uint64_t rows_of_input(SuiteParams& params) { return problem_of(params).rows; }
 
-Shape shape(const SuiteParams& params) { return shape_of(problem_of(params).sizes(), 2, "Op/s"); }
+Shape shape(const SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  return problem.shortest_paths ? shape_of_paths(problem) : shape_of(problem.sizes(), 2, "Op/s");
+}
 
-std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<TropicalProduct>(problem_of(params), params); }
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  if (problem.shortest_paths) return std::make_unique<PathsWorkload>(problem, params);
+  return std::make_unique<TropicalProduct>(problem, params);
+}
 
 }  // namespace
 
@@ -42,7 +54,7 @@ SuiteInfo tropical_suite() {
   info.quick_size = 512;
   info.sizes_per_doubling = 2;
   info.full_size = 8192;
-  info.full_size_cpu = 1024;
+  info.full_size_cpu = 512;
   info.options = {
       {"op", "a product of two matrices, or all shortest paths of a graph, whose vertices --size counts", {"product", "apsp"}},
       {"semiring", "min-plus: the smallest sums, shortest paths; max-plus: the largest, longest ones", {"min-plus", "max-plus"}},
