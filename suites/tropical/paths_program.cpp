@@ -98,7 +98,7 @@ void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
     if (from >= to) return;
     const bool has_it = blocks_.first(round) >= from && blocks_.first(round) < to;
     update({from, to - from, blocks_.first(round), blocks_.size(round), has_it ? blocks_.first(round) : to,
-            has_it ? blocks_.edge : 0},
+            has_it ? blocks_.size(round) : 0},
            *packed_, of_round, panel_paths(round), stream);
   };
   if (next < blocks_.count() && owns(next)) {
@@ -136,11 +136,11 @@ Buffer& PathsProgram::packed_if_wanted(Buffer& rows, std::uint64_t size, Buffer*
 void PathsProgram::update(const Product& product, Buffer& packed, Buffer& panel, Buffer& panel_paths, Stream& stream) {
   const Variant& variant = kernels_.variant;
   const std::uint64_t stride = blocks_.stride(), tile = variant.tile_rows;
-  const std::uint64_t tiles = round_up(product.rows, tile) / tile - product.gap_size / tile;
+  const std::uint64_t gap = round_up(product.gap_size, tile) / tile, tiles = round_up(product.rows, tile) / tile - gap;
   const std::uint64_t each = round_up(stride, variant.tile_columns) / variant.tile_columns;
   if (tiles == 0) return;
   stream.launch(*kernels_.multiply, {{tiles * each * variant.threads, 1, 1}, {variant.threads, 1, 1}},
-                {&packed, &panel, state_.get(), &paths(), &panel_paths, u32(product.gap / tile), u32(product.gap_size / tile),
+                {&packed, &panel, state_.get(), &paths(), &panel_paths, u32(product.gap / tile), u32(gap),
                  u32(product.first / tile), u32(tiles), u32(each), u32(blocks_.vertices), u32(stride), u32(product.size), 0u, 0u,
                  u32(product.size), u32(stride), u32(stride)});
 }

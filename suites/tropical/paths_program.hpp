@@ -29,7 +29,7 @@ class PathsProgram final : public DeviceProgram {
  private:
   struct Product {  // rows of the state from `first` on become better by way of `size` vertices from `by` on
     std::uint64_t first, rows, by, size;
-    std::uint64_t gap, gap_size;  // rows that are left out, whole tiles; gap_size 0: none
+    std::uint64_t gap, gap_size;  // rows that are left out, from a tile's beginning on; gap_size 0: none
   };
   void update(const Product& product, Buffer& packed, Buffer& panel, Buffer& panel_paths, Stream& stream);
   void pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by, std::uint64_t size, Buffer& packed, Stream& stream);
