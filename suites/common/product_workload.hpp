@@ -2,12 +2,11 @@
 // device is in product_program.hpp.
 #pragma once
 
-#include <mutex>
 #include <optional>
-#include <vector>
 
 #include "lib/exchange/replicated_input.hpp"
 #include "lib/workload/workload.hpp"
+#include "suites/common/arrivals.hpp"
 #include "suites/common/product_memory.hpp"
 #include "suites/common/product_sizes.hpp"
 
@@ -23,7 +22,7 @@ class ProductWorkload : public Workload {
   void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.cost.replicated); }
   void disconnect() override { replicated_.reset(); }
   void exchange_among(std::span<const DeviceIndex> members) override;
-  void begin_sample() override;
+  void begin_sample() override { arrivals_.begin_sample(memory().results()); }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of C, and of what goes with it
 
@@ -34,24 +33,20 @@ class ProductWorkload : public Workload {
   virtual const ProductMemory& memory() const = 0;
   // By rows B, by columns A, where devices gather it; null: each brings all of it itself.
   ReplicatedInput* replicated() { return replicated_ ? &*replicated_ : nullptr; }
-  std::uint64_t sample() const { return sample_; }
-  void arrived(std::span<const Slice> slices);  // these items of C are on the host
+  std::uint64_t sample() const { return arrivals_.sample(); }
+  void arrived(std::span<const Slice> slices) { arrivals_.arrived(slices); }  // these items of C are on the host
 
  protected:
   ProductWorkload(const ProductSizes& sizes, Shape shape, unsigned host_threads);
   // Before C is verified: a verdict already where some of it did not arrive.
-  std::optional<Verdict> look_at_what_arrived();
+  std::optional<Verdict> look_at_what_arrived() { return arrivals_.look("parts of C"); }
 
  private:
   ProductSizes sizes_;
   Geometry geometry_;
   Shape shape_;
-  unsigned host_threads_;
   std::optional<ReplicatedInput> replicated_;
-  std::uint64_t sample_ = 0;  // number of the sample
-  bool looked_at_ = true;     // C holds a result that was verified: a stale one must not pass again
-  std::mutex mutex_;          // over arrived_
-  std::vector<bool> arrived_;
+  Arrivals arrivals_;
 };
 
 }  // namespace mgpu::product

@@ -1,7 +1,6 @@
 #include "suites/tropical/paths_workload.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "lib/base/quantity.hpp"
 #include "suites/common/sha256_hex.hpp"
@@ -48,7 +47,7 @@ PathsWorkload::PathsWorkload(const Problem& problem, const SuiteParams& params)
       shape_(shape_of_paths(problem)),
       host_threads_(params.host_threads),
       pages_(host_bytes_of_paths(problem), "a graph of " + std::to_string(problem.rows) + " vertices"),
-      arrived_(blocks_.count(), false) {
+      arrivals_(blocks_.count(), params.host_threads) {
   check_route(problem_);
   problem_.integers ? fill<std::int32_t>(params) : fill<float>(params);
 }
@@ -120,18 +119,6 @@ void PathsWorkload::disconnect() {
   for (auto& panel : panel_paths_) panel.reset();
 }
 
-void PathsWorkload::begin_sample() {
-  ++sample_;
-  arrived_.assign(blocks_.count(), false);
-  if (!std::exchange(looked_at_, false)) return;
-  std::memset(lengths().data(), 0xff, lengths().size() + before().size());  // not a number
-}
-
-void PathsWorkload::arrived(const Slice& blocks) {
-  const std::scoped_lock lock(mutex_);
-  for (Items i = blocks.begin; i < blocks.end; ++i) arrived_[i] = true;
-}
-
 std::string PathsWorkload::digest() const { return sha256_hex({lengths().data(), lengths().size() + before().size()}); }
 
 template <class Number>
@@ -146,11 +133,7 @@ Finding PathsWorkload::check(bool whole, std::uint64_t seed) {
 Verdict PathsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
-  looked_at_ = true;
-  if (const auto missing = std::count(arrived_.begin(), arrived_.end(), false); missing > 0) {
-    return {Status::failed, "whether all lengths arrived",
-            std::to_string(missing) + " of " + std::to_string(arrived_.size()) + " blocks did not arrive on the host"};
-  }
+  if (const auto missing = arrivals_.look("blocks")) return *missing;
   const bool whole = level == VerifyLevel::full;
   const Finding finding = problem_.integers ? check<std::int32_t>(whole, seed) : check<float>(whole, seed);
   return {finding.message.empty() ? Status::passed : Status::failed, finding.method, finding.message};

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "lib/workload/pages.hpp"
+#include "suites/common/arrivals.hpp"
 #include "suites/tropical/kernels.hpp"
 #include "suites/tropical/shortest_paths.hpp"
 
@@ -48,7 +48,7 @@ class PathsWorkload final : public Workload {
   void connect(PeerGroup& group) override;
   void disconnect() override;
   void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
-  void begin_sample() override;
+  void begin_sample() override { arrivals_.begin_sample(results()); }
   void merge() override {}
   std::string digest() const override;  // SHA-256 of the bytes of lengths, and of vertices before the last
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
@@ -62,8 +62,8 @@ class PathsWorkload final : public Workload {
   std::span<std::byte> before() { return {pages_.data() + 2 * one(), problem_.paths ? one() : 0}; }
   std::span<const std::byte> lengths() const { return {pages_.data() + one(), one()}; }
   std::span<const std::byte> before() const { return {pages_.data() + 2 * one(), problem_.paths ? one() : 0}; }
-  std::uint64_t sample() const { return sample_; }
-  void arrived(const Slice& blocks);  // these are on the host
+  std::uint64_t sample() const { return arrivals_.sample(); }
+  void arrived(const Slice& blocks) { arrivals_.arrived({&blocks, 1}); }  // these are on the host
   const std::vector<Owner>& owners() const { return owners_; }
   // Of the two panels, by turns: rows of the block of a round, and with paths what goes with them; null: there is no group.
   SharedMemory* panel(unsigned which) { return panels_[which].get(); }
@@ -77,6 +77,7 @@ class PathsWorkload final : public Workload {
   std::vector<Variant> candidates(const DeviceTraits& device) const;
   Geometry geometry() const { return Geometry::of_rows(blocks_.vertices, blocks_.stride(), blocks_.edge); }
   Purpose purpose() const { return {true, ordered_}; }
+  std::span<std::byte> results() { return {lengths().data(), lengths().size() + before().size()}; }
   Bytes one() const { return problem_.sizes().c_bytes(); }
 
   Problem problem_;
@@ -88,10 +89,7 @@ class PathsWorkload final : public Workload {
   std::vector<double> potentials_;
   std::unique_ptr<SharedMemory> panels_[2], panel_paths_[2];
   std::vector<Owner> owners_;
-  std::uint64_t sample_ = 0;
-  bool looked_at_ = true;
-  std::mutex mutex_;  // over arrived_
-  std::vector<bool> arrived_;
+  Arrivals arrivals_;
   std::map<std::string, std::string> preferred_;  // by device: the name of a variant
 };
 
