@@ -72,8 +72,17 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
     if (device.nvidia) add_packed(problem, geometry, purpose, all);
     add_portable(problem, geometry, purpose, all);
   }
-  return usable(
-      std::move(all), device, [&](const Variant& variant) { return !problem.portable || variant.kind != "packed"; }, preferred);
+  const auto named = [&](const Variant& variant) {
+    if (problem.kernel == "auto") return true;
+    return problem.kernel == "portable" ? variant.kind != "packed" : variant.name() == problem.kernel;
+  };
+  return usable(std::move(all), device, named, preferred);
+}
+
+Capacity no_kernel(const Problem& problem) {
+  Capacity none;
+  none.reason = "it has no kernel \"" + problem.kernel + "\" for this size, or it takes more than its work-groups have";
+  return none;
 }
 
 bool is_a_variant(const DeviceTraits& device, const Problem& problem, const std::string& name) {

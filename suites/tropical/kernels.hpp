@@ -20,6 +20,9 @@ struct Purpose {
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Purpose purpose,
                               const std::string& preferred = {});
 
+// Of a device without any: why.
+Capacity no_kernel(const Problem& problem);
+
 // Whether a device has a variant of this name for this problem's numbers, in whatever size and axis.
 bool is_a_variant(const DeviceTraits& device, const Problem& problem, const std::string& name);
 

@@ -16,8 +16,8 @@ namespace mgpu::tropical {
 // have some each. 64 vertices are closed at once, of which state and paths are 32 KiB.
 Blocks Blocks::of(std::uint64_t vertices) {
   if (vertices >= 4096) return {vertices, 256, 64};
-  if (vertices >= 1024) return {vertices, 64, 64};
-  return {vertices, 32, 32};
+  if (vertices >= 2048) return {vertices, 64, 64};
+  return {vertices, vertices >= 256 ? 64u : 32u, 32};
 }
 
 Shape shape_of_paths(const Problem& problem) {
@@ -72,6 +72,7 @@ Demand PathsWorkload::demand(const DeviceTraits&) const {
 }
 
 Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  if (candidates(device).empty()) return no_kernel(problem_);
   Capacity capacity;
   const unsigned states = (mode == Mode::resident ? 2 : 1) + (problem_.paths ? 1 : 0);
   capacity.resident = states * blocks_.state_bytes() + 4 * blocks_.panel_bytes() + 2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;

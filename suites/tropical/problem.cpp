@@ -25,6 +25,14 @@ double density_of(const std::string& text) {
   refuse("density", text, "above 0, at most 1");
 }
 
+// Which names there are depends on the device: one that does not have it says so.
+std::string kernel_of(const std::string& text) {
+  if (text == "auto" || text == "portable") return text;
+  for (const char* kind : {"packed ", "portable ", "cpu "})
+    if (text.starts_with(kind)) return text;
+  refuse("kernel", text, "auto, portable, or a variant as calibrate --tune names them, such as packed 64x128x8 by 8x8");
+}
+
 Route route_of(const std::string& text) {
   Route route;
   const std::size_t colon = text.find(':');
@@ -139,7 +147,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.maximum = options.at("semiring") == "max-plus";
   problem.integers = options.at("precision") == "int32";
   problem.axis = options.at("axis") == "rows" ? Axis::rows : options.at("axis") == "cols" ? Axis::cols : Axis::tiles;
-  problem.portable = options.at("kernel") == "portable";
+  problem.kernel = kernel_of(options.at("kernel"));
   problem.data = options.at("data") == "integers" ? Data::integers : options.at("data") == "uniform" ? Data::uniform : Data::negative;
   problem.density = density_of(options.at("density"));
   problem.seed = params.seed;

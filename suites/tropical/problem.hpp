@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "suites/common/product_sizes.hpp"
 
@@ -25,7 +26,7 @@ struct Problem {
   bool maximum = false;         // max-plus
   bool integers = false;        // int32
   bool paths = false;           // of a product which k gave an element; of a graph the vertex before the last
-  bool portable = false;        // only kernels in plain OpenCL C
+  std::string kernel = "auto";  // or "portable", in plain OpenCL C, or the name of a variant
   Axis axis = Axis::rows;
   std::uint64_t rows = 0, columns = 0, inner = 0;  // of a graph all the same: its vertices
   Data data = Data::integers;

@@ -59,8 +59,8 @@ class PlainRow {
 };
 
 std::vector<std::uint64_t> rows_to_check(const Problem& problem, bool whole, std::uint64_t seed, unsigned threads) {
-  // So many steps of a plain loop take about 3 seconds, and 30.
-  const double budget = (whole ? 3e10 : 3e9) * threads;
+  // So many steps of a plain loop take a thread about half a second, and 3 seconds.
+  const double budget = (whole ? 2e9 : 3e8) * threads;
   const double each = static_cast<double>(problem.columns) * static_cast<double>(std::max<std::uint64_t>(problem.inner, 1));
   std::vector<std::uint64_t> rows(problem.rows);
   std::iota(rows.begin(), rows.end(), 0);

@@ -14,8 +14,8 @@ struct Finding {
   std::string message;  // what differs; empty: nothing
 };
 
-// Rows of C, and of what goes with it, bit for bit: all where that takes a few seconds or `whole` is asked for and it takes a minute,
-// else the first, the last and random ones.
+// Rows of C, and of what goes with it, bit for bit: all where that takes each thread half a second, in `whole` 3, else as many as
+// that, the first and the last among them.
 Finding check_product(const Problem& problem, const ProductMemory& memory, bool whole, std::uint64_t seed, unsigned threads);
 
 }  // namespace mgpu::tropical

@@ -197,11 +197,11 @@ template <class Number>
 Finding check_paths(const Problem& problem, const Lengths<Number>& found, std::span<const double> potentials, bool whole,
                     std::uint64_t seed, unsigned threads) {
   const std::uint64_t n = problem.rows;
-  // About a second of all threads, and ten.
-  const double most = (whole ? 5e9 : 5e8) * threads / (static_cast<double>(n) * static_cast<double>(n));
+  // About a second of each thread, and four.
+  const double most = (whole ? 1e9 : 2e8) * threads / (static_cast<double>(n) * static_cast<double>(n));
   std::vector<std::uint64_t> sources(n);
   std::iota(sources.begin(), sources.end(), 0);
-  if (most < static_cast<double>(n)) {
+  if (most < static_cast<double>(n) && n > 2) {
     std::mt19937_64 random(seed);
     sources = {0, n - 1};
     while (static_cast<double>(sources.size()) < most) sources.push_back(random() % n);

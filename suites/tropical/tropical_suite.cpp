@@ -69,7 +69,7 @@ SuiteInfo tropical_suite() {
        "cycle of them gains",
        {"integers", "uniform", "negative"}},
       {"density", "share of seeded entries, or edges, that are there", {"1"}, Kind::number},
-      {"kernel", "the fastest that works, or plain OpenCL C", {"auto", "portable"}},
+      {"kernel", "the fastest that works, plain OpenCL C (portable), or a variant as calibrate --tune names it", {"auto"}, Kind::text},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 2;
