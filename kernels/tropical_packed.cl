@@ -69,21 +69,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tropical_mult
     const uint column0, const uint lda, const uint ldb, const uint ldc) {
   PLACE_TILE
   real sum[TM][TN];
-#if UPDATE
-  UNROLL for (uint i = 0; i < TM; ++i) {
-    const uint m = m0 + my_m + i / V * (LM * V) + i % V;
-    UNROLL for (uint j = 0; j < TN; j += V) {
-      const uint n = n0 + my_n + j * LN;
-      if (m < rows && n < columns) {
-        TAKE_GLOBAL(sum[i] + j, c + (ulong)(m - row0) * ldc + (n - column0))
-      } else {
-        UNROLL for (uint e = 0; e < V; ++e) sum[i][j + e] = NOTHING;
-      }
-    }
-  }
-#else
   UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = NOTHING;
-#endif
 
 #if PATHS
   int place[TM][TN];
@@ -115,9 +101,17 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tropical_mult
       const uint n = n0 + my_n + j * LN;
       if (n >= columns) continue;
       const ulong at = (ulong)(m - row0) * ldc + (n - column0);
+      // Not before all k: their places would stay in registers for as long.
+#if UPDATE
+      real before[V];
+      TAKE_GLOBAL(before, c + at)
+#endif
 #if PATHS
       UNROLL for (uint e = 0; e < V; ++e) {
-        const bool found = place[i][j + e] != NOWHERE && !IS_NOTHING(sum[i][j + e]);
+        bool found = place[i][j + e] != NOWHERE && !IS_NOTHING(sum[i][j + e]);
+#if UPDATE
+        found = found && IS_BETTER(sum[i][j + e], before[e]);
+#endif
         int k = NOWHERE;
         if (found) k = first_k(panel + (m - m0), b + (n + e - column0), ldb, sum[i][j + e], place[i][j + e], inner);
 #if UPDATE
@@ -126,6 +120,9 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tropical_mult
         paths[at + e] = k;
 #endif
       }
+#endif
+#if UPDATE
+      UNROLL for (uint e = 0; e < V; ++e) sum[i][j + e] = BETTER(before[e], sum[i][j + e]);
 #endif
       UNROLL for (uint e = 0; e < V; ++e) sum[i][j + e] = SETTLED(sum[i][j + e]);
       *(__global vec*)(c + at) = VECTOR(sum[i] + j);

@@ -12,14 +12,21 @@ std::string common_options(const Problem& problem, Purpose purpose) {
          define("ORDERED", purpose.ordered && !problem.integers);
 }
 
-// kernels/tropical_packed.cl. With paths a work-item has a place beside each sum in registers, so that 8 x 8 are what they hold.
+struct PackedTile {
+  RegisterTile tile;
+  unsigned most_registers = 0;  // of a work-item; 0: as the compiler likes
+};
+
+// kernels/tropical_packed.cl. Two work-groups of 256 share a multiprocessor only if their work-items have no more than 128 registers, of
+// which ptxas takes 127 to 134 if it may, and spills none if it may not (CUDA 13). 16 x 8 sums need 247 to 255. With paths a work-item has
+// a place beside each sum in registers, so that 8 x 8 are what they hold.
 void add_packed(const Problem& problem, const Geometry& geometry, Purpose purpose, std::vector<Variant>& all) {
   if (problem.columns % 4 != 0) return;  // rows of B and C are moved 16 bytes at a time
-  const std::vector<RegisterTile> plain{{128, 128, 16, 8, 1, 4, 4, 8}, {64, 128, 8, 8, 1, 4, 4, 8}, {128, 128, 8, 8, 2, 4, 4, 8},
-                                        {128, 128, 16, 8, 1, 4, 2, 16}, {64, 64, 8, 8, 1, 2, 4, 8}, {32, 32, 4, 8, 1, 1, 3, 8}};
-  const std::vector<RegisterTile> with_places{{64, 128, 8, 8, 1, 4, 4, 8}, {128, 128, 8, 8, 2, 4, 4, 8}, {64, 64, 8, 8, 1, 2, 4, 8},
-                                              {32, 32, 4, 8, 1, 1, 3, 8}};
-  for (const RegisterTile& tile : problem.paths ? with_places : plain) {
+  const std::vector<PackedTile> plain{{{128, 128, 8, 8, 2, 4, 4, 8}, 128}, {{128, 128, 16, 8, 1, 4, 4, 8}}, {{64, 128, 8, 8, 1, 4, 4, 8}},
+                                      {{128, 128, 8, 8, 2, 4, 2, 16}, 128}, {{64, 64, 8, 8, 1, 2, 4, 8}},   {{32, 32, 4, 8, 1, 1, 3, 8}}};
+  const std::vector<PackedTile> with_places{
+      {{64, 128, 8, 8, 1, 4, 4, 8}}, {{128, 128, 8, 8, 2, 4, 4, 8}}, {{64, 64, 8, 8, 1, 2, 4, 8}}, {{32, 32, 4, 8, 1, 1, 3, 8}}};
+  for (const auto& [tile, most_registers] : problem.paths ? with_places : plain) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
     Variant made = variant_of(tile, "packed");
     made.file = "tropical_packed.cl";
@@ -28,6 +35,7 @@ void add_packed(const Problem& problem, const Geometry& geometry, Purpose purpos
     made.panel_inner = tile.inner;
     made.local = Bytes{tile.stages} * tile.inner * (tile.rows + tile.columns) * 4;
     made.options += common_options(problem, purpose);
+    if (most_registers > 0) made.options += " -cl-nv-maxrregcount=" + std::to_string(most_registers);
     all.push_back(std::move(made));
   }
 }
