@@ -154,7 +154,8 @@ std::unique_ptr<SharedMemory> ClPeers::allocate_reachable(Bytes size) {
   }
   if (staged && !imported) return nullptr;
   try {
-    auto memory = staged ? std::make_unique<ClSharedMemory>(devices_, size) : std::make_unique<ClSharedMemory>(devices_, paths_, size);
+    auto memory =
+        staged ? std::make_unique<ClSharedMemory>(devices_, size) : std::make_unique<ClSharedMemory>(devices_, paths_, size);
     for (std::uint32_t i = 0; i < devices_.size(); ++i) devices_[i]->clear(memory->piece({i}));
     return memory;
   } catch (const Error& error) {

@@ -9,8 +9,8 @@
 namespace mgpu {
 namespace {
 
-// Of more the driver makes an end of the process where it imports it: two H200, driver 580.159.04, 511.9 MiB and more, into whatever
-// context and however it was made; 258 MiB and less are fine. (One H100 alone imports 4 GiB.)
+// Of more the driver makes an end of the process where it imports it: two H200, driver 580.159.04, 511.9 MiB and more, into
+// whatever context and however it was made; 258 MiB and less are fine. (One H100 alone imports 4 GiB.)
 constexpr Bytes kMostImported = Bytes{260} << 20;
 
 Error too_large(Bytes size) {

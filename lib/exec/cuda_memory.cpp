@@ -16,7 +16,6 @@ namespace {
 constexpr int kOutOfMemory = 2, kFileDescriptor = 1, kRecommendedGranularity = 1;
 constexpr int kOnDevice = 1, kOnHost = 3;  // CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_HOST_NUMA
 
-
 // "0a1b...": the hexadecimal digits of a UUID, without dashes.
 std::string digits(const std::array<unsigned char, 16>& uuid) {
   constexpr const char* hex = "0123456789abcdef";
@@ -45,8 +44,8 @@ int FileDescriptor::duplicate() const { return ::dup(fd_); }
 struct CudaMemory::Functions {
   // CUmemAllocationProp.
   struct AllocationProperties {
-    int type = 1;           // CU_MEM_ALLOCATION_TYPE_PINNED
-    int handle_types = 1;   // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+    int type = 1;          // CU_MEM_ALLOCATION_TYPE_PINNED
+    int handle_types = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
     int location_type = 0;
     int location_id = 0;
     void* windows_handle = nullptr;

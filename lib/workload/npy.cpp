@@ -13,17 +13,18 @@
 namespace mgpu {
 namespace {
 
-// A file, the option that named it, and how many dimensions it may have.
+// A file, the option that named it, what it is to hold, and in how many dimensions.
 struct Named {
   const std::filesystem::path& file;
   const char* option;
+  NpyNumbers numbers = NpyNumbers::real;
   std::size_t least = 2, most = 2;
 };
 
 Error bad(const Named& named, const std::string& why) {
   return Error(ErrorKind::input, named.option + (" " + named.file.string()) + ": " + why + "; accepted: .npy of " +
-                                     (named.least == 2 ? "two" : "one to three") +
-                                     " dimensions, C order, float32 (<f4) or float64 (<f8)");
+                                     (named.least == 2 ? "two" : "one to three") + " dimensions, C order, " +
+                                     (named.numbers == NpyNumbers::int32 ? "int32 (<i4)" : "float32 (<f4) or float64 (<f8)"));
 }
 
 struct Header {
@@ -67,9 +68,10 @@ std::vector<std::uint64_t> counts_in(std::string_view text) {
 NpyArray parse_dictionary(const Named& named, std::string_view text) {
   NpyArray array;
   const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"), extent = value_of(text, "shape");
-  if (type.starts_with("'<f4'")) {
+  const bool real = named.numbers == NpyNumbers::real;
+  if (type.starts_with(real ? "'<f4'" : "'<i4'")) {
     array.element = 4;
-  } else if (type.starts_with("'<f8'")) {
+  } else if (real && type.starts_with("'<f8'")) {
     array.element = 8;
   } else {
     throw bad(named, "elements of type " + in_quotes(type.substr(0, type.find_first_of(",}"))));
@@ -115,12 +117,18 @@ Header read_header(const Named& named) {
 
 }  // namespace
 
-NpyShape read_npy_shape(const std::filesystem::path& file, const char* option) { return read_header({file, option}).shape(); }
+NpyShape read_npy_shape(const std::filesystem::path& file, const char* option, NpyNumbers numbers) {
+  NpyShape shape = read_header({file, option, numbers}).shape();
+  shape.numbers = numbers;
+  return shape;
+}
 
-NpyArray read_npy_array(const std::filesystem::path& file, const char* option) { return read_header({file, option, 1, 3}).array; }
+NpyArray read_npy_array(const std::filesystem::path& file, const char* option) {
+  return read_header({file, option, NpyNumbers::real, 1, 3}).array;
+}
 
 void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to, const char* option) {
-  const Named named{file, option, 1, 3};
+  const Named named{file, option, shape.numbers, 1, 3};
   const Header header = read_header(named);
   const NpyShape now = header.shape();
   if (now.rows != shape.rows || now.columns != shape.columns || now.element != shape.element)
@@ -132,8 +140,12 @@ void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::spa
 }
 
 void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<const std::byte> elements) {
-  std::string text = std::string("{'descr': '") + (shape.element == 8 ? "<f8" : "<f4") + "', 'fortran_order': False, 'shape': (" +
-                     std::to_string(shape.rows) + ", " + std::to_string(shape.columns) + "), }";
+  std::string text = std::string("{'descr': '") +
+                     (shape.numbers == NpyNumbers::int32 ? "<i4"
+                      : shape.element == 8               ? "<f8"
+                                                         : "<f4") +
+                     "', 'fortran_order': False, 'shape': (" + std::to_string(shape.rows) + ", " + std::to_string(shape.columns) +
+                     "), }";
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';  // NumPy aligns the elements for mapping
   text += '\n';
   write_result_file(file, [&](std::ostream& out) {

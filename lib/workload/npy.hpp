@@ -1,5 +1,5 @@
 // Arrays in NumPy's .npy format (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): C order, little-endian
-// float32 or float64; matrices, and arrays of up to three dimensions. For --input and --output of suites.
+// float32, float64 or int32; matrices, and arrays of up to three dimensions. For --input and --output of suites.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,18 @@
 
 namespace mgpu {
 
+enum class NpyNumbers { real, int32 };
+
 struct NpyShape {
   std::uint64_t rows = 0, columns = 0;
-  Bytes element = 4;  // 4: float32, 8: float64
+  Bytes element = 4;  // 4: float32 or int32, 8: float64
+  NpyNumbers numbers = NpyNumbers::real;
   Bytes bytes() const { return rows * columns * element; }
 };
 
-// Of the file's header; checks that the file is as long as it says. Throws Error(input), naming the option, the file and what is
-// accepted.
-NpyShape read_npy_shape(const std::filesystem::path& file, const char* option = "--input");
+// Of the file's header, which must have these numbers; checks that the file is as long as it says. Throws Error(input), naming the
+// option, the file and what is accepted.
+NpyShape read_npy_shape(const std::filesystem::path& file, const char* option = "--input", NpyNumbers numbers = NpyNumbers::real);
 
 struct NpyArray {
   std::vector<std::uint64_t> extents;  // one to three

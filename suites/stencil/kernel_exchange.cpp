@@ -26,9 +26,8 @@ KernelExchange::KernelExchange(const Problem& problem, DeviceResources& device, 
       mail_(mail),
       peer_(*device.peer()),
       kernel_(device.kernel("stencil.cl", name_of(problem.kind),
-                            kernel_options(problem, device.traits(), strip) +
-                                " -DRADIUS_OF_STEP=" + std::to_string(problem.radius) +
-                                (device.traits().nvidia ? " -DNVIDIA" : ""))),
+                            kernel_options(problem, device.traits(), strip) + " -DRADIUS_OF_STEP=" +
+                                std::to_string(problem.radius) + (device.traits().nvidia ? " -DNVIDIA" : ""))),
       done_(device.allocate(2 * sizeof(std::uint32_t))),
       status_(device.allocate(sizeof(std::uint32_t))) {
   static constexpr std::array<std::byte, 8> nothing{};

@@ -32,9 +32,9 @@ enum class Launches {  // how steps get onto a device
 };
 
 enum class HaloWay {  // how halos reach the neighbours
-  chosen,   // by kernels on NVIDIA GPUs, where those reach memory of each other
-  kernels,  // of steps, which store them there and wait for those that they need
-  puts      // after steps
+  chosen,             // by kernels on NVIDIA GPUs, where those reach memory of each other
+  kernels,            // of steps, which store them there and wait for those that they need
+  puts                // after steps
 };
 
 struct Problem {

@@ -268,7 +268,8 @@ std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t f
 std::uint32_t StencilProgram::enqueue_series(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) {
   const bool exchanges = goes_by_kernels(slice), hides_waiting = workload_.hides_waiting() && (most > 1 || is_last(first));
   std::uint32_t steps = 1;
-  if (exchanges ? hides_waiting : others_.empty()) steps = std::clamp(problem_.next_checked(first) - first, 1U, std::min(most, series_));
+  if (exchanges ? hides_waiting : others_.empty())
+    steps = std::clamp(problem_.next_checked(first) - first, 1U, std::min(most, series_));
   stream.begin_series(steps);
   for (std::uint32_t round = first; round < first + steps; ++round) {
     if (exchanges) {
@@ -318,14 +319,14 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
   add({layers.first, layers.end, shift});
   if (problem_.kind == Kind::jacobi2d) {
     const bool alone = slice.size() == problem_.layers();  // its own neighbour on both sides
-    if (exchange == nullptr)
-      add({alone ? halo_ + n - 1 : layers.first + shift - 1, alone ? halo_ : layers.end + shift});
+    if (exchange == nullptr) add({alone ? halo_ + n - 1 : layers.first + shift - 1, alone ? halo_ : layers.end + shift});
     add({n, stride});
   } else if (problem_.kind == Kind::star) {
     const auto place = [&](std::uint64_t layer) { return u32(std::clamp(layer, slice.begin, slice.end) - slice.begin + halo_); };
     add({place(problem_.radius), place(problem_.layers() - problem_.radius), n, stride, std::uint32_t{round == 0}});
     for (std::uint32_t d = 1; d <= 4; ++d)
-      add({problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d)) : KernelArg(star_weight<float>(problem_.radius, d))});
+      add({problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d))
+                           : KernelArg(star_weight<float>(problem_.radius, d))});
   } else {
     const auto place = [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
       return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin) : kNone;

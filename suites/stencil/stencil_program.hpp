@@ -39,8 +39,7 @@ class StencilProgram final : public DeviceProgram {
   Rows changes_of(const Slice& slice) const;  // on the device by norm and layer of the share, on the host by norm and layer
   void bring_result(const Slice& slice, Stream& stream);
   // `exchange`: by its kernel; null: the kernel exchanges nothing.
-  void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream,
-            const KernelExchange::Step* exchange = nullptr);
+  void step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream, const KernelExchange::Step* exchange = nullptr);
   bool goes_by_kernels(const Slice& slice) const;
   bool is_last(std::uint32_t round) const { return round + 1 == problem_.steps; }
   std::uint32_t enqueue_series(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream);

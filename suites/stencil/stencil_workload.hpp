@@ -96,7 +96,7 @@ class StencilWorkload final : public Workload {
   }
   std::string first_wrong_cell();
   bool decide_persistent() const;
-  bool have_cores() const;  // the owners, for kernels that wait for each other
+  bool have_cores() const;        // the owners, for kernels that wait for each other
   void check_persistent() const;  // they are asked for: throws Error(unsupported) where owners cannot
   std::string told() const;       // of norms, for the record
 
@@ -109,7 +109,7 @@ class StencilWorkload final : public Workload {
   std::uint32_t begun_from_ = 0;
   std::unique_ptr<SharedMemory> shared_[2], landing_[2], mail_, halos_;
   std::vector<Room> rooms_;
-  bool persistent_ = false;                   // the owners of this sample have room, all of them together
+  bool persistent_ = false;  // the owners of this sample have room, all of them together
   bool hides_waiting_ = false;
   std::atomic<bool> was_persistent_ = false;  // some of its steps
   std::atomic<bool> was_by_kernels_ = false;  // some of its exchanges

@@ -220,7 +220,7 @@ void register_rounds(Machine& machine) {
     for (const std::string name : {"persistent", "enqueued", "staged", "puts", "staged-puts"}) {
       for (const Bytes halo : {Bytes{0}, Bytes{4096}}) {
         const bool staged = name.starts_with("staged");
-        if (devices == 1 && (staged || halo > 0)) continue;  // to whom?
+        if (devices == 1 && (staged || halo > 0)) continue;                     // to whom?
         if (name == "staged" && machine.devices()[0].facts.is_cpu()) continue;  // kernels of CPUs are never staged
         RoundsCase given{Way::enqueued, staged ? std::optional(PeerPath::staged) : std::nullopt, halo, devices};
         if (name == "persistent") given.way = Way::persistent;

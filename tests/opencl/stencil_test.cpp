@@ -77,10 +77,25 @@ TEST_CASE("a step whose neighbours never send their halos ends, and says which d
         stream.upload(*each, 0, std::span(nothing).first(each->size()));
       constexpr std::uint32_t before_and_after = 3, waits = 4, sends_and_signals = 24, mailed = 32;
       stream.launch(*kernel, {{nvidia ? 32U : 2U, 5, 1}, {nvidia ? 32U : 1U, 1, 1}},
-                    {from.get(), to.get(), std::uint32_t{1}, u(problem.n + 1), std::uint32_t{0}, u(problem.n), u(problem.stride()),
-                     mail.get(), &mail_of_others, &mail_of_others, std::uint64_t{problem.layer_bytes() / problem.element},
-                     before_and_after | (number > 0 ? waits | mailed : 0U) | sends_and_signals, number, std::uint32_t{5},
-                     u(problem.n - 3), done.get(), status.get(), std::uint64_t{nvidia ? 1'000'000U : 1U << 12}, std::uint32_t{6},
+                    {from.get(),
+                     to.get(),
+                     std::uint32_t{1},
+                     u(problem.n + 1),
+                     std::uint32_t{0},
+                     u(problem.n),
+                     u(problem.stride()),
+                     mail.get(),
+                     &mail_of_others,
+                     &mail_of_others,
+                     std::uint64_t{problem.layer_bytes() / problem.element},
+                     before_and_after | (number > 0 ? waits | mailed : 0U) | sends_and_signals,
+                     number,
+                     std::uint32_t{5},
+                     u(problem.n - 3),
+                     done.get(),
+                     status.get(),
+                     std::uint64_t{nvidia ? 1'000'000U : 1U << 12},
+                     std::uint32_t{6},
                      std::uint32_t{7}});
       stream.download(*status, 0, std::as_writable_bytes(std::span(&seen, 1)));
     });

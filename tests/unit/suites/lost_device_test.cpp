@@ -119,7 +119,7 @@ struct Sample {
   RawSample raw;
 };
 
-SuiteParams product() {
+SuiteParams a_product() {
   SuiteParams params;
   params.size = items * 32;
   params.seed = 5;
@@ -136,7 +136,7 @@ SuiteParams product() {
 TEST_CASE("what stayed on a device that dies after it had finished its share is computed again by those that are left") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     CAPTURE(to_string(mode));
-    matrix::MatrixWorkload workload(product());
+    matrix::MatrixWorkload workload(a_product());
     REQUIRE(workload.shape().items == items);
     Sample sample(workload, {device("0:0", 1e9, 4), device("0:1", 1e9), device("0:2", 1e7, 1)}, mode);
     REQUIRE(sample.raw.faults.size() == 2);
