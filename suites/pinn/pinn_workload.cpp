@@ -1,0 +1,196 @@
+#include "suites/pinn/pinn_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "suites/common/sha256_hex.hpp"
+#include "suites/pinn/state_file.hpp"
+#include "suites/pinn/training_program.hpp"
+
+namespace mgpu::pinn {
+namespace {
+
+double sum_of(const float* losses) { return static_cast<double>(losses[0]) + losses[1] + losses[2]; }
+
+}  // namespace
+
+PinnWorkload::PinnWorkload(const SuiteParams& params)
+    : problem_(problem_of(params)),
+      network_{problem_.layers, problem_.width},
+      shape_(shape_of(problem_)),
+      host_threads_(params.host_threads),
+      initial_(3 * network_.count()),
+      checkpoints_(problem_.shards, problem_.checkpoint_rounds) {
+  if (params.input) {
+    read_state_file(*params.input, problem_, initial_);
+  } else {
+    fill_initial(network_, problem_.seed, std::span(initial_).first(network_.count()));
+  }
+}
+
+Demand PinnWorkload::demand(const DeviceTraits&) const {
+  Demand demand;
+  demand.fp32 = problem_.flop_per_point() * static_cast<double>(problem_.points) * problem_.steps;
+  return demand;
+}
+
+Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
+  Capacity capacity;
+  const std::vector<Way> all = ways(device, problem_, &capacity.reason);
+  if (all.empty()) return capacity;
+  const std::uint64_t stride = Network{problem_.layers, wide(problem_)}.stride();
+  for (Items shards = problem_.shards; shards > 0; --shards) {
+    Bytes largest = std::max(jet_bytes(problem_, all.front(), shards), Bytes{problem_.shards} * stride * sizeof(float));
+    Bytes memory = 2 * jet_bytes(problem_, all.front(), shards) + all_places(problem_, all.front(), shards) * 36;
+    memory += (shards + 3 * Bytes{problem_.shards} + 12) * stride * sizeof(float) + Bytes{problem_.steps} * 12;
+    if (largest > device.max_allocation || memory > device.global_memory / 10 * 9) continue;
+    capacity.fits = capacity.pipeline = shards;
+    capacity.resident = memory;
+    return capacity;
+  }
+  capacity.reason = fmt::format("it has no memory for a shard of {} points of a network of {} x {}", places_of_shard(problem_),
+                                problem_.layers, problem_.width);
+  return capacity;
+}
+
+std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+  std::vector<Way> all = ways(device.traits(), problem_);
+  for (const auto& [id, name] : preferred_) {
+    const auto found = std::find_if(all.begin(), all.end(), [&, &name = name](const Way& way) { return way.name == name; });
+    if (id == device.traits().id && found != all.end()) std::rotate(all.begin(), found, found + 1);
+  }
+  return std::make_unique<TrainingProgram>(*this, device, mode, all.front(), capacity.fits);
+}
+
+std::vector<std::string> PinnWorkload::kernel_variants(const DeviceTraits& device) const {
+  std::vector<std::string> names;
+  for (const Way& way : ways(device, problem_)) names.push_back(way.name);
+  return names;
+}
+
+bool PinnWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
+  const std::vector<std::string> names = kernel_variants(device);
+  if (std::find(names.begin(), names.end(), variant) == names.end()) return false;
+  std::erase_if(preferred_, [&](const auto& each) { return each.first == device.id; });
+  preferred_.emplace_back(device.id, variant);
+  return true;
+}
+
+void PinnWorkload::connect(PeerGroup& group) {
+  for (auto& sums : sums_) sums = group.allocate(problem_.shards * exchanged_bytes());
+}
+
+void PinnWorkload::disconnect() {
+  for (auto& sums : sums_) sums.reset();
+}
+
+void PinnWorkload::own(std::span<const Owner> owners) {
+  owners_.assign(owners.begin(), owners.end());
+  nodes_.clear();
+  for (const Owner& owner : owners) {
+    const std::vector<Node> theirs = nodes_of(owner.items.begin, owner.items.end);
+    nodes_.insert(nodes_.end(), theirs.begin(), theirs.end());
+  }
+}
+
+bool PinnWorkload::move(std::span<const Owner> owners) {
+  own(owners);
+  return true;
+}
+
+bool PinnWorkload::shares(const Slice& shards) const {
+  return owners_.size() > 1 &&
+         std::any_of(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == shards; });
+}
+
+void PinnWorkload::begin_sample() {
+  checkpoints_.begin_sample();
+  begin_again();
+}
+
+void PinnWorkload::begin_again() {
+  checkpoints_.forget_incomplete();
+  begun_from_ = checkpoints_.complete();
+  ++sample_;
+  outcome_ = {};
+  outcome_.arrived.assign(problem_.shards, false);
+  outcome_.whole.shards.resize(problem_.shards);
+  outcome_.whole.losses_of_shards.resize(problem_.shards);
+}
+
+void PinnWorkload::arrived(const Slice& shards, const Ending& ending) {
+  const std::scoped_lock lock(mutex_);
+  for (std::uint64_t s = shards.begin; s < shards.end; ++s) {
+    outcome_.arrived[s] = true;
+    outcome_.whole.shards[s] = ending.shards[s - shards.begin];
+    outcome_.whole.losses_of_shards[s] = ending.losses_of_shards[s - shards.begin];
+  }
+  outcome_.parameters.push_back(ending.parameters);
+  if (!brings_state(shards)) return;
+  Ending& whole = outcome_.whole;
+  whole.parameters = ending.parameters;
+  whole.before = ending.before;
+  whole.mean = ending.mean;
+  whole.square = ending.square;
+  whole.gradient = ending.gradient;
+  whole.losses = ending.losses;
+}
+
+std::string PinnWorkload::digest() const {
+  std::vector<float> all;
+  for (const auto* part : {&outcome_.whole.parameters, &outcome_.whole.mean, &outcome_.whole.square, &outcome_.whole.losses})
+    all.insert(all.end(), part->begin(), part->end());
+  return sha256_hex(std::as_bytes(std::span(all)));
+}
+
+// Losses that grow without bound, and those of the first steps against a training by differences.
+std::string PinnWorkload::first_wrong_step() {
+  const auto loss = [&](std::size_t step) { return sum_of(outcome_.whole.losses.data() + 3 * step); };
+  const std::string rate = fmt::format("--learning-rate {:g} is too high for it", problem_.rate);
+  for (std::uint32_t step = 0; step < problem_.steps; ++step)
+    if (!std::isfinite(loss(step))) return fmt::format("the loss is no finite number from step {} on: {}", step + 1, rate);
+  if (constexpr double most = 10; loss(problem_.steps - 1) > most * loss(0))
+    return fmt::format("the loss grew from {:g} to {:g}: {}", loss(0), loss(problem_.steps - 1), rate);
+  if (!replayed_) replayed_ = replay(problem_, network_, initial_, host_threads_);
+  for (std::size_t step = 0; step < replayed_->size(); ++step) {
+    const Loss& expected = (*replayed_)[step];
+    const double allowed = expected.uncertain + 1e-4 * static_cast<double>(step) * expected.value;
+    if (!(std::abs(loss(step) - expected.value) <= allowed))
+      return fmt::format("the loss of step {} is {} instead of {}", step + 1, loss(step), expected.value);
+  }
+  return {};
+}
+
+std::string PinnWorkload::told(const std::string& method) {
+  if (!solution_) solution_ = solution_of(problem_, host_threads_);
+  const Solution found = solution_of_network(problem_, outcome_.whole.parameters, host_threads_);
+  std::string text = method;
+  if (!replayed_->empty()) text += fmt::format("; losses of the first {} steps with a training by differences", replayed_->size());
+  return text + fmt::format("; loss {:.6g} in step 1, {:.6g} in step {}; relative L2 error of the solution {:.3g}",
+                            sum_of(outcome_.whole.losses.data()), sum_of(outcome_.whole.losses.data() + 3 * (problem_.steps - 1)),
+                            problem_.steps, relative_error(found, *solution_));
+}
+
+Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
+  using Status = Verdict::Status;
+  if (level == VerifyLevel::off) return {};
+  Check check(problem_, network_, host_threads_);
+  if (const auto missing = std::count(outcome_.arrived.begin(), outcome_.arrived.end(), false); missing > 0)
+    return {Status::failed, check.method(), fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
+  std::string wrong = first_wrong_step();
+  if (wrong.empty()) wrong = check.first_wrong(outcome_, level == VerifyLevel::full, seed);
+  if (!wrong.empty()) return {Status::failed, check.method(), wrong};
+  return {Status::passed, told(check.method()), ""};
+}
+
+void PinnWorkload::write_result(const std::filesystem::path& file) const {
+  std::vector<float> state;
+  for (const auto* part : {&outcome_.whole.parameters, &outcome_.whole.mean, &outcome_.whole.square})
+    state.insert(state.end(), part->begin(), part->end());
+  write_state_file(file, problem_, state);
+}
+
+}  // namespace mgpu::pinn
