@@ -40,9 +40,8 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
   const ulong step = (ulong)ROWS_AT_ONCE * row;
   const bool with_bias = k0 == 0 && warp / WN == 0;
 
-  float sum[TM][TN], bias[TN];
+  float sum[TM][TN], bias = 0.0f;  // of column DOWN(lane) of its own: 8 work-items have the same columns, and TN is at most 8
   CLEAR(sum)
-  UNROLL for (uint j = 0; j < TN; ++j) bias[j] = 0.0f;
 
 #define A_TO(stage, i) (memory + (stage) * STAGE + PLACE_A(first_row + (i) * ROWS_AT_ONCE, quad))
 #define B_TO(stage, i) (memory + (stage) * STAGE + BK * BM + PLACE_B(first_row + (i) * ROWS_AT_ONCE, quad))
@@ -78,7 +77,11 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
       const float4 x = *(__local const float4*)(of_a + (my_k + i * LM) * BK);                                     \
       ADD(0) ADD(1) ADD(2) ADD(3)                                                                                 \
     }                                                                                                             \
-    if (with_bias) UNROLL for (uint j = 0; j < TN; ++j) bias[j] += y[j].s0;                                       \
+    if (with_bias) {                                                                                              \
+      float mine = y[0].s0;                                                                                       \
+      UNROLL for (uint j = 1; j < TN; ++j) mine = DOWN(lane) == j ? y[j].s0 : mine;                               \
+      bias += mine;                                                                                               \
+    }                                                                                                             \
   }
   SUM_OVER(inner)
 
@@ -86,6 +89,6 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
   UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; j += 4)
     *(__global float4*)(g + (k0 + my_k + i * LM) * WIDTH + n0 + my_n + j / 4 * 16) =
         (float4)(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
-  if (!with_bias || DOWN(lane) != 0) return;
-  UNROLL for (uint j = 0; j < TN; ++j) g[WIDTH * WIDTH + n0 + my_n + j / 4 * 16 + j % 4] = bias[j];
+  const uint j = DOWN(lane);
+  if (with_bias && j < TN) g[WIDTH * WIDTH + n0 + my_n + j / 4 * 16 + j % 4] = bias;
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr double step_of_inputs = 5e-4, step_of_parameters = 1e-4;
 constexpr double rounding = 1e-5;     // of what a residual is made of, in fp32
 constexpr std::size_t evaluations = 9;  // of the network, for all derivatives at a point: of fourth order
-constexpr double most_flop = 3e10;    // a few seconds
+constexpr double most_flop = 5e9;     // of a thread: about two seconds
 
 // What an equation wants to be zero, and the sum of the sizes of its terms.
 struct Residual {
