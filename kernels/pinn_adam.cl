@@ -111,3 +111,8 @@ __kernel void begin_training(__global const float* restrict state, __global floa
   if (layer >= hidden || inside >= width * width) return;
   transposed[(ulong)layer * width * width + inside % width * width + inside / width] = w;
 }
+
+__kernel void keep(__global const float* restrict from, __global float* restrict to, ulong at, uint count) {
+  const uint i = (uint)get_global_id(0);
+  if (i < count) to[at + i] = from[i];
+}

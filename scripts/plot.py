@@ -6,13 +6,14 @@ usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,
 Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
 kind of every problem, --kind NAME,... these kinds of every problem.
 
-With --field FILE.npy: the field that `run stencil --output FILE.npy` wrote beside that result, and which device had which part of it.
+With --field FILE.npy: the field that `run stencil --output FILE.npy` wrote beside that result, and which device had which part of it; or the
+network, the solution and the difference, which `run pinn --output FILE.npy` wrote to FILE.solution.npy.
 
 Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
 Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
-plot_overviews.py, of work in rounds in plot_rounds.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
+plot_overviews.py, of work in rounds in plot_rounds.py, of trainings in plot_training.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
@@ -23,7 +24,7 @@ import json_input
 import result_file
 import result_series
 
-KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "paths")  # the most telling first
+KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "paths", "training")  # the most telling first
 LINKS_KINDS = ("matrices", "bandwidth")
 FORMATS = ("png", "svg")
 NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
@@ -31,6 +32,7 @@ NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "
          "sizes": "no problem was measured at several sizes",
          "prediction": "no case was predicted (the file is of an older run)",
          "paths": "no problem was measured over two paths between devices (--peer)",
+         "training": "no case has found losses",
          "field": "no case on these devices was ok and says which device had what",
          "matrices": "the file has no transfers: links was asked for collectives alone",
          "bandwidth": "no collective was measured at several sizes",
@@ -58,7 +60,8 @@ def arguments():
     parser.add_argument("--format", default="png,svg", help="png, svg or both")
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
     parser.add_argument("--mode", help="only this one: resident, end_to_end, ...")
-    parser.add_argument("--field", metavar="FILE.npy", help="draw this array, which run stencil --output wrote, with the shares of the result")
+    parser.add_argument("--field", metavar="FILE.npy", help="draw this array, which run stencil --output wrote, with the shares of the result, or the "
+                        ".solution.npy of run pinn")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
     given.links = [name for name in given.files if json_input.is_links(name)]
@@ -168,6 +171,9 @@ def field_picture(given, groups):
         cells = numpy.load(given.field, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         result_file.refuse(f"--field: {given.field}: {getattr(error, 'strerror', None) or 'no array of NumPy'}")
+    if {group.suite for group in groups} == {"pinn"}:
+        yield from solution_picture(given, groups, cells)
+        return
     sides = {(group.suite, result_file.number(group.params, "side")) for group in groups}
     if len(sides) != 1 or next(iter(sides))[0] != "stencil":
         result_file.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil")
@@ -179,6 +185,20 @@ def field_picture(given, groups):
     figure = plot_rounds.field(groups[0], cells)
     if figure is None:
         print(f"plot.py: no field: {NEEDS['field']}", file=sys.stderr)
+    else:
+        yield f"field-{groups[0].slug}", figure
+
+
+def solution_picture(given, groups, values):
+    """(name, figure) of a .solution.npy."""
+    import plot_training
+
+    if values.ndim != 2 or values.shape[0] % plot_training.PARTS or values.dtype.kind != "f":
+        shape = " x ".join(map(str, values.shape))
+        result_file.refuse(f"--field: {given.field} is {shape} of {values.dtype}; accepted: the .solution.npy beside what --output wrote")
+    figure = plot_training.solution(groups[0], values)
+    if figure is None:
+        print("plot.py: no field: it has values that are no number", file=sys.stderr)
     else:
         yield f"field-{groups[0].slug}", figure
 
@@ -208,12 +228,13 @@ def main():
         import plot_overviews
         import plot_rounds
         import plot_style
+        import plot_training
     except ImportError as error:
         result_file.refuse(f"matplotlib is missing ({error}); Debian: apt-get install python3-matplotlib")
     folder, made = Path(given.output), []
 
     def draw(kind):
-        return next(found for module in (plot_kinds, plot_overviews, plot_rounds) if (found := getattr(module, kind, None)))
+        return next(found for module in (plot_kinds, plot_overviews, plot_rounds, plot_training) if (found := getattr(module, kind, None)))
 
     def drawn():
         at_most = None if given.kind else FILES_AT_MOST // len(given.format)

@@ -15,6 +15,11 @@ struct Ending {
   std::vector<float> gradient;                        // of the last step, of all shards
   std::vector<float> losses;                          // three a step: of the domain, the boundary, the initial points
   std::vector<std::vector<float>> shards;             // gradients of the device's own, in the last step
+  struct Snapshot {
+    std::uint32_t steps = 0;  // done then
+    std::vector<float> parameters;
+  };
+  std::vector<Snapshot> snapshots;                    // in order, without the last step's
   std::vector<std::vector<float>> losses_of_shards;   // three each
 };
 

@@ -17,7 +17,7 @@ Bytes host_bytes(const SuiteParams& params) {
   if (params.size > most_points) return ~Bytes{0};
   const Problem problem = problem_of(params);
   const Bytes parameters = Network{problem.layers, problem.width}.count() * sizeof(float);
-  return (2 * Bytes{problem.shards} + 20) * parameters + Bytes{problem.steps} * 24;
+  return (2 * Bytes{problem.shards} + 2 * Bytes{problem.snapshots} + 20) * parameters + Bytes{problem.steps} * 24;
 }
 
 void check(const SuiteParams& params) { problem_of(params); }
@@ -62,6 +62,10 @@ SuiteInfo pinn_suite() {
       {"checkpoint-rounds",
        "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",
        {"none"},
+       Option::count},
+      {"snapshots",
+       "how often, at equal distances, parameters are kept, for the error of the solution while it is trained",
+       {"24"},
        Option::count},
       {"compute",
        "how gradients are computed: a shard by a work-group in local memory (shards), or all points layer by layer with tiled "

@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/pinn/findings.hpp"
 #include "suites/pinn/state_file.hpp"
 #include "suites/pinn/training_program.hpp"
 
@@ -45,7 +46,7 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
   for (Items shards = problem_.shards; shards > 0; --shards) {
     Bytes largest = std::max(jet_bytes(problem_, all.front(), shards), Bytes{problem_.shards} * stride * sizeof(float));
     Bytes memory = 2 * jet_bytes(problem_, all.front(), shards) + all_places(problem_, all.front(), shards) * 36;
-    memory += (shards + 3 * Bytes{problem_.shards} + 12) * stride * sizeof(float) + Bytes{problem_.steps} * 12;
+    memory += (shards + 3 * Bytes{problem_.shards} + problem_.snapshots + 12) * stride * sizeof(float) + Bytes{problem_.steps} * 12;
     if (largest > device.max_allocation || memory > device.global_memory / 10 * 9) continue;
     capacity.fits = capacity.pipeline = shards;
     capacity.resident = memory;
@@ -137,6 +138,7 @@ void PinnWorkload::arrived(const Slice& shards, const Ending& ending) {
   whole.square = ending.square;
   whole.gradient = ending.gradient;
   whole.losses = ending.losses;
+  whole.snapshots = ending.snapshots;
 }
 
 std::string PinnWorkload::digest() const {
@@ -164,14 +166,12 @@ std::string PinnWorkload::first_wrong_step() {
   return {};
 }
 
-std::string PinnWorkload::told(const std::string& method) {
+// Errors take a second or two, and are the same for the same parameters.
+const Findings& PinnWorkload::found() {
   if (!solution_) solution_ = solution_of(problem_, host_threads_);
-  const Solution found = solution_of_network(problem_, outcome_.whole.parameters, host_threads_);
-  std::string text = method;
-  if (!replayed_->empty()) text += fmt::format("; losses of the first {} steps with a training by differences", replayed_->size());
-  return text + fmt::format("; loss {:.6g} in step 1, {:.6g} in step {}; relative L2 error of the solution {:.3g}",
-                            sum_of(outcome_.whole.losses.data()), sum_of(outcome_.whole.losses.data() + 3 * (problem_.steps - 1)),
-                            problem_.steps, relative_error(found, *solution_));
+  if (!found_ || found_of_ != outcome_.whole.parameters) found_ = findings_of(problem_, outcome_.whole, *solution_, host_threads_);
+  found_of_ = outcome_.whole.parameters;
+  return *found_;
 }
 
 Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
@@ -183,7 +183,12 @@ Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   std::string wrong = first_wrong_step();
   if (wrong.empty()) wrong = check.first_wrong(outcome_, level == VerifyLevel::full, seed);
   if (!wrong.empty()) return {Status::failed, check.method(), wrong};
-  return {Status::passed, told(check.method()), ""};
+  std::string method = check.method();
+  if (!replayed_->empty())
+    method += fmt::format("; {} with a training by differences",
+                          replayed_->size() == 1 ? "loss of the first step" : fmt::format("losses of the first {} steps", replayed_->size()));
+  const Findings& findings = found();
+  return {Status::passed, method + words_of(problem_, findings), "", findings};
 }
 
 void PinnWorkload::write_result(const std::filesystem::path& file) const {
@@ -191,6 +196,9 @@ void PinnWorkload::write_result(const std::filesystem::path& file) const {
   for (const auto* part : {&outcome_.whole.parameters, &outcome_.whole.mean, &outcome_.whole.square})
     state.insert(state.end(), part->begin(), part->end());
   write_state_file(file, problem_, state);
+  const Solution known = solution_ ? *solution_ : solution_of(problem_, host_threads_);
+  write_solution_file(file, Solution::rows, solution_of_network(problem_, outcome_.whole.parameters, host_threads_).values,
+                      known.values);
 }
 
 }  // namespace mgpu::pinn

@@ -66,7 +66,7 @@ class PinnWorkload final : public Workload {
 
  private:
   std::string first_wrong_step();
-  std::string told(const std::string& method);
+  const Findings& found();
   Bytes exchanged_bytes() const { return Network{problem_.layers, wide(problem_)}.stride() * sizeof(float); }
 
   Problem problem_;
@@ -86,6 +86,8 @@ class PinnWorkload final : public Workload {
   Outcome outcome_;
   std::optional<std::vector<Loss>> replayed_;
   std::optional<Solution> solution_;
+  std::optional<Findings> found_;
+  std::vector<float> found_of_;  // of these parameters
 };
 
 }  // namespace mgpu::pinn

@@ -146,6 +146,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.steps = count(params, "iterations", 1, 1'000'000, preset->steps);
   problem.resample = count(params, "resample", 1, 1'000'000, 0);
   problem.checkpoint_rounds = count(params, "checkpoint-rounds", 1, 1'000'000, 0);
+  problem.snapshots = std::min(count(params, "snapshots", 0, 1000, 24), problem.steps - 1);
   problem.rate = number(params, "learning-rate", 100, "above 0, up to 100", 1e-3);
   problem.decay = number(params, "decay", 1, "above 0, up to 1", 0.9);
   problem.decay_steps = number(params, "decay-steps", 1e9, "above 0, up to 1e9", 2000);

@@ -24,6 +24,7 @@ struct Problem {
   std::uint32_t steps = 0;
   std::uint32_t resample = 0;  // new points after so many steps; 0: never
   std::uint32_t checkpoint_rounds = 0;
+  std::uint32_t snapshots = 0;  // of the parameters, at equal distances, for the solution's error while it is trained
   double rate = 1e-3, decay = 0.9, decay_steps = 2000;  // of Adam: the rate falls by `decay` in so many steps
   double data_weight = 1;                               // of boundary and initial points in the loss
   std::uint64_t seed = 0;
@@ -46,6 +47,10 @@ struct Problem {
   };
   Step adam(std::uint32_t step) const;
   std::uint64_t seed_of_points(std::uint32_t step) const;
+  // Of snapshot `number`, from 0 on: so many steps are done then.
+  std::uint32_t steps_of_snapshot(std::uint32_t number) const {
+    return static_cast<std::uint32_t>(std::uint64_t{steps} * (number + 1) / (snapshots + 1));
+  }
   // FLOP of a step for each point: three products a hidden layer with the 4 numbers of a jet, multiply-adds counted as two.
   double flop_per_point() const;
 };

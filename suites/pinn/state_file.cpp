@@ -83,4 +83,13 @@ void write_state_file(const std::filesystem::path& file, const Problem& problem,
   write_npy(file, {rows, columns, sizeof(float)}, std::as_bytes(std::span(values)));
 }
 
+void write_solution_file(const std::filesystem::path& state_file, std::size_t rows, std::span<const double> network,
+                         std::span<const double> solution) {
+  std::vector<float> values(network.begin(), network.end());
+  values.insert(values.end(), solution.begin(), solution.end());
+  for (std::size_t i = 0; i < solution.size(); ++i) values.push_back(static_cast<float>(network[i] - solution[i]));
+  const std::filesystem::path file = std::filesystem::path(state_file).replace_extension(".solution.npy");
+  write_npy(file, {3 * rows, solution.size() / rows, sizeof(float)}, std::as_bytes(std::span(values)));
+}
+
 }  // namespace mgpu::pinn

@@ -22,4 +22,8 @@ void read_state_file(const std::filesystem::path& file, const Problem& problem, 
 // `state` after `problem.steps` more steps. Throws Error(output).
 void write_state_file(const std::filesystem::path& file, const Problem& problem, std::span<const float> state);
 
+// Beside it, FILE.solution.npy: the network on a grid, the solution, and the difference, `rows` rows each. Throws Error(output).
+void write_solution_file(const std::filesystem::path& state_file, std::size_t rows, std::span<const double> network,
+                         std::span<const double> solution);
+
 }  // namespace mgpu::pinn

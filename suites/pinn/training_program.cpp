@@ -44,6 +44,10 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
   // Of a slice by itself, whose nodes need not make up the whole.
   own_sums_ = device.allocate(std::uint64_t{problem_.shards} * stride_ * kNumber);
   list_ = device.allocate(std::uint64_t{problem_.shards} * 8);
+  if (problem_.snapshots > 0) {
+    keep_ = device.kernel("pinn_adam.cl", "keep", "");
+    snapshots_ = device.allocate(std::uint64_t{problem_.snapshots} * count_ * kNumber);
+  }
   if (problem_.checkpoint_rounds == 0) return;
   copy_ = device.kernel("stencil_copy.cl", "copy_part", "");
   for (std::size_t i = 0; i < 3; ++i) copies_[i] = device.allocate(parameters);
@@ -117,7 +121,15 @@ void TrainingProgram::enqueue_round(const Slice& slice, std::uint32_t round, Str
   if (problem_.resample > 0 && round > workload_.begun_from() && (problem_.steps_done + round) % problem_.resample == 0)
     draw(slice, round, stream);
   step(slice, round, stream);
+  if (snapshots_ && workload_.brings_state(slice)) keep_snapshot(round + 1, stream);
   if (round + 1 == problem_.steps && mode_ == Mode::end_to_end && workload_.brings_state(slice)) bring_ending(slice, stream);
+}
+
+void TrainingProgram::keep_snapshot(std::uint32_t steps, Stream& stream) {
+  const auto number = u32((std::uint64_t{steps} * (problem_.snapshots + 1) + problem_.steps - 1) / problem_.steps);
+  if (number == 0 || number > problem_.snapshots || problem_.steps_of_snapshot(number - 1) != steps) return;
+  stream.launch(*keep_, grid_of(count_, local_),
+                {&parameters_after(steps), snapshots_.get(), (number - 1) * std::uint64_t{count_}, count_});
 }
 
 // The sums of all nodes; null: there is but one, of all shards, which the step adds up itself.
@@ -178,6 +190,9 @@ void TrainingProgram::publish(Stream& stream) {
   if (mode_ == Mode::resident || !workload_.brings_state(*done_)) bring_ending(*done_, stream);
   evidence_.resize(done_->size() * stride_);
   stream.download(*shards_, 0, std::as_writable_bytes(std::span(evidence_)));
+  if (!snapshots_ || !workload_.brings_state(*done_)) return;
+  kept_.resize(std::size_t{problem_.snapshots} * count_);
+  stream.download(*snapshots_, 0, std::as_writable_bytes(std::span(kept_)));
 }
 
 std::vector<float> TrainingProgram::own_layout(const float* from) const {
@@ -196,6 +211,11 @@ Ending TrainingProgram::ending(const Slice& slice) const {
     const float* const shard = evidence_.data() + s * stride_;
     ending.shards.push_back(own_layout(shard));
     ending.losses_of_shards.emplace_back(shard + count_, shard + count_ + 3);
+  }
+  for (std::uint32_t n = 0; n < problem_.snapshots && workload_.brings_state(slice); ++n) {
+    const std::uint32_t steps = problem_.steps_of_snapshot(n);
+    // Those from before a checkpoint that a sample began again from may have been lost with a device.
+    if (steps > workload_.begun_from()) ending.snapshots.push_back({steps, own_layout(kept_.data() + std::size_t{n} * count_)});
   }
   return ending;
 }

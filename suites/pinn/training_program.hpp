@@ -30,6 +30,7 @@ class TrainingProgram final : public DeviceProgram {
   void draw(const Slice& slice, std::uint32_t step, Stream& stream);
   void settle(const Slice& slice, Stream& stream);  // its shards from now on, and who has the others
   void step(const Slice& slice, std::uint32_t round, Stream& stream);
+  void keep_snapshot(std::uint32_t steps, Stream& stream);
   Buffer* exchange(const Slice& slice, std::uint32_t round, Stream& stream);
   void bring_ending(const Slice& slice, Stream& stream);
   Ending ending(const Slice& slice) const;
@@ -45,13 +46,13 @@ class TrainingProgram final : public DeviceProgram {
   const std::size_t local_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
   std::unique_ptr<Gradients> gradients_;
-  std::unique_ptr<Kernel> draw_, begin_, add_, adam_, copy_;
-  std::unique_ptr<Buffer> state_, parameters_[2], mean_, square_, transposed_, gradient_, losses_, points_, shards_, own_sums_, list_;
+  std::unique_ptr<Kernel> draw_, begin_, add_, adam_, keep_, copy_;
+  std::unique_ptr<Buffer> state_, parameters_[2], mean_, square_, transposed_, gradient_, losses_, points_, shards_, own_sums_, list_, snapshots_;
   std::unique_ptr<Buffer> copies_[4];  // of a checkpoint, while it is brought to the host
   std::vector<Node> nodes_;            // of its own shards
   std::vector<std::uint32_t> listed_;  // all nodes, as kernels read them
   std::vector<DeviceIndex> others_;
-  std::vector<float> staged_, landing_, evidence_;  // host memory of transfers; evidence: gradients of shards
+  std::vector<float> staged_, landing_, evidence_, kept_;  // host memory of transfers; evidence: gradients of shards
   std::optional<Slice> done_;
   std::uint64_t sample_ = 0;  // of that
 };
