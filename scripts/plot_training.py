@@ -37,8 +37,9 @@ def training(group, _):
         axes.text(milestone["rounds"], 0.98, f" {milestone['name'].rsplit(' ', 1)[-1]} after {milestone['time_ns'] / 1e9:.3g} s", rotation=90, va="top",
                   ha="right", fontsize=8, transform=axes.get_xaxis_transform())
     axes.set(yscale="log", xlabel="steps", xlim=(0, None))
-    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 66, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
-    axes.legend(loc="lower left")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 56, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
+    axes.legend(loc="upper right")
     return figure
 
 

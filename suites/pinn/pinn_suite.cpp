@@ -52,7 +52,7 @@ SuiteInfo pinn_suite() {
       {"width", "neurons of a hidden layer", {"auto"}, Option::count},
       {"iterations", "steps of a sample", {"auto"}, Option::count},
       {"shards", "runs of points whose gradients are added along a fixed tree, a power of two", {"64"}, Option::count},
-      {"boundary-points", "points on the boundary; auto: a 64th of the points, one a shard at least", {"auto"}, Option::count},
+      {"boundary-points", "points on the boundary; auto: a 16th of the points, at most 256, but one a shard", {"auto"}, Option::count},
       {"initial-points", "points of the initial state; auto: likewise, where there is one", {"auto"}, Option::count},
       {"learning-rate", "of Adam", {"0.001"}, Option::number},
       {"decay", "what the learning rate is multiplied by in --decay-steps steps, bit by bit", {"0.9"}, Option::number},

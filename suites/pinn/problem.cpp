@@ -139,7 +139,7 @@ Problem problem_of(const SuiteParams& params) {
   if (params.size == 0 || params.size > most_points)
     throw refused("size", std::to_string(params.size) + " points; accepted: 1 to " + std::to_string(most_points));
   problem.points = u32(params.size);
-  const std::uint32_t few = std::max(problem.shards, problem.points / 64);
+  const std::uint32_t few = std::max(problem.shards, std::min(problem.points / 16, 256U));
   problem.boundary = count(params, "boundary-points", 1, 1 << 22, preset->boundary > 0 ? preset->boundary : few);
   const std::uint32_t initial = preset->initial > 0 ? preset->initial : few;
   problem.initial = count(params, "initial-points", problem.in_time() ? 1 : 0, 1 << 22, problem.in_time() ? initial : 0);
