@@ -58,20 +58,27 @@ inline float root(float x) {
   return x * r;
 }
 
+#define SIDE 32   // parameters of a work-group
+#define PARTS 8   // of the shards, which as many work-items of a parameter read at the same time
+
 // A step: `rate` and `epsilon` have the corrections of the moments' bias in them. Nodes, their first shards and levels in
 // `list`, cover all shards; without any, `gradients` has all shards themselves. The layout of parameters is that of
 // suites/pinn/network.hpp; `transposed` has the hidden layers' weights once more, where it is asked for (hidden > 0).
-__kernel void adam(__global const float* restrict gradients, __global const uint2* restrict list, uint nodes, uint shards,
-                   __global const float* restrict before, __global float* restrict after, __global float* restrict mean,
-                   __global float* restrict square, __global float* restrict gradient, __global float* restrict losses,
-                   __global float* restrict transposed, uint hidden, uint width, uint count, uint stride, uint step, float rate,
-                   float epsilon) {
-  const uint i = (uint)get_global_id(0);
-  if (i >= count + 3) return;
+__kernel __attribute__((reqd_work_group_size(SIDE, PARTS, 1))) void adam(
+    __global const float* restrict gradients, __global const uint2* restrict list, uint nodes, uint shards,
+    __global const float* restrict before, __global float* restrict after, __global float* restrict mean,
+    __global float* restrict square, __global float* restrict gradient, __global float* restrict losses,
+    __global float* restrict transposed, uint hidden, uint width, uint count, uint stride, uint step, float rate, float epsilon) {
+  __local float sums[PARTS][SIDE];
+  const uint i = (uint)get_global_id(0), lane = (uint)get_local_id(0), part = (uint)get_local_id(1);
+  const bool there = i < count + 3, in_parts = nodes == 0 && shards >= PARTS;
   float g = 0.0f;
-  if (nodes == 0) {
+  if (there && in_parts) {
+    const uint each = shards / PARTS;
+    sums[part][lane] = sum_of_shards(gradients + (ulong)part * each * stride + i, each, stride);
+  } else if (there && part == 0 && nodes == 0) {
     g = sum_of_shards(gradients + i, shards, stride);
-  } else {
+  } else if (there && part == 0) {
     float held[LEVELS];
     UNROLL for (uint l = 0; l < LEVELS; ++l) held[l] = 0.0f;
     for (uint n = 0; n < nodes; ++n) {
@@ -79,6 +86,12 @@ __kernel void adam(__global const float* restrict gradients, __global const uint
       g = gradients[(ulong)node.s0 * stride + i];
       ADD_NODE(held, g, node.s0, node.s1)
     }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (!there || part > 0) return;
+  if (in_parts) {
+    g = ((sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane])) +
+        ((sums[4][lane] + sums[5][lane]) + (sums[6][lane] + sums[7][lane]));
   }
   if (i >= count) {
     losses[step * 3 + (i - count)] = g;

@@ -45,47 +45,48 @@ __kernel __attribute__((reqd_work_group_size(BLOCK, CHAINS, 1))) void output_lay
   }
 }
 
-#define ACROSS_BLOCKS 8  // blocks of a shard that are summed at once
-#define SUMS 8           // neurons of a work-group
+#define SUMS 8  // neurons of a work-group
 
-// Gradients of the first layer and of the output, of each shard. Dimension 1 of a group: neurons; of the groups: neurons, where those
-// behind the last stand for the bias of the output and the losses. Dimension 2: shards.
-__kernel __attribute__((reqd_work_group_size(ACROSS_BLOCKS, SUMS, 1))) void edge_gradients(
+// What the first layer's weights of a neuron, its bias, and the weight of the output that it is multiplied with, have of a point.
+inline float4 terms_of(float4 point, float4 bar, float4 jet, float4 out) {
+  return (float4)(fma(point.s0, bar.s0, bar.s1), fma(point.s1, bar.s0, bar.s2), bar.s0,
+                  fma(jet.s3, out.s3, fma(jet.s2, out.s2, fma(jet.s1, out.s1, jet.s0 * out.s0))));
+}
+
+// Gradients of the first layer and of the output, of each shard. Dimension 0 of a group: the points of a block; 1: neurons; of the
+// groups: neurons, where those behind the last stand for the bias of the output and the losses. Dimension 2: shards. Work-items read
+// points side by side; then 32 of them sum over a block each, one of the 4 terms of one neuron.
+__kernel __attribute__((reqd_work_group_size(BLOCK, SUMS, 1))) void edge_gradients(
     __global const float4* restrict points, __global const float4* restrict bars, __global const float4* restrict jets,
     const ulong jets_at, __global const float4* restrict outward, __global const float* restrict error,
     __global float* restrict gradients, const uint output, const uint count, const uint places, const uint stride) {
-  __local float4 partial[SUMS][ACROSS_BLOCKS];
+  __local float terms[4][SUMS][BLOCK + 1];
   const uint lane = (uint)get_local_id(0), mine = (uint)get_local_id(1), shard = (uint)get_group_id(2);
-  const uint n = (uint)get_group_id(1) * SUMS + mine, begin = shard * places, end = begin + places;
-  float4 all = (float4)(0.0f);
-  for (uint first = begin; first < end; first += ACROSS_BLOCKS * BLOCK) {
-    const uint from = first + lane * BLOCK, to = min(from + BLOCK, end);
-    float4 sum = (float4)(0.0f);  // of both inputs' weights, of the bias, of the output's weight
-    if (n < WIDTH) {
-      for (uint p = from; p < to; ++p) {
-        const float4 at = points[p], bar = bars[(ulong)n * count + p], x = jets[jets_at + (ulong)n * count + p], y = outward[p];
-        sum.s0 = fma(at.s0, bar.s0, sum.s0) + bar.s1;
-        sum.s1 = fma(at.s1, bar.s0, sum.s1) + bar.s2;
-        sum.s2 += bar.s0;
-        sum.s3 = fma(x.s3, y.s3, fma(x.s2, y.s2, fma(x.s1, y.s1, fma(x.s0, y.s0, sum.s3))));
-      }
-    } else {
-      for (uint p = from; p < to; ++p) sum.s0 += n == WIDTH ? outward[p].s0 : points[p].s3 == (float)(n - WIDTH) ? error[p] : 0.0f;
+  const uint first_neuron = (uint)get_group_id(1) * SUMS, n = first_neuron + mine, begin = shard * places, end = begin + places;
+  const uint of = mine * BLOCK + lane, term = of / SUMS, neuron = of % SUMS;
+  float all = 0.0f;
+  for (uint first = begin; first < end; first += BLOCK) {
+    const uint p = first + lane;
+    float4 found = (float4)(0.0f);
+    if (p < end && n < WIDTH)
+      found = terms_of(points[p], bars[(ulong)n * count + p], jets[jets_at + (ulong)n * count + p], outward[p]);
+    else if (p < end)
+      found.s0 = n == WIDTH ? outward[p].s0 : points[p].s3 == (float)(n - WIDTH) ? error[p] : 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    terms[0][mine][lane] = found.s0;
+    terms[1][mine][lane] = found.s1;
+    terms[2][mine][lane] = found.s2;
+    terms[3][mine][lane] = found.s3;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (of < 4 * SUMS) {
+      float sum = 0.0f;
+      UNROLL for (uint q = 0; q < BLOCK; ++q) sum += terms[term][neuron][q];
+      all += sum;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    partial[mine][lane] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint b = 0; b < ACROSS_BLOCKS; ++b)
-      if (first + b * BLOCK < end) all += partial[mine][b];
   }
-  if (lane != 0 || n > WIDTH + LOSSES) return;
+  if (of >= 4 * SUMS) return;
+  const uint at = first_neuron + neuron;
   __global float* const g = gradients + (ulong)shard * stride;
-  if (n < WIDTH) {
-    g[n] = all.s0;
-    g[WIDTH + n] = all.s1;
-    g[2 * WIDTH + n] = all.s2;
-    g[output + n] = all.s3;
-  } else {
-    g[output + n] = all.s0;
-  }
+  if (at < WIDTH) g[term < 3 ? term * WIDTH + at : output + at] = all;
+  else if (term == 0 && at <= WIDTH + LOSSES) g[output + at] = all;
 }

@@ -110,7 +110,7 @@ inline void output_gradient(__global float* g, __local const float4* jets, __loc
       for (uint p = begin; p < min(begin + BLOCK, here); ++p) {
         if (n < WIDTH) {
           const float4 x = jets[n * ROW + p], y = out[p];
-          sum = fma(x.s3, y.s3, fma(x.s2, y.s2, fma(x.s1, y.s1, fma(x.s0, y.s0, sum))));
+          sum += fma(x.s3, y.s3, fma(x.s2, y.s2, fma(x.s1, y.s1, x.s0 * y.s0)));
         } else {
           sum += n == WIDTH ? out[p].s0 : in[p].s3 == (float)(n - WIDTH) ? error[p] : 0.0f;
         }
@@ -130,8 +130,7 @@ inline void input_gradient(__global float* g, __local const float4* bars, __loca
       float sum = 0.0f;
       for (uint p = begin; p < min(begin + BLOCK, here); ++p) {
         const float4 bar = bars[n * ROW + p];
-        if (what == 2) sum += bar.s0;
-        else sum = fma(what == 0 ? in[p].s0 : in[p].s1, bar.s0, sum) + (what == 0 ? bar.s1 : bar.s2);
+        sum += what == 2 ? bar.s0 : fma(what == 0 ? in[p].s0 : in[p].s1, bar.s0, what == 0 ? bar.s1 : bar.s2);
       }
       all += sum;
     }

@@ -28,6 +28,7 @@ struct Findings {
     std::vector<double> values;
     bool operator==(const Curve&) const = default;
   };
+  std::vector<std::string> warnings;  // what is right and yet not what anybody wanted; they go to the warnings of the run
   std::vector<Figure> figures;
   std::vector<Milestone> milestones;
   std::vector<Curve> curves;

@@ -21,8 +21,9 @@ Json findings_json(const Findings& findings) {
 
 Findings read_findings(const JsonReader& j) {
   Findings findings;
-  j.at("figures").elements(
-      [&](const JsonReader& e) { findings.figures.push_back({e.at("name").string(), e.at("value").number()}); });
+  j.at("figures").elements([&](const JsonReader& e) {
+    findings.figures.push_back({e.at("name").string(), e.at("value").number()});
+  });
   j.at("milestones").elements([&](const JsonReader& e) {
     findings.milestones.push_back({e.at("name").string(), e.at("rounds").integer<std::uint32_t>(), e.at("time_ns").duration()});
   });

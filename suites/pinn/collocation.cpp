@@ -53,8 +53,8 @@ std::vector<Collocation> collocation(const Problem& problem, std::uint64_t begin
     add(problem.boundary, shard, [&](std::uint64_t n) { return on_boundary(problem, seed ^ 0x5bd1e995a7c15b73U, n); });
     add(problem.initial, shard, [&](std::uint64_t n) {
       const double x = between(problem.first(), uniform(seed ^ 0x2545f4914f6cdd1dU, 2 * n));
-      const double at = problem.equation == Equation::allen_cahn ? x * x * std::cos(std::numbers::pi * x)
-                                                                : -std::sin(std::numbers::pi * x);
+      const double at =
+          problem.equation == Equation::allen_cahn ? x * x * std::cos(std::numbers::pi * x) : -std::sin(std::numbers::pi * x);
       return Collocation{Collocation::Kind::initial, {x, problem.second().low}, at};
     });
   }

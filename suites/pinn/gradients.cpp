@@ -25,9 +25,9 @@ class ByShard final : public Gradients {
         places_(places(problem, way)),
         stride_(u32(Network{problem.layers, wide(problem)}.stride())),
         weights_(weights_of(problem)),
-        kernel_(device.kernel("pinn_shards.cl", "shard_gradients",
-                              way.options + fmt::format(" -DLAYERS={} -DWIDTH={}", problem.layers, wide(problem)) +
-                                  equation_options(problem))) {}
+        kernel_(device.kernel(
+            "pinn_shards.cl", "shard_gradients",
+            way.options + fmt::format(" -DLAYERS={} -DWIDTH={}", problem.layers, wide(problem)) + equation_options(problem))) {}
 
   void enqueue(const At& at, std::uint64_t shards, Stream& stream) override {
     stream.launch(*kernel_, {{shards * way_.threads, 1, 1}, {way_.threads, 1, 1}},
@@ -92,7 +92,7 @@ class ByLayer final : public Gradients {
     stream.launch(*weight_kernel_, {{tiles * way_.threads, last, shards}, {way_.threads, 1, 1}},
                   {jets_.get(), bars_.get(), at.shards, layer, u32(row), each, stride});
     const std::size_t sums = 8, neurons = (width_ + 4 + sums - 1) / sums * sums;  // with the output's bias and three losses
-    stream.launch(*edges_, {{8, neurons, shards}, {8, sums, 1}},
+    stream.launch(*edges_, {{32, neurons, shards}, {32, sums, 1}},
                   {at.points, bars_.get(), jets_.get(), last * layer / 4, outward_.get(), errors_.get(), at.shards,
                    u32(network_.output()), u32(count), each, stride});
   }

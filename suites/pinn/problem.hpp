@@ -36,7 +36,7 @@ struct Problem {
   // Of the first input (x) and the second one (t, or y).
   Range first() const { return equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
   Range second() const { return in_time() || equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
-  double diffusion() const;  // nu, D
+  double diffusion() const;                                                // nu, D
   double wave() const { return equation == Equation::helmholtz ? 1 : 0; }  // k^2
   double source() const;  // what the product of sines on the right side of helmholtz and poisson is multiplied by
   // Weights of a squared error in the loss, by kind of point: none, domain, boundary, initial.

@@ -14,9 +14,9 @@ namespace mgpu::pinn {
 namespace {
 
 constexpr double step_of_inputs = 5e-4, step_of_parameters = 1e-4;
-constexpr double rounding = 1e-5;     // of what a residual is made of, in fp32
+constexpr double rounding = 1e-5;       // of what a residual is made of, in fp32
 constexpr std::size_t evaluations = 9;  // of the network, for all derivatives at a point: of fourth order
-constexpr double most_flop = 5e9;     // of a thread: about two seconds
+constexpr double most_flop = 5e9;       // of a thread: about two seconds
 
 // What an equation wants to be zero, and the sum of the sizes of its terms.
 struct Residual {
@@ -26,9 +26,7 @@ struct Residual {
 Residual residual(const Problem& problem, const Place& at, const std::array<double, evaluations>& v) {
   constexpr double h = step_of_inputs, pi = std::numbers::pi;
   const auto first = [&](std::size_t i) { return (8 * (v[i + 1] - v[i]) - (v[i + 3] - v[i + 2])) / (12 * h); };
-  const auto second = [&](std::size_t i) {
-    return (16 * (v[i + 1] + v[i]) - (v[i + 3] + v[i + 2]) - 30 * v[0]) / (12 * h * h);
-  };
+  const auto second = [&](std::size_t i) { return (16 * (v[i + 1] + v[i]) - (v[i + 3] + v[i + 2]) - 30 * v[0]) / (12 * h * h); };
   const double u = v[0];
   if (problem.in_time()) {
     const double u_t = first(5), u_xx = problem.diffusion() * second(1);
@@ -49,9 +47,8 @@ Residual error_at(const Problem& problem, const Collocation& point, const double
   }
   constexpr double h = step_of_inputs;
   const auto [x, y] = point.place;
-  const std::array<Place, evaluations> places{{{x, y},
-                                               {x - h, y}, {x + h, y}, {x - 2 * h, y}, {x + 2 * h, y},
-                                               {x, y - h}, {x, y + h}, {x, y - 2 * h}, {x, y + 2 * h}}};
+  const std::array<Place, evaluations> places{
+      {{x, y}, {x - h, y}, {x + h, y}, {x - 2 * h, y}, {x + 2 * h, y}, {x, y - h}, {x, y + h}, {x, y - 2 * h}, {x, y + 2 * h}}};
   evaluation.evaluate(parameters, places, values.data());
   return residual(problem, point.place, values);
 }
@@ -119,7 +116,8 @@ std::string Check::wrong_sums(const Outcome& outcome) const {
     double sum = 0;
     for (const auto& losses : whole.losses_of_shards) sum += losses[kind];
     const float found = whole.losses[whole.losses.size() - 3 + kind];
-    if (differs(sum, sum, found)) return fmt::format("a loss of the last step is {}, while those of all shards sum to {}", found, sum);
+    if (differs(sum, sum, found))
+      return fmt::format("a loss of the last step is {}, while those of all shards sum to {}", found, sum);
   }
   return {};
 }
@@ -178,9 +176,10 @@ std::string Check::first_wrong(const Outcome& outcome, bool full, std::uint64_t 
     const std::uint64_t shard = (first + i * (problem_.shards / count)) % problem_.shards;
     if (std::string wrong = wrong_shard(outcome, shard, seed); !wrong.empty()) return wrong;
   }
-  method_ = fmt::format("loss and gradient of {} of {} shards in the last step with differences in fp64 on the host, their sums and "
-                        "Adam's step with fp64",
-                        count, problem_.shards);
+  method_ = fmt::format(
+      "loss and gradient of {} of {} shards in the last step with differences in fp64 on the host, their sums and "
+      "Adam's step with fp64",
+      count, problem_.shards);
   return {};
 }
 
@@ -204,8 +203,8 @@ std::vector<Loss> replay(const Problem& problem, const Network& network, std::sp
     for (std::uint64_t i = 0; i < count; ++i) {
       mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];
       square[i] = 0.999 * square[i] + 0.001 * gradient[i] * gradient[i];
-      parameters[i] -= rate * mean[i] / (1 - std::pow(0.9, done + 1)) /
-                       (std::sqrt(square[i] / (1 - std::pow(0.999, done + 1))) + 1e-8);
+      parameters[i] -=
+          rate * mean[i] / (1 - std::pow(0.9, done + 1)) / (std::sqrt(square[i] / (1 - std::pow(0.999, done + 1))) + 1e-8);
     }
   }
 }

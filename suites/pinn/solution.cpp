@@ -81,8 +81,10 @@ Solution solution_of(const Problem& problem, unsigned threads) {
     for (std::size_t c = 0; c < Solution::columns; ++c) {
       const double x = at(problem.first(), c, Solution::columns);
       double& value = solution.values[row * Solution::columns + c];
-      if (problem.equation == Equation::burgers) value = burgers(problem.diffusion(), x, y);
-      else value = std::sin(pi * x) * std::sin((problem.equation == Equation::helmholtz ? 4 : 1) * pi * y);
+      if (problem.equation == Equation::burgers)
+        value = burgers(problem.diffusion(), x, y);
+      else
+        value = std::sin(pi * x) * std::sin((problem.equation == Equation::helmholtz ? 4 : 1) * pi * y);
     }
   });
   return solution;

@@ -26,8 +26,7 @@ std::vector<float> read(const std::filesystem::path& file) {
                             std::to_string(shape.element * 8) + "; accepted: what run pinn --output wrote, n x 3 of float32");
   std::vector<float> values(shape.rows * columns);
   read_npy(file, shape, std::as_writable_bytes(std::span(values)));
-  if (values[0] != format)
-    throw refused(file, "does not begin with 1; accepted: what run pinn --output wrote");
+  if (values[0] != format) throw refused(file, "does not begin with 1; accepted: what run pinn --output wrote");
   return values;
 }
 
@@ -45,8 +44,9 @@ std::uint32_t check_state_file(const std::filesystem::path& file, const Problem&
   const std::uint64_t layers = whole(file, values[1], "the layers"), width = whole(file, values[2], "the width"),
                       of = whole(file, values[3], "the problem");
   if (layers != problem.layers || width != problem.width)
-    throw refused(file, "is of a network of " + std::to_string(layers) + " x " + std::to_string(width) + "; accepted with --layers " +
-                            std::to_string(problem.layers) + " --width " + std::to_string(problem.width) + ": one of that size");
+    throw refused(file, "is of a network of " + std::to_string(layers) + " x " + std::to_string(width) +
+                            "; accepted with --layers " + std::to_string(problem.layers) + " --width " +
+                            std::to_string(problem.width) + ": one of that size");
   if (of != static_cast<std::uint64_t>(problem.equation))
     throw refused(file, std::string("is of ") + (of <= 3 ? name_of(static_cast<Equation>(of)) : "another problem") +
                             "; accepted with --problem " + name_of(problem.equation) + ": one of that problem");

@@ -153,9 +153,10 @@ void TrainingProgram::step(const Slice& slice, std::uint32_t round, Stream& stre
   gradients_->enqueue({&before, transposed_.get(), points_.get(), shards_.get()}, slice.size(), stream);
   Buffer* const sums = exchange(slice, round, stream);
   const Problem::Step adam = problem_.adam(round);
-  stream.launch(*adam_, grid_of(count_ + 3, local_),
-                {sums != nullptr ? sums : shards_.get(), list_.get(), sums != nullptr ? u32(listed_.size() / 2) : 0U, problem_.shards,
-                 &before, &parameters_after(round + 1), mean_.get(), square_.get(), gradient_.get(), losses_.get(),
+  constexpr std::size_t side = 32, parts = 8;  // of its work-groups
+  stream.launch(*adam_, {{(count_ + 3 + side - 1) / side * side, parts, 1}, {side, parts, 1}},
+                {sums != nullptr ? sums : shards_.get(), list_.get(), sums != nullptr ? u32(listed_.size() / 2) : 0U,
+                 problem_.shards, &before, &parameters_after(round + 1), mean_.get(), square_.get(), gradient_.get(), losses_.get(),
                  transposed_.get(), hidden_, u32(wide_.width), count_, stride_, round, adam.rate, adam.epsilon});
 }
 

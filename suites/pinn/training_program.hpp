@@ -47,7 +47,8 @@ class TrainingProgram final : public DeviceProgram {
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
   std::unique_ptr<Gradients> gradients_;
   std::unique_ptr<Kernel> draw_, begin_, add_, adam_, keep_, copy_;
-  std::unique_ptr<Buffer> state_, parameters_[2], mean_, square_, transposed_, gradient_, losses_, points_, shards_, own_sums_, list_, snapshots_;
+  std::unique_ptr<Buffer> state_, parameters_[2], mean_, square_, transposed_, gradient_, losses_, points_, shards_, own_sums_,
+      list_, snapshots_;
   std::unique_ptr<Buffer> copies_[4];  // of a checkpoint, while it is brought to the host
   std::vector<Node> nodes_;            // of its own shards
   std::vector<std::uint32_t> listed_;  // all nodes, as kernels read them

@@ -9,7 +9,7 @@
 namespace mgpu::pinn {
 namespace {
 
-constexpr std::uint32_t block = 32;  // of kernels/pinn_math.cl
+constexpr std::uint32_t block = 32;        // of kernels/pinn_math.cl
 constexpr Bytes room_for_jets = 44 << 10;  // of the 48 KiB of local memory that a work-group has on NVIDIA GPUs
 
 std::string define(const char* name, std::uint64_t value) { return fmt::format(" -D{}={}", name, value); }
@@ -41,7 +41,8 @@ void add_shards(const DeviceTraits& device, const Problem& problem, std::vector<
     way.name = fmt::format("shards by {}", lanes);
     way.threads = lanes;
     way.tile = tile;
-    way.options = define("LANES", lanes) + define("TILE", tile) + define("WEIGHTS_LOCAL", local_weights) + (device.cpu ? " -DROLLED" : "");
+    way.options =
+        define("LANES", lanes) + define("TILE", tile) + define("WEIGHTS_LOCAL", local_weights) + (device.cpu ? " -DROLLED" : "");
     all.push_back(std::move(way));
   }
 }
@@ -74,7 +75,8 @@ void add_layers(const DeviceTraits& device, const Problem& problem, std::vector<
     if (tile.threads() > device.max_work_group) continue;
     Way way;
     way.by_layer = true;
-    way.name = fmt::format("layers in {}x{}x{} by {}x{}", tile.rows(), tile.columns(), tile.inner, tile.mine_rows, tile.mine_columns);
+    way.name =
+        fmt::format("layers in {}x{}x{} by {}x{}", tile.rows(), tile.columns(), tile.inner, tile.mine_rows, tile.mine_columns);
     way.threads = tile.threads();
     way.rows = way.weight_rows = tile.rows();
     way.columns = way.weight_columns = tile.columns();
@@ -130,10 +132,11 @@ Bytes jet_bytes(const Problem& problem, const Way& way, std::uint64_t shards) {
 std::string equation_options(const Problem& problem) {
   const int kind = problem.equation == Equation::burgers ? 0 : problem.equation == Equation::allen_cahn ? 1 : 2;
   const Range first = problem.first(), second = problem.second();
-  return fmt::format(" -DPROBLEM={} -DLAPLACIAN={} -DDIFFUSION={:#.9g}f -DWAVE={:#.9g}f -DSOURCE={:#.9g}f -DLOW0={:#.9g}f "
-                     "-DHIGH0={:#.9g}f -DLOW1={:#.9g}f -DHIGH1={:#.9g}f",
-                     kind, kind == 2 ? 1 : 0, problem.diffusion(), problem.wave(), problem.source(), first.low, first.high,
-                     second.low, second.high);
+  return fmt::format(
+      " -DPROBLEM={} -DLAPLACIAN={} -DDIFFUSION={:#.9g}f -DWAVE={:#.9g}f -DSOURCE={:#.9g}f -DLOW0={:#.9g}f "
+      "-DHIGH0={:#.9g}f -DLOW1={:#.9g}f -DHIGH1={:#.9g}f",
+      kind, kind == 2 ? 1 : 0, problem.diffusion(), problem.wave(), problem.source(), first.low, first.high, second.low,
+      second.high);
 }
 
 }  // namespace mgpu::pinn

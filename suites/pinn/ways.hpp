@@ -14,10 +14,10 @@ struct Way {
   std::string name;  // "shards by 256", "layers in 128x128 by 16x8"
   bool by_layer = false;
   unsigned threads = 1;
-  std::string options;         // of the kernels that compute jets or products
-  std::string weight_options;  // by layer: of the weights' gradients
+  std::string options;                                                  // of the kernels that compute jets or products
+  std::string weight_options;                                           // by layer: of the weights' gradients
   unsigned rows = 0, columns = 0, weight_rows = 0, weight_columns = 0;  // tiles
-  std::uint32_t tile = 0;                                              // by shard: points at once
+  std::uint32_t tile = 0;                                               // by shard: points at once
 };
 
 // Best first; none: `why` then says in one line what the device lacks.

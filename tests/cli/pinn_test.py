@@ -49,19 +49,18 @@ class Trains(Pinn):
         self.assertIn("adam", " ".join(names))
 
     def test_every_equation_is_trained_and_compared_with_its_solution(self):
-        for problem in ("allen-cahn", "helmholtz", "poisson"):
-            run = self.passed(*SIX, *RESIDENT, "--problem", problem, "-s", "equal")[0]
+        for problem in ("allen-cahn", "helmholtz"):
+            run = self.passed(*SIX, *RESIDENT, "--problem", problem, "-s", "equal", "--snapshots", 2)[0]
             figures = {figure["name"]: figure["value"] for figure in run["verify"]["found"]["figures"]}
             self.assertGreater(figures["relative L2 error"], 0.05, problem)  # after six steps
             self.assertEqual(figures["loss of the initial state"] > 0, problem == "allen-cahn")
 
-    def test_poisson_is_solved_and_when_it_was_is_a_figure(self):
-        run = self.passed("--size", 256, "--layers", 2, "--width", 12, "--shards", 8, "--problem", "poisson", "--iterations", 3000,
-                          "--learning-rate", "0.01", "--mode", "resident", "-s", "equal")[0]
-        found = run["verify"]["found"]
-        self.assertLess(found["figures"][0]["value"], 0.1)
-        self.assertEqual(found["milestones"][0]["name"], "relative L2 error 0.1")
-        self.assertTrue(0 < found["milestones"][0]["rounds"] <= 3000 and found["milestones"][0]["time_ns"] > 0)
+    def test_poisson_comes_near_its_solution(self):
+        run = self.passed("--size", 100, *NETWORK, "--problem", "poisson", "--iterations", 400, "--learning-rate", "0.01", *RESIDENT, "-s", "equal")[0]
+        losses, errors = run["verify"]["found"]["curves"]
+        self.assertLess(losses["values"][-1], losses["values"][0] / 20)
+        self.assertEqual((len(errors["rounds"]), errors["rounds"][-1]), (25, 400))
+        self.assertLess(errors["values"][-1], 0.5)
 
     def test_a_training_that_is_continued_ends_with_the_same_bits(self):
         whole, half, rest = (self.folder / name for name in ("whole.npy", "half.npy", "rest.npy"))
@@ -104,9 +103,8 @@ class Refuses(Pinn):
         self.refused(["run", "pinn", *binary.DEVICES, "--size", 64, "--shards", 1], 2, "--shards", "2 devices")
 
     def test_a_learning_rate_that_diverges_is_said(self):
-        runs = self.run_pinn("--size", 100, *NETWORK, *RESIDENT, "--learning-rate", 50, "--iterations", 30, "-s", "equal", code=1)
-        self.assertEqual(runs[0]["status"], "failed")
-        self.assertIn("--learning-rate 50 is too high", runs[0]["reason"])
+        runs = self.run_pinn("--size", 100, *NETWORK, *RESIDENT, "--learning-rate", 50, "--iterations", 30, "-s", "equal")
+        self.assertIn("--learning-rate 50 is too high", " ".join(runs[0]["warnings"]))
 
     def test_files_of_no_training_or_of_another_one_are_refused(self):
         count = 3 * 8 + 8 * 8 + 8 + 9

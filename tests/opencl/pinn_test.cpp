@@ -51,8 +51,13 @@ TEST_CASE("shards in local memory and layers in tiles compute the same bits, whi
   for (const char* const equation : {"burgers", "helmholtz"}) {
     CAPTURE(equation);
     // 3 x 32: no neuron is there for the tiles alone, so that digests are of the same parameters.
-    const SuiteParams params = params_of(150, {{"problem", equation}, {"layers", "3"}, {"width", "32"}, {"iterations", "3"},
-                                               {"shards", "4"}, {"boundary-points", "9"}, {"resample", "2"}});
+    const SuiteParams params = params_of(150, {{"problem", equation},
+                                               {"layers", "3"},
+                                               {"width", "32"},
+                                               {"iterations", "3"},
+                                               {"shards", "4"},
+                                               {"boundary-points", "9"},
+                                               {"resample", "2"}});
     PinnWorkload workload(params);
     std::map<std::string, std::string> digests;
     for (const Way& way : ways(device.traits(), workload.problem())) digests[way.name] = train(workload, device, way);

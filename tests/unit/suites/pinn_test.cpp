@@ -1,4 +1,5 @@
-// Suite pinn without devices: the tree of shards, networks in wider ones, solutions, and the check that has to notice what is wrong.
+// Suite pinn without devices: the tree of shards, networks in wider ones, solutions, and the check that has to notice what is
+// wrong.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -109,11 +110,13 @@ TEST_CASE("every point belongs to one shard, and new points come when they are a
 
 TEST_CASE("solutions hold what is known of them") {
   const Solution burgers = solution_of(small(), 1), allen_cahn = solution_of(small(Equation::allen_cahn), 1);
-  const auto at = [](const Solution& of, std::size_t row, std::size_t column) { return of.values[row * Solution::columns + column]; };
+  const auto at = [](const Solution& of, std::size_t row, std::size_t column) {
+    return of.values[row * Solution::columns + column];
+  };
   CHECK(at(burgers, 0, 150) == doctest::Approx(-std::sin(std::numbers::pi * 0.5)));
   CHECK(at(burgers, 20, 100) == doctest::Approx(0).epsilon(1e-12));  // odd about 0
-  // From Basdevant et al. (1986), table 4: the slope at 0 is steepest at t = 1.6037 / pi, by 152.00516 for nu = 0.01 / pi, and so the
-  // values beside 0 at t = 0.5, 0.01 away, are near the jump of the shock.
+  // From Basdevant et al. (1986), table 4: the slope at 0 is steepest at t = 1.6037 / pi, by 152.00516 for nu = 0.01 / pi, and so
+  // the values beside 0 at t = 0.5, 0.01 away, are near the jump of the shock.
   CHECK(at(burgers, 20, 99) == doctest::Approx(-at(burgers, 20, 101)).epsilon(1e-9));
   CHECK(at(burgers, 20, 101) < -0.7);
   CHECK(at(burgers, 40, 200) == doctest::Approx(0).epsilon(1e-6));
@@ -138,8 +141,9 @@ TEST_CASE("what differences confirm passes, and every kind of mistake is told") 
     CHECK(wrong([](Outcome& o) { o.parameters[1][3] += 1e-6F; }) == "devices end with different parameters");
     CHECK(wrong([](Outcome& o) { o.whole.gradient[7] *= 1.001F; }).find("the gradient by parameter 7 is") == 0);
     CHECK(wrong([](Outcome& o) { o.whole.losses[0] *= 1.001F; }).find("a loss of the last step is") == 0);
-    CHECK(wrong([](Outcome& o) { o.parameters[0][2] = o.parameters[1][2] = o.whole.parameters[2] += 1e-5F; })
-              .find("the last step makes parameter 2") == 0);
+    CHECK(wrong([](Outcome& o) {
+            o.parameters[0][2] = o.parameters[1][2] = o.whole.parameters[2] += 1e-5F;
+          }).find("the last step makes parameter 2") == 0);
     CHECK(wrong([](Outcome& o) {
             o.whole.losses[0] += 0.01F * o.whole.losses_of_shards[2][0];
             o.whole.losses_of_shards[2][0] *= 1.01F;
@@ -148,7 +152,8 @@ TEST_CASE("what differences confirm passes, and every kind of mistake is told") 
             const float by = 0.1F * std::abs(o.whole.shards[0][4]) + 0.01F;
             o.whole.shards[0][4] += by;
             o.whole.shards[1][4] -= by;
-          }).find("the gradient of shard") == 0);
+          })
+              .find("the gradient of shard") == 0);
   }
 }
 
@@ -170,5 +175,10 @@ TEST_CASE("findings say when an error was reached first, and thin long curves") 
   CHECK(found.curves[1].rounds == std::vector<std::uint32_t>{100, 5000});
   REQUIRE(found.milestones.size() == 3);
   CHECK(found.milestones[0].rounds == 5000);  // at 100 it was 0, which is as wrong as can be
+  CHECK(found.warnings.empty());
+  whole.losses.back() = 100;
+  CHECK(findings_of(problem, whole, nothing, 1).warnings.front().find("the loss grew from 1.5 to 101: --learning-rate 0.001") == 0);
+  whole.losses[301] = std::nanf("");
+  CHECK(findings_of(problem, whole, nothing, 1).warnings.front().find("no finite number from step 101 on") != std::string::npos);
   CHECK(words_of(problem, found).find("loss 1.5 in step 1, 1.5 in step 5000; relative L2 error") != std::string::npos);
 }
