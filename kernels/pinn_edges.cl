@@ -7,11 +7,11 @@
 // Given by -D: those of pinn_math.cl; WIDTH.
 #include "pinn_math.cl"
 
-// Jets of the first layer, of `count` points. Dimension 0: points, 1: neurons.
+// Jets of the first layer. Dimension 0: points, 1: neurons.
 __kernel void first_layer(__global const float* restrict parameters, __global const float4* restrict points,
-                          __global float4* restrict jets, uint count) {
+                          __global float4* restrict jets) {
   const uint p = (uint)get_global_id(0), n = (uint)get_global_id(1);
-  jets[(ulong)n * count + p] = tanh_jet(
+  jets[JET(n, p)] = tanh_jet(
       first_jet(points[p].s01, parameters[n], parameters[WIDTH + n], parameters[2 * WIDTH + n]));
 }
 
@@ -20,13 +20,13 @@ __kernel void first_layer(__global const float* restrict parameters, __global co
 __kernel __attribute__((reqd_work_group_size(BLOCK, CHAINS, 1))) void output_layer(
     __global const float* restrict parameters, const uint output, __global const float4* restrict points,
     __global const float4* restrict jets, const ulong jets_at, __global float4* restrict bars, const ulong bars_at,
-    __global float4* restrict outward, __global float* restrict error, const uint count, const float4 weights) {
+    __global float4* restrict outward, __global float* restrict error, const float4 weights) {
   __local float4 sums[CHAINS][BLOCK], out[BLOCK];
   const uint lane = (uint)get_local_id(0), chain = (uint)get_local_id(1), p = (uint)get_group_id(0) * BLOCK + lane;
-  __global const float4* const of = jets + jets_at + p;
+  __global const float4* const of = jets + jets_at + JET(0, p);
   __global const float* const w = parameters + output;
   float4 sum = (float4)(0.0f);
-  UNROLL for (uint n = 0; n < WIDTH; n += CHAINS) sum = fma(of[(ulong)(n + chain) * count], (float4)(w[n + chain]), sum);
+  UNROLL for (uint n = 0; n < WIDTH; n += CHAINS) sum = fma(of[(n + chain) * BLOCK], (float4)(w[n + chain]), sum);
   sums[chain][lane] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (chain == 0) {
@@ -40,7 +40,7 @@ __kernel __attribute__((reqd_work_group_size(BLOCK, CHAINS, 1))) void output_lay
   barrier(CLK_LOCAL_MEM_FENCE);
   const float4 bar = out[lane];
   for (uint n = chain; n < WIDTH; n += CHAINS) {
-    const ulong at = (ulong)n * count + p;
+    const ulong at = JET(n, p);
     bars[bars_at + at] = tanh_adjoint(jets[jets_at + at], w[n] * bar);
   }
 }
@@ -59,7 +59,7 @@ inline float4 terms_of(float4 point, float4 bar, float4 jet, float4 out) {
 __kernel __attribute__((reqd_work_group_size(BLOCK, SUMS, 1))) void edge_gradients(
     __global const float4* restrict points, __global const float4* restrict bars, __global const float4* restrict jets,
     const ulong jets_at, __global const float4* restrict outward, __global const float* restrict error,
-    __global float* restrict gradients, const uint output, const uint count, const uint places, const uint stride) {
+    __global float* restrict gradients, const uint output, const uint places, const uint stride) {
   __local float terms[4][SUMS][BLOCK + 1];
   const uint lane = (uint)get_local_id(0), mine = (uint)get_local_id(1), shard = (uint)get_group_id(2);
   const uint first_neuron = (uint)get_group_id(1) * SUMS, n = first_neuron + mine, begin = shard * places, end = begin + places;
@@ -69,7 +69,7 @@ __kernel __attribute__((reqd_work_group_size(BLOCK, SUMS, 1))) void edge_gradien
     const uint p = first + lane;
     float4 found = (float4)(0.0f);
     if (p < end && n < WIDTH)
-      found = terms_of(points[p], bars[(ulong)n * count + p], jets[jets_at + (ulong)n * count + p], outward[p]);
+      found = terms_of(points[p], bars[JET(n, p)], jets[jets_at + JET(n, p)], outward[p]);
     else if (p < end)
       found.s0 = n == WIDTH ? outward[p].s0 : points[p].s3 == (float)(n - WIDTH) ? error[p] : 0.0f;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -15,6 +15,9 @@
 #define INITIAL_POINT 3.0f  // 0: no point, a place that is left empty
 #define LOSSES 3            // sums of squares of the three kinds, which come after the gradient of a shard
 #define BLOCK 32            // points whose terms are summed by themselves: see kernels/pinn_edges.cl
+// Layer by layer, jets lie in panels of BLOCK points: a panel has the jets of its points for one neuron after the other. So all that a
+// tile of a product reads is in one piece, of a page or two.
+#define JET(n, p) ((ulong)((p) / BLOCK) * (BLOCK * WIDTH) + (n) * BLOCK + (p) % BLOCK)
 #define CHAINS 8            // of the sum that is the network's output
 
 // 2^x for x in [-126, 0]: a polynomial over [-1/2, 1/2] (interpolated at Chebyshev points, error 2e-8) and the exponent.

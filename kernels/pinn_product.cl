@@ -1,8 +1,8 @@
 // The two products of a hidden layer of a large network with the jets of all points, by register tiles, with what tanh does to jets
 // in the same kernel: forward, and back.
 //
-// Jets lie by neuron, then by point, then their 4 numbers: a vector of 4 rows of a tile is one jet, so that the work-item that sums
-// it has all that tanh needs. The matrix that is multiplied with is by k, then by column, as in kernels/matrix_packed.cl, whose way
+// Jets lie in panels (JET in pinn_math.cl), a point's 4 numbers side by side: a vector of 4 rows of a tile is one jet, so that the
+// work-item that sums it has all that tanh needs. The matrix that is multiplied with is by k, then by column, as in kernels/matrix_packed.cl, whose way
 // of reading the next k ahead this is; sizes are multiples of the tile here, so that nothing has to be checked.
 //
 // On an H200 a layer of 256 at 65,536 points is 137 GFLOP and moves 0.55 GB (read once if the second tile of columns finds the rows
@@ -19,15 +19,16 @@
 #define LOADS_B (BN * BK / V / THREADS)
 #define COPIES (LOADS_A + LOADS_B)
 #define SPREAD (BK / 2)  // k over which the copies of a stage are spread
+#define PANEL (BLOCK * V)  // numbers of a panel for each neuron: a multiple of BM
 
 // `weights`, forward: by input and output, with the biases behind them; back: by output and input. `from`: the jets of the layer
-// below, or the adjoints of the one above, WIDTH rows of `row` numbers. `jets`, back: of the layer whose adjoints these are. A
+// below, or the adjoints of the one above. `jets`, back: of the layer whose adjoints these are. A
 // work-group a tile, those of the same points side by side.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void layer(__global const float* restrict weights,
                                                                          __global const float* restrict from, const ulong from_at,
                                                                          __global const float* restrict jets, const ulong jets_at,
                                                                          __global float* restrict to, const ulong to_at,
-                                                                         const uint weights_at, const uint row) {
+                                                                         const uint weights_at) {
   __local float memory[STAGES * STAGE] __attribute__((aligned(16)));
   const uint group = (uint)get_group_id(0), m0 = group / (WIDTH / BN) * BM, n0 = group % (WIDTH / BN) * BN;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
@@ -36,9 +37,9 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void layer(__globa
   // What a work-item brings of a stage next: vectors of rows of both.
   const uint ma = id % (BM / V) * V, ka = id / (BM / V), a_rows = THREADS / (BM / V);
   const uint nb = id % (BN / V) * V, kb = id / (BN / V), b_rows = THREADS / (BN / V);
-  __global const float* pa = from + from_at + ((ulong)ka * row + m0 + ma);
+  const ulong in_panel = (ulong)(m0 / PANEL) * (PANEL * WIDTH) + m0 % PANEL;
+  __global const float* pa = from + from_at + in_panel + (ka * PANEL + ma);
   __global const float* pb = weights + weights_at + (kb * WIDTH + n0 + nb);
-  const ulong a_step = (ulong)a_rows * row, a_on = (ulong)BK * row;
 
   float sum[TM][TN];
   CLEAR(sum)
@@ -48,11 +49,11 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void layer(__globa
 #if ASYNC
 #define COPY_16(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(to)), "l"(from) : "memory")
 #define BRING(stage, i)                                      \
-  if ((i) < LOADS_A) COPY_16(A_TO(stage, i), pa + (i) * a_step); \
+  if ((i) < LOADS_A) COPY_16(A_TO(stage, i), pa + (i) * a_rows * PANEL); \
   else COPY_16(B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_rows * WIDTH);
 #define BROUGHT()     \
   {                   \
-    pa += a_on;       \
+    pa += BK * PANEL; \
     pb += BK * WIDTH; \
     COMMIT();         \
   }
@@ -100,7 +101,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void layer(__globa
 #define FETCH(k0)                                                                                          \
   {                                                                                                        \
     UNROLL for (uint i = 0; i < LOADS_A; ++i) {                                                            \
-      const vec v = *(__global const vec*)(pa + (ulong)(k0) * row + i * a_step);                           \
+      const vec v = *(__global const vec*)(pa + ((k0) + i * a_rows) * PANEL);                              \
       SPLIT(next_a + i * V, v);                                                                            \
     }                                                                                                      \
     UNROLL for (uint i = 0; i < LOADS_B; ++i) {                                                            \
@@ -121,7 +122,7 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void layer(__globa
 
   UNROLL for (uint j = 0; j < TN; ++j) {
     const uint n = n0 + my_n + j / V * (LN * V) + j % V;
-    const ulong at = (ulong)n * row + m0 + my_m;
+    const ulong at = in_panel + (n * PANEL + my_m);
 #if !BACKWARD
     const float bias = weights[weights_at + WIDTH * WIDTH + n];
 #endif

@@ -22,6 +22,14 @@
 #define PAIR 1
 #endif
 #define HALF (WIDTH / PAIR)
+#define SQUARES ((HALF * HALF + 31) / 32 * 32)  // of weights that a work-item sums, so that those who sum biases are other warps
+
+// Sums over points are chains; what they read can be on its way together.
+#ifdef ROLLED
+#define UNROLL_8
+#else
+#define UNROLL_8 _Pragma("unroll 8")
+#endif
 
 #define FOR_ITEMS(i, count) for (uint i = lane; i < (count); i += LANES)
 #define EVERYBODY() barrier(CLK_LOCAL_MEM_FENCE)
@@ -68,12 +76,19 @@ inline void backward(weights_at w, __local const float4* from, __local float4* j
 // Adds the products of this tile's points to the gradient of a layer's weights and biases. `first`: it is not there yet.
 inline void weight_gradient(__global float* g, __local const float4* jets, __local const float4* bars, uint lane, uint here,
                             bool first) {
-  FOR_ITEMS(i, HALF * HALF) {
+  FOR_ITEMS(i, SQUARES + WIDTH) {
+    if (i >= SQUARES) {
+      const uint n = i - SQUARES;
+      float sum = first ? 0.0f : g[WIDTH * WIDTH + n];
+      UNROLL_8 for (uint p = 0; p < here; ++p) sum += bars[n * ROW + p].s0;
+      g[WIDTH * WIDTH + n] = sum;
+    }
+    if (i >= HALF * HALF) continue;
     const uint k = i / HALF, n = i % HALF;
     float sum[PAIR][PAIR];
     for (uint a = 0; a < PAIR; ++a)
       for (uint b = 0; b < PAIR; ++b) sum[a][b] = first ? 0.0f : g[(k + a * HALF) * WIDTH + n + b * HALF];
-    for (uint p = 0; p < here; ++p) {
+    UNROLL_8 for (uint p = 0; p < here; ++p) {
       float4 x[PAIR], y[PAIR];
       UNROLL for (uint e = 0; e < PAIR; ++e) x[e] = jets[(k + e * HALF) * ROW + p];
       UNROLL for (uint e = 0; e < PAIR; ++e) y[e] = bars[(n + e * HALF) * ROW + p];
@@ -82,11 +97,6 @@ inline void weight_gradient(__global float* g, __local const float4* jets, __loc
     }
     for (uint a = 0; a < PAIR; ++a)
       for (uint b = 0; b < PAIR; ++b) g[(k + a * HALF) * WIDTH + n + b * HALF] = sum[a][b];
-  }
-  FOR_ITEMS(n, WIDTH) {
-    float sum = first ? 0.0f : g[WIDTH * WIDTH + n];
-    for (uint p = 0; p < here; ++p) sum += bars[n * ROW + p].s0;
-    g[WIDTH * WIDTH + n] = sum;
   }
 }
 
@@ -106,14 +116,15 @@ inline void output_gradient(__global float* g, __local const float4* jets, __loc
   FOR_ITEMS(n, WIDTH + 1 + LOSSES) {
     float all = first ? 0.0f : g[n];
     for (uint begin = 0; begin < here; begin += BLOCK) {
+      const uint end = min(begin + BLOCK, here);
       float sum = 0.0f;
-      for (uint p = begin; p < min(begin + BLOCK, here); ++p) {
-        if (n < WIDTH) {
+      if (n < WIDTH) {
+        UNROLL_8 for (uint p = begin; p < end; ++p) {
           const float4 x = jets[n * ROW + p], y = out[p];
           sum += fma(x.s3, y.s3, fma(x.s2, y.s2, fma(x.s1, y.s1, x.s0 * y.s0)));
-        } else {
-          sum += n == WIDTH ? out[p].s0 : in[p].s3 == (float)(n - WIDTH) ? error[p] : 0.0f;
         }
+      } else {
+        UNROLL_8 for (uint p = begin; p < end; ++p) sum += n == WIDTH ? out[p].s0 : in[p].s3 == (float)(n - WIDTH) ? error[p] : 0.0f;
       }
       all += sum;
     }
@@ -128,7 +139,8 @@ inline void input_gradient(__global float* g, __local const float4* bars, __loca
     float all = first ? 0.0f : g[i];
     for (uint begin = 0; begin < here; begin += BLOCK) {
       float sum = 0.0f;
-      for (uint p = begin; p < min(begin + BLOCK, here); ++p) {
+      const uint end = min(begin + BLOCK, here);
+      UNROLL_8 for (uint p = begin; p < end; ++p) {
         const float4 bar = bars[n * ROW + p];
         sum += what == 2 ? bar.s0 : fma(what == 0 ? in[p].s0 : in[p].s1, bar.s0, what == 0 ? bar.s1 : bar.s2);
       }

@@ -16,28 +16,29 @@
 
 #define STAGE (BK * (BM + BN))
 #define QUADS (BK / 4)
+#define PANEL 128  // BLOCK of pinn_math.cl, times 4; a stage never begins in one and ends in the next
+#define IN_PANEL(m) ((ulong)((m) / PANEL) * (PANEL * WIDTH) + (m) % PANEL)
 #define ROWS_AT_ONCE (THREADS / QUADS)
 #define LOADS_A (BM / ROWS_AT_ONCE)
 #define LOADS_B (BN / ROWS_AT_ONCE)
 #define PLACE_A(row, quad) ((row) * BK + (((quad) ^ ((row) >> 1)) & 3) * 4)
 #define PLACE_B(row, quad) ((row) * BK + (((quad) ^ ((row) >> 2)) & 3) * 4)
 
-// Groups: dimension 0 the tiles of a layer, 1 the layers above the first, 2 the shards, of `places` points. Rows of `jets` and `bars`
-// are `row` numbers, their layers `layer` numbers. A shard's gradient begins `stride` numbers after that of the one before.
+// Groups: dimension 0 the tiles of a layer, 1 the layers above the first, 2 the shards, of `places` points. Layers of `jets` and
+// `bars`, in panels (JET in pinn_math.cl), are `layer` numbers. A shard's gradient begins `stride` numbers after that of the one before.
 __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradients(__global const float* restrict jets,
                                                                                     __global const float* restrict bars,
                                                                                     __global float* restrict gradients,
-                                                                                    const ulong layer, const uint row,
-                                                                                    const uint places, const uint stride) {
+                                                                                    const ulong layer, const uint places,
+                                                                                    const uint stride) {
   __local float memory[STAGES * STAGE] __attribute__((aligned(16)));
   const uint k0 = (uint)get_group_id(0) / (WIDTH / BN) * BM, n0 = (uint)get_group_id(0) % (WIDTH / BN) * BN;
   const uint above = (uint)get_group_id(1), shard = (uint)get_group_id(2), inner = places * 4;
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
   const uint my_k = warp / WN * (LM * TM) + DOWN(lane), my_n = warp % WN * (LN * TN) + ACROSS(lane) * 4;
   const uint quad = id % QUADS, first_row = id / QUADS;
-  __global const float* const pa = jets + above * layer + (ulong)(k0 + first_row) * row + (ulong)shard * inner + quad * 4;
-  __global const float* const pb = bars + (above + 1) * layer + (ulong)(n0 + first_row) * row + (ulong)shard * inner + quad * 4;
-  const ulong step = (ulong)ROWS_AT_ONCE * row;
+  __global const float* const pa = jets + above * layer + (k0 + first_row) * PANEL + quad * 4;
+  __global const float* const pb = bars + (above + 1) * layer + (n0 + first_row) * PANEL + quad * 4;
   const bool with_bias = k0 == 0 && warp / WN == 0;
 
   float sum[TM][TN], bias = 0.0f;  // of column DOWN(lane) of its own: 8 work-items have the same columns, and TN is at most 8
@@ -47,17 +48,19 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
 #define B_TO(stage, i) (memory + (stage) * STAGE + BK * BM + PLACE_B(first_row + (i) * ROWS_AT_ONCE, quad))
 #if ASYNC
 #define COPY_16(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(to)), "l"(from) : "memory")
-#define LOAD(stage, m)                                                                      \
-  if ((m) < inner) {                                                                        \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i) COPY_16(A_TO(stage, i), pa + (m) + i * step); \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i) COPY_16(B_TO(stage, i), pb + (m) + i * step); \
+#define LOAD(stage, m)                                                                                     \
+  if ((m) < inner) {                                                                                       \
+    const ulong at = IN_PANEL(shard * inner + (m));                                                        \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) COPY_16(A_TO(stage, i), pa + at + i * ROWS_AT_ONCE * PANEL); \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i) COPY_16(B_TO(stage, i), pb + at + i * ROWS_AT_ONCE * PANEL); \
   }
 #else
   float4 next_a[LOADS_A], next_b[LOADS_B];
-#define FETCH(m)                                                                                                  \
-  {                                                                                                               \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i) next_a[i] = *(__global const float4*)(pa + (m) + i * step);         \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i) next_b[i] = *(__global const float4*)(pb + (m) + i * step);         \
+#define FETCH(m)                                                                                                              \
+  {                                                                                                                           \
+    const ulong at = IN_PANEL(shard * inner + (m));                                                                           \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) next_a[i] = *(__global const float4*)(pa + at + i * ROWS_AT_ONCE * PANEL);      \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i) next_b[i] = *(__global const float4*)(pb + at + i * ROWS_AT_ONCE * PANEL);      \
   }
 #define STORE(stage)                                                                                              \
   {                                                                                                               \

@@ -66,35 +66,35 @@ class ByLayer final : public Gradients {
   void enqueue(const At& at, std::uint64_t shards, Stream& stream) override {
     const std::uint64_t count = all_places(problem_, way_, shards), row = 4 * count, layer = row * width_;
     const std::uint32_t last = problem_.layers - 1;
-    stream.launch(*first_, {{count, width_, 1}, {32, 1, 1}}, {at.parameters, at.points, jets_.get(), u32(count)});
+    stream.launch(*first_, {{count, width_, 1}, {32, 1, 1}}, {at.parameters, at.points, jets_.get()});
     const Grid tiles{{row / way_.rows * (width_ / way_.columns) * way_.threads, 1, 1}, {way_.threads, 1, 1}};
     for (std::uint32_t l = 1; l <= last; ++l) {
       stream.launch(*forward_, tiles,
                     {at.parameters, jets_.get(), (l - 1) * layer, jets_.get(), std::uint64_t{0}, jets_.get(), l * layer,
-                     u32(network_.hidden(l)), u32(row)});
+                     u32(network_.hidden(l))});
     }
     stream.launch(*output_, {{count, 8, 1}, {32, 8, 1}},
                   {at.parameters, u32(network_.output()), at.points, jets_.get(), last * layer / 4, bars_.get(), last * layer / 4,
-                   outward_.get(), errors_.get(), u32(count), argument(weights_)});
+                   outward_.get(), errors_.get(), argument(weights_)});
     for (std::uint32_t l = last; l > 0; --l) {
       stream.launch(*backward_, tiles,
                     {at.transposed, bars_.get(), l * layer, jets_.get(), (l - 1) * layer, bars_.get(), (l - 1) * layer,
-                     u32((l - 1) * std::uint64_t{width_} * width_), u32(row)});
+                     u32((l - 1) * std::uint64_t{width_} * width_)});
     }
     launch_sums(at, shards, count, stream);
   }
 
  private:
   void launch_sums(const At& at, std::uint64_t shards, std::uint64_t count, Stream& stream) {
-    const std::uint64_t row = 4 * count, layer = row * width_;
+    const std::uint64_t layer = 4 * count * width_;
     const std::uint32_t each = places(problem_, way_), stride = u32(network_.stride()), last = problem_.layers - 1;
     const std::size_t tiles = (width_ / way_.weight_rows) * (width_ / way_.weight_columns);
     stream.launch(*weight_kernel_, {{tiles * way_.threads, last, shards}, {way_.threads, 1, 1}},
-                  {jets_.get(), bars_.get(), at.shards, layer, u32(row), each, stride});
+                  {jets_.get(), bars_.get(), at.shards, layer, each, stride});
     const std::size_t sums = 8, neurons = (width_ + 4 + sums - 1) / sums * sums;  // with the output's bias and three losses
     stream.launch(*edges_, {{32, neurons, shards}, {32, sums, 1}},
                   {at.points, bars_.get(), jets_.get(), last * layer / 4, outward_.get(), errors_.get(), at.shards,
-                   u32(network_.output()), u32(count), each, stride});
+                   u32(network_.output()), each, stride});
   }
 
   const Problem problem_;
