@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 namespace mgpu::pinn {
@@ -34,6 +35,23 @@ void Evaluation::evaluate(const double* parameters, std::span<const Place> place
     values[i] = output[w];
     for (std::size_t n = 0; n < w; ++n) values[i] += output[n] * now_[i * w + n];
   }
+}
+
+double constrained(const Problem& problem, const Place& place, double value) {
+  if (!problem.hard) return value;
+  constexpr double pi = std::numbers::pi;
+  const auto [x, y] = place;
+  switch (problem.equation) {
+    case Equation::burgers:
+      return y * (1 - x * x) * value - std::sin(pi * x);
+    case Equation::allen_cahn:
+      return y * (1 - x * x) * value + x * x * std::cos(pi * x);
+    case Equation::helmholtz:
+      return (1 - x * x) * (1 - y * y) * value;
+    case Equation::poisson:
+      break;
+  }
+  return 16 * x * (1 - x) * y * (1 - y) * value;
 }
 
 }  // namespace mgpu::pinn

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "suites/pinn/network.hpp"
+#include "suites/pinn/problem.hpp"
 
 namespace mgpu::pinn {
 
@@ -24,5 +25,8 @@ class Evaluation {
   const Network network_;
   std::vector<double> now_, next_;
 };
+
+// What solves the equation at a place, of the network's value there.
+double constrained(const Problem& problem, const Place& place, double value);
 
 }  // namespace mgpu::pinn

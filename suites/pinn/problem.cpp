@@ -144,6 +144,14 @@ Problem problem_of(const SuiteParams& params) {
   problem.boundary = count(params, "boundary-points", 1, 1 << 22, preset->boundary > 0 ? preset->boundary : few);
   const std::uint32_t initial = preset->initial > 0 ? preset->initial : few;
   problem.initial = count(params, "initial-points", problem.in_time() ? 1 : 0, 1 << 22, problem.in_time() ? initial : 0);
+  problem.hard = params.options.at("constraints") == "hard";
+  if (problem.hard) {
+    for (const char* const option : {"boundary-points", "initial-points", "data-weight"})
+      if (params.options.at(option) != "auto")
+        throw refused(
+            option, in_quotes(params.options.at(option)) + " with --constraints hard, which needs no such points; accepted: auto");
+    problem.boundary = problem.initial = 0;
+  }
   problem.steps = count(params, "iterations", 1, 1'000'000, preset->steps);
   problem.resample = count(params, "resample", 1, 1'000'000, 0);
   problem.checkpoint_rounds = count(params, "checkpoint-rounds", 1, 1'000'000, 0);

@@ -50,6 +50,7 @@ Residual error_at(const Problem& problem, const Collocation& point, const double
   const std::array<Place, evaluations> places{
       {{x, y}, {x - h, y}, {x + h, y}, {x - 2 * h, y}, {x + 2 * h, y}, {x, y - h}, {x, y + h}, {x, y - 2 * h}, {x, y + 2 * h}}};
   evaluation.evaluate(parameters, places, values.data());
+  for (std::size_t i = 0; i < evaluations; ++i) values[i] = constrained(problem, places[i], values[i]);
   return residual(problem, point.place, values);
 }
 

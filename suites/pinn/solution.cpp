@@ -99,7 +99,9 @@ Solution solution_of_network(const Problem& problem, std::span<const float> para
     std::vector<Place> places(Solution::columns);
     for (std::size_t c = 0; c < Solution::columns; ++c)
       places[c] = {at(problem.first(), c, Solution::columns), at(problem.second(), row, Solution::rows)};
-    Evaluation(network, Solution::columns).evaluate(wide.data(), places, solution.values.data() + row * Solution::columns);
+    double* const values = solution.values.data() + row * Solution::columns;
+    Evaluation(network, Solution::columns).evaluate(wide.data(), places, values);
+    for (std::size_t c = 0; c < Solution::columns; ++c) values[c] = constrained(problem, places[c], values[c]);
   });
   return solution;
 }

@@ -77,3 +77,15 @@ TEST_CASE(
     for (const auto& [name, digest] : digests) CHECK_MESSAGE(digest == digests.begin()->second, name);
   }
 }
+
+TEST_CASE("boundary and initial values that are built in are trained with, as differences confirm") {
+  DeviceResources& device = testing::machine().open.front()->resources();
+  for (const char* const equation : {"burgers", "allen-cahn", "helmholtz", "poisson"}) {
+    CAPTURE(equation);
+    PinnWorkload workload(params_of(
+        90,
+        {{"problem", equation}, {"layers", "2"}, {"width", "8"}, {"iterations", "4"}, {"shards", "4"}, {"constraints", "hard"}}));
+    CHECK(workload.problem().all_points() == 90);
+    train(workload, device, ways(device.traits(), workload.problem()).front());
+  }
+}
