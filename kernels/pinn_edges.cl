@@ -4,8 +4,8 @@
 //
 // Sums over points go by blocks of BLOCK, each a chain, then a chain over blocks.
 //
-// Given by -D: those of pinn_math.cl; WIDTH.
-#include "pinn_math.cl"
+// Given by -D: those of pinn_residual.cl; WIDTH.
+#include "pinn_residual.cl"
 
 // Jets of the first layer. Dimension 0: points, 1: neurons.
 __kernel void first_layer(__global const float* restrict parameters, __global const float4* restrict points,

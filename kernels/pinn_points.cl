@@ -1,7 +1,7 @@
 // Collocation points of suite pinn, drawn by their numbers: the same ones whoever draws them.
 //
-// Given by -D: those of pinn_math.cl; LOW0, HIGH0, LOW1, HIGH1: the two inputs' ranges.
-#include "pinn_math.cl"
+// Given by -D: those of pinn_residual.cl; LOW0, HIGH0, LOW1, HIGH1: the two inputs' ranges.
+#include "pinn_residual.cl"
 
 // Number n of the SplitMix64 sequence that starts at `seed` (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
 // OOPSLA 2014), as a number in [0, 1) of 24 bits.

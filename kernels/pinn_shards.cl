@@ -5,9 +5,9 @@
 //
 // The order of every sum is that of the tiled kernels (pinn_product.cl, pinn_weights.cl, pinn_edges.cl), so that bits are the same.
 //
-// Given by -D: those of pinn_math.cl; LAYERS, WIDTH; LANES: work-items; TILE: points at once, a multiple of BLOCK unless it is all of
+// Given by -D: those of pinn_residual.cl; LAYERS, WIDTH; LANES: work-items; TILE: points at once, a multiple of BLOCK unless it is all of
 // a shard; WEIGHTS_LOCAL: whether they have room in local memory.
-#include "pinn_math.cl"
+#include "pinn_residual.cl"
 
 #define ROW (TILE | 1)  // jets from one neuron to the next: odd, so that neurons side by side are in different banks
 #define LAYER (WIDTH * ROW)

@@ -55,8 +55,9 @@ class ByLayer final : public Gradients {
         errors_(device.allocate(all_places(problem, way, shards) * sizeof(float))) {
     const std::string of = fmt::format(" -DWIDTH={}", width_) + equation_options(problem);
     const std::string rolled = device.traits().cpu ? " -DROLLED" : "";
-    forward_ = device.kernel("pinn_product.cl", "layer", way.options + of + " -DBACKWARD=0");
-    backward_ = device.kernel("pinn_product.cl", "layer", way.options + of + " -DBACKWARD=1");
+    const std::string product = way.options + fmt::format(" -DWIDTH={}", width_) + jet_options(problem);
+    forward_ = device.kernel("pinn_product.cl", "layer", product + " -DBACKWARD=0");
+    backward_ = device.kernel("pinn_product.cl", "layer", product + " -DBACKWARD=1");
     weight_kernel_ = device.kernel("pinn_weights.cl", "weight_gradients", way.weight_options + fmt::format(" -DWIDTH={}", width_));
     first_ = device.kernel("pinn_edges.cl", "first_layer", rolled + of);
     output_ = device.kernel("pinn_edges.cl", "output_layer", rolled + of);

@@ -129,15 +129,17 @@ Bytes jet_bytes(const Problem& problem, const Way& way, std::uint64_t shards) {
   return way.by_layer ? Bytes{problem.layers} * wide(problem) * all_places(problem, way, shards) * 16 : 0;
 }
 
+std::string jet_options(const Problem& problem) { return define("LAPLACIAN", problem.in_time() ? 0 : 1); }
+
 std::string equation_options(const Problem& problem) {
   const int kind = problem.equation == Equation::burgers ? 0 : problem.equation == Equation::allen_cahn ? 1 : 2;
   const Range first = problem.first(), second = problem.second();
-  return fmt::format(
-      " -DPROBLEM={} -DLAPLACIAN={} -DHARD={} -DWAVE_IS_0={} -DDIFFUSION={:#.9g}f -DWAVE={:#.9g}f -DSOURCE={:#.9g}f "
-      "-DLOW0={:#.9g}f "
-      "-DHIGH0={:#.9g}f -DLOW1={:#.9g}f -DHIGH1={:#.9g}f",
-      kind, kind == 2 ? 1 : 0, problem.hard ? 1 : 0, problem.wave() == 0 ? 1 : 0, problem.diffusion(), problem.wave(),
-      problem.source(), first.low, first.high, second.low, second.high);
+  return jet_options(problem) + fmt::format(
+                                    " -DPROBLEM={} -DHARD={} -DWAVE_IS_0={} -DDIFFUSION={:#.9g}f -DWAVE={:#.9g}f -DSOURCE={:#.9g}f "
+                                    "-DLOW0={:#.9g}f "
+                                    "-DHIGH0={:#.9g}f -DLOW1={:#.9g}f -DHIGH1={:#.9g}f",
+                                    kind, problem.hard ? 1 : 0, problem.wave() == 0 ? 1 : 0, problem.diffusion(), problem.wave(),
+                                    problem.source(), first.low, first.high, second.low, second.high);
 }
 
 }  // namespace mgpu::pinn

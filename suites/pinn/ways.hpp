@@ -33,7 +33,8 @@ std::uint64_t all_places(const Problem& problem, const Way& way, std::uint64_t s
 // Of jets and adjoints in device memory, for so many shards.
 Bytes jet_bytes(const Problem& problem, const Way& way, std::uint64_t shards);
 
-// -D of kernels/pinn_math.cl and pinn_points.cl.
+// -D of kernels/pinn_math.cl; of pinn_residual.cl and pinn_points.cl.
+std::string jet_options(const Problem& problem);
 std::string equation_options(const Problem& problem);
 
 }  // namespace mgpu::pinn
