@@ -67,7 +67,7 @@ class ByLayer final : public Gradients {
   void enqueue(const At& at, std::uint64_t shards, Stream& stream) override {
     const std::uint64_t count = all_places(problem_, way_, shards), row = 4 * count, layer = row * width_;
     const std::uint32_t last = problem_.layers - 1;
-    stream.launch(*first_, {{count, width_, 1}, {32, 1, 1}}, {at.parameters, at.points, jets_.get()});
+    stream.launch(*first_, {{count, width_, 1}, {32, 8, 1}}, {at.parameters, at.points, jets_.get()});
     const Grid tiles{{row / way_.rows * (width_ / way_.columns) * way_.threads, 1, 1}, {way_.threads, 1, 1}};
     for (std::uint32_t l = 1; l <= last; ++l) {
       stream.launch(*forward_, tiles,
