@@ -20,16 +20,22 @@ namespace {
 constexpr std::uint64_t kWholeCells = std::uint64_t{1} << 27;
 constexpr std::uint64_t kWindows = 4;
 
-// For GPUs; the first is taken where nothing was measured.
+// The first is taken where nothing was measured. CPUs: a work-item a work-group, as compilers make kernels as large as these slower
+// where they put several together (PoCL: by a third).
 std::vector<LbmWorkload::Variant> variants_of(const DeviceTraits& device) {
+  if (device.cpu) return {{}};
+  constexpr std::array<const char*, 3> streaming{"", "-stream-stores", "-stream-all"};
   std::vector<LbmWorkload::Variant> all;
-  if (device.cpu) return all;
-  constexpr std::array<const char*, 3> streaming{"", "-stores", "-both"};
   for (std::uint32_t streams = 0; streams < (device.nvidia ? streaming.size() : 1); ++streams) {
     for (const std::size_t local : {256, 128, 64, 512})
       if (local <= device.max_work_group) all.push_back({std::to_string(local) + streaming[streams], local, streams});
   }
-  return all;
+  return all.empty() ? std::vector<LbmWorkload::Variant>{{}} : all;
+}
+
+const LbmWorkload::Variant* named(const std::vector<LbmWorkload::Variant>& all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& variant) { return variant.name == name; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 // So many small boxes of it, one at the origin, where several kinds of borders meet.
@@ -58,6 +64,7 @@ LbmWorkload::LbmWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       shape_(shape_of(problem_)),
       lattice_(lattice_of(problem_, params.memory)),
+      kernel_(params.options.at("kernel")),
       host_threads_(params.host_threads),
       pages_(in_memory(problem_), "the cells"),
       checkpoints_(problem_.planes, problem_.checkpoint_rounds) {
@@ -75,6 +82,10 @@ Demand LbmWorkload::demand(const DeviceTraits&) const {
 
 Capacity LbmWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   Capacity capacity;
+  if (kernel_ != "auto" && named(variants_of(device), kernel_) == nullptr) {
+    capacity.reason = "it has no kernel \"" + kernel_ + "\" (--kernel)";
+    return capacity;
+  }
   const DeviceBytes bytes = bytes_on_device(problem_, lattice_, planes_of_file(problem_, lattice_, mode));
   capacity.resident = bytes.all;
   if (bytes.largest > device.max_allocation || bytes.all > device.global_memory / 10 * 9) {
@@ -93,23 +104,20 @@ std::unique_ptr<DeviceProgram> LbmWorkload::program(DeviceResources& device, Mod
 std::vector<std::string> LbmWorkload::kernel_variants(const DeviceTraits& device) const {
   std::vector<std::string> names;
   for (const Variant& variant : variants_of(device)) names.push_back(variant.name);
-  return names;
+  return names.size() > 1 ? names : std::vector<std::string>{};
 }
 
 bool LbmWorkload::prefer(const DeviceTraits& device, const std::string& name) {
-  for (const Variant& variant : variants_of(device)) {
-    if (variant.name != name) continue;
-    preferred_[device.id] = variant;
-    return true;
-  }
-  return false;
+  if (named(variants_of(device), name) == nullptr) return false;
+  preferred_[device.id] = name;
+  return true;
 }
 
-// CPUs: a work-item a work-group, as kernels as large as these are slower where compilers put several together (PoCL: by a third).
 LbmWorkload::Variant LbmWorkload::variant_on(const DeviceTraits& device) const {
-  const auto found = preferred_.find(device.id);
   const std::vector<Variant> all = variants_of(device);
-  Variant variant = found != preferred_.end() ? found->second : all.empty() ? Variant{} : all.front();
+  const auto preferred = preferred_.find(device.id);
+  const Variant* found = named(all, kernel_ != "auto" ? kernel_ : preferred != preferred_.end() ? preferred->second : "");
+  Variant variant = found != nullptr ? *found : all.front();
   while (variant.local / 2 >= problem_.n) variant.local /= 2;  // no wider than a row is
   return variant;
 }

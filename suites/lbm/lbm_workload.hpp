@@ -79,6 +79,7 @@ class LbmWorkload final : public Workload {
   Problem problem_;
   Shape shape_;
   Lattice lattice_;
+  std::string kernel_;  // a variant that is asked for, or "auto"
   unsigned host_threads_;
   Pages pages_;  // the result, what a file holds, two checkpoints where there are any
   Checkpoints checkpoints_;
@@ -91,8 +92,8 @@ class LbmWorkload final : public Workload {
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;  // the result was verified: a stale one must not pass again
   Arrivals arrivals_;
-  std::map<std::string, Variant> preferred_;  // by device
-  struct Compared {                           // with plain loops on the host
+  std::map<std::string, std::string> preferred_;  // names of variants, by device
+  struct Compared {                               // with plain loops on the host
     Window window;
     std::vector<Cell> expected;
   };

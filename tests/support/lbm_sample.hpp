@@ -30,6 +30,7 @@ inline SuiteParams lbm_params(const LbmAsked& asked) {
                     {"split", "slabs"},
                     {"depth", "1"},
                     {"overlap", "on"},
+                    {"kernel", "auto"},
                     {"checkpoint-rounds", "none"}};
   for (const auto& [option, value] : asked.more) params.options[option] = value;
   return params;
