@@ -11,6 +11,10 @@
 // work-groups side by side touch. A work-item takes a cell: loads first, then arithmetic, then stores. Launches and layouts are
 // explained in suites/lbm/lattice.hpp.
 //
+// Each population is read once and written once: 152 bytes a cell. An H200, which copies 4.25 TB/s, can do 28.0 G cells a second by that;
+// the 450 instructions of a cell would let it do 74 G. 40 registers (in place 72, of which 38 are addresses) leave 48 (24) warps, each with
+// 19 loads on their way: 117 (58) KB of an SM, where 23 KB hide what memory takes to answer.
+//
 // Given by -D: WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the channel's force along x. STREAMING, on NVIDIA
 // GPUs: 1, what is stored is the first to leave their caches, as nobody reads it in this step; 2, what is loaded as well.
 #pragma OPENCL FP_CONTRACT OFF
