@@ -72,7 +72,7 @@ class Refuses(Lbm):
     def test_what_cannot_be_done_is_refused_in_one_line_before_anything_runs(self):
         for arguments, words in (
             (("--size", 2), ("--size", "3 to 4096")),
-            (("--size", 8, "--planes", 70000), ("--planes", "1 to 65536")),
+            (("--size", 8, "--planes", 70000), ("--planes", "1 to 65535")),
             (("--size", 8, "--planes", 1), ("--planes", "fewer than")),
             (("--size", 8, "--relaxation-time", "0.5"), ("--relaxation-time", "above 0.5, up to 2")),
             (("--size", 8, "--relaxation-time", "2.5"), ("--relaxation-time", "stable")),
