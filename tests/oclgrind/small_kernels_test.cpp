@@ -9,12 +9,14 @@
 #include "lib/exec/calibration.hpp"
 #include "suites/fisher/gram_workload.hpp"
 #include "suites/fisher/points_workload.hpp"
+#include "suites/lbm/lbm_workload.hpp"
 #include "suites/matrix/matrix_workload.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/msm/msm_workload.hpp"
 #include "suites/stencil/stencil_workload.hpp"
 #include "tests/oclgrind/simulator.hpp"
 #include "tests/support/fisher_problem.hpp"
+#include "tests/support/lbm_params.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
@@ -146,6 +148,17 @@ void compute_stencils(bool cpu) {
   }
 }
 
+void compute_flows(bool cpu) {
+  for (const char* flow : {"taylor-green", "cavity", "channel"}) {
+    for (const char* lattices : {"two", "one"}) {
+      CAPTURE(flow);
+      CAPTURE(lattices);
+      lbm::LbmWorkload workload(lbm_params({flow, 5, 4, 3, {{"lattices", lattices}}}));
+      compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
+    }
+  }
+}
+
 }  // namespace
 
 // Instead of the loader's, which it calls.
@@ -215,6 +228,8 @@ TEST_CASE("fisher, closed forms") {
 TEST_CASE("stencil, as on GPUs") { compute_stencils(false); }
 TEST_CASE("stencil, as on CPUs") { compute_stencils(true); }
 TEST_CASE("persistent stencil, as on GPUs") { compute_persistent(false); }
+
+TEST_CASE("lbm, as on GPUs") { compute_flows(false); }
 
 TEST_CASE("calibration") {
   OpenDevice& device = simulator();
