@@ -6,13 +6,16 @@ usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,
 Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
 kind of every problem, --kind NAME,... these kinds of every problem.
 
-With --field FILE.npy: the field that `run stencil` or `run lbm --output FILE.npy` wrote beside that result, and which device had which part of it.
+With --field FILE.npy: the field that `run stencil` or `run lbm --output FILE.npy` wrote beside that result, and which device had which
+part of it; the comodulogram of what `run pac --output FILE.npy` wrote; or the network, the solution and the difference, which `run pinn
+--output FILE.npy` wrote to FILE.solution.npy.
 
 Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
 Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
-plot_overviews.py, of work in rounds in plot_rounds.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
+plot_overviews.py, of work in rounds in plot_rounds.py, of pac in plot_pac.py, of trainings in plot_training.py, those of links in
+plot_links.py. Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
@@ -23,7 +26,7 @@ import json_input
 import result_file
 import result_series
 
-KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "paths")  # the most telling first
+KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "paths", "training")  # the most telling first
 LINKS_KINDS = ("matrices", "bandwidth")
 FORMATS = ("png", "svg")
 NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
@@ -31,6 +34,7 @@ NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "
          "sizes": "no problem was measured at several sizes",
          "prediction": "no case was predicted (the file is of an older run)",
          "paths": "no problem was measured over two paths between devices (--peer)",
+         "training": "no case has found losses",
          "field": "no case on these devices was ok and says which device had what",
          "matrices": "the file has no transfers: links was asked for collectives alone",
          "bandwidth": "no collective was measured at several sizes",
@@ -58,7 +62,9 @@ def arguments():
     parser.add_argument("--format", default="png,svg", help="png, svg or both")
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
     parser.add_argument("--mode", help="only this one: resident, end_to_end, ...")
-    parser.add_argument("--field", metavar="FILE.npy", help="draw this array, which run stencil or run lbm --output wrote, with the shares of the result")
+    parser.add_argument("--field", metavar="FILE.npy",
+                        help="draw this array, which --output of run stencil, lbm (with the shares of the result), pac or pinn (its "
+                             ".solution.npy) wrote")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
     given.links = [name for name in given.files if json_input.is_links(name)]
@@ -162,16 +168,26 @@ def pictures(kinds, groups, draw, at_most):
 def field_pictures(given, groups):
     """(name, figure) of the array of --field, whose shape must be that of the problem."""
     import numpy
+    import plot_pac
     import plot_rounds
 
     try:
         cells = numpy.load(given.field, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         result_file.refuse(f"--field: {given.field}: {getattr(error, 'strerror', None) or 'no array of NumPy'}")
+    if [group.suite for group in groups] == ["pac"]:
+        figure = plot_pac.comodulogram(groups[0], cells) if cells.dtype.kind == "f" else None
+        if figure is None:
+            result_file.refuse(f"--field: {given.field} is not the array that --output of {given.files[0]} wrote")
+        yield f"comodulogram-{groups[0].slug}", figure
+        return
+    if {group.suite for group in groups} == {"pinn"}:
+        yield from solution_picture(given, groups, cells)
+        return
     sides = {(group.suite, result_file.number(group.params, "side")) for group in groups}
     suite, side = next(iter(sides)) if len(sides) == 1 else (None, None)
     if suite not in ("stencil", "lbm"):
-        result_file.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil or lbm")
+        result_file.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil, lbm or pac")
     box = suite == "lbm" or result_file.get(groups[0].params, "kind") == "heat3d"
     if suite == "lbm":
         right = cells.ndim == 2 and cells.shape[1] == 4 and cells.shape[0] > 0 and cells.shape[0] % (side * side) == 0
@@ -193,6 +209,20 @@ def field_pictures(given, groups):
             print(f"plot.py: no {name.split('-')[0]}: {NEEDS['field']}", file=sys.stderr)
         else:
             yield name, figure
+
+
+def solution_picture(given, groups, values):
+    """(name, figure) of a .solution.npy."""
+    import plot_training
+
+    if values.ndim != 2 or values.shape[0] % plot_training.PARTS or values.dtype.kind != "f":
+        shape = " x ".join(map(str, values.shape))
+        result_file.refuse(f"--field: {given.field} is {shape} of {values.dtype}; accepted: the .solution.npy beside what --output wrote")
+    figure = plot_training.solution(groups[0], values)
+    if figure is None:
+        print("plot.py: no field: it has values that are no number", file=sys.stderr)
+    else:
+        yield f"field-{groups[0].slug}", figure
 
 
 def links_pictures(name, kinds):
@@ -220,12 +250,13 @@ def main():
         import plot_overviews
         import plot_rounds
         import plot_style
+        import plot_training
     except ImportError as error:
         result_file.refuse(f"matplotlib is missing ({error}); Debian: apt-get install python3-matplotlib")
     folder, made = Path(given.output), []
 
     def draw(kind):
-        return next(found for module in (plot_kinds, plot_overviews, plot_rounds) if (found := getattr(module, kind, None)))
+        return next(found for module in (plot_kinds, plot_overviews, plot_rounds, plot_training) if (found := getattr(module, kind, None)))
 
     def drawn():
         at_most = None if given.kind else FILES_AT_MOST // len(given.format)

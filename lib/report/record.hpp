@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/base/findings.hpp"
 #include "lib/base/stats.hpp"
 #include "lib/device/capability.hpp"
 #include "lib/device/device.hpp"
@@ -93,6 +94,7 @@ struct VerifyRecord {
   std::size_t recomputed = 0;  // devices' parts of samples that another device computed again, with equal bits
   std::size_t checked = 0;     // samples whose result was compared with the reference or the verified digest; large results
                                // are looked at only first and last
+  Findings found{};
 };
 
 // What went wrong with a device during a case, and what that cost. The words of `kind` and `phase` are those of the schema.

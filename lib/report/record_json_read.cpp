@@ -8,6 +8,7 @@
 #include "lib/base/quote.hpp"
 #include "lib/report/capability_json.hpp"
 #include "lib/report/fault_json.hpp"
+#include "lib/report/findings_json.hpp"
 #include "lib/report/json_file.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_reader.hpp"
@@ -281,6 +282,7 @@ void read_results(const JsonReader& j, RunRecord& run) {
   run.verify.digest = verify.at("digest").string();
   if (verify.has("parts_recomputed")) run.verify.recomputed = verify.at("parts_recomputed").integer<std::size_t>();
   if (verify.has("samples_checked")) run.verify.checked = verify.at("samples_checked").integer<std::size_t>();
+  if (verify.has("found")) run.verify.found = read_findings(verify.at("found"));
   run.faults = read_faults(j.at("faults"), run.disturbed.size());
   run.warnings = j.at("warnings").strings();
   if (j.has("noise_floor")) run.noise_floor = j.at("noise_floor").number(0);

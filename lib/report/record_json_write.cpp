@@ -4,6 +4,7 @@
 
 #include "lib/report/capability_json.hpp"
 #include "lib/report/fault_json.hpp"
+#include "lib/report/findings_json.hpp"
 #include "lib/report/json_names.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/peer_links_json.hpp"
@@ -226,6 +227,7 @@ Json results(const RunRecord& run) {
                  {"digest", run.verify.digest},
                  {"samples_checked", run.verify.checked},
                  {"parts_recomputed", run.verify.recomputed}};
+  if (!run.verify.found.empty()) j["verify"]["found"] = findings_json(run.verify.found);
   j["faults"] = faults(run.faults);
   j["warnings"] = run.warnings;
   if (run.noise_floor) j["noise_floor"] = number_json(*run.noise_floor);

@@ -146,6 +146,9 @@ class Recorder {
     plan(run, the_case, set);
     const double time = seconds(run.time.median);
     run.rate = time > 0 ? given_.workload.shape().ops / time : 0;
+    run.warnings.insert(run.warnings.end(), run.verify.found.warnings.begin(), run.verify.found.warnings.end());
+    for (auto& milestone : run.verify.found.milestones)
+      milestone.time = run.time.median * milestone.rounds / given_.workload.shape().rounds;
     const std::vector<DeviceParts> parts = device_parts(run.timeline);
     MetricsInput input;
     input.time = run.time.median;

@@ -50,6 +50,7 @@ Verification::Outcome Verification::check(VerifyRecord& record, const std::strin
   } else if (compare) {
     const Verdict verdict = workload_.verify(options_.verify, options_.seed);
     record.method = verdict.method;
+    record.found = verdict.found;
     record.status = verdict.status == Verdict::Status::passed ? VerifyStatus::passed : VerifyStatus::failed;
     if (record.status == VerifyStatus::failed) return {wrong, verdict.message, outcome.digest};
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/findings.hpp"
 #include "lib/base/ids.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/workload/peers.hpp"
@@ -122,6 +123,7 @@ struct Verdict {
   enum class Status { passed, failed, off } status = Status::off;
   std::string method;   // what it was compared with, for a person
   std::string message;  // when failed: what differed
+  Findings found{};     // when passed; times are left to who records it
 };
 
 // What devices exchange in samples of a workload.

@@ -24,6 +24,18 @@ Launches launches(const SuiteParams& params, const Problem& problem) {
   return Launches::enqueued;
 }
 
+// "auto" is by kernels where nothing speaks against it.
+HaloWay halo_way(const SuiteParams& params, const Problem& problem) {
+  const std::string& text = params.options.at("exchange");
+  if (text == "puts") return HaloWay::puts;
+  const char* why = problem.columns > 1 ? "is for whole layers, which --split blocks cuts"
+                    : problem.depth > 1 ? "exchanges after every step: --depth 1"
+                                        : nullptr;
+  if (why == nullptr) return text == "kernels" ? HaloWay::kernels : HaloWay::chosen;
+  if (text == "kernels") throw refused_option("exchange", in_quotes(text) + ' ' + why + "; accepted: auto, puts");
+  return HaloWay::puts;
+}
+
 std::uint32_t checkpoint_rounds(const SuiteParams& params) {
   const std::string& text = params.options.at("checkpoint-rounds");
   if (text == "none") return 0;
@@ -132,6 +144,7 @@ Problem problem_of(const SuiteParams& params) {
   check_kind(params, problem);
   problem.columns = columns(params, problem.kind);
   problem.launches = launches(params, problem);
+  problem.halo_way = halo_way(params, problem);
   problem.initial = initial(params, problem.kind);
   const std::uint64_t least = 2 * problem.radius + 1, most = problem.kind == Kind::heat3d ? most_cells_3d : most_cells_2d;
   if (problem.n < least || problem.n > most) {

@@ -25,7 +25,7 @@ inline SuiteParams stencil_params(const StencilAsked& asked) {
   params.options = {{"kind", asked.kind},  {"iterations", std::to_string(asked.steps)},
                     {"precision", "fp32"}, {"depth", std::to_string(asked.depth)},
                     {"split", "auto"},     {"overlap", "on"},
-                    {"steps", "auto"},     {"rate", "0.1"},
+                    {"steps", "auto"},     {"exchange", "auto"},  {"rate", "0.1"},
                     {"radius", "2"},       {"check-every", "never"},
                     {"initial", "auto"},   {"checkpoint-rounds", "none"}};
   for (const auto& [option, value] : asked.more) params.options[option] = value;

@@ -1,0 +1,206 @@
+// Gradients of small networks: a work-group computes that of a shard, with the jets of all neurons in local memory.
+//
+// Forward: a jet is 4 numbers, and a layer multiplies each with the same weights. Back: the adjoints of a layer's jets take the
+// place of the jets themselves, once the gradient of the weights above them is known.
+//
+// The order of every sum is that of the tiled kernels (pinn_product.cl, pinn_weights.cl, pinn_edges.cl), so that bits are the same.
+//
+// Given by -D: those of pinn_residual.cl; LAYERS, WIDTH; LANES: work-items; TILE: points at once, a multiple of BLOCK unless it is all of
+// a shard; WEIGHTS_LOCAL: whether they have room in local memory.
+#include "pinn_residual.cl"
+
+#define ROW (TILE | 1)  // jets from one neuron to the next: odd, so that neurons side by side are in different banks
+#define LAYER (WIDTH * ROW)
+#define HIDDEN (3 * WIDTH)  // where the weights of the second layer begin: behind two rows of weights and the biases
+#define OF_LAYER (WIDTH * WIDTH + WIDTH)
+#define OUTWARD (HIDDEN + (LAYERS - 1) * OF_LAYER)  // the output's weights
+#define COUNT (OUTWARD + WIDTH + 1)
+
+#if WIDTH % 2 == 0
+#define PAIR 2
+#else
+#define PAIR 1
+#endif
+#define HALF (WIDTH / PAIR)
+#define SQUARES ((HALF * HALF + 31) / 32 * 32)  // of weights that a work-item sums, so that those who sum biases are other warps
+
+// Sums over points are chains; what they read can be on its way together.
+#ifdef ROLLED
+#define UNROLL_8
+#else
+#define UNROLL_8 _Pragma("unroll 8")
+#endif
+
+#define FOR_ITEMS(i, count) for (uint i = lane; i < (count); i += LANES)
+#define EVERYBODY() barrier(CLK_LOCAL_MEM_FENCE)
+
+#if WEIGHTS_LOCAL
+typedef __local const float* weights_at;
+#else
+typedef __global const float* weights_at;
+#endif
+
+inline void forward(weights_at w, __local const float4* from, __local float4* to, uint lane, uint here) {
+  FOR_ITEMS(i, HALF * here) {
+    const uint p = i % here, n = i / here;
+    float4 sum[PAIR];
+    for (uint e = 0; e < PAIR; ++e) sum[e] = (float4)(0.0f);
+    UNROLL for (uint k = 0; k < WIDTH; ++k) {
+      const float4 jet = from[k * ROW + p];
+      UNROLL for (uint e = 0; e < PAIR; ++e) sum[e] = fma(jet, (float4)(w[k * WIDTH + n + e * HALF]), sum[e]);
+    }
+    UNROLL for (uint e = 0; e < PAIR; ++e) {
+      sum[e].s0 += w[WIDTH * WIDTH + n + e * HALF];
+      to[(n + e * HALF) * ROW + p] = tanh_jet(sum[e]);
+    }
+  }
+}
+
+// Adjoints of the layer above, `from`, to those of this one, which take the place of its jets.
+inline void backward(weights_at w, __local const float4* from, __local float4* jets, uint lane, uint here) {
+  FOR_ITEMS(i, HALF * here) {
+    const uint p = i % here, k = i / here;
+    float4 sum[PAIR];
+    for (uint e = 0; e < PAIR; ++e) sum[e] = (float4)(0.0f);
+    UNROLL for (uint n = 0; n < WIDTH; ++n) {
+      const float4 bar = from[n * ROW + p];
+      UNROLL for (uint e = 0; e < PAIR; ++e) sum[e] = fma(bar, (float4)(w[(k + e * HALF) * WIDTH + n]), sum[e]);
+    }
+    UNROLL for (uint e = 0; e < PAIR; ++e) {
+      const uint at = (k + e * HALF) * ROW + p;
+      jets[at] = tanh_adjoint(jets[at], sum[e]);
+    }
+  }
+}
+
+// Adds the products of this tile's points to the gradient of a layer's weights and biases. `first`: it is not there yet.
+inline void weight_gradient(__global float* g, __local const float4* jets, __local const float4* bars, uint lane, uint here,
+                            bool first) {
+  FOR_ITEMS(i, SQUARES + WIDTH) {
+    if (i >= SQUARES) {
+      const uint n = i - SQUARES;
+      float sum = first ? 0.0f : g[WIDTH * WIDTH + n];
+      UNROLL_8 for (uint p = 0; p < here; ++p) sum += bars[n * ROW + p].s0;
+      g[WIDTH * WIDTH + n] = sum;
+    }
+    if (i >= HALF * HALF) continue;
+    const uint k = i / HALF, n = i % HALF;
+    float sum[PAIR][PAIR];
+    for (uint a = 0; a < PAIR; ++a)
+      for (uint b = 0; b < PAIR; ++b) sum[a][b] = first ? 0.0f : g[(k + a * HALF) * WIDTH + n + b * HALF];
+    UNROLL_8 for (uint p = 0; p < here; ++p) {
+      float4 x[PAIR], y[PAIR];
+      UNROLL for (uint e = 0; e < PAIR; ++e) x[e] = jets[(k + e * HALF) * ROW + p];
+      UNROLL for (uint e = 0; e < PAIR; ++e) y[e] = bars[(n + e * HALF) * ROW + p];
+      UNROLL for (uint a = 0; a < PAIR; ++a) UNROLL for (uint b = 0; b < PAIR; ++b)
+        sum[a][b] = fma(x[a].s3, y[b].s3, fma(x[a].s2, y[b].s2, fma(x[a].s1, y[b].s1, fma(x[a].s0, y[b].s0, sum[a][b]))));
+    }
+    for (uint a = 0; a < PAIR; ++a)
+      for (uint b = 0; b < PAIR; ++b) g[(k + a * HALF) * WIDTH + n + b * HALF] = sum[a][b];
+  }
+}
+
+// The jet of the output at point p.
+inline float4 output_jet(weights_at w, __local const float4* jets, uint p) {
+  float4 sum[CHAINS];
+  for (uint c = 0; c < CHAINS; ++c) sum[c] = (float4)(0.0f);
+  UNROLL for (uint n = 0; n < WIDTH; ++n) sum[n % CHAINS] = fma(jets[n * ROW + p], (float4)(w[n]), sum[n % CHAINS]);
+  float4 u = ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+  u.s0 += w[WIDTH];
+  return u;
+}
+
+// Sums over blocks of points are added to what is there. `in`: points; `out`: adjoints of the output; `error`: weighted squares.
+inline void output_gradient(__global float* g, __local const float4* jets, __local const float4* in, __local const float4* out,
+                            __local const float* error, uint lane, uint here, bool first) {
+  FOR_ITEMS(n, WIDTH + 1 + LOSSES) {
+    float all = first ? 0.0f : g[n];
+    for (uint begin = 0; begin < here; begin += BLOCK) {
+      const uint end = min(begin + BLOCK, here);
+      float sum = 0.0f;
+      if (n < WIDTH) {
+        UNROLL_8 for (uint p = begin; p < end; ++p) {
+          const float4 x = jets[n * ROW + p], y = out[p];
+          sum += fma(x.s3, y.s3, fma(x.s2, y.s2, fma(x.s1, y.s1, x.s0 * y.s0)));
+        }
+      } else {
+        UNROLL_8 for (uint p = begin; p < end; ++p) sum += n == WIDTH ? out[p].s0 : in[p].s3 == (float)(n - WIDTH) ? error[p] : 0.0f;
+      }
+      all += sum;
+    }
+    g[n] = all;
+  }
+}
+
+inline void input_gradient(__global float* g, __local const float4* bars, __local const float4* in, uint lane, uint here,
+                           bool first) {
+  FOR_ITEMS(i, HIDDEN) {
+    const uint n = i % WIDTH, what = i / WIDTH;
+    float all = first ? 0.0f : g[i];
+    for (uint begin = 0; begin < here; begin += BLOCK) {
+      float sum = 0.0f;
+      const uint end = min(begin + BLOCK, here);
+      UNROLL_8 for (uint p = begin; p < end; ++p) {
+        const float4 bar = bars[n * ROW + p];
+        sum += what == 2 ? bar.s0 : fma(what == 0 ? in[p].s0 : in[p].s1, bar.s0, what == 0 ? bar.s1 : bar.s2);
+      }
+      all += sum;
+    }
+    g[i] = all;
+  }
+}
+
+// A work-group a shard, of `places` points. Its gradient, then its losses, begin `stride` numbers after those of the one before.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void shard_gradients(__global const float* restrict parameters,
+                                                                                 __global const float4* restrict points,
+                                                                                 __global float* restrict gradients, uint places,
+                                                                                 uint stride, float4 weights) {
+  __local float4 jets[LAYERS * LAYER], in[TILE], out[TILE];
+  __local float error[TILE];
+  const uint lane = (uint)get_local_id(0), shard = (uint)get_group_id(0);
+#if WEIGHTS_LOCAL
+  __local float w[COUNT];
+  FOR_ITEMS(i, COUNT) w[i] = parameters[i];
+#else
+  weights_at w = parameters;
+#endif
+  __global float* const g = gradients + (ulong)shard * stride;
+  for (uint begin = 0; begin < places; begin += TILE) {
+    const uint here = min(places - begin, (uint)TILE);
+    const bool first = begin == 0;
+    EVERYBODY();
+    FOR_ITEMS(p, here) in[p] = points[shard * places + begin + p];
+    EVERYBODY();
+    FOR_ITEMS(i, WIDTH * here) {
+      const uint p = i % here, n = i / here;
+      jets[n * ROW + p] = tanh_jet(first_jet(in[p].s01, w[n], w[WIDTH + n], w[2 * WIDTH + n]));
+    }
+    EVERYBODY();
+    for (uint l = 1; l < LAYERS; ++l) {
+      forward(w + HIDDEN + (l - 1) * OF_LAYER, jets + (l - 1) * LAYER, jets + l * LAYER, lane, here);
+      EVERYBODY();
+    }
+    __local float4* const last = jets + (LAYERS - 1) * LAYER;
+    FOR_ITEMS(p, here) {
+      float4 bar;
+      error[p] = residual(output_jet(w + OUTWARD, last, p), in[p], weights, &bar);
+      out[p] = bar;
+    }
+    EVERYBODY();
+    output_gradient(g + OUTWARD, last, in, out, error, lane, here, first);
+    EVERYBODY();
+    FOR_ITEMS(i, WIDTH * here) {
+      const uint p = i % here, n = i / here, at = n * ROW + p;
+      last[at] = tanh_adjoint(last[at], w[OUTWARD + n] * out[p]);
+    }
+    EVERYBODY();
+    for (uint l = LAYERS - 1; l > 0; --l) {
+      const uint at = HIDDEN + (l - 1) * OF_LAYER;
+      weight_gradient(g + at, jets + (l - 1) * LAYER, jets + l * LAYER, lane, here, first);
+      EVERYBODY();
+      backward(w + at, jets + l * LAYER, jets + (l - 1) * LAYER, lane, here);
+      EVERYBODY();
+    }
+    input_gradient(g, jets, in, lane, here, first);
+  }
+}

@@ -1,0 +1,66 @@
+"""The pictures of trainings (suite pinn): what was found from step to step, and the network beside the solution on a grid. Every function takes
+what it draws and returns a figure, or None where the figures it needs are not there.
+"""
+
+import textwrap
+
+import matplotlib.pyplot as plt
+import numpy
+
+from plot_style import GREY, several
+from result_file import get
+from result_series import BLUE, ORANGE
+
+PARTS = 3  # of a .solution.npy: the network, the solution, the difference
+
+
+def curves_of(case):
+    """[(name, rounds, values)] of what was found, without values that are no positive number."""
+    found = []
+    for curve in get(case.run, "verify", "found", "curves") or []:
+        points = [(step, value) for step, value in zip(curve.get("rounds", []), curve.get("values", [])) if value is not None and value > 0]
+        if points:
+            found.append((curve["name"], *zip(*points)))
+    return found
+
+
+def training(group, _):
+    """Curves over rounds, those of one case: all cases of a group have the same."""
+    case = next((case for case in group.most() if case.ok and curves_of(case)), None)
+    if case is None:
+        return None
+    figure, axes = plt.subplots(figsize=(7.4, 4.4))
+    for (name, rounds, values), colour in zip(curves_of(case), (BLUE, ORANGE, GREY)):
+        axes.plot(rounds, values, color=colour, linewidth=1.6, marker="o" if len(rounds) < 60 else None, markersize=4, label=name)
+    for milestone in get(case.run, "verify", "found", "milestones") or []:
+        axes.axvline(milestone["rounds"], color=GREY, linewidth=0.9, linestyle=(0, (4, 3)))
+        axes.text(milestone["rounds"], 0.98, f" {milestone['name'].rsplit(' ', 1)[-1]} after {milestone['time_ns'] / 1e9:.3g} s", rotation=90, va="top",
+                  ha="right", fontsize=8, transform=axes.get_xaxis_transform())
+    axes.set(yscale="log", xlabel="steps", xlim=(0, None))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 56, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
+    axes.legend(loc="upper right")
+    return figure
+
+
+def solution(group, values):
+    """`values`: a .solution.npy, whose three parts lie one below the other. The first input across, the second one up."""
+    rows, columns = values.shape[0] // PARTS, values.shape[1]
+    parts = numpy.asarray(values, dtype=float).reshape(PARTS, rows, columns)
+    if not numpy.isfinite(parts).all():
+        return None
+    figure, axes = plt.subplots(1, PARTS, figsize=(12, 3.6), sharey=True, layout="constrained")
+    most = numpy.abs(parts[1]).max()
+    problem = get(group.params, "problem") or "burgers"
+    low = 0 if problem == "poisson" else -1
+    bottom = -1 if problem == "helmholtz" else 0
+    for part, axis, name in zip(parts, axes, ("network", "solution", "difference")):
+        scale = most if name != "difference" else max(numpy.abs(part).max(), 1e-12)
+        drawn = axis.imshow(part, origin="lower", extent=(low, 1, bottom, 1), aspect="auto", cmap="RdBu_r", vmin=-scale, vmax=scale)
+        figure.colorbar(drawn, ax=axis, shrink=0.9)
+        axis.set(title=name, xlabel="x")
+        axis.grid(visible=False)
+    axes[0].set_ylabel("t" if problem in ("burgers", "allen-cahn") else "y")
+    error = numpy.linalg.norm(parts[2]) / numpy.linalg.norm(parts[1])
+    figure.suptitle("\n".join([*textwrap.wrap(f"{group.title}:", 110, break_on_hyphens=False), f"relative L2 error {error:.3g}"]))
+    return figure

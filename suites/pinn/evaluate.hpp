@@ -1,0 +1,32 @@
+// The network on the host, in fp64, by plain loops: its value, and nothing else.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "suites/pinn/network.hpp"
+#include "suites/pinn/problem.hpp"
+
+namespace mgpu::pinn {
+
+struct Place {
+  double x = 0, y = 0;
+};
+
+// Values at some places at once, with room of its own for layers; for one thread.
+class Evaluation {
+ public:
+  Evaluation(const Network& network, std::size_t most_places);
+  // values[i] at places[i]; parameters as Network has them.
+  void evaluate(const double* parameters, std::span<const Place> places, double* values);
+
+ private:
+  const Network network_;
+  std::vector<double> now_, next_;
+};
+
+// What solves the equation at a place, of the network's value there.
+double constrained(const Problem& problem, const Place& place, double value);
+
+}  // namespace mgpu::pinn

@@ -1,0 +1,97 @@
+// The pinn suite as the tool knows it: name, options, sizes.
+#include "suites/pinn/pinn_workload.hpp"
+#include "suites/pinn/state_file.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo pinn_suite();
+
+namespace {
+
+using namespace pinn;
+
+// Parameters and moments, twice, checkpoints, and gradients of all shards, which are looked at. Networks beyond what is accepted do
+// not fit, whatever the memory.
+Bytes host_bytes(const SuiteParams& params) {
+  if (params.size > most_points) return ~Bytes{0};
+  const Problem problem = problem_of(params);
+  const Bytes parameters = Network{problem.layers, problem.width}.count() * sizeof(float);
+  return (2 * Bytes{problem.shards} + 2 * Bytes{problem.snapshots} + 20) * parameters + Bytes{problem.steps} * 24;
+}
+
+void check(const SuiteParams& params) { problem_of(params); }
+
+std::uint64_t size_of_input(SuiteParams& params) { return points_in_state_file(*params.input); }
+
+Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
+
+std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<PinnWorkload>(params); }
+
+}  // namespace
+
+SuiteInfo pinn_suite() {
+  using Option = SuiteOption::Kind;
+  SuiteInfo info;
+  info.name = "pinn";
+  info.summary = "Training of a physics-informed network, whose points are split; devices exchange gradients after each step";
+  info.size_name = "points";
+  info.default_size = 8192;
+  info.quick_size = 1024;
+  info.full_size = 65536;
+  info.full_size_cpu = 256;
+  info.options = {
+      {"problem",
+       "the equation: burgers and allen-cahn in one dimension and time, helmholtz and poisson in two dimensions",
+       {"burgers", "allen-cahn", "helmholtz", "poisson"}},
+      {"preset",
+       "network, steps and weights, where other options leave them open: large is 4 x 256, small 3 x 20; of the literature: "
+       "deepxde "
+       "3 x 20, raissi 8 x 20; auto: large, or small where all devices are CPUs",
+       {"auto", "large", "small", "deepxde", "raissi"}},
+      {"layers", "hidden layers of tanh", {"auto"}, Option::count},
+      {"width", "neurons of a hidden layer", {"auto"}, Option::count},
+      {"iterations", "steps of a sample", {"auto"}, Option::count},
+      {"shards", "runs of points whose gradients are added along a fixed tree, a power of two", {"64"}, Option::count},
+      {"boundary-points",
+       "points on the boundary; auto: a 16th of the points, or 128 of more than 2048, but one a shard",
+       {"auto"},
+       Option::count},
+      {"initial-points", "points of the initial state; auto: likewise, where there is one", {"auto"}, Option::count},
+      {"learning-rate", "of Adam", {"0.001"}, Option::number},
+      {"decay", "what the learning rate is multiplied by in --decay-steps steps, bit by bit", {"0.9"}, Option::number},
+      {"decay-steps", "steps in which the learning rate falls by --decay", {"2000"}, Option::number},
+      {"constraints",
+       "whether boundary and initial values are terms of the loss (soft), or built into what the network is part of (hard)",
+       {"soft", "hard"}},
+      {"data-weight",
+       "weight of boundary and initial points in the loss; auto: 10, or what the preset has",
+       {"auto"},
+       Option::number},
+      {"resample", "new points after so many steps", {"never"}, Option::count},
+      {"checkpoint-rounds",
+       "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",
+       {"none"},
+       Option::count},
+      {"snapshots",
+       "how often, at equal distances, parameters are kept, for the error of the solution while it is trained",
+       {"24"},
+       Option::count},
+      {"compute",
+       "how gradients are computed: a shard by a work-group in local memory (shards), or all points layer by layer with tiled "
+       "products (layers)",
+       {"auto", "shards", "layers"}},
+  };
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.has_kernel_variants = true;
+  info.tuned_options = {"compute"};
+  info.input = "a training to continue: the .npy array that run pinn --output wrote";
+  info.host_bytes = host_bytes;
+  info.size_of_input = size_of_input;
+  info.check = check;
+  info.shape = shape;
+  info.make = make;
+  return info;
+}
+
+}  // namespace mgpu

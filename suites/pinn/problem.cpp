@@ -1,0 +1,187 @@
+#include "suites/pinn/problem.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/workload/splitmix64.hpp"
+#include "suites/pinn/network.hpp"
+#include "suites/pinn/state_file.hpp"
+
+namespace mgpu::pinn {
+namespace {
+
+// Networks and numbers of points that are known from the literature; what is given beside --preset counts instead.
+struct Preset {
+  const char* name;
+  std::uint32_t layers, width, steps;
+  double data_weight;
+  std::uint32_t boundary, initial;  // 0: by the number of points
+};
+constexpr Preset presets[] = {
+    {"large", 4, 256, 100, 10, 0, 0},
+    {"small", 3, 20, 20, 10, 0, 0},
+    {"deepxde", 3, 20, 15000, 1, 80, 160},  // its example of Burgers' equation
+    {"raissi", 8, 20, 10000, 1, 50, 50},    // Raissi, Perdikaris, Karniadakis 2019
+};
+
+Error refused(const char* option, const std::string& why) { return Error(ErrorKind::usage, "--" + (option + (": " + why))); }
+
+std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t least, std::uint64_t most, std::uint32_t unless) {
+  const std::string& text = params.options.at(name);
+  if (text == "auto" || text == "never" || text == "none") return unless;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most)
+    return static_cast<std::uint32_t>(value);
+  throw refused(name, in_quotes(text) + "; accepted: " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+double number(const SuiteParams& params, const char* name, double most, const char* accepted, double unless) {
+  const std::string& text = params.options.at(name);
+  if (text == "auto") return unless;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value > 0 && value <= most) return value;
+  throw refused(name, in_quotes(text) + "; accepted: " + accepted);
+}
+
+std::uint32_t shards(const SuiteParams& params) {
+  const std::uint32_t value = count(params, "shards", 1, 256, 64);
+  if ((value & (value - 1)) != 0) throw refused("shards", std::to_string(value) + " is no power of two; accepted: 1, 2, 4 .. 256");
+  if (value >= params.devices) return value;
+  throw refused("shards", std::to_string(value) + " cannot be shared by " + std::to_string(params.devices) +
+                              " devices; accepted: at least as many as devices");
+}
+
+Equation equation(const std::string& text) {
+  for (const Equation each : {Equation::burgers, Equation::allen_cahn, Equation::helmholtz})
+    if (text == name_of(each)) return each;
+  return Equation::poisson;
+}
+
+void check_points(const Problem& problem) {
+  if (problem.initial > 0 && !problem.in_time())
+    throw refused("initial-points", std::to_string(problem.initial) + " with --problem " + name_of(problem.equation) +
+                                        ", which knows no time; accepted with it: 0");
+}
+
+}  // namespace
+
+const char* name_of(Equation equation) {
+  switch (equation) {
+    case Equation::burgers:
+      return "burgers";
+    case Equation::allen_cahn:
+      return "allen-cahn";
+    case Equation::helmholtz:
+      return "helmholtz";
+    case Equation::poisson:
+      break;
+  }
+  return "poisson";
+}
+
+double Problem::diffusion() const {
+  return equation == Equation::burgers ? 0.01 / std::numbers::pi : equation == Equation::allen_cahn ? 0.001 : 0;
+}
+
+double Problem::source() const {
+  constexpr double square = std::numbers::pi * std::numbers::pi;
+  return equation == Equation::helmholtz ? wave() - 17 * square : -2 * square;
+}
+
+std::array<double, 4> Problem::weights() const {
+  const auto of = [](double weight, std::uint32_t count) { return count > 0 ? weight / count : 0; };
+  return {0, of(1, points), of(data_weight, boundary), of(data_weight, initial)};
+}
+
+Problem::Step Problem::adam(std::uint32_t step) const {
+  const double done = static_cast<double>(steps_done) + step;
+  const double first = 1 - std::pow(0.9, done + 1), second = std::sqrt(1 - std::pow(0.999, done + 1));
+  const double now = rate * std::pow(decay, done / decay_steps);
+  return {static_cast<float>(now * second / first), static_cast<float>(1e-8 * second)};
+}
+
+std::uint64_t Problem::seed_of_points(std::uint32_t step) const {
+  return splitmix64(seed, resample > 0 ? (std::uint64_t{steps_done} + step) / resample : 0);
+}
+
+double Problem::flop_per_point() const {
+  const double w = width;
+  return (layers - 1) * 3 * 4 * 2 * w * w + 3 * 4 * 2 * w + 2 * 2 * 4 * w;
+}
+
+std::uint32_t places_of_shard(const Problem& problem) {
+  std::uint64_t most = 0;
+  for (std::uint64_t s = 0; s < problem.shards; ++s) {
+    std::uint64_t here = 0;
+    for (const std::uint64_t count : {problem.points, problem.boundary, problem.initial})
+      here += points_of_shard(count, problem.shards, s).size();
+    most = std::max(most, here);
+  }
+  return u32(most);
+}
+
+Problem problem_of(const SuiteParams& params) {
+  Problem problem;
+  problem.equation = equation(params.options.at("problem"));
+  const std::string& name = params.options.at("preset");
+  const std::string chosen = name != "auto" ? name : params.cpus ? "small" : "large";
+  const auto preset = std::find_if(std::begin(presets), std::end(presets), [&](const Preset& each) { return chosen == each.name; });
+  problem.layers = count(params, "layers", 2, 32, preset->layers);
+  problem.width = count(params, "width", 2, 1024, preset->width);
+  problem.shards = shards(params);
+  if (params.size == 0 || params.size > most_points)
+    throw refused("size", std::to_string(params.size) + " points; accepted: 1 to " + std::to_string(most_points));
+  problem.points = u32(params.size);
+  // 8192 points with 128 of both kinds are two full waves of the tiled products on a GPU of 132 multiprocessors.
+  const std::uint32_t few = std::max(problem.shards, std::min(problem.points / 16, std::max(128U, problem.points / 256)));
+  problem.boundary = count(params, "boundary-points", 1, 1 << 22, preset->boundary > 0 ? preset->boundary : few);
+  const std::uint32_t initial = preset->initial > 0 ? preset->initial : few;
+  problem.initial = count(params, "initial-points", problem.in_time() ? 1 : 0, 1 << 22, problem.in_time() ? initial : 0);
+  problem.hard = params.options.at("constraints") == "hard";
+  if (problem.hard) {
+    for (const char* const option : {"boundary-points", "initial-points", "data-weight"})
+      if (params.options.at(option) != "auto")
+        throw refused(
+            option, in_quotes(params.options.at(option)) + " with --constraints hard, which needs no such points; accepted: auto");
+    problem.boundary = problem.initial = 0;
+  }
+  problem.steps = count(params, "iterations", 1, 1'000'000, preset->steps);
+  problem.resample = count(params, "resample", 1, 1'000'000, 0);
+  problem.checkpoint_rounds = count(params, "checkpoint-rounds", 1, 1'000'000, 0);
+  problem.snapshots = std::min(count(params, "snapshots", 0, 1000, 24), problem.steps - 1);
+  problem.rate = number(params, "learning-rate", 100, "above 0, up to 100", 1e-3);
+  problem.decay = number(params, "decay", 1, "above 0, up to 1", 0.9);
+  problem.decay_steps = number(params, "decay-steps", 1e9, "above 0, up to 1e9", 2000);
+  const bool with_source = !problem.in_time();  // residuals of which are hundreds of times as large
+  problem.data_weight = number(params, "data-weight", 1e9, "above 0, up to 1e9", with_source ? 1000 : preset->data_weight);
+  problem.seed = params.seed;
+  const std::string& compute = params.options.at("compute");
+  problem.compute = compute == "shards" ? Compute::shards : compute == "layers" ? Compute::layers : Compute::chosen;
+  check_points(problem);
+  if (params.input) problem.steps_done = check_state_file(*params.input, problem);
+  return problem;
+}
+
+Shape shape_of(const Problem& problem) {
+  const Network network{problem.layers, problem.width};
+  Shape shape;
+  shape.items = problem.shards;
+  shape.rounds = problem.steps;
+  shape.checkpoint_rounds = problem.checkpoint_rounds;
+  shape.large_result = true;
+  shape.ops = static_cast<double>(problem.points) * problem.steps;
+  shape.rate_unit = "points/s";
+  shape.bytes_in = shape.bytes_out = network.count() * 3 * sizeof(float);
+  shape.cost.ops = shape.ops / static_cast<double>(problem.shards);
+  shape.cost.in_bytes = shape.cost.out_bytes = static_cast<double>(shape.bytes_in) / static_cast<double>(problem.shards);
+  return shape;
+}
+
+}  // namespace mgpu::pinn

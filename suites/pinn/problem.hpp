@@ -1,0 +1,80 @@
+// What is trained on what: the equation, the network, the points, the steps. All of it follows from the options.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "lib/workload/workload.hpp"
+
+namespace mgpu::pinn {
+
+// burgers: u_t + u u_x = nu u_xx; allen_cahn: u_t = D u_xx - 5 (u^3 - u); helmholtz: u_xx + u_yy + u = f; poisson: without u.
+enum class Equation { burgers, allen_cahn, helmholtz, poisson };
+enum class Compute { chosen, shards, layers };
+
+struct Range {
+  double low = -1, high = 1;
+};
+
+struct Problem {
+  Equation equation = Equation::burgers;
+  std::uint32_t layers = 4, width = 256;  // hidden layers of tanh, and the neurons of each
+  std::uint32_t points = 8192, boundary = 0, initial = 0;
+  bool hard = false;  // boundary and initial values are built in: there are no points for them
+  std::uint32_t shards = 64;
+  std::uint32_t steps = 0;
+  std::uint32_t resample = 0;  // new points after so many steps; 0: never
+  std::uint32_t checkpoint_rounds = 0;
+  std::uint32_t snapshots = 0;  // of the parameters, at equal distances, for the solution's error while it is trained
+  double rate = 1e-3, decay = 0.9, decay_steps = 2000;  // of Adam: the rate falls by `decay` in so many steps
+  double data_weight = 1;                               // of boundary and initial points in the loss
+  std::uint64_t seed = 0;
+  Compute compute = Compute::chosen;
+  std::uint32_t steps_done = 0;  // by the training that --input continues
+
+  bool in_time() const { return equation == Equation::burgers || equation == Equation::allen_cahn; }
+  std::uint64_t all_points() const { return std::uint64_t{points} + boundary + initial; }
+  // Of the first input (x) and the second one (t, or y).
+  Range first() const { return equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
+  Range second() const { return in_time() || equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
+  double diffusion() const;                                                // nu, D
+  double wave() const { return equation == Equation::helmholtz ? 1 : 0; }  // k^2
+  double source() const;  // what the product of sines on the right side of helmholtz and poisson is multiplied by
+  // Weights of a squared error in the loss, by kind of point: none, domain, boundary, initial.
+  std::array<double, 4> weights() const;
+  // Of Adam in step `step` of this training, with the corrections of the moments' bias.
+  struct Step {
+    float rate = 0, epsilon = 0;
+  };
+  Step adam(std::uint32_t step) const;
+  std::uint64_t seed_of_points(std::uint32_t step) const;
+  // Of snapshot `number`, from 0 on: so many steps are done then.
+  std::uint32_t steps_of_snapshot(std::uint32_t number) const {
+    return static_cast<std::uint32_t>(std::uint64_t{steps} * (number + 1) / (snapshots + 1));
+  }
+  // FLOP of a step for each point: three products a hidden layer with the 4 numbers of a jet, multiply-adds counted as two.
+  double flop_per_point() const;
+};
+
+inline constexpr std::uint64_t most_points = 1 << 23;
+
+constexpr std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }  // an argument of a kernel
+
+const char* name_of(Equation equation);
+
+// Points [begin, end) of `count` that belong to shard `s` of `shards`.
+struct PointRange {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t size() const { return end - begin; }
+};
+constexpr PointRange points_of_shard(std::uint64_t count, std::uint64_t shards, std::uint64_t s) {
+  return {s * count / shards, (s + 1) * count / shards};
+}
+// The most points that a shard has, of all kinds together.
+std::uint32_t places_of_shard(const Problem& problem);
+
+// Throws Error(usage), Error(input).
+Problem problem_of(const SuiteParams& params);
+Shape shape_of(const Problem& problem);
+
+}  // namespace mgpu::pinn

@@ -1,0 +1,145 @@
+#include "suites/pinn/ways.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "suites/pinn/network.hpp"
+
+namespace mgpu::pinn {
+namespace {
+
+constexpr std::uint32_t block = 32;        // of kernels/pinn_math.cl
+constexpr Bytes room_for_jets = 44 << 10;  // of the 48 KiB of local memory that a work-group has on NVIDIA GPUs
+
+std::string define(const char* name, std::uint64_t value) { return fmt::format(" -D{}={}", name, value); }
+
+Bytes jets_in_local(const Problem& problem, std::uint32_t points) {
+  constexpr Bytes jet = 16, point = 36;  // what a point is beside its jets: itself, the output's adjoint, an error
+  return Bytes{problem.layers} * wide(problem) * (points | 1) * jet + points * point;
+}
+
+// As many points at once as local memory holds, all of a shard or whole blocks.
+std::uint32_t tile_of(const Problem& problem, Bytes memory) {
+  const std::uint32_t all = places_of_shard(problem);
+  if (jets_in_local(problem, all) <= memory) return all;
+  std::uint32_t tile = all / block * block;
+  while (tile > 0 && jets_in_local(problem, tile) > memory) tile -= block;
+  return tile;
+}
+
+void add_shards(const DeviceTraits& device, const Problem& problem, std::vector<Way>& all) {
+  const Bytes weights = Network{problem.layers, wide(problem)}.count() * sizeof(float);
+  const Bytes memory = device.cpu ? std::min<Bytes>(device.local_memory, 256 << 10) : device.local_memory;
+  const bool local_weights = !device.cpu && weights < memory && tile_of(problem, memory - weights) > 0;
+  const std::uint32_t tile = tile_of(problem, memory - (local_weights ? weights : 0));
+  constexpr std::uint32_t unrolled = 64;  // beyond, sums that are unrolled are more code than caches of instructions hold
+  if (tile == 0 || (!device.cpu && wide(problem) > unrolled)) return;
+  for (const unsigned lanes : device.cpu ? std::vector<unsigned>{1} : std::vector<unsigned>{256, 512, 128}) {
+    if (lanes > device.max_work_group) continue;
+    Way way;
+    way.name = fmt::format("shards by {}", lanes);
+    way.threads = lanes;
+    way.tile = tile;
+    way.options =
+        define("LANES", lanes) + define("TILE", tile) + define("WEIGHTS_LOCAL", local_weights) + (device.cpu ? " -DROLLED" : "");
+    all.push_back(std::move(way));
+  }
+}
+
+struct Tile {
+  unsigned mine_rows, mine_columns, groups_m, groups_n, stages, inner;
+  unsigned rows() const { return 8 * mine_rows * groups_m; }
+  unsigned columns() const { return 4 * mine_columns * groups_n; }
+  unsigned threads() const { return 32 * groups_m * groups_n; }
+  std::string defines() const {
+    return define("BM", rows()) + define("BN", columns()) + define("TM", mine_rows) + define("TN", mine_columns) +
+           define("WM", groups_m) + define("WN", groups_n);
+  }
+};
+
+// Both products by the same tile. On CPUs this way is there for comparison only.
+void add_layers(const DeviceTraits& device, const Problem& problem, std::vector<Way>& all) {
+  const std::uint32_t width = wide(problem);
+  if (width % 32 != 0) return;
+  std::vector<Tile> tiles;
+  // As in suites/matrix: 16 x 8 sums of a work-item serve more multiply-adds by a value that was read, where registers allow it.
+  if (!device.cpu && width % 128 == 0) {
+    if (device.nvidia) tiles.push_back({16, 8, 1, 4, 2, 16});
+    tiles.push_back({8, 8, 2, 4, 2, 16});
+    if (device.nvidia) tiles.push_back({16, 8, 1, 4, 4, 8});
+  }
+  if (!device.cpu && width % 64 == 0) tiles.push_back({8, 8, 1, 2, 2, 16});
+  tiles.push_back(device.cpu ? Tile{4, 4, 1, 1, 2, 8} : Tile{4, 8, 1, 1, 2, 16});
+  for (const Tile& tile : tiles) {
+    if (tile.threads() > device.max_work_group) continue;
+    Way way;
+    way.by_layer = true;
+    way.name =
+        fmt::format("layers in {}x{}x{} by {}x{}", tile.rows(), tile.columns(), tile.inner, tile.mine_rows, tile.mine_columns);
+    way.threads = tile.threads();
+    way.rows = way.weight_rows = tile.rows();
+    way.columns = way.weight_columns = tile.columns();
+    const std::string both = tile.defines() + define("ASYNC", device.nvidia) + (device.cpu ? " -DROLLED" : "");
+    way.options = both + define("STAGES", device.nvidia ? tile.stages : 2) + define("BK", tile.inner);
+    way.weight_options = both + define("STAGES", device.nvidia ? 3 : 2);
+    all.push_back(std::move(way));
+  }
+}
+
+}  // namespace
+
+std::uint32_t wide(const Problem& problem) {
+  const std::uint32_t w = problem.width;
+  const auto up_to = [&](std::uint32_t to) { return (w + to - 1) / to * to; };
+  if (w > 64) return up_to(128);
+  if (w > 32) return 64;
+  // What work-groups cannot hold in local memory goes layer by layer, in tiles.
+  const bool holds = Bytes{problem.layers} * w * (std::min(places_of_shard(problem), block) | 1) * 16 <= room_for_jets;
+  return problem.compute == Compute::layers || !holds ? 32 : w;
+}
+
+std::vector<Way> ways(const DeviceTraits& device, const Problem& problem, std::string* why) {
+  std::vector<Way> all;
+  // On GPUs small networks are faster in local memory; on CPUs all are.
+  const bool small = device.cpu || wide(problem) <= 32;
+  if (problem.compute != Compute::layers && small) add_shards(device, problem, all);
+  if (problem.compute != Compute::shards) add_layers(device, problem, all);
+  if (problem.compute != Compute::layers && !small) add_shards(device, problem, all);
+  if (device.cpu && problem.compute == Compute::chosen && !all.empty()) all.resize(1);
+  if (all.empty() && why != nullptr)
+    *why = fmt::format("its {} bytes of local memory cannot hold {} points of a network of {} x {}", device.local_memory,
+                       std::min(places_of_shard(problem), block), problem.layers, problem.width);
+  return all;
+}
+
+std::uint32_t places(const Problem& problem, const Way& way) {
+  const std::uint32_t all = places_of_shard(problem);
+  constexpr std::uint32_t points = 4;  // of a stage of kernels/pinn_weights.cl
+  return way.by_layer ? (all + points - 1) / points * points : all;
+}
+
+std::uint64_t all_places(const Problem& problem, const Way& way, std::uint64_t shards) {
+  const std::uint64_t all = shards * places(problem, way);
+  const std::uint64_t each = std::max<std::uint64_t>(block, way.rows / 4);
+  return way.by_layer ? (all + each - 1) / each * each : all;
+}
+
+Bytes jet_bytes(const Problem& problem, const Way& way, std::uint64_t shards) {
+  return way.by_layer ? Bytes{problem.layers} * wide(problem) * all_places(problem, way, shards) * 16 : 0;
+}
+
+std::string jet_options(const Problem& problem) { return define("LAPLACIAN", problem.in_time() ? 0 : 1); }
+
+std::string equation_options(const Problem& problem) {
+  const int kind = problem.equation == Equation::burgers ? 0 : problem.equation == Equation::allen_cahn ? 1 : 2;
+  const Range first = problem.first(), second = problem.second();
+  return jet_options(problem) + fmt::format(
+                                    " -DPROBLEM={} -DHARD={} -DWAVE_IS_0={} -DDIFFUSION={:#.9g}f -DWAVE={:#.9g}f -DSOURCE={:#.9g}f "
+                                    "-DLOW0={:#.9g}f "
+                                    "-DHIGH0={:#.9g}f -DLOW1={:#.9g}f -DHIGH1={:#.9g}f",
+                                    kind, problem.hard ? 1 : 0, problem.wave() == 0 ? 1 : 0, problem.diffusion(), problem.wave(),
+                                    problem.source(), first.low, first.high, second.low, second.high);
+}
+
+}  // namespace mgpu::pinn

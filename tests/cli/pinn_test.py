@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Suite pinn as a user runs it: one loss curve whatever the split, files in and out, and what is refused. Usage: pinn_test.py BINARY [unittest
+arguments]. The helpers are those of binary.py. No time is ever asserted on."""
+
+import json
+import struct
+
+import binary
+from binary import Case
+
+NETWORK = ("--layers", 2, "--width", 8, "--shards", 8)
+RESIDENT = ("--mode", "resident")
+SIX = ("--size", 100, *NETWORK, "--iterations", 6)
+
+
+def npy(rows, values, element="<f4"):
+    header = f"{{'descr': '{element}', 'fortran_order': False, 'shape': ({rows}, {len(values) // rows}), }}".ljust(117) + "\n"
+    kind = "f" if element == "<f4" else "d"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + struct.pack(f"<{len(values)}{kind}", *values)
+
+
+class Pinn(Case):
+    def run_pinn(self, *arguments, code=0, file="r.json"):
+        result = binary.mgpu("run", "pinn", *binary.DEVICES, "-n", 1, "--warmup", 0, "-o", self.folder / file, *arguments)
+        self.assertEqual(result.code, code, result)
+        return json.loads((self.folder / file).read_text())["runs"]
+
+    def passed(self, *arguments):
+        runs = [run for run in self.run_pinn(*arguments) if run["status"] != "unsupported"]
+        for run in runs:
+            self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+        return runs
+
+
+class Trains(Pinn):
+    def test_one_loss_curve_for_every_strategy_mode_and_path_with_new_points_and_checkpoints(self):
+        found = [run["verify"] for run in self.passed(*SIX, *RESIDENT, "--resample", 2, "-s", "all", "--trace", self.folder / "t.json")]
+        more = ("--resample", 2, "--checkpoint-rounds", 2, "-s", "equal")
+        found += [run["verify"] for run in self.passed(*SIX, "--mode", "end-to-end", "--peer", "staged", *more)]
+        self.assertGreater(len(found), 3)
+        self.assertEqual(len({verify["digest"] for verify in found}), 1)
+        curves = {json.dumps(verify["found"]["curves"]) for verify in found}
+        self.assertEqual(len(curves), 1)
+        losses = json.loads(curves.pop())[0]
+        self.assertEqual((losses["name"], losses["rounds"]), ("loss", [1, 2, 3, 4, 5, 6]))
+        self.assertIn("losses of the first 6 steps with a training by differences", found[0]["method"])
+        self.assert_schema(self.folder / "r.json", "result")
+        names = {event["name"] for event in json.loads((self.folder / "t.json").read_text())["traceEvents"]}
+        self.assertIn("adam", " ".join(names))
+
+    def test_every_equation_is_trained_and_compared_with_its_solution(self):
+        for problem in ("allen-cahn", "helmholtz"):
+            run = self.passed(*SIX, *RESIDENT, "--problem", problem, "-s", "equal", "--snapshots", 2)[0]
+            figures = {figure["name"]: figure["value"] for figure in run["verify"]["found"]["figures"]}
+            self.assertGreater(figures["relative L2 error"], 0.05, problem)  # after six steps
+            self.assertEqual(figures["loss of the initial state"] > 0, problem == "allen-cahn")
+
+    def test_poisson_comes_near_its_solution(self):
+        run = self.passed("--size", 100, *NETWORK, "--problem", "poisson", "--iterations", 400, "--learning-rate", "0.01", *RESIDENT, "-s", "equal")[0]
+        losses, errors = run["verify"]["found"]["curves"]
+        self.assertLess(losses["values"][-1], losses["values"][0] / 20)
+        self.assertEqual((len(errors["rounds"]), errors["rounds"][-1]), (25, 400))
+        self.assertLess(errors["values"][-1], 0.5)
+
+    def test_a_training_that_is_continued_ends_with_the_same_bits(self):
+        whole, half, rest = (self.folder / name for name in ("whole.npy", "half.npy", "rest.npy"))
+        options = (*NETWORK, *RESIDENT, "--resample", 2, "-s", "equal", "--snapshots", 0)
+        self.passed("--size", 100, *options, "--iterations", 6, "--output", whole)
+        self.passed("--size", 100, *options, "--iterations", 4, "--output", half)
+        self.passed(*options, "--input", half, "--iterations", 2, "--output", rest)
+        self.assertEqual(rest.read_bytes(), whole.read_bytes())
+        solution = (self.folder / "rest.solution.npy").read_bytes()
+        self.assertEqual(len(solution), 128 + 3 * 41 * 201 * 4)
+
+
+class Refuses(Pinn):
+    def test_what_cannot_be_done_is_refused_in_one_line_before_anything_runs(self):
+        for arguments, words in (
+            (("--size", 0), ("--size",)),
+            (("--size", "2^24"), ("--size",)),
+            (("--problem", "heat"), ("--problem", "burgers")),
+            (("--preset", "huge"), ("--preset", "deepxde")),
+            (("--layers", 1), ("--layers", "2 to 32")),
+            (("--width", 2000), ("--width", "2 to 1024")),
+            (("--iterations", 0), ("--iterations", "1 to")),
+            (("--shards", 48), ("--shards", "power of two")),
+            (("--shards", 512), ("--shards", "1 to 256")),
+            (("--learning-rate", "-1"), ("--learning-rate", "above 0")),
+            (("--decay", "1.5"), ("--decay", "up to 1")),
+            (("--decay-steps", "0"), ("--decay-steps", "above 0")),
+            (("--data-weight", "0"), ("--data-weight", "above 0")),
+            (("--boundary-points", 0), ("--boundary-points", "1 to")),
+            (("--initial-points", 5, "--problem", "poisson"), ("--initial-points", "knows no time")),
+            (("--resample", 0), ("--resample", "1 to")),
+            (("--compute", "tensor"), ("--compute", "layers")),
+            (("--snapshots", 5000), ("--snapshots", "0 to 1000")),
+        ):
+            self.refused(["run", "pinn", *binary.DEVICES, *(("--size", 64) if "--size" not in arguments else ()), *arguments], 2, *words)
+
+    def test_fewer_shards_than_devices_are_refused(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("there is one device")
+        self.refused(["run", "pinn", *binary.DEVICES, "--size", 64, "--shards", 1], 2, "--shards", "2 devices")
+
+    def test_a_learning_rate_that_diverges_is_said(self):
+        runs = self.run_pinn("--size", 100, *NETWORK, *RESIDENT, "--learning-rate", 50, "--iterations", 30, "-s", "equal")
+        self.assertIn("--learning-rate 50 is too high", " ".join(runs[0]["warnings"]))
+
+    def test_files_of_no_training_or_of_another_one_are_refused(self):
+        count = 3 * 8 + 8 * 8 + 8 + 9
+        good = [1, 2, 8, 0, 10, 100] + [0.5] * (3 * count)
+        def changed(at, value):
+            return good[:at] + [value] + good[at + 1:]
+        for name, rows, values, element, words in (
+            ("wide", count + 2, good, "<f8", ("of float64", "n x 3 of float32")),
+            ("columns", 3, good[:6], "<f4", ("3 x 2",)),
+            ("format", count + 2, changed(0, 9), "<f4", ("does not begin with 1",)),
+            ("layers", count + 2, changed(1, 3), "<f4", ("3 x 8", "--layers 2 --width 8")),
+            ("problem", count + 2, changed(3, 2), "<f4", ("is of helmholtz", "--problem burgers")),
+            ("steps", count + 2, changed(4, 0.5), "<f4", ("no count for the steps",)),
+            ("few", 12, good[:36], "<f4", ("10 parameters", str(count))),
+            ("nan", count + 2, changed(9, float("nan")), "<f4", ("no finite number in row 3",)),
+        ):
+            file = self.folder / f"{name}.npy"
+            file.write_bytes(npy(rows, values, element))
+            self.refused(["run", "pinn", *binary.DEVICES, *NETWORK, "--input", file], 2, str(file), *words)
+
+
+if __name__ == "__main__":
+    binary.main()

@@ -1,0 +1,91 @@
+// Suite pinn on the devices there are: all ways compute the same bits, for every equation, and what is verified fails where it is
+// wrong.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "suites/pinn/pinn_workload.hpp"
+#include "suites/pinn/training_program.hpp"
+#include "suites/suites.hpp"
+#include "tests/support/machine.hpp"
+
+using namespace mgpu;
+using namespace mgpu::pinn;
+
+namespace {
+
+SuiteParams params_of(std::uint64_t size, const std::map<std::string, std::string>& options) {
+  SuiteParams params;
+  params.size = size;
+  params.seed = 7;
+  params.host_threads = 2;
+  for (const SuiteInfo& suite : all_suites())
+    if (suite.name == "pinn")
+      for (const SuiteOption& option : suite.options) params.options[option.name] = option.values.front();
+  for (const auto& [name, value] : options) params.options[name] = value;
+  return params;
+}
+
+// A training on one device, without an executor.
+std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
+  TrainingProgram program(workload, device, Mode::resident, std::move(way), workload.problem().shards);
+  const Slice all{0, workload.problem().shards};
+  workload.own({});
+  workload.begin_sample();
+  REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
+  REQUIRE(device.try_out([&](Stream& stream) {
+    program.enqueue(all, 0, stream);
+    for (std::uint32_t round = 0; round < workload.problem().steps; ++round) program.enqueue_round(all, round, stream);
+  }));
+  REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
+  program.published();
+  const Verdict verdict = workload.verify(VerifyLevel::full, 3);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  return workload.digest();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "shards in local memory and layers in tiles, as CPUs and as GPUs launch them, compute the same bits, which differences "
+    "confirm") {
+  DeviceResources& device = testing::machine().open.front()->resources();
+  testing::AsGpu as_gpu(device, " -DROLLED");
+  for (const char* const equation : {"burgers", "helmholtz"}) {
+    CAPTURE(equation);
+    // 3 x 32: no neuron is there for the tiles alone, so that digests are of the same parameters.
+    const SuiteParams params = params_of(150, {{"problem", equation},
+                                               {"layers", "3"},
+                                               {"width", "32"},
+                                               {"iterations", "3"},
+                                               {"shards", "4"},
+                                               {"boundary-points", "9"},
+                                               {"resample", "2"}});
+    std::map<std::string, std::string> digests;
+    for (const char* const compute : {"shards", "layers"}) {
+      SuiteParams by_one = params;
+      by_one.options["compute"] = compute;
+      PinnWorkload workload(by_one);
+      for (DeviceResources* each : {&device, static_cast<DeviceResources*>(&as_gpu)}) {
+        if (each == &as_gpu && std::string_view(equation) != "burgers") continue;
+        const std::vector<Way> all = ways(each->traits(), workload.problem());
+        REQUIRE(!all.empty());
+        digests[all.front().name] = train(workload, *each, all.front());
+      }
+    }
+    CHECK(digests.size() >= 2);
+    for (const auto& [name, digest] : digests) CHECK_MESSAGE(digest == digests.begin()->second, name);
+  }
+}
+
+TEST_CASE("boundary and initial values that are built in are trained with, as differences confirm") {
+  DeviceResources& device = testing::machine().open.front()->resources();
+  for (const char* const equation : {"burgers", "allen-cahn", "helmholtz", "poisson"}) {
+    CAPTURE(equation);
+    PinnWorkload workload(params_of(
+        90,
+        {{"problem", equation}, {"layers", "2"}, {"width", "8"}, {"iterations", "4"}, {"shards", "4"}, {"constraints", "hard"}}));
+    CHECK(workload.problem().all_points() == 90);
+    train(workload, device, ways(device.traits(), workload.problem()).front());
+  }
+}

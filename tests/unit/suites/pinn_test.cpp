@@ -1,0 +1,184 @@
+// Suite pinn without devices: the tree of shards, networks in wider ones, solutions, and the check that has to notice what is
+// wrong.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "suites/pinn/findings.hpp"
+#include "suites/pinn/nodes.hpp"
+#include "suites/pinn/reference.hpp"
+#include "suites/pinn/solution.hpp"
+
+using namespace mgpu;
+using namespace mgpu::pinn;
+
+namespace {
+
+Problem small(Equation equation = Equation::burgers) {
+  Problem problem;
+  problem.equation = equation;
+  problem.layers = 2;
+  problem.width = 5;
+  problem.points = 24;
+  problem.boundary = 6;
+  problem.initial = problem.in_time() ? 5 : 0;
+  problem.shards = 4;
+  problem.steps = 1;
+  return problem;
+}
+
+// What a correct device brings of one step, computed by differences.
+Outcome outcome_of(const Problem& problem, const Network& network) {
+  Outcome outcome;
+  Ending& whole = outcome.whole;
+  whole.before.resize(network.count());
+  fill_initial(network, 3, whole.before);
+  const std::vector<double> parameters(whole.before.begin(), whole.before.end());
+  const Check check(problem, network, 1);
+  std::vector<double> gradient(network.count());
+  double loss = 0;
+  for (std::uint32_t s = 0; s < problem.shards; ++s) {
+    const auto points = collocation(problem, s, s + 1, 0);
+    const std::vector<double> mine = check.gradient(parameters, points);
+    whole.shards.emplace_back(mine.begin(), mine.end());
+    for (std::size_t i = 0; i < mine.size(); ++i) gradient[i] += mine[i];
+    const double here = check.loss(parameters, points).value;
+    whole.losses_of_shards.push_back({static_cast<float>(here), 0, 0});
+    loss += here;
+  }
+  whole.losses = {static_cast<float>(loss), 0, 0};
+  const Problem::Step step = problem.adam(0);
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    whole.gradient.push_back(static_cast<float>(gradient[i]));
+    whole.mean.push_back(static_cast<float>(0.1 * gradient[i]));
+    whole.square.push_back(static_cast<float>(0.001 * gradient[i] * gradient[i]));
+    whole.parameters.push_back(
+        static_cast<float>(parameters[i] - step.rate * whole.mean[i] / (std::sqrt(whole.square[i]) + step.epsilon)));
+  }
+  outcome.parameters = {whole.parameters, whole.parameters};
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("any run of shards is made up of nodes that are aligned, in order and as large as can be") {
+  CHECK(nodes_of(0, 64) == std::vector<Node>{{0, 6}});
+  CHECK(nodes_of(0, 43) == std::vector<Node>{{0, 5}, {32, 3}, {40, 1}, {42, 0}});
+  CHECK(nodes_of(5, 5).empty());
+  for (std::uint64_t begin = 0; begin < 64; ++begin) {
+    for (std::uint64_t end = begin; end <= 64; ++end) {
+      std::uint64_t next = begin;
+      for (const Node& node : nodes_of(begin, end)) {
+        CHECK(node.first == next);
+        CHECK(node.first % node.shards() == 0);
+        next += node.shards();
+      }
+      CHECK(next == end);
+      CHECK(nodes_of(begin, end).size() <= 12);
+    }
+  }
+}
+
+TEST_CASE("a network is the same in a wider one, and comes back") {
+  const Network network{3, 5}, wide{3, 8};
+  std::vector<float> parameters(network.count()), there(wide.count()), back(network.count());
+  fill_initial(network, 1, parameters);
+  parameters.back() = 0.25F;
+  widen(network, wide, parameters.data(), there.data());
+  narrow(network, wide, there.data(), back.data());
+  CHECK(back == parameters);
+  const auto value = [](const Network& of, const std::vector<float>& with) {
+    const std::vector<double> exact(with.begin(), with.end());
+    const Place place{0.3, 0.7};
+    double found = 0;
+    Evaluation(of, 1).evaluate(exact.data(), {&place, 1}, &found);
+    return found;
+  };
+  CHECK(value(wide, there) == doctest::Approx(value(network, parameters)).epsilon(1e-14));
+}
+
+TEST_CASE("every point belongs to one shard, and new points come when they are asked for") {
+  Problem problem = small();
+  CHECK(collocation(problem, 0, 4, 0).size() == problem.all_points());
+  problem.resample = 3;
+  problem.steps = 9;
+  const auto x = [&](std::uint32_t step) { return collocation(problem, 0, 1, step).front().place.x; };
+  CHECK(x(0) == x(2));
+  CHECK(x(2) != x(3));
+}
+
+TEST_CASE("solutions hold what is known of them") {
+  const Solution burgers = solution_of(small(), 1), allen_cahn = solution_of(small(Equation::allen_cahn), 1);
+  const auto at = [](const Solution& of, std::size_t row, std::size_t column) {
+    return of.values[row * Solution::columns + column];
+  };
+  CHECK(at(burgers, 0, 150) == doctest::Approx(-std::sin(std::numbers::pi * 0.5)));
+  CHECK(at(burgers, 20, 100) == doctest::Approx(0).epsilon(1e-12));  // odd about 0
+  // From Basdevant et al. (1986), table 4: the slope at 0 is steepest at t = 1.6037 / pi, by 152.00516 for nu = 0.01 / pi, and so
+  // the values beside 0 at t = 0.5, 0.01 away, are near the jump of the shock.
+  CHECK(at(burgers, 20, 99) == doctest::Approx(-at(burgers, 20, 101)).epsilon(1e-9));
+  CHECK(at(burgers, 20, 101) < -0.7);
+  CHECK(at(burgers, 40, 200) == doctest::Approx(0).epsilon(1e-6));
+  CHECK(at(allen_cahn, 0, 100) == doctest::Approx(0));
+  CHECK(at(allen_cahn, 40, 200) == doctest::Approx(-1));
+  CHECK(relative_error(burgers, burgers) == 0);
+  CHECK(relative_error(allen_cahn, burgers) > 0.5);
+}
+
+TEST_CASE("what differences confirm passes, and every kind of mistake is told") {
+  for (const Equation equation : {Equation::burgers, Equation::allen_cahn, Equation::helmholtz, Equation::poisson}) {
+    CAPTURE(name_of(equation));
+    const Problem problem = small(equation);
+    const Network network{problem.layers, problem.width};
+    const Outcome right = outcome_of(problem, network);
+    const auto wrong = [&](const auto& change) {
+      Outcome changed = right;
+      change(changed);
+      return Check(problem, network, 1).first_wrong(changed, true, 1);
+    };
+    CHECK(wrong([](Outcome&) {}) == "");
+    CHECK(wrong([](Outcome& o) { o.parameters[1][3] += 1e-6F; }) == "devices end with different parameters");
+    CHECK(wrong([](Outcome& o) { o.whole.gradient[7] *= 1.001F; }).find("the gradient by parameter 7 is") == 0);
+    CHECK(wrong([](Outcome& o) { o.whole.losses[0] *= 1.001F; }).find("a loss of the last step is") == 0);
+    CHECK(wrong([](Outcome& o) {
+            o.parameters[0][2] = o.parameters[1][2] = o.whole.parameters[2] += 1e-5F;
+          }).find("the last step makes parameter 2") == 0);
+    CHECK(wrong([](Outcome& o) {
+            o.whole.losses[0] += 0.01F * o.whole.losses_of_shards[2][0];
+            o.whole.losses_of_shards[2][0] *= 1.01F;
+          }).find("the loss of shard 2") == 0);
+    CHECK(wrong([](Outcome& o) {  // two gradients whose sum stays the same
+            const float by = 0.1F * std::abs(o.whole.shards[0][4]) + 0.01F;
+            o.whole.shards[0][4] += by;
+            o.whole.shards[1][4] -= by;
+          })
+              .find("the gradient of shard") == 0);
+  }
+}
+
+TEST_CASE("findings say when an error was reached first, and thin long curves") {
+  Problem problem = small(Equation::poisson);
+  problem.steps = 5000;
+  const Network network{problem.layers, problem.width};
+  Ending whole;
+  whole.parameters.resize(network.count());
+  whole.losses.assign(15000, 0.5F);
+  whole.snapshots = {{100, whole.parameters}};
+  Solution nothing;  // a network of zeros is the solution of this
+  nothing.values.assign(Solution::rows * Solution::columns, 1e-30);
+  whole.parameters[network.count() - 1] = 1e-30F;
+  const Findings found = findings_of(problem, whole, nothing, 1);
+  REQUIRE(found.curves.size() == 2);
+  CHECK(found.curves[0].rounds.size() == 1000);
+  CHECK(found.curves[0].rounds.back() == 5000);
+  CHECK(found.curves[1].rounds == std::vector<std::uint32_t>{100, 5000});
+  REQUIRE(found.milestones.size() == 3);
+  CHECK(found.milestones[0].rounds == 5000);  // at 100 it was 0, which is as wrong as can be
+  CHECK(found.warnings.empty());
+  whole.losses.back() = 100;
+  CHECK(findings_of(problem, whole, nothing, 1).warnings.front().find("the loss grew from 1.5 to 101: --learning-rate 0.001") == 0);
+  whole.losses[301] = std::nanf("");
+  CHECK(findings_of(problem, whole, nothing, 1).warnings.front().find("no finite number from step 101 on") != std::string::npos);
+  CHECK(words_of(problem, found).find("loss 1.5 in step 1, 1.5 in step 5000; relative L2 error") != std::string::npos);
+}
