@@ -147,7 +147,7 @@ def flow(group, plane):
     if speed.max() > 0:
         axes.streamplot(at, at, plane[::every, ::every, 0], plane[::every, ::every, 1], color="white", linewidth=0.8, density=1.3, arrowsize=0.9)
     axes.set(xlabel="x", ylabel="y", xlim=(0, n), ylim=(0, n))
-    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 66, break_on_hyphens=False), "the middle plane"]))
+    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 56, break_on_hyphens=False), "the middle plane"]))
     axes.grid(visible=False)
     return figure
 

@@ -213,7 +213,7 @@ DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "
                        "kernel": "auto", "data": "uniform"},
             "kernel": {"kernel": "saxpy", "set": "none", "guards": "on"},
             "lbm": {"case": "taylor-green", "iterations": "100", "planes": "cube", "collision": "bgk", "relaxation-time": "0.8", "reynolds": "none",
-                    "speed": "0.05", "lattices": "two", "split": "slabs", "depth": "1", "overlap": "on", "checkpoint-rounds": "none"},
+                    "speed": "0.05", "lattices": "two", "split": "slabs", "depth": "1", "overlap": "on", "kernel": "auto", "checkpoint-rounds": "none"},
             "matrix": {"precision": "fp32", "axis": "rows", "alpha": "1", "beta": "0", "data": "uniform", "kernel": "auto"},
             "merkle": {"tree": "plain", "pad": "no"},
             "msm": {"curve": "bn254", "axis": "points", "scalars": "uniform", "window": "auto", "trust-input": "no"},

@@ -16,7 +16,7 @@ inline Error refused_option(const char* option, const std::string& why) {
 // A count of at least one. Throws Error(usage).
 std::uint32_t count_of_option(const SuiteParams& params, const char* option, std::uint64_t most);
 
-// Nothing where the text is no number, or goes on after one.
+// Nothing where the text is not a number, or goes on after one.
 std::optional<double> number_in(const std::string& text);
 
 }  // namespace mgpu

@@ -50,12 +50,4 @@ std::vector<Patch> patches_of(const PiecesOfLayers& pieces, const Slice& items) 
   return patches;
 }
 
-void Arrivals::arrived(const Slice& items) {
-  const std::scoped_lock lock(mutex_);
-  std::fill(arrived_.begin() + static_cast<std::ptrdiff_t>(items.begin), arrived_.begin() + static_cast<std::ptrdiff_t>(items.end),
-            true);
-}
-
-Items Arrivals::missing() const { return static_cast<Items>(std::count(arrived_.begin(), arrived_.end(), false)); }
-
 }  // namespace mgpu

@@ -1,8 +1,6 @@
-// Shares of work that goes in rounds: who lies beside whom, where shares lie that end along two axes, and what of them has arrived
-// on the host.
+// Shares of work that goes in rounds: who lies beside whom, and where shares lie that end along two axes.
 #pragma once
 
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -39,17 +37,5 @@ std::vector<Patch> patches_of(const PiecesOfLayers& pieces, const Slice& items);
 
 // As many columns as make equal shares of so many devices one block each, about as wide as high.
 std::uint64_t columns_for(std::size_t devices);
-
-// Which items of a sample have arrived on the host. Devices call it from several threads at once.
-class Arrivals {
- public:
-  void expect(Items items) { arrived_.assign(items, false); }  // of a new sample
-  void arrived(const Slice& items);
-  Items missing() const;
-
- private:
-  std::mutex mutex_;  // over arrived_
-  std::vector<bool> arrived_;
-};
 
 }  // namespace mgpu

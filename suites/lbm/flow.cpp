@@ -148,7 +148,7 @@ std::optional<Deviation> cavity_deviation(const Problem& problem, std::span<cons
     const Cell *const left = cells + row * problem.n + (problem.n - 1) / 2, *const right = cells + row * problem.n + problem.n / 2;
     return static_cast<double>((*left)[0] + (*right)[0]) / 2 / static_cast<double>(problem.speed);
   };
-  Deviation deviation{fmt::format("Ghia et al. 1982, Reynolds number {}", table->reynolds), 0, 0.01 + 8 / (n * n) + 0.5 / n};
+  Deviation deviation{fmt::format("Ghia et al. 1982, Reynolds number {}", table->reynolds), 0, 0.015 + 1 / n + 8 / (n * n)};
   for (std::size_t i = 0; i < table->height.size(); ++i) {
     const double row = std::clamp(table->height[i] * n - 0.5, 0.0, n - 1);
     const auto lower = std::min(static_cast<std::uint64_t>(row), problem.n - 2);

@@ -7,6 +7,7 @@
 
 #include "lib/workload/checkpoints.hpp"
 #include "lib/workload/pages.hpp"
+#include "suites/common/arrivals.hpp"
 #include "suites/common/shares.hpp"
 #include "suites/lbm/blocks.hpp"
 #include "suites/lbm/lattice.hpp"
@@ -57,8 +58,8 @@ class LbmWorkload final : public Workload {
   std::span<std::byte> checkpoint(std::uint32_t steps);  // where it has its place: planes of populations of rows, without gaps
   void checkpointed(const Slice& planes, std::uint32_t steps) { checkpoints_.arrived(planes, steps); }
   std::uint32_t begun_from() const { return begun_from_; }  // steps done in the state that the sample begins with
-  std::uint64_t sample() const { return sample_; }
-  void arrived(const Slice& items) { arrivals_.arrived(items); }
+  std::uint64_t sample() const { return arrivals_.sample(); }
+  void arrived(const Slice& items) { arrivals_.arrived({&items, 1}); }
   std::span<const Owner> owners() const { return owners_; }
   std::span<const Transfer> transfers() const { return transfers_; }
   // What devices of the group put planes into, and pieces of blocks; null: there is no group.
@@ -79,6 +80,7 @@ class LbmWorkload final : public Workload {
   Problem problem_;
   Shape shape_;
   Lattice lattice_;
+  std::string kernel_;  // a variant that is asked for, or "auto"
   unsigned host_threads_;
   Pages pages_;  // the result, what a file holds, two checkpoints where there are any
   Checkpoints checkpoints_;
@@ -88,11 +90,9 @@ class LbmWorkload final : public Workload {
   std::unique_ptr<SharedMemory> landing_[2];
   std::vector<Owner> owners_;
   std::vector<Transfer> transfers_;
-  std::uint64_t sample_ = 0;
-  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
   Arrivals arrivals_;
-  std::map<std::string, Variant> preferred_;  // by device
-  struct Compared {                           // with plain loops on the host
+  std::map<std::string, std::string> preferred_;  // names of variants, by device
+  struct Compared {                               // with plain loops on the host
     Window window;
     std::vector<Cell> expected;
   };

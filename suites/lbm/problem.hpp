@@ -55,7 +55,8 @@ inline Bytes Problem::state_bytes() const { return cells() * populations * sizeo
 
 constexpr std::uint32_t u32(std::uint64_t n) { return static_cast<std::uint32_t>(n); }  // an argument of a kernel
 
-inline constexpr std::uint64_t least_side = 3, most_side = 4096, most_planes = 1 << 16;
+inline constexpr std::uint64_t least_side = 3, most_side = 4096,
+                               most_planes = 65535;  // as many work-groups as NVIDIA GPUs take along z
 
 // Throws Error(usage), Error(input).
 Problem problem_of(const SuiteParams& params);

@@ -192,15 +192,15 @@ Populations arriving(const Problem& problem, const Region& region, const std::ve
 
 }  // namespace
 
-double updates_of(const Problem& problem, const Window& window) {
+Work work_of(const Problem& problem, const Window& window) {
   const Region region(problem, window);
-  double updates = 0;
+  Work work{region.size(), 0};
   for (std::int64_t step = 1; step <= problem.steps; ++step) {
     double cells = 1;
     for (std::size_t axis = 0; axis < 3; ++axis) cells *= static_cast<double>(region.end(axis, step) - region.begin(axis, step));
-    updates += cells;
+    work.updates += cells;
   }
-  return updates;
+  return work;
 }
 
 std::vector<Cell> reference(const Problem& problem, const Beginning& beginning, const Window& window, unsigned threads) {

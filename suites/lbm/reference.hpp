@@ -17,7 +17,11 @@ struct Window {
 // host.
 std::vector<Cell> reference(const Problem& problem, const Beginning& beginning, const Window& window, unsigned threads);
 
-// Cells that are computed for that, in all steps.
-double updates_of(const Problem& problem, const Window& window);
+// What that takes: cells that are kept, and cells that are computed in all steps.
+struct Work {
+  std::uint64_t cells = 0;
+  double updates = 0;
+};
+Work work_of(const Problem& problem, const Window& window);
 
 }  // namespace mgpu::lbm

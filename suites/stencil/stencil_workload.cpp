@@ -22,7 +22,8 @@ StencilWorkload::StencilWorkload(const SuiteParams& params)
       held_(layers_of_piece(problem_, params.memory)),
       host_threads_(params.host_threads),
       pages_(host_bytes(problem_), "the cells"),
-      checkpoints_(problem_.layers(), problem_.checkpoint_rounds) {
+      checkpoints_(problem_.layers(), problem_.checkpoint_rounds),
+      arrivals_(problem_.items(), host_threads_) {
   const std::span<std::byte> cells{pages_.data(), problem_.host_bytes()};
   if (params.input) {
     read_npy(*params.input, read_npy_shape(*params.input), cells);
@@ -176,12 +177,9 @@ void StencilWorkload::begin_sample() {
 void StencilWorkload::begin_again() {
   checkpoints_.forget_incomplete();
   begun_from_ = checkpoints_.complete();
-  ++sample_;
   first_number_ += problem_.steps + 1;
   was_persistent_ = was_by_kernels_ = false;
-  arrivals_.expect(problem_.items());
-  if (!std::exchange(looked_at_, false)) return;
-  std::memset(result().data(), 0xff, outcome().size());  // not a number
+  arrivals_.begin_sample({result().data(), outcome().size()});
 }
 
 std::string StencilWorkload::digest() const { return sha256_hex(outcome()); }
@@ -199,11 +197,9 @@ std::string StencilWorkload::told() const {
 Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
-  looked_at_ = true;
+  if (const auto missing = arrivals_.look("items")) return *missing;
   std::string method = "every cell, bit for bit, with a plain loop on the host";
   if (problem_.checks() > 0) method = "every cell and norm, bit for bit, with plain loops on the host";
-  if (const Items missing = arrivals_.missing(); missing > 0)
-    return {Status::failed, method, fmt::format("{} of {} items did not arrive on the host", missing, problem_.items())};
   if (!expected_) expected_ = reference(problem_, initial(), host_threads_);
   const std::span<const std::byte> cells = result(), sums = changes();
   if (std::memcmp(cells.data(), expected_->cells.data(), cells.size()) != 0) return {Status::failed, method, first_wrong_cell()};

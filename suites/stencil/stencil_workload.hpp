@@ -11,6 +11,7 @@
 #include "lib/workload/checkpoints.hpp"
 #include "lib/workload/pages.hpp"
 #include "lib/workload/workload.hpp"
+#include "suites/common/arrivals.hpp"
 #include "suites/common/shares.hpp"
 #include "suites/stencil/blocks.hpp"
 #include "suites/stencil/reference.hpp"
@@ -59,8 +60,8 @@ class StencilWorkload final : public Workload {
   // Of a state on a device: of all layers, and of the largest share.
   Bytes whole_bytes() const { return (problem_.layers() + 2 * problem_.halo()) * problem_.layer_bytes(); }
   Bytes state_bytes() const { return (held_ + 2 * problem_.halo()) * problem_.layer_bytes(); }
-  std::uint64_t sample() const { return sample_; }
-  void arrived(const Slice& items) { arrivals_.arrived(items); }  // these are on the host
+  std::uint64_t sample() const { return arrivals_.sample(); }
+  void arrived(const Slice& items) { arrivals_.arrived({&items, 1}); }  // these are on the host
   // The two states that devices of the group exchange layers of; null: there is no group.
   // where halos are exchanged by kernels, and states are too large to be shared.
   SharedMemory* shared(unsigned which) { return shared_[which].get(); }
@@ -116,8 +117,6 @@ class StencilWorkload final : public Workload {
   std::uint32_t first_number_ = 1;
   std::vector<Owner> owners_;
   std::vector<Transfer> transfers_;
-  std::uint64_t sample_ = 0;
-  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
   Arrivals arrivals_;
   std::mutex mutex_;  // over rooms_
   std::optional<Reference> expected_;

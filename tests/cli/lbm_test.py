@@ -58,7 +58,7 @@ class Computes(Lbm):
         at = data.index(b"VECTORS velocity float\n") + len(b"VECTORS velocity float\n")
         vectors = struct.unpack(">540f", data[at:at + 4 * 540])
         self.assertEqual(vectors, tuple(v for i, v in enumerate(values) if i % 4 < 3))
-        self.assertGreater(max(map(abs, vectors)), 0.01)
+        self.assertGreater(max(map(abs, vectors)), 0.005)
         again = self.run_lbm("--input", array, "--planes", 5, "--iterations", 2, "--mode", "resident", "-s", "equal")[0]
         self.assertEqual(again["verify"]["status"], "passed")
         self.refused(["run", "lbm", *binary.DEVICES, "--input", array, "--planes", 4], 4, "--input", "180 x 4")
@@ -72,7 +72,7 @@ class Refuses(Lbm):
     def test_what_cannot_be_done_is_refused_in_one_line_before_anything_runs(self):
         for arguments, words in (
             (("--size", 2), ("--size", "3 to 4096")),
-            (("--size", 8, "--planes", 70000), ("--planes", "1 to 65536")),
+            (("--size", 8, "--planes", 70000), ("--planes", "1 to 65535")),
             (("--size", 8, "--planes", 1), ("--planes", "fewer than")),
             (("--size", 8, "--relaxation-time", "0.5"), ("--relaxation-time", "above 0.5, up to 2")),
             (("--size", 8, "--relaxation-time", "2.5"), ("--relaxation-time", "stable")),

@@ -6,6 +6,7 @@ import copy
 import json
 import struct
 import unittest
+from pathlib import Path
 
 from pictures_test import GOLDEN, Scripts, result_file, result_words
 
@@ -70,6 +71,24 @@ class RoundsPictures(Scripts):
         for text in ("device 0:0: 62.5 %", "device 0:1: 37.5 %"):
             self.holds(picture, f"<!-- {text} -->")
         self.assertEqual(picture.count("stroke-dasharray: 6,3.6"), 2)  # above and to the left of what the second has
+
+    def test_flows_are_drawn_from_the_side_with_shares_and_from_above_with_their_streamlines(self):
+        field, file = self.folder / "field.npy", self.result("r", "direct", side=8)
+        document = json.loads(file.read_text())
+        document["runs"][0].update(suite="lbm", params={"iterations": 20, "case": "cavity", "side": 8, "planes": "40"})
+        file.write_text(json.dumps(document))
+        field.write_bytes(npy(40 * 8 * 8, 4))
+        done = self.good("plot.py", file, "--field", field, "-o", self.folder / "p", "--format", "svg", module="matplotlib")
+        side, above = (Path(name).read_text() for name in done.stdout.splitlines())
+        for text in ("device 0:0: 75.0 %", "device 0:1: 25.0 %", "row, in column 4 of each plane", "speed, cells a step"):
+            self.holds(side, text)
+        for text in ("the middle plane", "speed in the plane, cells a step"):
+            self.holds(above, text)
+        for rows, columns in ((40 * 8 * 8, 3), (40 * 8 * 8 + 1, 4)):
+            field.write_bytes(npy(rows, columns))
+            done = self.run_script("plot.py", file, "--field", field, "-o", self.folder, python=self.python("matplotlib"))
+            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
+            self.assertIn(f"{rows} x {columns}", done.stderr)
 
     def test_what_is_not_the_field_of_the_result_is_refused(self):
         field = self.folder / "field.npy"

@@ -9,6 +9,7 @@
 #include "lib/exec/calibration.hpp"
 #include "suites/fisher/gram_workload.hpp"
 #include "suites/fisher/points_workload.hpp"
+#include "suites/lbm/lbm_workload.hpp"
 #include "suites/matrix/matrix_workload.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/msm/msm_workload.hpp"
@@ -16,6 +17,7 @@
 #include "suites/stencil/stencil_workload.hpp"
 #include "tests/oclgrind/simulator.hpp"
 #include "tests/support/fisher_problem.hpp"
+#include "tests/support/lbm_params.hpp"
 #include "tests/support/pac_problem.hpp"
 
 using namespace mgpu;
@@ -109,9 +111,17 @@ SuiteParams stencil_params(std::uint64_t size, std::map<std::string, std::string
   SuiteParams params;
   params.size = size;
   params.seed = 5;
-  params.options = {
-      {"iterations", "2"}, {"depth", "1"},    {"split", "auto"},   {"overlap", "on"},        {"rate", "0.1"},
-      {"radius", "2"},     {"steps", "auto"}, {"exchange", "auto"}, {"initial", "auto"}, {"check-every", "never"}, {"checkpoint-rounds", "none"}};
+  params.options = {{"iterations", "2"},
+                    {"depth", "1"},
+                    {"split", "auto"},
+                    {"overlap", "on"},
+                    {"rate", "0.1"},
+                    {"radius", "2"},
+                    {"steps", "auto"},
+                    {"exchange", "auto"},
+                    {"initial", "auto"},
+                    {"check-every", "never"},
+                    {"checkpoint-rounds", "none"}};
   options.merge(params.options);
   params.options = std::move(options);
   return params;
@@ -144,6 +154,17 @@ void compute_stencils(bool cpu) {
         stencil::StencilWorkload workload(params);
         compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
       }
+    }
+  }
+}
+
+void compute_flows(bool cpu) {
+  for (const char* flow : {"taylor-green", "cavity", "channel"}) {
+    for (const char* lattices : {"two", "one"}) {
+      CAPTURE(flow);
+      CAPTURE(lattices);
+      lbm::LbmWorkload workload(lbm_params({flow, 5, 4, 3, {{"lattices", lattices}}}));
+      compute(workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
     }
   }
 }
@@ -217,6 +238,8 @@ TEST_CASE("fisher, closed forms") {
 TEST_CASE("stencil, as on GPUs") { compute_stencils(false); }
 TEST_CASE("stencil, as on CPUs") { compute_stencils(true); }
 TEST_CASE("persistent stencil, as on GPUs") { compute_persistent(false); }
+
+TEST_CASE("lbm, as on GPUs") { compute_flows(false); }
 
 TEST_CASE("phase-amplitude coupling") {
   using testing::pac_params;

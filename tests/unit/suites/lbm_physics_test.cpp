@@ -80,7 +80,7 @@ TEST_CASE("a cavity at Reynolds number 100 is as Ghia et al. computed it, once i
   CHECK(lbm::cavity_table(401) == nullptr);
 }
 
-TEST_CASE("mass that is lost anywhere is found, and so is what is no number") {
+TEST_CASE("mass that is lost anywhere is found, and so is what is not a number") {
   Computed computed({"cavity", 8, 8, 20});
   check_right(computed, "mass is conserved");
   computed.cells[100][3] += 0.01F;
