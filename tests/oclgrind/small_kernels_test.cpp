@@ -244,7 +244,7 @@ TEST_CASE("lbm, as on GPUs") { compute_flows(false); }
 TEST_CASE("phase-amplitude coupling") {
   using testing::pac_params;
   const std::map<std::string, std::string> bands{
-      {"channels", "1"}, {"pha", "6:6:1"}, {"amp", "60:60:1"}, {"bins", "4"}, {"perm", "5"}};
+      {"channels", "1"}, {"pha", "8:8:1"}, {"amp", "60:60:1"}, {"bins", "4"}, {"perm", "5"}};
   for (const auto& [length, sums, axis] :
        {std::tuple{"64", "direct", "batch"}, {"63", "direct", "permutation"}, {"256", "transform", "permutation"}}) {
     auto options = bands;

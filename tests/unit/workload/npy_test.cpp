@@ -127,3 +127,22 @@ TEST_CASE("a file that cannot be written is an output error that names it") {
     CHECK(std::string(error.what()).find("/dev/null/c.npy") != std::string::npos);
   }
 }
+
+TEST_CASE("arrays of one to three dimensions are read as rows of the last, and their refusals say how many there may be") {
+  const Scratch scratch;
+  std::vector<std::byte> elements(24 * 4);
+  for (const auto& [shape, rows] : {std::pair{"(24,)", 1}, {"(4, 6)", 4}, {"(2, 3, 4)", 6}}) {
+    scratch.put(dictionary("<f4", "False", shape), 24 * 4);
+    const NpyArray array = read_npy_array(scratch.file);
+    CHECK(array.extents.back() * static_cast<unsigned>(rows) == 24);
+    CHECK(array.element == 4);
+    read_npy(scratch.file, {static_cast<unsigned>(rows), array.extents.back(), 4}, elements);
+    CHECK(elements.back() == std::byte{1});
+    CHECK_THROWS_AS(read_npy(scratch.file, {24, 2, 4}, elements), Error);
+  }
+  CHECK(scratch.refusal().find("(2, 3, 4)") != std::string::npos);  // as a matrix
+  scratch.put(dictionary("<f4", "False", "(2, 3, 2, 2)"), 24 * 4);
+  CHECK_THROWS_WITH(read_npy_array(scratch.file), doctest::Contains("one to three dimensions"));
+  scratch.put(dictionary("<f4", "False", "()"), 4);
+  CHECK_THROWS_AS(read_npy_array(scratch.file), Error);
+}
