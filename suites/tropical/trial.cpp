@@ -1,7 +1,6 @@
 // The trial of vendor kernels: each computes a small product that the host knows before it is taken.
 #include <cstring>
 
-#include "lib/base/error.hpp"
 #include "suites/common/product_program.hpp"
 #include "suites/tropical/kernels.hpp"
 #include "suites/tropical/weights.hpp"
@@ -103,23 +102,8 @@ bool works(DeviceResources& device, const Kernels& kernels, const Problem& probl
 }  // namespace
 
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, const Problem& problem, Purpose purpose) {
-  std::string why = "no kernel is made for it";
-  for (const Variant& variant : candidates) {
-    Kernels made;
-    made.variant = variant;
-    try {
-      made.multiply = device.kernel(variant.file, "tropical_multiply", variant.options);
-      if (variant.panel_rows > 0) made.pack_rows = device.kernel(variant.file, "pack_rows", variant.options);
-      if (variant.panel_columns > 0) made.pack_columns = device.kernel(variant.file, "pack_columns", variant.options);
-      if (!variant.to_be_tried || works(device, made, problem, purpose)) return made;
-      why = "kernel " + variant.name() + " gives wrong results on this device";
-    } catch (const Error& error) {
-      const bool of_kernel = error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
-      if (!variant.to_be_tried || !of_kernel) throw;
-      why = "kernel " + variant.name() + ": " + error.what();
-    }
-  }
-  throw Error(ErrorKind::unsupported, why);
+  return product::choose_kernels(device, candidates, "tropical_multiply",
+                                 [&](const Kernels& kernels) { return works(device, kernels, problem, purpose); });
 }
 
 }  // namespace mgpu::tropical
