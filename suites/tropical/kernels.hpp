@@ -26,6 +26,10 @@ Capacity no_kernel(const Problem& problem);
 // Whether a device has a variant of this name for this problem's numbers, in whatever size and axis.
 bool is_a_variant(const DeviceTraits& device, const Problem& problem, const std::string& name);
 
+// Of the fp32 roof, in which a multiply-add is two operations and takes as long as an add or a compare does alone: how many of its
+// operations one of these takes. `three_at_once`: of two sums and the best so far the best is one instruction.
+constexpr double fp32_roof_share(bool three_at_once) { return three_at_once ? 1.5 : 2; }
+
 // The first of `candidates` that works on this device. Throws Error(unsupported) when none does, Error(device).
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, const Problem& problem, Purpose purpose);
 

@@ -65,8 +65,9 @@ void PathsWorkload::fill(const SuiteParams& params) {
   ordered_ = all_at_least_zero<Number>(weights, problem_.maximum, host_threads_);
 }
 
-Demand PathsWorkload::demand(const DeviceTraits&) const {
-  Demand demand;  // its operations are no multiply-adds, of which the roof is measured
+Demand PathsWorkload::demand(const DeviceTraits& device) const {
+  Demand demand;
+  if (!problem_.integers) demand.fp32 = fp32_roof_share(ordered_ && device.nvidia) * shape_.ops;
   demand.memory_bytes = 2.0 * static_cast<double>(shape_.rounds) * static_cast<double>(shape_.bytes_out);
   return demand;
 }

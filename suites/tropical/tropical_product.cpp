@@ -62,8 +62,9 @@ bool TropicalProduct::prefer(const DeviceTraits& device, const std::string& vari
   return true;
 }
 
-Demand TropicalProduct::demand(const DeviceTraits&) const {
-  Demand demand;  // its operations are no multiply-adds, of which the roof is measured
+Demand TropicalProduct::demand(const DeviceTraits& device) const {
+  Demand demand;
+  if (!problem_.integers) demand.fp32 = fp32_roof_share(operands_.ordered && device.nvidia) * shape().ops;
   demand.memory_bytes = static_cast<double>(shape().bytes_in + shape().bytes_out);
   return demand;
 }
