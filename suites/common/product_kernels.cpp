@@ -41,8 +41,8 @@ Variant variant_of(const CpuTile& tile, const Geometry& geometry) {
   made.tile_columns = within(geometry.axis() != Axis::rows, tile.columns);
   made.tile = std::to_string(tile.register_rows) + 'x' + std::to_string(2 * tile.lanes) + " in " + std::to_string(tile.rows) + 'x' +
               std::to_string(tile.columns);
-  made.options = define("W", tile.lanes) + define("MR", tile.register_rows) + define("BM", made.tile_rows) +
-                 define("BN", made.tile_columns);
+  made.options =
+      define("W", tile.lanes) + define("MR", tile.register_rows) + define("BM", made.tile_rows) + define("BN", made.tile_columns);
   return made;
 }
 

@@ -16,7 +16,8 @@ struct Purpose {
   bool ordered = false;  // no number is below zero, so that bits are ordered as integers are
 };
 
-// Those that may be asked of a device, best first; the last is plain OpenCL C. `preferred`, a name, comes first if it is among them.
+// Those that may be asked of a device, best first; the last is plain OpenCL C. `preferred`, a name, comes first if it is among
+// them.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Purpose purpose,
                               const std::string& preferred = {});
 

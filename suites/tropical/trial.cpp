@@ -51,7 +51,8 @@ class Example {
       stream.upload(*paths, 0, std::as_bytes(std::span(paths_)));
       stream.upload(*of_b, 0, std::as_bytes(std::span(of_b_)));
       stream.upload(*listed, 0, std::as_bytes(std::span(tiles)));
-      std::vector<KernelArg> pack{a.get(), packed.get(), zero, rows_, inner, inner}, args{packed.get(), b.get(), c.get(), paths.get()};
+      std::vector<KernelArg> pack{a.get(), packed.get(), zero, rows_, inner, inner},
+          args{packed.get(), b.get(), c.get(), paths.get()};
       if (purpose_.update) {
         pack.push_back(zero);
         args.insert(args.end(), {of_b.get(), std::uint32_t{1} << 16, zero});
