@@ -68,57 +68,57 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__globa
 #define BRING(stage, k0, i)                                            \
   if ((i) < LOADS_A) COPY_ALL(A_TO(stage, i), pa + (i) * a_rows * BM); \
   else COPY_ALL(B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step);
-#define BRING_WHAT_IS_THERE(stage, k0, i)                                                                        \
-  if ((i) < LOADS_A) COPY("cg", A_TO(stage, i), pa + (i) * a_rows * BM, 16, (k0) + ka + (i) * a_rows < PACKED_INNER);   \
-  else COPY("cg", B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step, 16,                                 \
+#define BRING_WHAT_IS_THERE(stage, k0, i)                                                                             \
+  if ((i) < LOADS_A) COPY("cg", A_TO(stage, i), pa + (i) * a_rows * BM, 16, (k0) + ka + (i) * a_rows < PACKED_INNER); \
+  else COPY("cg", B_TO(stage, (i) - LOADS_A), pb + ((i) - LOADS_A) * b_step, 16,                                      \
             nb_valid && (k0) + kb + ((i) - LOADS_A) * b_rows < inner);
-#define BROUGHT()    \
-  {                  \
-    pa += BK * BM;   \
-    pb += b_on;      \
-    COMMIT();        \
+#define BROUGHT()  \
+  {                \
+    pa += BK * BM; \
+    pb += b_on;    \
+    COMMIT();      \
   }
 
 // The values of KS k are read from local memory while those before are multiplied.
 #define DECLARE_VALUES real x[2][KS][TM], y[2][KS][TN];
 // KS values of k from `k` on.
-#define READ(set, stage, k)                                                                                                   \
-  UNROLL for (uint s = 0; s < KS; ++s) {                                                                                      \
-    UNROLL for (uint i = 0; i < TM; i += V)                                                                                   \
-      TAKE(x[set][s] + i, memory + (stage) * STAGE + ((k) + s) * BM + my_m + i * LM)                                          \
-    UNROLL for (uint j = 0; j < TN; j += V)                                                                                   \
-      TAKE(y[set][s] + j, memory + (stage) * STAGE + BK * BM + ((k) + s) * BN + my_n + j * LN)                                \
+#define READ(set, stage, k)                                                                    \
+  UNROLL for (uint s = 0; s < KS; ++s) {                                                       \
+    UNROLL for (uint i = 0; i < TM; i += V)                                                    \
+      TAKE(x[set][s] + i, memory + (stage) * STAGE + ((k) + s) * BM + my_m + i * LM)           \
+    UNROLL for (uint j = 0; j < TN; j += V)                                                    \
+      TAKE(y[set][s] + j, memory + (stage) * STAGE + BK * BM + ((k) + s) * BN + my_n + j * LN) \
   }
 
 // A stage. Before its last k is multiplied, the next one is there for all, and all are done reading this one, which is filled again
 // then.
-#define WORK(HOW)                                                                                        \
-  UNROLL for (uint k = 0; k < BK; k += KS) {                                                                 \
-    if (k + KS == BK) {                                                                                   \
-      WAIT_FOR_ALL_BUT(STAGES - 2);                                                                      \
-      barrier(CLK_LOCAL_MEM_FENCE);                                                                      \
-      filled = worked;                                                                                   \
-      worked = NEXT(worked);                                                                             \
-      READ(0, worked, 0)                                                                                 \
-    } else {                                                                                             \
-      READ((k / KS + 1) & 1, worked, k + KS)                                                                   \
-    }                                                                                                    \
-    UNROLL for (uint i = 0; i < COPIES; ++i) if (i * SPREAD / COPIES / KS * KS == k) { HOW(filled, k0, i) }        \
-    if (k + KS == SPREAD) BROUGHT()                                                                       \
-    MULTIPLY(k / KS & 1)                                                                                      \
+#define WORK(HOW)                                                                                           \
+  UNROLL for (uint k = 0; k < BK; k += KS) {                                                                \
+    if (k + KS == BK) {                                                                                     \
+      WAIT_FOR_ALL_BUT(STAGES - 2);                                                                         \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                         \
+      filled = worked;                                                                                      \
+      worked = NEXT(worked);                                                                                \
+      READ(0, worked, 0)                                                                                    \
+    } else {                                                                                                \
+      READ((k / KS + 1) & 1, worked, k + KS)                                                                \
+    }                                                                                                       \
+    UNROLL for (uint i = 0; i < COPIES; ++i) if (i * SPREAD / COPIES / KS * KS == k) { HOW(filled, k0, i) } \
+    if (k + KS == SPREAD) BROUGHT()                                                                         \
+    MULTIPLY(k / KS & 1)                                                                                    \
   }
 
 // All stages.
-#define SUM_STAGES                                                                                    \
-  UNROLL for (uint s = 0; s < STAGES - 1; ++s) {                                                      \
-    UNROLL for (uint i = 0; i < COPIES; ++i) { BRING_WHAT_IS_THERE(s, s * BK, i) }                    \
-    BROUGHT()                                                                                         \
-  }                                                                                                   \
-  WAIT_FOR_ALL_BUT(STAGES - 2);                                                                       \
-  barrier(CLK_LOCAL_MEM_FENCE);                                                                       \
-  uint filled = STAGES - 1, worked = 0;                                                               \
-  READ(0, 0, 0)                                                                                       \
-  const uint stages = (inner + BK - 1) / BK, whole = n0 + BN <= columns ? inner / BK : 0;             \
-  uint k0 = (STAGES - 1) * BK; /* what is brought next */                                             \
-  for (; k0 < whole * BK; k0 += BK) { WORK(BRING) }                                                   \
+#define SUM_STAGES                                                                        \
+  UNROLL for (uint s = 0; s < STAGES - 1; ++s) {                                          \
+    UNROLL for (uint i = 0; i < COPIES; ++i) { BRING_WHAT_IS_THERE(s, s * BK, i) }        \
+    BROUGHT()                                                                             \
+  }                                                                                       \
+  WAIT_FOR_ALL_BUT(STAGES - 2);                                                           \
+  barrier(CLK_LOCAL_MEM_FENCE);                                                           \
+  uint filled = STAGES - 1, worked = 0;                                                   \
+  READ(0, 0, 0)                                                                           \
+  const uint stages = (inner + BK - 1) / BK, whole = n0 + BN <= columns ? inner / BK : 0; \
+  uint k0 = (STAGES - 1) * BK; /* what is brought next */                                 \
+  for (; k0 < whole * BK; k0 += BK) { WORK(BRING) }                                       \
   _Pragma("unroll 1") for (; k0 < (stages + STAGES - 1) * BK; k0 += BK) { WORK(BRING_WHAT_IS_THERE) }

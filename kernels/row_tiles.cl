@@ -47,36 +47,36 @@
 
 #if ASYNC
 // Copy number `i` of what a work-item brings of a stage.
-#define LOAD_A(stage, k0, i)                                                                                             \
-  COPY("ca", memory + (stage) * STAGE + (ka + (i) % (BK / 8) * 8) * LDA + ma + (i) / (BK / 8) * a_rows,                  \
-       pa + (ulong)((i) / (BK / 8) * a_rows) * lda + (k0) + (i) % (BK / 8) * 8, sizeof(real),                            \
+#define LOAD_A(stage, k0, i)                                                                            \
+  COPY("ca", memory + (stage) * STAGE + (ka + (i) % (BK / 8) * 8) * LDA + ma + (i) / (BK / 8) * a_rows, \
+       pa + (ulong)((i) / (BK / 8) * a_rows) * lda + (k0) + (i) % (BK / 8) * 8, sizeof(real),           \
        m0 + ma + (i) / (BK / 8) * a_rows < rows && (k0) + ka + (i) % (BK / 8) * 8 < inner)
-#define LOAD_B(stage, k0, i)                                                                                           \
-  COPY_ROW(memory + (stage) * STAGE + BK * LDA + (kb + (i) * b_rows) * BN + nb,                                          \
+#define LOAD_B(stage, k0, i)                                                    \
+  COPY_ROW(memory + (stage) * STAGE + BK * LDA + (kb + (i) * b_rows) * BN + nb, \
            pb + (ulong)((k0) + (i) * b_rows) * ldb, nb_valid && (k0) + kb + (i) * b_rows < inner)
-#define LOAD(stage, k0)                                              \
-  if ((k0) < inner) {                                                \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i) LOAD_A(stage, k0, i);  \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i) LOAD_B(stage, k0, i);  \
+#define LOAD(stage, k0)                                             \
+  if ((k0) < inner) {                                               \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) LOAD_A(stage, k0, i); \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i) LOAD_B(stage, k0, i); \
   }
 #else
-#define FETCH(k0)                                                                                                      \
-  {                                                                                                                    \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i) {                                                                        \
-      const uint m = ma + i / (BK / 8) * a_rows, k = ka + i % (BK / 8) * 8;                                            \
+#define FETCH(k0)                                                                                                                 \
+  {                                                                                                                               \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) {                                                                                   \
+      const uint m = ma + i / (BK / 8) * a_rows, k = ka + i % (BK / 8) * 8;                                                       \
       next_a[i] = m0 + m < rows && (k0) + k < inner ? pa[(ulong)(i / (BK / 8) * a_rows) * lda + (k0) + i % (BK / 8) * 8] : EMPTY; \
-    }                                                                                                                  \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i) {                                                                        \
-      const bool valid = nb_valid && (k0) + kb + i * b_rows < inner;                                                   \
-      UNROLL for (uint e = 0; e < VB; ++e) next_b[i * VB + e] = valid ? pb[(ulong)((k0) + i * b_rows) * ldb + e] : ZERO; \
-    }                                                                                                                  \
+    }                                                                                                                             \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i) {                                                                                   \
+      const bool valid = nb_valid && (k0) + kb + i * b_rows < inner;                                                              \
+      UNROLL for (uint e = 0; e < VB; ++e) next_b[i * VB + e] = valid ? pb[(ulong)((k0) + i * b_rows) * ldb + e] : ZERO;          \
+    }                                                                                                                             \
   }
-#define STORE(stage)                                                                                                   \
-  {                                                                                                                    \
-    __local real* to_a = memory + (stage) * STAGE;                                                                     \
-    __local real* to_b = to_a + BK * LDA;                                                                              \
+#define STORE(stage)                                                                                                        \
+  {                                                                                                                         \
+    __local real* to_a = memory + (stage) * STAGE;                                                                          \
+    __local real* to_b = to_a + BK * LDA;                                                                                   \
     UNROLL for (uint i = 0; i < LOADS_A; ++i) to_a[(ka + i % (BK / 8) * 8) * LDA + ma + i / (BK / 8) * a_rows] = next_a[i]; \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i)                                                                          \
-      UNROLL for (uint e = 0; e < VB; ++e) to_b[(kb + i * b_rows) * BN + nb + e] = next_b[i * VB + e];                 \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i)                                                                               \
+      UNROLL for (uint e = 0; e < VB; ++e) to_b[(kb + i * b_rows) * BN + nb + e] = next_b[i * VB + e];                      \
   }
 #endif

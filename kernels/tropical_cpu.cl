@@ -26,27 +26,27 @@ typedef JOIN(int, W) places;
 #endif
 
 #if PATHS
-#define BEGIN(i)                                                       \
-  vec l##i = VLOAD(0, best + i * NR), r##i = VLOAD(1, best + i * NR);  \
+#define BEGIN(i)                                                      \
+  vec l##i = VLOAD(0, best + i * NR), r##i = VLOAD(1, best + i * NR); \
   places pl##i = (places)(NOWHERE), pr##i = (places)(NOWHERE);
-#define COMPARE(i)                                                 \
-  {                                                                \
+#define COMPARE(i)                                                    \
+  {                                                                   \
     const vec x = (vec)(a[i]), with_l = x + left, with_r = x + right; \
-    pl##i = select(pl##i, number, IS_BETTER(with_l, l##i));        \
-    pr##i = select(pr##i, number, IS_BETTER(with_r, r##i));        \
-    l##i = BETTER_VECTOR(l##i, with_l);                            \
-    r##i = BETTER_VECTOR(r##i, with_r);                            \
+    pl##i = select(pl##i, number, IS_BETTER(with_l, l##i));           \
+    pr##i = select(pr##i, number, IS_BETTER(with_r, r##i));           \
+    l##i = BETTER_VECTOR(l##i, with_l);                               \
+    r##i = BETTER_VECTOR(r##i, with_r);                               \
   }
-#define END(i)                                                            \
-  VSTORE(l##i, 0, best + i * NR), VSTORE(r##i, 1, best + i * NR);         \
+#define END(i)                                                    \
+  VSTORE(l##i, 0, best + i * NR), VSTORE(r##i, 1, best + i * NR); \
   VSTORE(pl##i, 0, place + i * NR), VSTORE(pr##i, 1, place + i * NR);
 #else
 #define BEGIN(i) vec l##i = VLOAD(0, best + i * NR), r##i = VLOAD(1, best + i * NR);
-#define COMPARE(i)                             \
-  {                                            \
-    const vec x = (vec)(a[i]);                 \
-    l##i = BETTER_VECTOR(l##i, x + left);      \
-    r##i = BETTER_VECTOR(r##i, x + right);     \
+#define COMPARE(i)                         \
+  {                                        \
+    const vec x = (vec)(a[i]);             \
+    l##i = BETTER_VECTOR(l##i, x + left);  \
+    r##i = BETTER_VECTOR(r##i, x + right); \
   }
 #define END(i) VSTORE(l##i, 0, best + i * NR), VSTORE(r##i, 1, best + i * NR);
 #endif

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/base/error.hpp"
+
 namespace mgpu::product {
 
 std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
@@ -39,8 +41,8 @@ Variant variant_of(const CpuTile& tile, const Geometry& geometry) {
   made.tile_columns = within(geometry.axis() != Axis::rows, tile.columns);
   made.tile = std::to_string(tile.register_rows) + 'x' + std::to_string(2 * tile.lanes) + " in " + std::to_string(tile.rows) + 'x' +
               std::to_string(tile.columns);
-  made.options = define("W", tile.lanes) + define("MR", tile.register_rows) + define("BM", made.tile_rows) +
-                 define("BN", made.tile_columns);
+  made.options =
+      define("W", tile.lanes) + define("MR", tile.register_rows) + define("BM", made.tile_rows) + define("BN", made.tile_columns);
   return made;
 }
 
@@ -52,6 +54,27 @@ std::vector<Variant> usable(std::vector<Variant> all, const DeviceTraits& device
   const auto first = std::find_if(all.begin(), all.end(), [&](const Variant& variant) { return variant.name() == preferred; });
   if (first != all.end()) std::rotate(all.begin(), first, first + 1);
   return all;
+}
+
+Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, const char* multiply,
+                       const std::function<bool(const Kernels&)>& works) {
+  std::string why = "no kernel is made for it";
+  for (const Variant& variant : candidates) {
+    Kernels made;
+    made.variant = variant;
+    try {
+      made.multiply = device.kernel(variant.file, multiply, variant.options);
+      if (variant.panel_rows > 0) made.pack_rows = device.kernel(variant.file, "pack_rows", variant.options);
+      if (variant.panel_columns > 0) made.pack_columns = device.kernel(variant.file, "pack_columns", variant.options);
+      if (!variant.to_be_tried || works(made)) return made;
+      why = "kernel " + variant.name() + " gives wrong results on this device";
+    } catch (const Error& error) {
+      const bool of_kernel = error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
+      if (!variant.to_be_tried || !of_kernel) throw;
+      why = "kernel " + variant.name() + ": " + error.what();
+    }
+  }
+  throw Error(ErrorKind::unsupported, why);
 }
 
 }  // namespace mgpu::product

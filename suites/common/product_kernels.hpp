@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,16 @@ struct Variant : TileKernel {
 
   std::string name() const { return kind + ' ' + tile; }
 };
+
+struct Kernels {
+  Variant variant;
+  std::unique_ptr<Kernel> multiply;
+  std::unique_ptr<Kernel> pack_rows, pack_columns;  // of variants that pack
+};
+// The first of `candidates` that builds on this device, kernel `multiply` of its file, and, where it is to be tried, of which
+// `works` says that it computes what it should. Throws Error(unsupported) when none does, Error(device).
+Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, const char* multiply,
+                       const std::function<bool(const Kernels&)>& works);
 
 // A tile of register tiles on GPUs (kernels/gpu_tiles.cl).
 struct RegisterTile {

@@ -19,12 +19,6 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
 // Whether a device has a variant of this name for this precision, in whatever size and axis.
 bool is_a_variant(const DeviceTraits& device, Precision precision, const std::string& name);
 
-struct Kernels {
-  Variant variant;
-  std::unique_ptr<Kernel> multiply;
-  std::unique_ptr<Kernel> pack_rows, pack_columns;  // of variants that pack
-};
-
 // The first of `candidates` that works on this device. Throws Error(unsupported) when none does, Error(device).
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, Precision precision);
 

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "lib/base/error.hpp"
 #include "suites/common/product_program.hpp"
 #include "suites/matrix/kernels.hpp"
 
@@ -87,24 +86,9 @@ bool works(DeviceResources& device, const Kernels& kernels) {
 }  // namespace
 
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, Precision precision) {
-  std::string why = "no kernel is made for it";
-  for (const Variant& variant : candidates) {
-    Kernels made;
-    made.variant = variant;
-    try {
-      made.multiply = device.kernel(variant.file, "matrix_multiply", variant.options);
-      if (variant.panel_rows > 0) made.pack_rows = device.kernel(variant.file, "pack_rows", variant.options);
-      if (variant.panel_columns > 0) made.pack_columns = device.kernel(variant.file, "pack_columns", variant.options);
-      if (!variant.to_be_tried || (precision == Precision::fp64 ? works<double>(device, made) : works<float>(device, made)))
-        return made;
-      why = "kernel " + variant.name() + " gives wrong results on this device";
-    } catch (const Error& error) {
-      const bool of_kernel = error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
-      if (!variant.to_be_tried || !of_kernel) throw;
-      why = "kernel " + variant.name() + ": " + error.what();
-    }
-  }
-  throw Error(ErrorKind::unsupported, why);
+  return product::choose_kernels(device, candidates, "matrix_multiply", [&](const Kernels& kernels) {
+    return precision == Precision::fp64 ? works<double>(device, kernels) : works<float>(device, kernels);
+  });
 }
 
 }  // namespace mgpu::matrix

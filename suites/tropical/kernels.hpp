@@ -16,7 +16,8 @@ struct Purpose {
   bool ordered = false;  // no number is below zero, so that bits are ordered as integers are
 };
 
-// Those that may be asked of a device, best first; the last is plain OpenCL C. `preferred`, a name, comes first if it is among them.
+// Those that may be asked of a device, best first; the last is plain OpenCL C. `preferred`, a name, comes first if it is among
+// them.
 std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Purpose purpose,
                               const std::string& preferred = {});
 
@@ -26,11 +27,9 @@ Capacity no_kernel(const Problem& problem);
 // Whether a device has a variant of this name for this problem's numbers, in whatever size and axis.
 bool is_a_variant(const DeviceTraits& device, const Problem& problem, const std::string& name);
 
-struct Kernels {
-  Variant variant;
-  std::unique_ptr<Kernel> multiply;
-  std::unique_ptr<Kernel> pack_rows, pack_columns;  // of variants that pack
-};
+// Of the fp32 roof, in which a multiply-add is two operations and takes as long as an add or a compare does alone: how many of its
+// operations one of these takes. `three_at_once`: of two sums and the best so far the best is one instruction.
+constexpr double fp32_roof_share(bool three_at_once) { return three_at_once ? 1.5 : 2; }
 
 // The first of `candidates` that works on this device. Throws Error(unsupported) when none does, Error(device).
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, const Problem& problem, Purpose purpose);

@@ -11,9 +11,9 @@
 
 namespace mgpu::tropical {
 
-// A block of 256 rows makes the large product of a round sum 256 k, for which reading and writing all of the state once, 8 bytes for
-// 512 operations an element, takes an H200 a tenth of the time that computing does. Smaller graphs have smaller blocks, so that devices
-// have some each. 64 vertices are closed at once, of which state and paths are 32 KiB.
+// A block of 256 rows makes the large product of a round sum 256 k, for which reading and writing all of the state once, 8 bytes
+// for 512 operations an element, takes an H200 a tenth of the time that computing does. Smaller graphs have smaller blocks, so that
+// devices have some each. 64 vertices are closed at once, of which state and paths are 32 KiB.
 Blocks Blocks::of(std::uint64_t vertices) {
   if (vertices >= 4096) return {vertices, 256, 64};
   if (vertices >= 2048) return {vertices, 64, 64};
@@ -37,9 +37,7 @@ Shape shape_of_paths(const Problem& problem) {
   return shape;
 }
 
-Bytes host_bytes_of_paths(const Problem& problem) {
-  return in_pages(2 * problem.sizes().c_bytes() + problem.sizes().path_bytes());
-}
+Bytes host_bytes_of_paths(const Problem& problem) { return in_pages(2 * problem.sizes().c_bytes() + problem.sizes().path_bytes()); }
 
 PathsWorkload::PathsWorkload(const Problem& problem, const SuiteParams& params)
     : problem_(problem),
@@ -65,8 +63,9 @@ void PathsWorkload::fill(const SuiteParams& params) {
   ordered_ = all_at_least_zero<Number>(weights, problem_.maximum, host_threads_);
 }
 
-Demand PathsWorkload::demand(const DeviceTraits&) const {
-  Demand demand;  // its operations are no multiply-adds, of which the roof is measured
+Demand PathsWorkload::demand(const DeviceTraits& device) const {
+  Demand demand;
+  if (!problem_.integers) demand.fp32 = fp32_roof_share(ordered_ && device.nvidia) * shape_.ops;
   demand.memory_bytes = 2.0 * static_cast<double>(shape_.rounds) * static_cast<double>(shape_.bytes_out);
   return demand;
 }
@@ -75,10 +74,11 @@ Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   if (candidates(device).empty()) return no_kernel(problem_);
   Capacity capacity;
   const unsigned states = (mode == Mode::resident ? 2 : 1) + (problem_.paths ? 1 : 0);
-  capacity.resident = states * blocks_.state_bytes() + 4 * blocks_.panel_bytes() + 2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
+  capacity.resident =
+      states * blocks_.state_bytes() + 4 * blocks_.panel_bytes() + 2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
   if (blocks_.state_bytes() > device.max_allocation || capacity.resident > device.global_memory / 10 * 9) {
-    capacity.reason = "it has no memory for " + std::to_string(states) + " states of " +
-                      format_bytes(static_cast<double>(blocks_.state_bytes()));
+    capacity.reason =
+        "it has no memory for " + std::to_string(states) + " states of " + format_bytes(static_cast<double>(blocks_.state_bytes()));
     if (mode == Mode::resident) capacity.reason += ", one of them the weights: try --mode end-to-end";
     return capacity;
   }
@@ -106,7 +106,8 @@ bool PathsWorkload::prefer(const DeviceTraits& device, const std::string& varian
 }
 
 std::unique_ptr<DeviceProgram> PathsWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
-  return std::make_unique<PathsProgram>(*this, device, mode, choose_kernels(device, candidates(device.traits()), problem_, purpose()));
+  return std::make_unique<PathsProgram>(*this, device, mode,
+                                        choose_kernels(device, candidates(device.traits()), problem_, purpose()));
 }
 
 void PathsWorkload::connect(PeerGroup& group) {

@@ -1,7 +1,6 @@
 // The trial of vendor kernels: each computes a small product that the host knows before it is taken.
 #include <cstring>
 
-#include "lib/base/error.hpp"
 #include "suites/common/product_program.hpp"
 #include "suites/tropical/kernels.hpp"
 #include "suites/tropical/weights.hpp"
@@ -52,7 +51,8 @@ class Example {
       stream.upload(*paths, 0, std::as_bytes(std::span(paths_)));
       stream.upload(*of_b, 0, std::as_bytes(std::span(of_b_)));
       stream.upload(*listed, 0, std::as_bytes(std::span(tiles)));
-      std::vector<KernelArg> pack{a.get(), packed.get(), zero, rows_, inner, inner}, args{packed.get(), b.get(), c.get(), paths.get()};
+      std::vector<KernelArg> pack{a.get(), packed.get(), zero, rows_, inner, inner},
+          args{packed.get(), b.get(), c.get(), paths.get()};
       if (purpose_.update) {
         pack.push_back(zero);
         args.insert(args.end(), {of_b.get(), std::uint32_t{1} << 16, zero});
@@ -103,23 +103,8 @@ bool works(DeviceResources& device, const Kernels& kernels, const Problem& probl
 }  // namespace
 
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, const Problem& problem, Purpose purpose) {
-  std::string why = "no kernel is made for it";
-  for (const Variant& variant : candidates) {
-    Kernels made;
-    made.variant = variant;
-    try {
-      made.multiply = device.kernel(variant.file, "tropical_multiply", variant.options);
-      if (variant.panel_rows > 0) made.pack_rows = device.kernel(variant.file, "pack_rows", variant.options);
-      if (variant.panel_columns > 0) made.pack_columns = device.kernel(variant.file, "pack_columns", variant.options);
-      if (!variant.to_be_tried || works(device, made, problem, purpose)) return made;
-      why = "kernel " + variant.name() + " gives wrong results on this device";
-    } catch (const Error& error) {
-      const bool of_kernel = error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
-      if (!variant.to_be_tried || !of_kernel) throw;
-      why = "kernel " + variant.name() + ": " + error.what();
-    }
-  }
-  throw Error(ErrorKind::unsupported, why);
+  return product::choose_kernels(device, candidates, "tropical_multiply",
+                                 [&](const Kernels& kernels) { return works(device, kernels, problem, purpose); });
 }
 
 }  // namespace mgpu::tropical

@@ -62,8 +62,9 @@ bool TropicalProduct::prefer(const DeviceTraits& device, const std::string& vari
   return true;
 }
 
-Demand TropicalProduct::demand(const DeviceTraits&) const {
-  Demand demand;  // its operations are no multiply-adds, of which the roof is measured
+Demand TropicalProduct::demand(const DeviceTraits& device) const {
+  Demand demand;
+  if (!problem_.integers) demand.fp32 = fp32_roof_share(operands_.ordered && device.nvidia) * shape().ops;
   demand.memory_bytes = static_cast<double>(shape().bytes_in + shape().bytes_out);
   return demand;
 }
@@ -120,8 +121,8 @@ void TropicalProductProgram::multiply(const Part& part, const Buffers& of, Strea
   const std::size_t threads = kernels_.variant.threads;
   const std::uint32_t inner = u32(sizes().inner), ldc = u32(part.ldc);
   stream.launch(*kernels_.multiply, {{part.count() * threads, 1, 1}, {threads, 1, 1}},
-                {of.a, of.b, of.c, of.paths != nullptr ? of.paths : of.c, part.tiles, part.first, part.items, part.each, u32(part.rows),
-                 u32(part.columns), inner, u32(part.row0), u32(part.column0), inner, ldc, ldc});
+                {of.a, of.b, of.c, of.paths != nullptr ? of.paths : of.c, part.tiles, part.first, part.items, part.each,
+                 u32(part.rows), u32(part.columns), inner, u32(part.row0), u32(part.column0), inner, ldc, ldc});
 }
 
 }  // namespace mgpu::tropical

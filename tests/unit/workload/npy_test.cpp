@@ -50,6 +50,21 @@ std::string dictionary(const char* type, const char* order, const char* shape) {
 
 }  // namespace
 
+TEST_CASE("integers of 32 bits are written and read again, and are not taken for floats, nor floats for them") {
+  const Scratch scratch;
+  const NpyShape shape{2, 3, 4, NpyNumbers::int32};
+  std::vector<std::byte> elements(shape.bytes(), std::byte{5}), found(shape.bytes());
+  write_npy(scratch.file, shape, elements);
+  CHECK(scratch.refusal().find("'<i4'") != std::string::npos);
+  const NpyShape read = read_npy_shape(scratch.file, "--input", NpyNumbers::int32);
+  CHECK((read.rows == 2 && read.columns == 3 && read.element == 4 && read.numbers == NpyNumbers::int32));
+  read_npy(scratch.file, read, found);
+  CHECK(found == elements);
+  scratch.put(dictionary("<f4", "False", "(2, 3)"), 24);
+  CHECK_THROWS_WITH(read_npy_shape(scratch.file, "--input", NpyNumbers::int32),
+                    doctest::Contains("accepted: .npy of two dimensions, C order, int32 (<i4)"));
+}
+
 TEST_CASE("a matrix that was written is read again, in both precisions, and begins at a multiple of 64 bytes") {
   const Scratch scratch;
   for (const Bytes element : {Bytes{4}, Bytes{8}}) {
