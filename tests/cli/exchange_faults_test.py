@@ -120,6 +120,17 @@ class Runs(Failing):
                 self.assertEqual([sample["verify"] for sample in run["disturbed_samples"]], ["passed"])
                 self.assertEqual(len(run["devices"]), 2)
 
+    def test_a_training_is_begun_again_from_what_a_device_that_is_lost_had_brought_or_not(self):
+        training = ("pinn", "--size", 64, "--layers", 2, "--width", 8, "--shards", 8, "--iterations", 30, "--checkpoint-rounds", 5, "--snapshots", 3,
+                    "--mode", "resident", "-s", "equal")
+        for failing in self.ids(PARTS):
+            with self.subTest(failing=failing):
+                run, = self.goes_on(f"device={failing} call=clEnqueueNDRangeKernel kernel=add_shards nth=100 do=lose:-9999", *training,
+                                    devices=PARTS, failing=failing)["runs"]
+                fault, = run["faults"]
+                self.assertEqual(fault["begun_again"]["round"] % 5, 0)
+                self.assertEqual([sample["verify"] for sample in run["disturbed_samples"]], ["passed"])
+
     def test_a_persistent_kernel_whose_neighbour_is_lost_ends_and_is_not_blamed(self):
         stencil = ("stencil", "--size", 48, "--iterations", 60, "--checkpoint-rounds", 10, "--mode", "resident", "-s", "equal", "--steps",
                    "persistent")
