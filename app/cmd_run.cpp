@@ -102,6 +102,15 @@ void set_memory(const RunRequest& request, SessionOptions& session) {
   }
 }
 
+// What suites doubt of results, each once.
+void add_doubts(const std::vector<Problem>& problems, std::vector<std::string>& warnings) {
+  for (const Problem& problem : problems) {
+    if (problem.suite->doubts == nullptr) continue;
+    for (std::string& doubt : problem.suite->doubts(problem.params))
+      if (std::find(warnings.begin(), warnings.end(), doubt) == warnings.end()) warnings.push_back(std::move(doubt));
+  }
+}
+
 // Every result is saved: without -o in the user's state folder. Where that is impossible, the run measures all the same.
 // `began`: the date of the result, which its name has too.
 void keep_result(const Context& context, const std::string& began, RunRequest& request, std::vector<std::string>& warnings) {
@@ -198,6 +207,7 @@ ExitCode cmd_run(const Context& context) {
   begun.started = utc_now();
   begun.defaults = default_params(request.session.problems);
   keep_result(context, begun.started, request, set.warnings);
+  add_doubts(request.session.problems, set.warnings);
   RunObserver observer(RunObserver::options_of(request, style, context.environment));
   for (const std::string& warning : set.warnings) observer.warning(warning);
   const std::string left = earlier ? left_by(*earlier) : "";

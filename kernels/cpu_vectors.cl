@@ -1,12 +1,15 @@
 // Register tiles of MR rows and two vectors on CPUs: what kernels/matrix_cpu.cl and fisher_gram_cpu.cl have in common.
 //
-// Given by -D: REAL64 (0, 1), W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4, 8).
+// Given by -D: REAL64 (0, 1), or INT32 (1) for 32-bit integers, W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4, 8).
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
 #if REAL64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double real;
 typedef JOIN(double, W) vec;
+#elif INT32
+typedef int real;
+typedef JOIN(int, W) vec;
 #else
 typedef float real;
 typedef JOIN(float, W) vec;

@@ -5,7 +5,7 @@
 // from local memory for one k are 8 and 4 different vectors, and the rest is broadcast, so that local memory keeps up with the
 // arithmetic.
 //
-// Given by -D: REAL64 (0, 1), TM, TN, WM, WN (groups of 32 work-items along rows and columns), and those of stages.cl.
+// Given by -D: REAL64 (0, 1), or INT32 (1) for 32-bit integers, TM, TN, WM, WN (groups of 32 work-items along rows and columns), and those of stages.cl.
 #include "stages.cl"
 
 #if REAL64
@@ -17,10 +17,16 @@ typedef double2 vec;  // 16 bytes: what is moved at once
 #define VECTOR(from) (vec)((from)[0], (from)[1])
 #define SPLIT(to, v) (to)[0] = v.s0, (to)[1] = v.s1
 #else
+#if INT32
+typedef int real;
+typedef int4 vec;
+#define ZERO 0
+#else
 typedef float real;
 typedef float4 vec;
-#define V 4
 #define ZERO 0.0f
+#endif
+#define V 4
 #define VECTOR(from) (vec)((from)[0], (from)[1], (from)[2], (from)[3])
 #define SPLIT(to, v) (to)[0] = v.s0, (to)[1] = v.s1, (to)[2] = v.s2, (to)[3] = v.s3
 #endif
@@ -35,11 +41,17 @@ typedef float4 vec;
 
 #define CLEAR(sum) UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = ZERO;
 
-// A vector from local memory.
+// A vector from local memory, and from global memory.
 #define TAKE(to, from)                         \
   {                                            \
     const vec v = *(__local const vec*)(from); \
     SPLIT(to, v);                              \
+  }
+
+#define TAKE_GLOBAL(to, from)                   \
+  {                                             \
+    const vec v = *(__global const vec*)(from); \
+    SPLIT(to, v);                               \
   }
 
 // Adds the products of one k to sum[TM][TN], by way of x[TM] and y[TN]: this work-item's rows begin at `a` in local memory, its

@@ -5,50 +5,8 @@
 // Given by -D: REAL64 (0, 1), W (elements of a vector: 4, 8, 16), MR (rows of a register tile: 4, 8), BM, BN (the tile of a work-group;
 // multiples of MR and 2 W), BK (k summed before the next columns are: a panel of B then stays in the first cache).
 #pragma OPENCL FP_CONTRACT OFF
-#include "cpu_vectors.cl"
+#include "cpu_panels.cl"
 #include "matrix_place.cl"
-
-// Rows first_row + MR * group ... of a (`count` rows in all) as panel `first_panel` + group: MR rows side by side for every k, zeros beyond
-// the last row.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
-                                                                        const uint first_row, const uint count, const uint inner,
-                                                                        const uint lda) {
-  const uint panel = first_row / MR + (uint)get_group_id(0);
-  __global real* to = packed + (ulong)panel * MR * inner;
-  // 64 k of all rows at a time: what is written with a stride then stays in the first cache.
-  for (uint begin = 0; begin < inner; begin += 64, to += 64 * MR) {
-    const uint size = min(64u, inner - begin);
-    for (uint r = 0; r < MR; ++r) {
-      const uint row = panel * MR + r;
-      __global const real* from = a + (ulong)row * lda + begin;
-      if (row < count) {
-        for (ulong k = 0; k < size; ++k) to[k * MR + r] = from[k];
-      } else {
-        for (ulong k = 0; k < size; ++k) to[k * MR + r] = 0;
-      }
-    }
-  }
-}
-
-// Likewise columns of b: NR of them side by side for every k. A work-group takes 64 k of a panel.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_columns(__global const real* restrict b,
-                                                                           __global real* restrict packed, const uint first_column,
-                                                                           const uint count, const uint inner, const uint ldb) {
-  const uint panel = first_column / NR + (uint)get_group_id(0), column = panel * NR;
-  const uint begin = (uint)get_group_id(1) * 64, end = min(begin + 64, inner);
-  __global real* to = packed + ((ulong)panel * inner + begin) * NR;
-  __global const real* from = b + (ulong)begin * ldb + column;
-  if (column + NR <= count) {
-    for (uint k = begin; k < end; ++k, from += ldb, to += NR) {
-      VSTORE(VLOAD(0, from), 0, to);
-      VSTORE(VLOAD(1, from), 1, to);
-    }
-  } else {
-    for (uint k = begin; k < end; ++k, from += ldb, to += NR) {
-      for (uint e = 0; e < NR; ++e) to[e] = column + e < count ? from[e] : 0;
-    }
-  }
-}
 
 // alpha and beta, when all k are summed.
 inline vec finish(const vec sum, const real alpha, const real beta, __global const real* c_in) {

@@ -6,6 +6,7 @@
 // vectors, a work-item a work-group. The launches are in suites/stencil/stencil_program.cpp.
 //
 // Given by -D: REAL, the type of a cell; VECTOR, 4 on GPUs; STRIP, layers of a work-item. RADIUS: star and nothing else.
+// RADIUS_OF_STEP: kernels that exchange layers with the neighbours themselves (kernels/stencil_exchange.cl), and nothing else.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define JOINED(a, b) a##b
@@ -26,6 +27,10 @@ typedef TOGETHER(REAL, VECTOR) reals;
 #define right_of(v, p) load_any((p) + 1)
 #endif
 
+#ifdef RADIUS_OF_STEP
+#include "stencil_exchange.cl"
+#endif
+
 #ifndef RADIUS
 // The first and the last of `n` cells along x stay as they were.
 inline void store_row(reals now, reals before, __global real* to, uint x, uint n) {
@@ -41,21 +46,14 @@ inline void store_row(reals now, reals before, __global real* to, uint x, uint n
   for (uint i = 0; i <= last; ++i) to[i] = i == last ? old[i] : cells[i];
 }
 
-// Layers [first, end) of `to`, whose layer l is layer l + shift of `from`. Above the first lies layer `above` of `from`, below the
-// last one `below`. Rows of `n` cells, `stride` numbers from one to the next. Each cell becomes a quarter of its four neighbours'
-// sum.
-__kernel void jacobi2d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint above, uint below,
-                       uint n, uint stride) {
-  const uint x = get_global_id(0) * VECTOR;
-  const uint begin = first + get_global_id(1) * STRIP, stop = min(begin + STRIP, end);
-  if (x >= n || begin >= end) return;
-  from += x;
-  to += x;
-  reals north = load(from + (ulong)(begin == first ? above : begin + shift - 1) * stride);
-  reals centre = load(from + (ulong)(begin + shift) * stride);
+// Rows [begin, stop) of `to`, of which row r is row r + shift of `from`, between `above` and `below`: each cell becomes a quarter of
+// its four neighbours' sum. Rows of `n` cells, `stride` numbers from one to the next; all of them from cell x on.
+inline void jacobi2d_rows(__global const real* from, __global real* to, __global const real* above, __global const real* below,
+                          uint begin, uint stop, uint shift, uint x, uint n, uint stride) {
+  reals north = load(above), centre = load(from + (ulong)(begin + shift) * stride);
   for (uint row = begin; row < stop; ++row) {
     __global const real* const here = from + (ulong)(row + shift) * stride;
-    const reals south = load(from + (ulong)(row + 1 == end ? below : row + shift + 1) * stride);
+    const reals south = load(row + 1 == stop ? below : here + stride);
     const reals left = left_of(centre, here), right = right_of(centre, here);
     store_row((((left + right) + north) + south) * (real)0.25f, centre, to + (ulong)row * stride, x, n);
     north = centre;
@@ -63,20 +61,16 @@ __kernel void jacobi2d(__global const real* from, __global real* to, uint first,
   }
 }
 
-// Likewise with planes of n rows for layers: each cell gains `rate` times the difference between its six neighbours and itself. The
-// outermost cells of every plane are fixed, and so are the planes `fixed_first` and `fixed_last` of `to`.
-__kernel void heat3d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint fixed_first,
-                     uint fixed_last, uint n, uint stride, real rate) {
-  const uint x = get_global_id(0) * VECTOR, y = get_global_id(1);
-  const uint begin = first + get_global_id(2) * STRIP, stop = min(begin + STRIP, end);
-  if (x >= n || y >= n || begin >= end) return;
+// Likewise planes of n rows: each cell gains `rate` times the difference between its six neighbours and itself. The outermost cells
+// of every plane are fixed, and so are the planes `fixed_first` and `fixed_last` of `to`. Planes from cell x of row y on.
+inline void heat3d_planes(__global const real* from, __global real* to, __global const real* over, __global const real* under,
+                          uint begin, uint stop, uint shift, uint fixed_first, uint fixed_last, uint x, uint y, uint n, uint stride,
+                          real rate) {
   const ulong plane = (ulong)n * stride;
-  from += (ulong)y * stride + x;
-  to += (ulong)y * stride + x;
-  reals above = load(from + (ulong)(begin + shift - 1) * plane), centre = load(from + (ulong)(begin + shift) * plane);
+  reals above = load(over), centre = load(from + (ulong)(begin + shift) * plane);
   for (uint z = begin; z < stop; ++z) {
     __global const real* const here = from + (ulong)(z + shift) * plane;
-    const reals below = load(here + plane);
+    const reals below = load(z + 1 == stop ? under : here + plane);
     reals now = centre;
     if (y > 0 && y + 1 < n && z != fixed_first && z != fixed_last) {
       const reals north = load(here - stride), south = load(here + stride);
@@ -89,6 +83,83 @@ __kernel void heat3d(__global const real* from, __global real* to, uint first, u
     centre = below;
   }
 }
+
+#ifndef RADIUS_OF_STEP
+// Layers [first, end) of `to`, whose layer l is layer l + shift of `from`. Above the first lies layer `above` of `from`, below the
+// last one `below`.
+__kernel void jacobi2d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint above, uint below,
+                       uint n, uint stride) {
+  const uint x = get_global_id(0) * VECTOR;
+  const uint begin = first + get_global_id(1) * STRIP, stop = min(begin + STRIP, end);
+  if (x >= n || begin >= end) return;
+  from += x;
+  jacobi2d_rows(from, to + x, from + (ulong)(begin == first ? above : begin + shift - 1) * stride,
+                from + (ulong)(stop == end ? below : stop + shift) * stride, begin, stop, shift, x, n, stride);
+}
+
+// Likewise; layers lie above and below all of them.
+__kernel void heat3d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint fixed_first,
+                     uint fixed_last, uint n, uint stride, real rate) {
+  const uint x = get_global_id(0) * VECTOR, y = get_global_id(1);
+  const uint begin = first + get_global_id(2) * STRIP, stop = min(begin + STRIP, end);
+  if (x >= n || y >= n || begin >= end) return;
+  const ulong plane = (ulong)n * stride, at = (ulong)y * stride + x;
+  from += at;
+  heat3d_planes(from, to + at, from + (ulong)(begin + shift - 1) * plane, from + (ulong)(stop + shift) * plane, begin, stop, shift,
+                fixed_first, fixed_last, x, y, n, stride, rate);
+}
+
+#else
+// The same, and the exchange of what lies at the ends of [first, end).
+__kernel void jacobi2d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint n, uint stride,
+                       EXCHANGE_ARGS) {
+  const uint x = get_global_id(0) * VECTOR;
+  const bool is_first = get_local_id(0) == 0;
+  const Strip mine = strip_of(get_global_id(1), first, end, how, top_end, bottom_begin);
+  if (mine.sides == 0) {  // most of them, in the registers of the kernel that exchanges nothing
+    if (x < n)
+      jacobi2d_rows(from + x, to + x, from + (ulong)(mine.begin + shift - 1) * stride + x,
+                    from + (ulong)(mine.stop + shift) * stride + x, mine.begin, mine.stop, shift, x, n, stride);
+    return;
+  }
+  await_halos(mine.sides, is_first, EXCHANGE);
+  if (x < n) {
+    __global const real* const above = mine.begin == first ? layers_before(from, first, shift, EXCHANGE)
+                                                           : from + (ulong)(mine.begin + shift - 1) * stride;
+    __global const real* const below =
+        mine.stop == end ? layers_after(from, end, shift, EXCHANGE) : from + (ulong)(mine.stop + shift) * stride;
+    jacobi2d_rows(from + x, to + x, above + x, below + x, mine.begin, mine.stop, shift, x, n, stride);
+    send_halos(to, first, end, mine.sides, x, EXCHANGE);
+  }
+  signal_sent(mine.sides, is_first, get_num_groups(0), EXCHANGE);
+}
+
+__kernel void heat3d(__global const real* from, __global real* to, uint first, uint end, uint shift, uint fixed_first,
+                     uint fixed_last, uint n, uint stride, real rate, EXCHANGE_ARGS) {
+  const uint x = get_global_id(0) * VECTOR, y = get_global_id(1);
+  const bool is_first = get_local_id(0) == 0;
+  const Strip mine = strip_of(get_global_id(2), first, end, how, top_end, bottom_begin);
+  const ulong at = (ulong)y * stride + x;
+  if (mine.sides == 0) {
+    if (x < n)
+      heat3d_planes(from + at, to + at, from + (ulong)(mine.begin + shift - 1) * layer + at,
+                    from + (ulong)(mine.stop + shift) * layer + at, mine.begin, mine.stop, shift, fixed_first, fixed_last, x, y, n,
+                    stride, rate);
+    return;
+  }
+  await_halos(mine.sides, is_first, EXCHANGE);
+  if (x < n) {
+    __global const real* const over = mine.begin == first ? layers_before(from, first, shift, EXCHANGE)
+                                                          : from + (ulong)(mine.begin + shift - 1) * layer;
+    __global const real* const under =
+        mine.stop == end ? layers_after(from, end, shift, EXCHANGE) : from + (ulong)(mine.stop + shift) * layer;
+    heat3d_planes(from + at, to + at, over + at, under + at, mine.begin, mine.stop, shift, fixed_first, fixed_last, x, y, n, stride,
+                  rate);
+    send_halos(to, first, end, mine.sides, at, EXCHANGE);
+  }
+  signal_sent(mine.sides, is_first, get_num_groups(0) * get_num_groups(1), EXCHANGE);
+}
+#endif
 
 // How much rows changed, for their norm: the sum of the squares of `now` - `before` over the cells of each row, in an order that no
 // device chooses. Of LANES sums, number l is of the cells l, l + LANES and so on, one after another; halves of them are then added
@@ -144,29 +215,46 @@ inline reals moved(reals before, reals here, reals after, int d) {
 }
 #endif
 
+// Rows of `from`, of which that of row r of `to` is `shift` further on; where kernels exchange, rows of others lie elsewhere.
+#ifdef RADIUS_OF_STEP
+#define ROWS_BESIDE __global const real *before, __global const real *after, uint first, uint end,
+#define row_at(r) row_among(from, before, after, first, end, r, shift, stride)
+inline __global const real* row_among(__global const real* from, __global const real* before, __global const real* after, uint first,
+                                      uint end, uint row, uint shift, uint stride) {
+  if (row < first) return before + (ulong)(row + RADIUS - first) * stride;
+  if (row >= end) return after + (ulong)(row - end) * stride;
+  return from + (ulong)(row + shift) * stride;
+}
+#else
+#define ROWS_BESIDE
+#define row_at(r) (from + (ulong)((r) + shift) * stride)
+#endif
+
 // The star of the Parallel Research Kernels over rows, of which [inner_first, inner_end) of `to` are as far from the edges as it
 // reaches: `out` gains the cells at distance d along both axes, weighted by weights.s[d - 1] = 1 / (2 d RADIUS), those before with
 // the other sign; at the edges it stays. `to` becomes `from` + 1. `begins`: out was nothing.
-__kernel void star(__global const real* from, __global real* to, __global real* out, uint first, uint end, uint shift,
-                   uint inner_first, uint inner_end, uint n, uint stride, uint begins, real w1, real w2, real w3, real w4) {
-  const uint x = get_global_id(0) * VECTOR;
-  const uint begin = first + get_global_id(1) * STRIP, stop = min(begin + STRIP, end);
-  if (x >= n || begin >= end) return;
+inline void star_rows(__global const real* from, __global real* to, __global real* out, ROWS_BESIDE uint begin, uint stop,
+                      uint shift, uint inner_first, uint inner_end, uint x, uint n, uint stride, uint begins, real w1, real w2,
+                      real w3, real w4) {
   const real weights[4] = {w1, w2, w3, w4};
   from += x;
   to += x;
   out += x;
+#ifdef RADIUS_OF_STEP
+  before += x;
+  after += x;
+#endif
   reals column[2 * RADIUS + 1];
   UNROLL
-  for (int i = 0; i < 2 * RADIUS; ++i) column[i] = load(from + (ulong)(begin + shift + i - RADIUS) * stride);
+  for (int i = 0; i < 2 * RADIUS; ++i) column[i] = load(row_at(begin + i - RADIUS));
   for (uint row = begin; row < stop; ++row) {
     __global const real* const here = from + (ulong)(row + shift) * stride;
     __global real* const sums = out + (ulong)row * stride;
-    column[2 * RADIUS] = load(here + (ulong)RADIUS * stride);
+    column[2 * RADIUS] = load(row_at(row + RADIUS));
     const reals centre = column[RADIUS];
 #if VECTOR == 4
-    const reals before = load(here - 4), after = load(here + 4);
-#define along(d) moved(before, centre, after, d)
+    const reals left = load(here - 4), right = load(here + 4);
+#define along(d) moved(left, centre, right, d)
 #else
 #define along(d) load_any(here + (d))
 #endif
@@ -194,4 +282,29 @@ __kernel void star(__global const real* from, __global real* to, __global real* 
     for (int i = 0; i < 2 * RADIUS; ++i) column[i] = column[i + 1];
   }
 }
+
+#ifdef RADIUS_OF_STEP
+__kernel void star(__global const real* from, __global real* to, __global real* out, uint first, uint end, uint shift,
+                   uint inner_first, uint inner_end, uint n, uint stride, uint begins, real w1, real w2, real w3, real w4,
+                   EXCHANGE_ARGS) {
+  const uint x = get_global_id(0) * VECTOR;
+  const bool is_first = get_local_id(0) == 0;
+  const Strip mine = strip_of(get_global_id(1), first, end, how, top_end, bottom_begin);
+  await_halos(mine.sides, is_first, EXCHANGE);
+  if (x < n) {
+    star_rows(from, to, out, layers_before(from, first, shift, EXCHANGE), layers_after(from, end, shift, EXCHANGE), first, end,
+              mine.begin, mine.stop, shift, inner_first, inner_end, x, n, stride, begins, w1, w2, w3, w4);
+    send_halos(to, first, end, mine.sides, x, EXCHANGE);
+  }
+  signal_sent(mine.sides, is_first, get_num_groups(0), EXCHANGE);
+}
+#else
+__kernel void star(__global const real* from, __global real* to, __global real* out, uint first, uint end, uint shift,
+                   uint inner_first, uint inner_end, uint n, uint stride, uint begins, real w1, real w2, real w3, real w4) {
+  const uint x = get_global_id(0) * VECTOR;
+  const uint begin = first + get_global_id(1) * STRIP, stop = min(begin + STRIP, end);
+  if (x >= n || begin >= end) return;
+  star_rows(from, to, out, begin, stop, shift, inner_first, inner_end, x, n, stride, begins, w1, w2, w3, w4);
+}
+#endif
 #endif

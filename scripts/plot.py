@@ -6,14 +6,16 @@ usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,
 Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
 kind of every problem, --kind NAME,... these kinds of every problem.
 
-With --field FILE.npy: the field that `run stencil --output FILE.npy` wrote beside that result, and which device had which part of it; or the
-network, the solution and the difference, which `run pinn --output FILE.npy` wrote to FILE.solution.npy.
+With --field FILE.npy: the field that `run stencil` or `run lbm --output FILE.npy` wrote beside that result, and which device had which
+part of it; the comodulogram of what `run pac --output FILE.npy` wrote; or the network, the solution and the difference, which `run pinn
+--output FILE.npy` wrote to FILE.solution.npy.
 
 Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
 Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
-plot_overviews.py, of work in rounds in plot_rounds.py, of trainings in plot_training.py, those of links in plot_links.py. Needs matplotlib (package python3-matplotlib).
+plot_overviews.py, of work in rounds in plot_rounds.py, of pac in plot_pac.py, of trainings in plot_training.py, those of links in
+plot_links.py. Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
@@ -60,8 +62,9 @@ def arguments():
     parser.add_argument("--format", default="png,svg", help="png, svg or both")
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
     parser.add_argument("--mode", help="only this one: resident, end_to_end, ...")
-    parser.add_argument("--field", metavar="FILE.npy", help="draw this array, which run stencil --output wrote, with the shares of the result, or the "
-                        ".solution.npy of run pinn")
+    parser.add_argument("--field", metavar="FILE.npy",
+                        help="draw this array, which --output of run stencil, lbm (with the shares of the result), pac or pinn (its "
+                             ".solution.npy) wrote")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
     given.links = [name for name in given.files if json_input.is_links(name)]
@@ -162,31 +165,50 @@ def pictures(kinds, groups, draw, at_most):
         print(f"plot.py: {len(left)} pictures are left out; --kind all draws every one, --kind {','.join(KINDS[:2])} all of these kinds", file=sys.stderr)
 
 
-def field_picture(given, groups):
+def field_pictures(given, groups):
     """(name, figure) of the array of --field, whose shape must be that of the problem."""
     import numpy
+    import plot_pac
     import plot_rounds
 
     try:
         cells = numpy.load(given.field, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         result_file.refuse(f"--field: {given.field}: {getattr(error, 'strerror', None) or 'no array of NumPy'}")
+    if [group.suite for group in groups] == ["pac"]:
+        figure = plot_pac.comodulogram(groups[0], cells) if cells.dtype.kind == "f" else None
+        if figure is None:
+            result_file.refuse(f"--field: {given.field} is not the array that --output of {given.files[0]} wrote")
+        yield f"comodulogram-{groups[0].slug}", figure
+        return
     if {group.suite for group in groups} == {"pinn"}:
         yield from solution_picture(given, groups, cells)
         return
     sides = {(group.suite, result_file.number(group.params, "side")) for group in groups}
-    if len(sides) != 1 or next(iter(sides))[0] != "stencil":
-        result_file.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil")
-    side = next(iter(sides))[1]
-    box = result_file.get(groups[0].params, "kind") == "heat3d"
-    if cells.shape != ((side * side if box else side), side) or cells.dtype.kind != "f":
+    suite, side = next(iter(sides)) if len(sides) == 1 else (None, None)
+    if suite not in ("stencil", "lbm"):
+        result_file.refuse(f"--field: {given.files[0]} holds {len(sides)} problems; accepted: the result of one of stencil, lbm or pac")
+    box = suite == "lbm" or result_file.get(groups[0].params, "kind") == "heat3d"
+    if suite == "lbm":
+        right = cells.ndim == 2 and cells.shape[1] == 4 and cells.shape[0] > 0 and cells.shape[0] % (side * side) == 0
+    else:
+        right = cells.shape == ((side * side if box else side), side)
+    if not right or cells.dtype.kind != "f":
         shape = " x ".join(map(str, cells.shape))
         result_file.refuse(f"--field: {given.field} is {shape} of {cells.dtype}; accepted: the array that --output of {given.files[0]} wrote")
-    figure = plot_rounds.field(groups[0], cells)
-    if figure is None:
-        print(f"plot.py: no field: {NEEDS['field']}", file=sys.stderr)
+    slug = groups[0].slug
+    if suite == "lbm":
+        cells = cells.reshape(-1, side, side, 4)
+        speed = numpy.sqrt((numpy.asarray(cells[:, :, side // 2, :3], dtype=float) ** 2).sum(axis=2))
+        figures = [(f"field-{slug}", plot_rounds.field(groups[0], speed, box, "speed, cells a step")),
+                   (f"plane-{slug}", plot_rounds.flow(groups[0], cells[len(cells) // 2, :, :, :2]))]
     else:
-        yield f"field-{groups[0].slug}", figure
+        figures = [(f"field-{slug}", plot_rounds.field(groups[0], cells[:, side // 2].reshape(side, side) if box else cells, box))]
+    for name, figure in figures:
+        if figure is None:
+            print(f"plot.py: no {name.split('-')[0]}: {NEEDS['field']}", file=sys.stderr)
+        else:
+            yield name, figure
 
 
 def solution_picture(given, groups, values):
@@ -242,7 +264,7 @@ def main():
         if given.links:
             found = links_pictures(given.files[0], given.kind)
         elif given.field:
-            found = field_picture(given, groups)
+            found = field_pictures(given, groups)
         for name, figure in found:
             for kind in given.format:
                 made.append(folder / f"{name}.{kind}")

@@ -93,16 +93,13 @@ def exchange_share(case):
     return min(1.0, sum(times) / len(times) / case.median) if times and all(t is not None for t in times) else None
 
 
-def field(group, cells):
-    """`cells`: the array that --output wrote, rows of n cells: of a plane n of them, of a box n times n, of which the middle column is drawn:
-    planes down, rows across."""
+def field(group, flat, box, of="cell"):
+    """`flat`: numbers by layer and what lies across it; of a `box`, its middle column: planes down, rows across. `of`: what they are."""
     case = next((case for case in group.most() if case.ok and shares(case)), None)
     if case is None:
         return None
-    rows, n = cells.shape
-    box = rows != n
-    flat = cells[:, n // 2].reshape(n, n) if box else cells
-    every = -(-n // PIXELS)
+    layers, width = flat.shape
+    every = -(-max(layers, width) // PIXELS)
     flat = numpy.asarray(flat[::every, ::every], dtype=float)
     finite = flat[numpy.isfinite(flat)]
     if not finite.size:
@@ -111,34 +108,55 @@ def field(group, cells):
     signed = low < 0 < high
     most = max(abs(low), abs(high))
     figure, axes = plt.subplots(figsize=(7.4, 6))
-    drawn = axes.imshow(flat, origin="upper", extent=(0, n, n, 0), interpolation="nearest", cmap="RdBu_r" if signed else "viridis",
-                        vmin=-most if signed else low, vmax=most if signed else high)
-    figure.colorbar(drawn, ax=axes, shrink=0.85, label="cell")
-    columns = max(1, round((number(case.run, "work", "items") or n) / n))  # of blocks
+    drawn = axes.imshow(flat, origin="upper", extent=(0, width, layers, 0), interpolation="nearest", cmap="RdBu_r" if signed else "viridis",
+                        vmin=-most if signed else low, vmax=most if signed else high, aspect="equal" if 1 / 3 <= layers / width <= 3 else "auto")
+    figure.colorbar(drawn, ax=axes, shrink=0.85, label=of)
+    columns = max(1, round((number(case.run, "work", "items") or layers) / layers))  # of blocks
     for device, begin, end in shares(case):
-        mine = patches(begin, end, n, columns)
+        mine = patches(begin, end, layers, width, columns)
         largest = max(mine, key=lambda p: (p[1] - p[0]) * (p[3] - p[2]))
         for line in edges(mine):
             axes.plot(*line, color="white", linewidth=2.6, zorder=2)
             axes.plot(*line, color="black", linewidth=1.2, linestyle=(0, (5, 3)), zorder=3)
         name = f"device {case.devices[device]}" + (f" {SLOWED}" if case.devices[device] in case.slowed else "")
         for patch in mine:
-            share = f": {100 * (end - begin) / (n * columns):.1f} %" if patch == largest else ""
-            if share or patch[1] - patch[0] > n / 16:  # else there is no room for its name
-                axes.text(patch[2] + 0.015 * n, (patch[0] + patch[1]) / 2, name + share, va="center", fontsize=10, zorder=4, bbox={**ON_WHITE, "alpha": 0.85})
-    axes.set(xlabel=f"row, in column {n // 2} of each plane" if box else "column", ylabel=f"{'plane' if box else 'row'}; dashed: where shares meet",
-             xlim=(0, n), ylim=(n, 0))
+            share = f": {100 * (end - begin) / (layers * columns):.1f} %" if patch == largest else ""
+            if share or patch[1] - patch[0] > layers / 16:  # else there is no room for its name
+                axes.text(patch[2] + 0.015 * width, (patch[0] + patch[1]) / 2, name + share, va="center", fontsize=10, zorder=4, bbox={**ON_WHITE, "alpha": 0.85})
+    axes.set(xlabel=f"row, in column {width // 2} of each plane" if box else "column", ylabel=f"{'plane' if box else 'row'}; dashed: where shares meet",
+             xlim=(0, width), ylim=(layers, 0))
     axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 66, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
     axes.grid(visible=False)
     legend_below(figure, axes, 1, [case])
     return figure
 
 
-def patches(begin, end, n, columns):
+def flow(group, plane):
+    """`plane`: velocities along x and y by row and column of one plane, drawn from above z: how fast, and which way it flows."""
+    case = next((case for case in group.most() if case.ok), None)
+    plane = numpy.asarray(plane, dtype=float)
+    if case is None or not numpy.isfinite(plane).all():
+        return None
+    n = plane.shape[0]
+    every = -(-n // PIXELS)
+    speed = numpy.hypot(plane[::every, ::every, 0], plane[::every, ::every, 1])
+    figure, axes = plt.subplots(figsize=(7.4, 6))
+    drawn = axes.imshow(speed, origin="lower", extent=(0, n, 0, n), interpolation="nearest", cmap="viridis", vmin=0)
+    figure.colorbar(drawn, ax=axes, shrink=0.85, label="speed in the plane, cells a step")
+    at = numpy.arange(0, n, every) + 0.5
+    if speed.max() > 0:
+        axes.streamplot(at, at, plane[::every, ::every, 0], plane[::every, ::every, 1], color="white", linewidth=0.8, density=1.3, arrowsize=0.9)
+    axes.set(xlabel="x", ylabel="y", xlim=(0, n), ylim=(0, n))
+    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 66, break_on_hyphens=False), "the middle plane"]))
+    axes.grid(visible=False)
+    return figure
+
+
+def patches(begin, end, layers, width, columns):
     """[(first layer, end, left, right)] of items, which are numbered down the first column of blocks, then down the next."""
     found = []
-    for column in range(begin // n, -(-end // n)):
-        found.append((max(begin - column * n, 0), min(end - column * n, n), column * n // columns, (column + 1) * n // columns))
+    for column in range(begin // layers, -(-end // layers)):
+        found.append((max(begin - column * layers, 0), min(end - column * layers, layers), column * width // columns, (column + 1) * width // columns))
     return found
 
 

@@ -89,23 +89,37 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
   }
 }
 
+void ClDevice::begin_series(unsigned count) {
+  // A handicap goes by what each kernel takes, and CPUs have commands by the thousand in no time.
+  if (count < 2 || facts_.is_cpu() || slow_down().handicap().holds()) return;
+  left_of_series_ = count;
+}
+
 void ClDevice::launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) {
   auto& object = static_cast<ClKernel&>(kernel);
   try {
-    cl_uint index = 0;
-    for (const KernelArg& arg : args) set_arg(object.object(), index++, arg);
+    for (cl_uint index = 0; index < args.size(); ++index) object.set_arg(index, args[index]);
     delay_slice();
     cl::Event event;
+    const bool is_timed = left_of_series_ < 2 || series_began_() == nullptr;
     const auto range = [](const std::array<std::size_t, 3>& n) { return cl::NDRange(n[0], n[1], n[2]); };
     const std::array<std::size_t, 3> none{};
     queues_[1].enqueueNDRangeKernel(object.object(), grid.offset == none ? cl::NullRange : range(grid.offset), range(grid.global),
                                     grid.local == none ? cl::NullRange : range(grid.local), dependency(CommandKind::compute),
-                                    &event);
+                                    is_timed ? &event : nullptr);
+    if (left_of_series_ > 1) {
+      --left_of_series_;
+      if (is_timed) series_began_ = std::move(event);
+      return;
+    }
+    left_of_series_ = 0;
     if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
     const bool slows = slow_down().handicap().slows();  // others keep no books
     const LaunchKey key = slows ? launch_key(object.name().text(), grid, args) : LaunchKey{};
     if (slows) slow_down_.launched(key, event);
-    record(CommandKind::compute, std::move(event), object.name(), 0).key = key;
+    Pending& pending = record(CommandKind::compute, std::move(event), object.name(), 0);
+    pending.key = key;
+    pending.first = std::exchange(series_began_, {});
   } catch (const cl::Error& error) {
     throw cl_failure("kernel " + object.name().text() + " on " + facts_.id, error.err());
   }
@@ -233,7 +247,7 @@ void ClDevice::arrive(Batch& batch) {
 
 std::uint64_t ClDevice::started(const Pending& pending) {
   if (pending.since() != nullptr) return pending.since.getProfilingInfo<CL_PROFILING_COMMAND_END>();
-  return pending.event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+  return first_of(pending).getProfilingInfo<CL_PROFILING_COMMAND_START>();
 }
 
 DeviceSpan ClDevice::span(BatchId batch) {
@@ -271,8 +285,9 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
     for (Pending& pending : taken.commands) {
       RawCommand& command = pending.command;
       command.started = started(pending);  // for a hold before it was queued, as NVIDIA stamps it
-      command.queued = std::min<std::uint64_t>(pending.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(), command.started);
-      command.submitted = std::min<std::uint64_t>(pending.event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(), command.started);
+      const cl::Event& first = first_of(pending);
+      command.queued = std::min<std::uint64_t>(first.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(), command.started);
+      command.submitted = std::min<std::uint64_t>(first.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(), command.started);
       command.ended = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
       learn(pending);
       commands.push_back(std::move(command));

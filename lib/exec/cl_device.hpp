@@ -93,6 +93,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     std::size_t queue = 0;
     cl::Event event;
     cl::Event since;  // of a hold: it began when this ended; null for what runs
+    cl::Event first;  // of a series of launches, of which `event` is the last; null for one
     RawCommand command;
     LaunchKey key;                 // of a kernel
     std::optional<Nanos> counted;  // of a slow-down that spins
@@ -125,6 +126,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override;
   void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override;
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override;
+  void begin_series(unsigned count) override;
   void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) override;
   void download_rows(Buffer& from, std::byte* to, const Rows& rows) override;
 
@@ -143,6 +145,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     if (notifies()) notify_when_complete(event, shared_notifier());
   }
   static std::uint64_t started(const Pending& pending);
+  static const cl::Event& first_of(const Pending& pending) { return pending.first() != nullptr ? pending.first : pending.event; }
   void learn(const Pending& pending);  // of what has ended: how a slow-down shall last next time
   // The event a command of `kind` has to wait for: the last of the stage before it, in whatever batch; null when that is complete,
   // or its queue waits for it already.
@@ -168,6 +171,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::vector<cl::Event> aside_;  // of commands outside of batches, while somebody waits for them, or when nobody does any more
   std::shared_ptr<ClDeviceState> state_ = std::make_shared<ClDeviceState>();
   bool in_slice_ = false, delayed_ = false;
+  unsigned left_of_series_ = 0;  // launches that are still to come
+  cl::Event series_began_;       // its first; null: it is to come, or there is no series
   ClSlowDown slow_down_;
   ClHolds holds_;
   ClPeer* peer_ = nullptr;  // none: it is in no group

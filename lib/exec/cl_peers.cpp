@@ -91,13 +91,8 @@ std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
     return source.is_cpu() && target.is_cpu() ? std::string() : "device " + (source.is_cpu() ? target : source).id + " is no CPU";
   // In the order of the group, so that both directions of a pair have one reason.
   const auto [first, second] = std::minmax(from.value, to.value);
-  for (const std::uint32_t each : {first, second}) {
-    const Device* device = &devices_[each]->facts();
-    if (!device->compute_capability) return "device " + device->id + " is not NVIDIA's";
-    if (std::find(device->extensions.begin(), device->extensions.end(), "cl_khr_external_memory_opaque_fd") ==
-        device->extensions.end())
-      return "device " + device->id + " has no cl_khr_external_memory_opaque_fd";
-  }
+  for (const std::uint32_t each : {first, second})
+    if (std::string why = why_not_imported({each}); !why.empty()) return why;
   if (devices_.size() > ClPeer::kMostByFlags)
     return "at most " + std::to_string(ClPeer::kMostByFlags) + " devices have it, the group has " + std::to_string(devices_.size());
   const CudaMemory::Loaded& cuda = CudaMemory::instance();
@@ -114,6 +109,14 @@ std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
     path_of(from, to) = PeerPath::staged;
     return error.what();
   }
+}
+
+std::string ClPeers::why_not_imported(DeviceIndex device) const {
+  constexpr std::string_view kExtension = "cl_khr_external_memory_opaque_fd";
+  const Device& facts = devices_[device.value]->facts();
+  if (!facts.compute_capability) return "device " + facts.id + " is not NVIDIA's";
+  if (std::find(facts.extensions.begin(), facts.extensions.end(), kExtension) != facts.extensions.end()) return {};
+  return "device " + facts.id + " has no " + std::string(kExtension);
 }
 
 // Does data that one puts into the other's memory arrive there?
@@ -142,6 +145,26 @@ void ClPeers::try_pair(DeviceIndex from, DeviceIndex to) {
 }
 
 std::unique_ptr<SharedMemory> ClPeers::allocate(Bytes size) { return std::make_unique<ClSharedMemory>(devices_, paths_, size); }
+
+std::unique_ptr<SharedMemory> ClPeers::allocate_reachable(Bytes size) {
+  bool staged = false, imported = true;
+  for (std::uint32_t i = 0; i < devices_.size(); ++i) {
+    imported = imported && why_not_imported({i}).empty();
+    for (std::uint32_t k = 0; k < devices_.size(); ++k) staged = staged || (i != k && path_of({i}, {k}) == PeerPath::staged);
+  }
+  if (staged && !imported) return nullptr;
+  try {
+    auto memory =
+        staged ? std::make_unique<ClSharedMemory>(devices_, size) : std::make_unique<ClSharedMemory>(devices_, paths_, size);
+    for (std::uint32_t i = 0; i < devices_.size(); ++i) devices_[i]->clear(memory->piece({i}));
+    return memory;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unsupported) return nullptr;
+    throw;
+  } catch (const cl::Error& error) {
+    throw cl_failure("clearing memory that devices share", error.err());
+  }
+}
 
 void ClPeers::lose(DeviceIndex device) {
   {

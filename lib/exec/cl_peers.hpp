@@ -142,6 +142,7 @@ class ClPeers final : public PeerGroup {
   std::size_t size() const override { return devices_.size(); }
   Peer& peer(DeviceIndex device) override { return *peers_[device.value]; }
   std::unique_ptr<SharedMemory> allocate(Bytes size) override;
+  std::unique_ptr<SharedMemory> allocate_reachable(Bytes size) override;
   std::span<const std::string> notes() const override { return notes_; }
   void lose(DeviceIndex device) override;
   void check(DeviceIndex device) override;
@@ -155,6 +156,8 @@ class ClPeers final : public PeerGroup {
   void find_paths(std::optional<PeerPath> wanted);
   std::string why_not(DeviceIndex from, DeviceIndex to, PeerPath path);
   void try_pair(DeviceIndex from, DeviceIndex to);
+  // Empty: memory of one can be imported by others.
+  std::string why_not_imported(DeviceIndex device) const;
 
   Backend& backend_;
   std::vector<ClDevice*> devices_;

@@ -9,6 +9,15 @@
 namespace mgpu {
 namespace {
 
+// Of more the driver makes an end of the process where it imports it: two H200, driver 580.159.04, 511.9 MiB and more, into
+// whatever context and however it was made; 258 MiB and less are fine. (One H100 alone imports 4 GiB.)
+constexpr Bytes kMostImported = Bytes{260} << 20;
+
+Error too_large(Bytes size) {
+  return Error(ErrorKind::unsupported, "GPUs share pieces of memory of at most " + std::to_string(kMostImported) +
+                                           " bytes with each other, not of " + std::to_string(size));
+}
+
 // Of the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which the descriptor may be closed after.
 cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
   FileDescriptor own(memory.duplicate());
@@ -33,6 +42,19 @@ ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, std::span<con
   for (std::uint32_t i = 0; i < devices.size(); ++i) make_piece(devices, {i}, paths);
 }
 
+ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, Bytes size)
+    : size_(size), buffers_(devices.size() * devices.size()) {
+  for (const ClDevice* device : devices) states_.push_back(device->state());
+  const CudaMemory::Loaded& cuda = CudaMemory::instance();
+  if (!cuda.memory) throw Error(ErrorKind::unsupported, cuda.why);
+  if (size > kMostImported) throw too_large(size);
+  for (std::size_t of = 0; of < devices.size(); ++of) {
+    const FileDescriptor memory = cuda.memory->make_on_host(size);
+    for (std::size_t by = 0; by < devices.size(); ++by)
+      buffers_[by * devices.size() + of] = devices[by]->adopt(import(*devices[by], memory, size), size, false);
+  }
+}
+
 void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex device, std::span<const PeerPath> paths) {
   const std::size_t n = devices.size();
   ClDevice& own = *devices[device.value];
@@ -47,6 +69,7 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
   own.refuse_beyond_memory(size_);
   try {
     if (reached(PeerPath::direct)) {
+      if (size_ > kMostImported) throw too_large(size_);
       const FileDescriptor memory = CudaMemory::instance().memory->make(own.facts(), size_);
       keep(device.value, own.adopt(import(own, memory, size_), size_, true));
       for (std::size_t by = 0; by < n; ++by) {

@@ -14,6 +14,7 @@ namespace mgpu {
 namespace {
 
 constexpr int kOutOfMemory = 2, kFileDescriptor = 1, kRecommendedGranularity = 1;
+constexpr int kOnDevice = 1, kOnHost = 3;  // CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_HOST_NUMA
 
 // "0a1b...": the hexadecimal digits of a UUID, without dashes.
 std::string digits(const std::array<unsigned char, 16>& uuid) {
@@ -43,9 +44,9 @@ int FileDescriptor::duplicate() const { return ::dup(fd_); }
 struct CudaMemory::Functions {
   // CUmemAllocationProp.
   struct AllocationProperties {
-    int type = 1;           // CU_MEM_ALLOCATION_TYPE_PINNED
-    int handle_types = 1;   // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-    int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+    int type = 1;          // CU_MEM_ALLOCATION_TYPE_PINNED
+    int handle_types = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+    int location_type = 0;
     int location_id = 0;
     void* windows_handle = nullptr;
     unsigned char compression = 0, rdma_capable = 0;
@@ -76,6 +77,10 @@ struct CudaMemory::Functions {
     const char* name = nullptr;
     return error_name(status, &name) == 0 && name != nullptr ? name : "error " + std::to_string(status);
   }
+  Error refused(const std::string& what, const char* call, int status) const {
+    return Error(status == kOutOfMemory ? ErrorKind::out_of_memory : ErrorKind::unsupported,
+                 what + ": " + call + " says " + name_of(status));
+  }
 };
 
 CudaMemory::CudaMemory(std::unique_ptr<Functions> functions) : functions_(std::move(functions)) {}
@@ -104,33 +109,38 @@ const CudaMemory::Loaded& CudaMemory::instance() {
 }
 
 FileDescriptor CudaMemory::make(const Device& device, Bytes size) const {
-  static_assert(sizeof(Functions::AllocationProperties) == 32);
   const Functions& f = *functions_;
   const std::string what = "memory of device " + device.id + " to share";
-  const auto refused = [&](const char* call, int status) {
-    return Error(status == kOutOfMemory ? ErrorKind::out_of_memory : ErrorKind::unsupported,
-                 what + ": " + call + " says " + f.name_of(status));
-  };
   int count = 0;
-  if (const int status = f.device_count(&count); status != 0) throw refused("cuDeviceGetCount", status);
-  Functions::AllocationProperties properties;
-  bool found = false;
-  for (int ordinal = 0; ordinal < count && !found; ++ordinal) {
+  if (const int status = f.device_count(&count); status != 0) throw f.refused(what, "cuDeviceGetCount", status);
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
     std::array<unsigned char, 16> uuid{};
-    found = f.device_get(&properties.location_id, ordinal) == 0 && f.device_uuid(&uuid, properties.location_id) == 0 &&
-            device.uuid && without_dashes(*device.uuid) == digits(uuid);
+    int known = 0;
+    if (f.device_get(&known, ordinal) == 0 && f.device_uuid(&uuid, known) == 0 && device.uuid &&
+        without_dashes(*device.uuid) == digits(uuid))
+      return make(what, kOnDevice, known, size);
   }
-  if (!found) throw Error(ErrorKind::unsupported, what + ": CUDA knows no device of its UUID");
+  throw Error(ErrorKind::unsupported, what + ": CUDA knows no device of its UUID");
+}
+
+FileDescriptor CudaMemory::make_on_host(Bytes size) const { return make("memory of the host to share", kOnHost, 0, size); }
+
+FileDescriptor CudaMemory::make(const std::string& what, int location_type, int location, Bytes size) const {
+  static_assert(sizeof(Functions::AllocationProperties) == 32);
+  const Functions& f = *functions_;
+  Functions::AllocationProperties properties;
+  properties.location_type = location_type;
+  properties.location_id = location;
   std::size_t granule = 0;
   if (const int status = f.granularity(&granule, &properties, kRecommendedGranularity); status != 0)
-    throw refused("cuMemGetAllocationGranularity", status);
+    throw f.refused(what, "cuMemGetAllocationGranularity", status);
   Functions::Handle handle = 0;
   if (const int status = f.create(&handle, (size + granule - 1) / granule * granule, &properties, 0); status != 0)
-    throw refused("cuMemCreate", status);
+    throw f.refused(what, "cuMemCreate", status);
   int fd = -1;
   const int status = f.export_handle(&fd, handle, kFileDescriptor, 0);
   f.release(handle);  // what was exported keeps the memory
-  if (status != 0) throw refused("cuMemExportToShareableHandle", status);
+  if (status != 0) throw f.refused(what, "cuMemExportToShareableHandle", status);
   return FileDescriptor(fd);
 }
 

@@ -1,4 +1,4 @@
-// Memory of an NVIDIA GPU that other GPUs' OpenCL contexts can import: made by the CUDA driver API, which is part of the driver and
+// Memory of an NVIDIA GPU, or of the host, that the OpenCL contexts of NVIDIA GPUs can import: made by the CUDA driver API, which is part of the driver and
 // loaded at run time where there is one. No header and no link to it is needed, and no CUDA context is made. How it is used, and
 // why, is in lib/exchange/README.md.
 #pragma once
@@ -43,9 +43,13 @@ class CudaMemory {
   // Memory of `size` bytes or somewhat more on the device, which lives for as long as the descriptor or an import of it. Throws
   // Error(unsupported) for a device that the driver does not know by its UUID or cannot export memory of, Error(out_of_memory).
   FileDescriptor make(const Device& device, Bytes size) const;
+  // Likewise of the host, pinned: kernels of all GPUs see in it what others store there while they run, which they do not in
+  // OpenCL's own pinned memory.
+  FileDescriptor make_on_host(Bytes size) const;
 
  private:
   struct Functions;
+  FileDescriptor make(const std::string& what, int location_type, int location, Bytes size) const;
   explicit CudaMemory(std::unique_ptr<Functions> functions);
   std::unique_ptr<Functions> functions_;
 };

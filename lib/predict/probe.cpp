@@ -232,7 +232,8 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     return spent >= (rounds < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };
   for (std::size_t round = 0; !is_enough(round); ++round) {
-    for (const std::size_t which : {at_small, at_large, in_pieces}) {
+    // The largest last: what it leaves behind may be looked at, and of work that goes in rounds pieces are no part of a result.
+    for (const std::size_t which : {at_small, in_pieces, at_large}) {
       if (which != at_large && small == large) continue;
       ProbeSource source(which == at_small ? small : large, which == at_large ? large : small, members.size(), places);
       const RawSample sample =

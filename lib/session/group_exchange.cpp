@@ -31,13 +31,10 @@ void Group::connect() {
     open.push_back(given_.devices[i].open.get());
   }
   if (open.size() < 2) return;
+  result_.exchange_notes.clear();
   try {
-    peers_ = given_.backend.connect(open, given_.options.peer);
-    result_.exchange_notes.assign(peers_->notes().begin(), peers_->notes().end());
+    if (!connect_by(given_.options.peer, open, exchanged)) return;
     const std::vector<PeerPath> paths = paths_in(*peers_);
-    if (exchanged.rounds == 0 && !is_worth_exchanging(paths, given_.options.peer)) return peers_.reset();
-    connected_ = true;
-    given_.workload.connect(*peers_);
     const PeerLinks& known =
         given_.options.given_estimates ? given_.options.given_estimates->exchange.links : given_.options.calibration.peers;
     const auto is_in_use = [&](PeerPath path) { return path == paths.front(); };
@@ -52,6 +49,30 @@ void Group::connect() {
     connected_ = false;
     peers_.reset();
   }
+}
+
+// False: there is nothing to gain by it. What cannot be done on the best path there is may be done by way of the host.
+bool Group::connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices, const Exchanged& exchanged) {
+  peers_ = given_.backend.connect(devices, path);
+  result_.exchange_notes.insert(result_.exchange_notes.end(), peers_->notes().begin(), peers_->notes().end());
+  const std::vector<PeerPath> paths = paths_in(*peers_);
+  if (exchanged.rounds == 0 && !is_worth_exchanging(paths, path)) {
+    peers_.reset();
+    return false;
+  }
+  connected_ = true;
+  try {
+    given_.workload.connect(*peers_);
+    return true;
+  } catch (const Error& error) {
+    const bool direct = std::find(paths.begin(), paths.end(), PeerPath::direct) != paths.end();
+    if (error.kind() != ErrorKind::unsupported || path || !direct) throw;
+    given_.workload.disconnect();
+    connected_ = false;
+    peers_.reset();
+    result_.exchange_notes.push_back(std::string("staged between all devices: ") + error.what());
+  }
+  return connect_by(PeerPath::staged, devices, exchanged);
 }
 
 // Only devices that are to be given work exchange data: what the others have nobody needs, and to send them something takes time.

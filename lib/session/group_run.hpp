@@ -43,6 +43,7 @@ class Group {
   void prepare();
   void open_again();
   void connect();
+  bool connect_by(std::optional<PeerPath> path, std::span<OpenDevice* const> devices, const Exchanged& exchanged);
   void disconnect();
   void break_up();
   void exchange(SampleRequest& request, const Prediction& prediction, std::span<const std::size_t> devices);

@@ -3,7 +3,8 @@
 
 #include <charconv>
 #include <fstream>
-#include <optional>
+#include <functional>
+#include <numeric>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -12,21 +13,27 @@
 namespace mgpu {
 namespace {
 
-constexpr const char* kAccepted = "; accepted: .npy of two dimensions, C order, float32 (<f4) or float64 (<f8)";
-
-// A file, and the option that named it.
+// A file, the option that named it, what it is to hold, and in how many dimensions.
 struct Named {
   const std::filesystem::path& file;
   const char* option;
+  NpyNumbers numbers = NpyNumbers::real;
+  std::size_t least = 2, most = 2;
 };
 
 Error bad(const Named& named, const std::string& why) {
-  return Error(ErrorKind::input, named.option + (" " + named.file.string()) + ": " + why + kAccepted);
+  return Error(ErrorKind::input, named.option + (" " + named.file.string()) + ": " + why + "; accepted: .npy of " +
+                                     (named.least == 2 ? "two" : "one to three") + " dimensions, C order, " +
+                                     (named.numbers == NpyNumbers::int32 ? "int32 (<i4)" : "float32 (<f4) or float64 (<f8)"));
 }
 
 struct Header {
-  NpyShape shape;
+  NpyArray array;
   Bytes data = 0;  // where the elements begin
+  std::uint64_t rows() const {
+    return std::accumulate(array.extents.begin(), array.extents.end() - 1, std::uint64_t{1}, std::multiplies<>());
+  }
+  NpyShape shape() const { return {rows(), array.extents.back(), array.element}; }
 };
 
 // What follows 'key': in the dictionary, without leading blanks; empty when the key is missing.
@@ -39,12 +46,11 @@ std::string_view value_of(std::string_view dictionary, std::string_view key) {
   return value == std::string_view::npos ? std::string_view{} : dictionary.substr(value);
 }
 
-// "(3, 4)" -> 3, 4; nothing unless there are exactly two.
-std::optional<std::pair<std::uint64_t, std::uint64_t>> two_counts(std::string_view text) {
-  if (!text.starts_with('(')) return std::nullopt;
+// "(3, 4)" -> 3, 4; nothing where it is no list of at most three counts.
+std::vector<std::uint64_t> counts_in(std::string_view text) {
+  if (!text.starts_with('(')) return {};
   text = text.substr(1, text.find(')') - 1);
-  std::uint64_t counts[2] = {0, 0};
-  std::size_t n = 0;
+  std::vector<std::uint64_t> counts;
   for (const char* at = text.data(); at < text.data() + text.size();) {
     if (*at == ' ' || *at == ',') {
       ++at;
@@ -52,33 +58,33 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> two_counts(std::string_vi
     }
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(at, text.data() + text.size(), value);
-    if (error != std::errc() || n == 2) return std::nullopt;
-    counts[n++] = value;
+    if (error != std::errc() || counts.size() == 3) return {};
+    counts.push_back(value);
     at = end;
   }
-  if (n != 2) return std::nullopt;
-  return std::pair{counts[0], counts[1]};
+  return counts;
 }
 
-NpyShape parse_dictionary(const Named& named, std::string_view text) {
-  NpyShape shape;
+NpyArray parse_dictionary(const Named& named, std::string_view text) {
+  NpyArray array;
   const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"), extent = value_of(text, "shape");
-  if (type.starts_with("'<f4'")) {
-    shape.element = 4;
-  } else if (type.starts_with("'<f8'")) {
-    shape.element = 8;
+  const bool real = named.numbers == NpyNumbers::real;
+  if (type.starts_with(real ? "'<f4'" : "'<i4'")) {
+    array.element = 4;
+  } else if (real && type.starts_with("'<f8'")) {
+    array.element = 8;
   } else {
     throw bad(named, "elements of type " + in_quotes(type.substr(0, type.find_first_of(",}"))));
   }
   if (!order.starts_with("False")) throw bad(named, order.starts_with("True") ? "Fortran order" : "no order");
-  const auto counts = two_counts(extent);
-  if (!counts) throw bad(named, "shape " + in_quotes(extent.substr(0, extent.find(')') + 1)));
-  shape.rows = counts->first;
-  shape.columns = counts->second;
-  constexpr std::uint64_t most = std::uint64_t{1} << 31;  // so that no product overflows
-  if (shape.rows > most || shape.columns > most)
-    throw bad(named, "shape " + in_quotes(extent.substr(0, extent.find(')') + 1)) + " is too large");
-  return shape;
+  array.extents = counts_in(extent);
+  const std::string said = "shape " + in_quotes(extent.substr(0, extent.find(')') + 1));
+  if (array.extents.size() < named.least || array.extents.size() > named.most) throw bad(named, said);
+  // So that no product overflows.
+  const std::uint64_t most = array.extents.size() < 3 ? std::uint64_t{1} << 31 : std::uint64_t{1} << 20;
+  for (const std::uint64_t count : array.extents)
+    if (count > most) throw bad(named, said + " is too large");
+  return array;
 }
 
 Header read_header(const Named& named) {
@@ -101,21 +107,31 @@ Header read_header(const Named& named) {
   Header header{parse_dictionary(named, text), begin + length};
   std::error_code error;
   const Bytes size = std::filesystem::file_size(file, error);
-  if (error || size != header.data + header.shape.bytes()) {
-    throw bad(named, "it has " + std::to_string(size) + " bytes, not the " + std::to_string(header.data + header.shape.bytes()) +
-                         " of a " + std::to_string(header.shape.rows) + " x " + std::to_string(header.shape.columns) + " matrix");
+  const NpyShape shape = header.shape();
+  if (error || size != header.data + shape.bytes()) {
+    throw bad(named, "it has " + std::to_string(size) + " bytes, not the " + std::to_string(header.data + shape.bytes()) +
+                         " of a " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + " matrix");
   }
   return header;
 }
 
 }  // namespace
 
-NpyShape read_npy_shape(const std::filesystem::path& file, const char* option) { return read_header({file, option}).shape; }
+NpyShape read_npy_shape(const std::filesystem::path& file, const char* option, NpyNumbers numbers) {
+  NpyShape shape = read_header({file, option, numbers}).shape();
+  shape.numbers = numbers;
+  return shape;
+}
+
+NpyArray read_npy_array(const std::filesystem::path& file, const char* option) {
+  return read_header({file, option, NpyNumbers::real, 1, 3}).array;
+}
 
 void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to, const char* option) {
-  const Named named{file, option};
+  const Named named{file, option, shape.numbers, 1, 3};
   const Header header = read_header(named);
-  if (header.shape.rows != shape.rows || header.shape.columns != shape.columns || header.shape.element != shape.element)
+  const NpyShape now = header.shape();
+  if (now.rows != shape.rows || now.columns != shape.columns || now.element != shape.element)
     throw bad(named, "its shape has changed");
   std::ifstream in(file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(header.data));
@@ -124,8 +140,12 @@ void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::spa
 }
 
 void write_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<const std::byte> elements) {
-  std::string text = std::string("{'descr': '") + (shape.element == 8 ? "<f8" : "<f4") + "', 'fortran_order': False, 'shape': (" +
-                     std::to_string(shape.rows) + ", " + std::to_string(shape.columns) + "), }";
+  std::string text = std::string("{'descr': '") +
+                     (shape.numbers == NpyNumbers::int32 ? "<i4"
+                      : shape.element == 8               ? "<f8"
+                                                         : "<f4") +
+                     "', 'fortran_order': False, 'shape': (" + std::to_string(shape.rows) + ", " + std::to_string(shape.columns) +
+                     "), }";
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';  // NumPy aligns the elements for mapping
   text += '\n';
   write_result_file(file, [&](std::ostream& out) {

@@ -61,6 +61,10 @@ class PeerGroup {
   virtual Peer& peer(DeviceIndex device) = 0;
   // `size` bytes on each device, above 0. Throws Error(out_of_memory), Error(device), Error(timeout).
   virtual std::unique_ptr<SharedMemory> allocate(Bytes size) = 0;
+  // The same where kernels of every device reach every piece, and see while they run what those of others store there: each
+  // other's memory, or that of the host. For little: what goes through the host's is as slow as its link. Null: there is no such
+  // memory. Throws like allocate().
+  virtual std::unique_ptr<SharedMemory> allocate_reachable(Bytes) { return nullptr; }
   // Why pairs that were looked at for another path are staged, a line for each reason; for the record.
   virtual std::span<const std::string> notes() const = 0;
 

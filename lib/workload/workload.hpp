@@ -264,6 +264,8 @@ struct SuiteInfo {
   // Cheap, before anything is allocated: Error(usage) for a size or option it cannot do. Once more when devices are chosen
   // (SuiteParams::memory), with a size that was given.
   void (*check)(const SuiteParams&) = nullptr;
+  // What is to be doubted of the results of a problem that can be done, a line each: `run` warns of it. Null: nothing is.
+  std::vector<std::string> (*doubts)(const SuiteParams&) = nullptr;
   // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;
   // Where the value of an option stands for several problems: the options of each. Null: none does. Throws Error(usage).

@@ -6,54 +6,19 @@
 namespace mgpu::matrix {
 namespace {
 
-struct Tile {  // of kernels/matrix.cl and matrix_packed.cl
-  unsigned rows, columns, mine_rows, mine_columns, warps_m, warps_n, stages, inner = 8;
-  unsigned threads() const { return warps_m * warps_n * 32; }
-};
-
-std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
-
-// Whether a kernel's tile fits whole into items of this geometry.
-bool divides(unsigned rows, unsigned columns, const Geometry& geometry) {
-  return (geometry.axis() == Axis::cols || geometry.edge() % rows == 0) &&
-         (geometry.axis() == Axis::rows || geometry.edge() % columns == 0);
-}
-
-// Elements moved at once along rows of `length`: rows must be aligned to it.
-unsigned vector_of(std::uint64_t length, unsigned widest) { return length % widest == 0 ? widest : 1; }
-
-std::string name_of(const Tile& tile) {
-  return std::to_string(tile.rows) + 'x' + std::to_string(tile.columns) + 'x' + std::to_string(tile.inner) + " by " +
-         std::to_string(tile.mine_rows) + 'x' + std::to_string(tile.mine_columns);
-}
-
-// All but what depends on the file.
-Variant of_tile(const Tile& tile, const char* kind) {
-  Variant made;
-  made.kind = kind;
-  made.tile = name_of(tile);
-  made.tile_rows = tile.rows;
-  made.tile_columns = tile.columns;
-  made.threads = tile.threads();
-  made.options = define("BM", tile.rows) + define("BN", tile.columns) + define("BK", tile.inner) + define("TM", tile.mine_rows) +
-                 define("TN", tile.mine_columns) + define("WM", tile.warps_m) + define("WN", tile.warps_n) +
-                 define("STAGES", tile.stages);
-  return made;
-}
-
 // kernels/matrix.cl, best first on an H200. In fp32, 16 x 8 sums a work-item reach 49.4 TFLOP/s at 8192^3 and 8 x 8 sums 44.9, as a
 // value that was read serves more multiply-adds. In fp64 they would be 256 registers, more than a work-item can have, and 12 x 8
 // would not divide the items. results/matrix.md has what else was tried.
 void add_tiles(const Problem& problem, const Geometry& geometry, bool async, std::vector<Variant>& all) {
   const bool wide = problem.precision == Precision::fp64;
-  std::vector<Tile> tiles;
+  std::vector<RegisterTile> tiles;
   if (async && !wide) tiles.push_back({128, 128, 16, 8, 1, 4, 4});
   tiles.push_back({128, 128, 8, 8, 2, 4, async && !wide ? 4u : 2u});
   tiles.push_back({64, 64, 8, 8, 1, 2, async ? 4u : 2u});
   tiles.push_back({32, 32, 4, 8, 1, 1, async ? 3u : 2u});
-  for (const Tile& tile : tiles) {
+  for (const RegisterTile& tile : tiles) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
-    Variant made = of_tile(tile, async ? "vector" : "portable");
+    Variant made = variant_of(tile, async ? "vector" : "portable");
     made.file = "matrix.cl";
     made.to_be_tried = async;
     made.local = Bytes{tile.stages} * tile.inner * (tile.rows + 4 + tile.columns) * problem.element();
@@ -76,12 +41,12 @@ void add_packed(const Problem& problem, const Geometry& geometry, std::vector<Va
   const bool wide = problem.precision == Precision::fp64;
   // Rows of B and C are moved 16 bytes at a time.
   if (problem.columns % (wide ? 2 : 4) != 0 || problem.columns < least_columns || products < least_products) return;
-  const std::vector<Tile> of_fp32{
+  const std::vector<RegisterTile> of_fp32{
       {128, 128, 16, 8, 1, 4, 2, 16}, {128, 128, 16, 8, 1, 4, 4, 8}, {256, 128, 16, 8, 2, 4, 4, 8}, {128, 256, 16, 8, 1, 8, 4, 8}};
-  const std::vector<Tile> of_fp64{{128, 128, 8, 8, 2, 4, 3, 8}, {128, 64, 8, 8, 2, 2, 4, 8}};
-  for (const Tile& tile : wide ? of_fp64 : of_fp32) {
+  const std::vector<RegisterTile> of_fp64{{128, 128, 8, 8, 2, 4, 3, 8}, {128, 64, 8, 8, 2, 2, 4, 8}};
+  for (const RegisterTile& tile : wide ? of_fp64 : of_fp32) {
     if (!divides(tile.rows, tile.columns, geometry)) continue;
-    Variant made = of_tile(tile, "packed");
+    Variant made = variant_of(tile, "packed");
     made.file = "matrix_packed.cl";
     made.to_be_tried = made.packs_in_blocks = true;
     made.panel_rows = tile.rows;
@@ -155,19 +120,10 @@ void add_for_cpus(const DeviceTraits& device, const Problem& problem, const Geom
   };
   for (const Blocks& blocks : {Blocks{rows, 128, 256, 256}, Blocks{rows, 128, 256, 384}, Blocks{rows, 128, 512, 192},
                                Blocks{rows, 64, 256, 512}, Blocks{12 - rows, 128, 256, 256}}) {
-    Variant made;
-    made.kind = "cpu";
+    Variant made = variant_of(CpuTile{blocks.register_rows, lanes, blocks.rows, blocks.columns}, geometry);
     made.file = "matrix_cpu.cl";
-    made.panel_rows = blocks.register_rows;
-    made.panel_columns = 2 * lanes;
-    made.tile_rows =
-        static_cast<unsigned>(geometry.axis() == Axis::cols ? blocks.rows : std::min<std::uint64_t>(geometry.edge(), blocks.rows));
-    made.tile_columns = static_cast<unsigned>(
-        geometry.axis() == Axis::rows ? blocks.columns : std::min<std::uint64_t>(geometry.edge(), blocks.columns));
-    made.tile = std::to_string(blocks.register_rows) + 'x' + std::to_string(2 * lanes) + " in " + std::to_string(blocks.rows) +
-                'x' + std::to_string(blocks.columns) + 'x' + std::to_string(blocks.inner);
-    made.options = define("REAL64", wide) + define("W", lanes) + define("MR", blocks.register_rows) + define("BM", made.tile_rows) +
-                   define("BN", made.tile_columns) + define("BK", blocks.inner);
+    made.tile += 'x' + std::to_string(blocks.inner);
+    made.options += define("REAL64", wide) + define("BK", blocks.inner);
     all.push_back(std::move(made));
   }
 }
@@ -199,12 +155,7 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
     }
     return false;
   };
-  std::erase_if(all, [&](const Variant& variant) {
-    return !named(variant) || variant.threads > device.max_work_group || (!device.cpu && variant.local > device.local_memory);
-  });
-  const auto first = std::find_if(all.begin(), all.end(), [&](const Variant& variant) { return variant.name() == preferred; });
-  if (first != all.end()) std::rotate(all.begin(), first, first + 1);
-  return all;
+  return usable(std::move(all), device, named, preferred);
 }
 
 bool is_a_variant(const DeviceTraits& device, Precision precision, const std::string& name) {

@@ -6,25 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "suites/common/product_kernels.hpp"
 #include "suites/matrix/problem.hpp"
 
 namespace mgpu::matrix {
-
-// A kernel variant. `tile_rows` and `tile_columns` suit the items of the geometry it was made for.
-struct Variant {
-  std::string kind;  // "portable", "vector", "packed", "tensor", "emulated", "cpu"
-  std::string tile;  // what distinguishes those of a kind: "128x128x16"
-  std::string file, options;
-  unsigned tile_rows = 0, tile_columns = 0;
-  unsigned threads = 1;                        // a work-group's
-  Bytes local = 0;                             // local memory of one, for GPUs
-  unsigned panel_rows = 0, panel_columns = 0;  // of A and B, packed before they are computed with; 0: never
-  bool packs_in_blocks = false;                // pack_rows takes blocks of k by work-groups, not panels by work-items
-  bool to_be_tried = false;                    // must show first that it builds, and that its bits are those of the chain of fma
-  bool exact = true;                           // false: of a precision whose bits are its own, within a bound
-
-  std::string name() const { return kind + ' ' + tile; }
-};
 
 // Those that may be asked of a device, best first; the last is plain OpenCL C, where the precision has that. With a --kernel named,
 // only that. `preferred`, a name, comes first if it is among them. Empty: the device cannot.
@@ -39,9 +24,6 @@ struct Kernels {
   std::unique_ptr<Kernel> multiply;
   std::unique_ptr<Kernel> pack_rows, pack_columns;  // of variants that pack
 };
-
-// How pack_rows is launched for `rows` rows of A, from a multiple of a panel on.
-Grid pack_rows_grid(const Variant& variant, std::uint64_t rows, std::uint64_t inner);
 
 // The first of `candidates` that works on this device. Throws Error(unsupported) when none does, Error(device).
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, Precision precision);

@@ -1,32 +1,26 @@
-// The device memory a problem takes in a mode, and how much of it a device can be given at once. Pure.
+// What a product takes on a device (suites/common/product_layout.hpp), or why the device cannot compute it.
 #pragma once
 
+#include "suites/common/product_layout.hpp"
 #include "suites/matrix/kernels.hpp"
 #include "suites/matrix/problem.hpp"
 
 namespace mgpu::matrix {
 
-// What a program allocates, each in bytes. Of what a slice brings along itself there are two, one a slot.
-struct Layout {
-  // End to end by rows (cols): A (B) and C come and go with the slices. By tiles both do, where A, B and C do not fit whole: as
-  // waves.
-  bool slot_rows = false, slot_columns = false;
-  Bytes a = 0, b = 0, c = 0, c_in = 0;
-  Bytes packed_a = 0, packed_b = 0;
-  Bytes tiles = 0;
-  bool waves() const { return slot_rows && slot_columns; }
-  unsigned a_buffers() const { return slot_rows ? 2 : 1; }
-  unsigned b_buffers() const { return slot_columns ? 2 : 1; }
-  unsigned c_buffers() const { return slot_rows || slot_columns ? 2 : 1; }
-  unsigned tile_buffers() const { return waves() ? 2 : 1; }
-  Bytes largest() const;
-  Bytes total() const;
-  bool fits(const DeviceTraits& device) const;
-};
-Layout layout(const Problem& problem, const Geometry& geometry, const Variant& variant, Mode mode, Items fits);
+inline Layout layout(const Problem& problem, const Geometry& geometry, const Variant& variant, Mode mode, Items fits) {
+  return product::layout(problem.sizes(), geometry, variant, mode, fits);
+}
 
 // Capacity as Workload::capacity defines it, with the first of `candidates` whose buffers fit.
-Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode,
-                  const std::vector<Variant>& candidates);
+inline Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode,
+                         const std::vector<Variant>& candidates) {
+  if (!candidates.empty()) return product::capacity(device, problem.sizes(), geometry, mode, {candidates.begin(), candidates.end()});
+  Capacity none;
+  none.reason = problem.precision == Precision::fp64 && !device.fp64 ? "it has no fp64"
+                : problem.precision == Precision::tf32x3
+                    ? "3xtf32 needs the tensor cores of an NVIDIA GPU (compute capability 8.0 and up)"
+                    : "it has no kernel of that name";
+  return none;
+}
 
 }  // namespace mgpu::matrix

@@ -15,7 +15,7 @@ using namespace matrix;
 Bytes host_bytes(const SuiteParams& params) {
   const Problem problem = problem_of(params);
   // Operands and C; a few vectors and rows of the reference.
-  return Operands::bytes(problem) + 8 * (8 * problem.rows + 24 * problem.columns + 2 * problem.inner);
+  return problem.sizes().host_bytes() + 8 * (8 * problem.rows + 24 * problem.columns + 2 * problem.inner);
 }
 
 // Sizes beyond what can be numbered do not fit, whatever the memory: the check for memory then names the largest that does.

@@ -25,23 +25,8 @@ void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned t
 
 }  // namespace
 
-Bytes Operands::bytes(const Problem& problem) {
-  return in_pages(problem.a_bytes()) + in_pages(problem.b_bytes()) + (problem.reads_c() ? 2 : 1) * in_pages(problem.c_bytes()) +
-         page_bytes;
-}
-
-Operands::Operands(const Problem& problem, const SuiteParams& params)
-    : a_size_(problem.a_bytes()),
-      b_at_(in_pages(a_size_)),
-      b_size_(problem.b_bytes()),
-      c_in_at_(b_at_ + in_pages(b_size_)),
-      c_in_size_(problem.reads_c() ? problem.c_bytes() : 0),
-      c_at_(c_in_at_ + in_pages(c_in_size_)),
-      c_size_(problem.c_bytes()),
-      size_(c_at_ + in_pages(c_size_)),
-      pages_(size_, "matrices of " + std::to_string(size_) + " bytes") {
-  const std::span<std::byte> parts[] = {
-      {pages_.data(), a_size_}, {pages_.data() + b_at_, b_size_}, {pages_.data() + c_in_at_, c_in_size_}};
+Operands::Operands(const Problem& problem, const SuiteParams& params) : ProductMemory(problem.sizes()) {
+  const std::span<std::byte> parts[] = {operand(a()), operand(b()), operand(c_in())};
   if (params.input) {
     const NpyShape shapes[] = {{problem.rows, problem.inner, problem.element()},
                                {problem.inner, problem.columns, problem.element()},

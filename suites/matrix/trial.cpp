@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "lib/base/error.hpp"
+#include "suites/common/product_program.hpp"
 #include "suites/matrix/kernels.hpp"
 
 namespace mgpu::matrix {
@@ -84,12 +85,6 @@ bool works(DeviceResources& device, const Kernels& kernels) {
 }
 
 }  // namespace
-
-Grid pack_rows_grid(const Variant& variant, std::uint64_t rows, std::uint64_t inner) {
-  if (!variant.packs_in_blocks) return {{(rows + variant.panel_rows - 1) / variant.panel_rows, 1, 1}, {1, 1, 1}};
-  constexpr std::uint64_t block_k = 32, block_rows = 64, threads = 256;  // of the kernel
-  return {{(inner + block_k - 1) / block_k * threads, (rows + block_rows - 1) / block_rows, 1}, {threads, 1, 1}};
-}
 
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates, Precision precision) {
   std::string why = "no kernel is made for it";

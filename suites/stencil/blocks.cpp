@@ -5,10 +5,6 @@
 namespace mgpu::stencil {
 namespace {
 
-Patch common(const Patch& a, const Patch& b) {
-  return {std::max(a.first, b.first), std::min(a.end, b.end), std::max(a.left, b.left), std::min(a.right, b.right)};
-}
-
 // What a patch needs for a step, or for --depth of them: these also need what lies around its corners.
 std::vector<Patch> needed(const Problem& problem, const Patch& patch) {
   const std::uint64_t halo = problem.halo();
@@ -20,29 +16,6 @@ std::vector<Patch> needed(const Problem& problem, const Patch& patch) {
 }
 
 }  // namespace
-
-std::uint64_t columns_for(std::size_t devices) {
-  for (std::uint64_t columns = 1; columns < devices; ++columns)
-    if (devices % columns == 0 && columns * columns >= devices) return columns;
-  return std::max<std::uint64_t>(devices, 1);
-}
-
-std::vector<Patch> patches_of(const Problem& problem, const Slice& items) {
-  const std::uint64_t layers = problem.layers();
-  std::vector<Patch> patches;
-  for (std::uint64_t column = items.begin / layers; column * layers < items.end; ++column) {
-    const std::uint64_t begin = column * layers;
-    const Patch patch{std::max(items.begin, begin) - begin, std::min(items.end, begin + layers) - begin,
-                      column * problem.n / problem.columns, (column + 1) * problem.n / problem.columns};
-    if (patch.empty()) continue;  // there are more columns than cells
-    if (!patches.empty() && patches.back().first == patch.first && patches.back().end == patch.end) {
-      patches.back().right = patch.right;  // whole columns side by side are one patch
-    } else {
-      patches.push_back(patch);
-    }
-  }
-  return patches;
-}
 
 std::vector<Patch> extended(const Problem& problem, const Patch& patch, std::uint64_t layers, std::uint64_t aside) {
   const std::uint64_t n = problem.layers();
@@ -65,7 +38,7 @@ std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Ow
       for (const Patch& mine : patches_of(problem, to.items)) {
         for (const Patch& wanted : needed(problem, mine)) {
           for (const Patch& theirs : patches_of(problem, from.items)) {
-            const Patch patch = common(wanted, theirs);
+            const Patch patch = common_part(wanted, theirs);
             if (patch.empty()) continue;
             Transfer& transfer = all.emplace_back(Transfer{from.device, to.device, patch});
             transfer.packed = patch.end - patch.first > problem.halo();

@@ -5,20 +5,16 @@
 #include <span>
 #include <vector>
 
+#include "suites/common/shares.hpp"
 #include "suites/stencil/problem.hpp"
 
 namespace mgpu::stencil {
 
-// Layers [first, end), and of each of them [left, right): cells of rows, rows of planes.
-struct Patch {
-  std::uint64_t first = 0, end = 0, left = 0, right = 0;
-  bool empty() const { return first >= end || left >= right; }
-};
+using mgpu::Patch;  // of layers, cells of rows or rows of planes
 
-// As many columns as make equal shares of so many devices one block each, about as wide as high.
-std::uint64_t columns_for(std::size_t devices);
-
-std::vector<Patch> patches_of(const Problem& problem, const Slice& items);
+inline std::vector<Patch> patches_of(const Problem& problem, const Slice& items) {
+  return mgpu::patches_of({problem.layers(), problem.n, problem.columns}, items);
+}
 
 // The patch and what lies around it, so many layers on and so many cells (rows) to either side; where the grid is periodic it goes
 // on at the other end. May be in several patches.

@@ -57,7 +57,7 @@ void BlocksProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   sends_.clear();
   takes_.clear();
   others_.clear();
-  if (const Owner* self = workload_.owner_of(slice)) {
+  if (const Owner* self = owner_of(workload_.owners(), slice)) {
     for (const Transfer& transfer : workload_.transfers()) {
       if (transfer.from == self->device) sends_.push_back(transfer);
       if (transfer.to == self->device) takes_.push_back(transfer);

@@ -1,17 +1,15 @@
 #include "suites/stencil/problem.hpp"
 
-#include <charconv>
 #include <string>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/workload/npy.hpp"
-#include "suites/stencil/blocks.hpp"
+#include "suites/common/option_values.hpp"
+#include "suites/common/shares.hpp"
 
 namespace mgpu::stencil {
 namespace {
-
-Error refused(const char* option, const std::string& why) { return Error(ErrorKind::usage, "--" + (option + (": " + why))); }
 
 // "auto" is persistent where nothing speaks against it.
 Launches launches(const SuiteParams& params, const Problem& problem) {
@@ -22,35 +20,36 @@ Launches launches(const SuiteParams& params, const Problem& problem) {
                     : problem.depth > 1            ? "exchanges after every step: --depth 1"
                                                    : nullptr;
   if (why == nullptr) return text == "persistent" ? Launches::persistent : Launches::chosen;
-  if (text == "persistent") throw refused("steps", in_quotes(text) + ' ' + why + "; accepted: auto, enqueued");
+  if (text == "persistent") throw refused_option("steps", in_quotes(text) + ' ' + why + "; accepted: auto, enqueued");
   return Launches::enqueued;
 }
 
-// A count of at least one.
-std::uint32_t count(const SuiteParams& params, const char* name, std::uint64_t most) {
-  const std::string& text = params.options.at(name);
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  if (value >= 1 && value <= most) return static_cast<std::uint32_t>(value);
-  throw refused(name, in_quotes(text) + "; accepted: 1 to " + std::to_string(most));
+// "auto" is by kernels where nothing speaks against it.
+HaloWay halo_way(const SuiteParams& params, const Problem& problem) {
+  const std::string& text = params.options.at("exchange");
+  if (text == "puts") return HaloWay::puts;
+  const char* why = problem.columns > 1 ? "is for whole layers, which --split blocks cuts"
+                    : problem.depth > 1 ? "exchanges after every step: --depth 1"
+                                        : nullptr;
+  if (why == nullptr) return text == "kernels" ? HaloWay::kernels : HaloWay::chosen;
+  if (text == "kernels") throw refused_option("exchange", in_quotes(text) + ' ' + why + "; accepted: auto, puts");
+  return HaloWay::puts;
 }
 
 std::uint32_t checkpoint_rounds(const SuiteParams& params) {
   const std::string& text = params.options.at("checkpoint-rounds");
   if (text == "none") return 0;
   if (params.options.at("split") == "blocks")
-    throw refused("checkpoint-rounds", in_quotes(text) + " is not for --split blocks; accepted with it: none");
-  return count(params, "checkpoint-rounds", 1000000);
+    throw refused_option("checkpoint-rounds", in_quotes(text) + " is not for --split blocks; accepted with it: none");
+  return count_of_option(params, "checkpoint-rounds", 1000000);
 }
 
 double rate(const SuiteParams& params, bool wide) {
   const std::string& text = params.options.at("rate");
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::optional<double> value = number_in(text);
   constexpr double stable = 1.0 / 6;  // beyond, explicit steps in three dimensions grow without bound
-  if (error == std::errc() && end == text.data() + text.size() && value > 0 && value <= stable)
-    return wide ? value : static_cast<double>(static_cast<float>(value));
-  throw refused("rate", in_quotes(text) + " is no stable step; accepted: above 0, up to 1/6 (0.166666)");
+  if (value && *value > 0 && *value <= stable) return wide ? *value : static_cast<double>(static_cast<float>(*value));
+  throw refused_option("rate", in_quotes(text) + " is no stable step; accepted: above 0, up to 1/6 (0.166666)");
 }
 
 // Options of one kind are refused with another, where they are given another value than the one they have by default.
@@ -58,15 +57,15 @@ void check_kind(const SuiteParams& params, const Problem& problem) {
   const std::string& kind = params.options.at("kind");
   const auto only = [&](Kind of, const char* name, const char* option, const char* unless) {
     if (problem.kind != of && params.options.at(option) != unless)
-      throw refused(option, in_quotes(params.options.at(option)) + " is for --kind " + name + ", not for " + kind);
+      throw refused_option(option, in_quotes(params.options.at(option)) + " is for --kind " + name + ", not for " + kind);
   };
   only(Kind::heat3d, "heat3d", "rate", "0.1");
   only(Kind::star, "star", "radius", "2");
   only(Kind::jacobi2d, "jacobi2d", "check-every", "never");
   if (problem.kind == Kind::star && problem.depth > 1) {
-    throw refused("depth", in_quotes(params.options.at("depth")) +
-                               " saves nothing with --kind star, whose steps do not build on "
-                               "each other; accepted: 1");
+    throw refused_option("depth", in_quotes(params.options.at("depth")) +
+                                      " saves nothing with --kind star, whose steps do not build on "
+                                      "each other; accepted: 1");
   }
 }
 
@@ -76,10 +75,11 @@ std::uint64_t columns(const SuiteParams& params, Kind kind) {
   const char* const layers = kind == Kind::heat3d ? "slabs" : "rows";
   if (split == "auto" || split == layers) return 1;
   if (split != "blocks")
-    throw refused("split",
-                  in_quotes(split) + " is not for --kind " + params.options.at("kind") + "; accepted: " + layers + ", blocks");
+    throw refused_option(
+        "split", in_quotes(split) + " is not for --kind " + params.options.at("kind") + "; accepted: " + layers + ", blocks");
   if (params.options.at("check-every") != "never")
-    throw refused("check-every", "norms are sums of whole rows, which --split blocks cuts; accepted with them: --split rows");
+    throw refused_option("check-every",
+                         "norms are sums of whole rows, which --split blocks cuts; accepted with them: --split rows");
   return columns_for(params.devices);
 }
 
@@ -87,12 +87,13 @@ Initial initial(const SuiteParams& params, Kind kind) {
   const std::string& text = params.options.at("initial");
   if (params.input) {
     if (text == "auto") return Initial::file;
-    throw refused("initial", in_quotes(text) + " and --input are two initial states; accepted: one of them");
+    throw refused_option("initial", in_quotes(text) + " and --input are two initial states; accepted: one of them");
   }
   if (text == "auto") return kind == Kind::star ? Initial::ramp : Initial::uniform;
   if (text == "uniform") return Initial::uniform;
   const auto of = [&](bool fits, const char* kinds, Initial found) {
-    if (!fits) throw refused("initial", in_quotes(text) + " is for --kind " + kinds + ", not for " + params.options.at("kind"));
+    if (!fits)
+      throw refused_option("initial", in_quotes(text) + " is for --kind " + kinds + ", not for " + params.options.at("kind"));
     return found;
   };
   if (text == "ramp") return of(kind == Kind::star, "star", Initial::ramp);
@@ -116,9 +117,9 @@ void check_norms(const Problem& problem) {
   constexpr Bytes most = Bytes{1} << 28;
   const std::uint64_t fits = most / (problem.layers() * problem.element);
   if (problem.checks() <= fits) return;
-  throw refused("check-every", std::to_string(problem.check_every) + " makes " + std::to_string(problem.checks()) + " norms of " +
-                                   std::to_string(problem.layers()) +
-                                   " rows; accepted: " + std::to_string(problem.steps / (fits + 1) + 1) + " or more");
+  throw refused_option("check-every", std::to_string(problem.check_every) + " makes " + std::to_string(problem.checks()) +
+                                          " norms of " + std::to_string(problem.layers()) +
+                                          " rows; accepted: " + std::to_string(problem.steps / (fits + 1) + 1) + " or more");
 }
 
 }  // namespace
@@ -131,11 +132,11 @@ Problem problem_of(const SuiteParams& params) {
   problem.kind = kind == "heat3d" ? Kind::heat3d : kind == "star" ? Kind::star : Kind::jacobi2d;
   problem.n = params.size;
   problem.element = params.options.at("precision") == "fp64" ? sizeof(double) : sizeof(float);
-  problem.steps = count(params, "iterations", 1000000);
-  problem.depth = count(params, "depth", 64);
-  const std::uint32_t radius = count(params, "radius", 4);
+  problem.steps = count_of_option(params, "iterations", 1000000);
+  problem.depth = count_of_option(params, "depth", 64);
+  const std::uint32_t radius = count_of_option(params, "radius", 4);
   problem.radius = problem.kind == Kind::star ? radius : 1;
-  if (params.options.at("check-every") != "never") problem.check_every = count(params, "check-every", problem.steps);
+  if (params.options.at("check-every") != "never") problem.check_every = count_of_option(params, "check-every", problem.steps);
   problem.checkpoint_rounds = checkpoint_rounds(params);
   problem.overlap = params.options.at("overlap") == "on";
   problem.rate = rate(params, problem.wide());
@@ -143,16 +144,17 @@ Problem problem_of(const SuiteParams& params) {
   check_kind(params, problem);
   problem.columns = columns(params, problem.kind);
   problem.launches = launches(params, problem);
+  problem.halo_way = halo_way(params, problem);
   problem.initial = initial(params, problem.kind);
   const std::uint64_t least = 2 * problem.radius + 1, most = problem.kind == Kind::heat3d ? most_cells_3d : most_cells_2d;
   if (problem.n < least || problem.n > most) {
-    throw refused("size", std::to_string(problem.n) + " cells along a side; accepted with --kind " + kind +
-                              (problem.kind == Kind::star ? " --radius " + params.options.at("radius") : "") + ": " +
-                              std::to_string(least) + " to " + std::to_string(most));
+    throw refused_option("size", std::to_string(problem.n) + " cells along a side; accepted with --kind " + kind +
+                                     (problem.kind == Kind::star ? " --radius " + params.options.at("radius") : "") + ": " +
+                                     std::to_string(least) + " to " + std::to_string(most));
   }
   if (problem.depth > problem.layers()) {
-    throw refused("depth",
-                  std::to_string(problem.depth) + " layers are more than the " + std::to_string(problem.layers()) + " there are");
+    throw refused_option(
+        "depth", std::to_string(problem.depth) + " layers are more than the " + std::to_string(problem.layers()) + " there are");
   }
   check_norms(problem);
   if (params.input) check_input(params, problem);

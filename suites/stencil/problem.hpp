@@ -31,6 +31,12 @@ enum class Launches {  // how steps get onto a device
   persistent           // many by one launch
 };
 
+enum class HaloWay {  // how halos reach the neighbours
+  chosen,             // by kernels on NVIDIA GPUs, where those reach memory of each other
+  kernels,            // of steps, which store them there and wait for those that they need
+  puts                // after steps
+};
+
 struct Problem {
   Kind kind = Kind::jacobi2d;
   Initial initial = Initial::uniform;
@@ -44,6 +50,7 @@ struct Problem {
   std::uint32_t checkpoint_rounds = 0;  // steps from one checkpoint to the next; 0: none
   bool overlap = true;                  // what is exchanged is computed first, and sent while the rest is
   Launches launches = Launches::enqueued;
+  HaloWay halo_way = HaloWay::puts;
   double rate = 0.1;  // of heat3d: how much of a difference a step evens out; a value of the precision
   std::uint64_t seed = 0;
 

@@ -5,19 +5,14 @@
 
 #include <algorithm>
 
+#include "suites/stencil/stencil_kernel.hpp"
+
 namespace mgpu::stencil {
 namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::uint32_t kSeries = 8;        // steps of an NVIDIA GPU that are one command of the timeline: time stamps are dear
 constexpr std::uint32_t kMostAtOnce = 256;  // steps of a launch: a GPU that also draws a screen must not be kept for long
-constexpr std::size_t kLanes = 64;          // of kernels/stencil.cl's `change`
-
-std::string options(const Problem& problem, unsigned vector, unsigned strip, bool grouped) {
-  std::string text = std::string("-DREAL=") + (problem.wide() ? "double" : "float") + " -DVECTOR=" + std::to_string(vector) +
-                     " -DSTRIP=" + std::to_string(strip);
-  if (problem.kind == Kind::star) return text + " -DRADIUS=" + std::to_string(problem.radius);
-  return text + (problem.checks() > 0 ? grouped ? " -DGROUPED=1" : " -DGROUPED=0" : "");
-}
 
 }  // namespace
 
@@ -26,28 +21,33 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
       problem_(workload.problem()),
       mode_(mode),
       halo_(problem_.halo()),
-      grouped_(!device.traits().cpu && device.traits().max_work_group >= kLanes),
-      vector_(device.traits().cpu ? u32(64 / problem_.element) : 4),
+      grouped_(is_grouped(device.traits())),
+      vector_(vector_of(problem_, device.traits())),
       // A strip of a star reads twice its radius more rows than it computes.
       strip_(device.traits().cpu ? 32 : std::max(4U, 2 * problem_.radius)),
+      series_(device.traits().nvidia ? kSeries : 1),
       local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
-      peer_(workload.shared(0) != nullptr ? device.peer() : nullptr),
-      kernel_(device.kernel("stencil.cl", name_of(problem_.kind), options(problem_, vector_, strip_, grouped_))) {
+      peer_(workload.shared(0) != nullptr || workload.halos() != nullptr ? device.peer() : nullptr),
+      kernel_(device.kernel("stencil.cl", name_of(problem_.kind), kernel_options(problem_, device.traits(), strip_))) {
   const Bytes held = workload_.state_bytes();
   initial_ = device.allocate(mode_ == Mode::resident ? workload_.whole_bytes() : held);
   if (problem_.kind == Kind::star) sums_ = device.allocate(held);
   if (problem_.checks() > 0) {
-    change_ = device.kernel("stencil.cl", "change", options(problem_, vector_, strip_, grouped_));
+    change_ = device.kernel("stencil.cl", "change", kernel_options(problem_, device.traits(), strip_));
     changes_ = device.allocate(problem_.change_bytes());
   }
   if (problem_.checkpoint_rounds > 0) {
-    copy_kernel_ = device.kernel("stencil_copy.cl", "copy_part", "");
+    copy_kernel_ = device.kernel("copy_part.cl", "copy_part", "");
     copy_ = device.allocate(held);
     if (sums_) copy_of_sums_ = device.allocate(held);
   }
   if (problem_.launches == Launches::persistent || (problem_.launches == Launches::chosen && device.traits().nvidia))
     make_persistent(device);
-  if (peer_ != nullptr) return;
+  if (peer_ != nullptr && workload_.halos() != nullptr) {
+    by_kernels_ = std::make_unique<KernelExchange>(problem_, device, strip_, *workload_.halos());
+    if (!persistent_) workload_.has_room(room_of(device.traits()));
+  }
+  if (peer_ != nullptr && workload_.shared(0) != nullptr) return;
   for (auto& state : own_) state = device.allocate(held);
 }
 
@@ -67,8 +67,19 @@ void StencilProgram::make_persistent(DeviceResources& device) {
     const std::vector<std::byte> nothing(mail.size());
     device.try_out([&](Stream& stream) { stream.upload(mail, 0, nothing); });
   }
-  workload_.has_room({peer_ != nullptr ? peer_->self() : DeviceIndex{}, among_others, alone,
-                      device.traits().cpu ? device.traits().compute_units : 0});
+  StencilWorkload::Room room = room_of(device.traits());
+  room.among_others = among_others;
+  room.alone = alone;
+  workload_.has_room(room);
+}
+
+// Of a device without persistent kernels.
+StencilWorkload::Room StencilProgram::room_of(const DeviceTraits& traits) const {
+  StencilWorkload::Room room;
+  if (peer_ != nullptr) room.device = peer_->self();
+  room.cores = traits.cpu ? traits.compute_units : 0;
+  room.held = traits.held;
+  return room;
 }
 
 void StencilProgram::upload(std::span<const std::byte> host, std::uint64_t layer, std::uint64_t count, Buffer& to, std::uint64_t at,
@@ -113,11 +124,9 @@ void StencilProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
 
 void StencilProgram::settle(const Slice& slice) {
   done_ = slice;
-  neighbours_ = workload_.neighbours(slice);
-  others_.clear();
-  if (neighbours_.before != nullptr) others_.push_back(neighbours_.before->device);
-  if (neighbours_.after != nullptr && (others_.empty() || neighbours_.after->device != others_.front()))
-    others_.push_back(neighbours_.after->device);
+  mailed_ = signalled_ = false;
+  neighbours_ = neighbours_of(workload_.owners(), slice, problem_.periodic());
+  others_ = neighbours_.devices();
 }
 
 // All layers that the new owners need of this device, halos included, go into their other states.
@@ -171,13 +180,41 @@ void StencilProgram::checkpointed(const Slice& slice, std::uint32_t steps) {
 // blamed: what it has is left out, the sample begins again without that one. published() is for samples that lost nobody.
 void StencilProgram::download_status(Stream& stream) {
   if (persistent_) persistent_->download_status(stream);
+  if (by_kernels_) by_kernels_->download_status(stream);
 }
 
 void StencilProgram::meet() {
   if (!others_.empty()) peer_->sync(others_, others_);
 }
 
+// Steps by persistent kernels read what lies beside a share's own layers, where only puts bring it.
+bool StencilProgram::goes_by_kernels(const Slice& slice) const {
+  return by_kernels_ && !others_.empty() && !(persistent_ && workload_.is_persistent(slice, persistent_->most_rows()));
+}
+
+void StencilProgram::step_by_kernel(const Slice& slice, std::uint32_t round, bool hides_waiting, Stream& stream) {
+  const bool last = is_last(round);
+  KernelExchange::Step exchange;
+  exchange.before = neighbours_.before;
+  exchange.after = neighbours_.after;
+  exchange.first = halo_;
+  exchange.end = halo_ + u32(slice.size());
+  exchange.number = workload_.number_of(round);
+  exchange.waits = signalled_;
+  exchange.mailed = mailed_;
+  exchange.sends = !last;
+  exchange.signals = !last && hides_waiting;
+  step(slice, round, {exchange.first, exchange.end}, stream, &exchange);
+  measure_change(slice, round, stream);
+  if (!last && !hides_waiting) meet();
+  mailed_ = true;
+  signalled_ = hides_waiting;
+  workload_.goes_by_kernels();
+  if (last && mode_ == Mode::end_to_end) bring_result(slice, stream);
+}
+
 void StencilProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (goes_by_kernels(slice)) return step_by_kernel(slice, round, false, stream);
   const std::uint32_t size = u32(slice.size()), since = round % problem_.depth;
   const bool last = round + 1 == problem_.steps, exchange = since + 1 == problem_.depth && !last && !others_.empty();
   // Layers of others that this device computes as well, as their owners' will only come later.
@@ -216,10 +253,7 @@ std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t f
   std::uint32_t steps = 1;
   if (persistent_ && workload_.is_persistent(slice, persistent_->most_rows()))
     steps = std::min({most, problem_.next_checked(first) - first, kMostAtOnce});
-  if (steps < 2) {
-    enqueue_round(slice, first, stream);
-    return 1;
-  }
+  if (steps < 2) return enqueue_series(slice, first, most, stream);
   launch_persistent(slice, first, steps, stream);
   const bool last = first + steps == problem_.steps;
   if (!last && !others_.empty()) {
@@ -227,6 +261,23 @@ std::uint32_t StencilProgram::enqueue_rounds(const Slice& slice, std::uint32_t f
     meet();
   }
   if (last && mode_ == Mode::end_to_end) bring_result(slice, stream);
+  return steps;
+}
+
+// Steps of one launch each, several of which are one command of the timeline where none of it is looked at step by step.
+std::uint32_t StencilProgram::enqueue_series(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) {
+  const bool exchanges = goes_by_kernels(slice), hides_waiting = workload_.hides_waiting() && (most > 1 || is_last(first));
+  std::uint32_t steps = 1;
+  if (exchanges ? hides_waiting : others_.empty())
+    steps = std::clamp(problem_.next_checked(first) - first, 1U, std::min(most, series_));
+  stream.begin_series(steps);
+  for (std::uint32_t round = first; round < first + steps; ++round) {
+    if (exchanges) {
+      step_by_kernel(slice, round, hides_waiting, stream);
+    } else {
+      enqueue_round(slice, round, stream);
+    }
+  }
   return steps;
 }
 
@@ -254,40 +305,43 @@ void StencilProgram::launch_persistent(const Slice& slice, std::uint32_t first, 
   workload_.goes_persistent();
 }
 
-void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream) {
+void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers, Stream& stream,
+                          const KernelExchange::Step* exchange) {
   Buffer &from = before(round), &to = state_after(round + 1);
   // All of the initial state may be there, and not only that of the share.
   const std::uint32_t shift = reads_all(round) ? u32(slice.begin) : 0;
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride());
   const auto groups = [&](std::uint64_t work, std::uint64_t each) { return (work + each - 1) / each; };
-  const std::size_t across = groups(groups(problem_.n, vector_), local_) * local_,
-                    strips = groups(layers.end - layers.first, strip_);
   const auto real = [&](double value) { return problem_.wide() ? KernelArg(value) : KernelArg(static_cast<float>(value)); };
+  std::vector<KernelArg> args{&from, &to};
+  const auto add = [&](std::initializer_list<KernelArg> more) { args.insert(args.end(), more); };
+  if (problem_.kind == Kind::star) add({sums_.get()});
+  add({layers.first, layers.end, shift});
   if (problem_.kind == Kind::jacobi2d) {
     const bool alone = slice.size() == problem_.layers();  // its own neighbour on both sides
-    const std::uint32_t above = alone ? halo_ + n - 1 : layers.first + shift - 1, below = alone ? halo_ : layers.end + shift;
-    stream.launch(*kernel_, {{across, strips, 1}, {local_, 1, 1}},
-                  {&from, &to, layers.first, layers.end, shift, above, below, n, stride});
-    return;
-  }
-  if (problem_.kind == Kind::star) {
+    if (exchange == nullptr) add({alone ? halo_ + n - 1 : layers.first + shift - 1, alone ? halo_ : layers.end + shift});
+    add({n, stride});
+  } else if (problem_.kind == Kind::star) {
     const auto place = [&](std::uint64_t layer) { return u32(std::clamp(layer, slice.begin, slice.end) - slice.begin + halo_); };
-    const auto weight = [&](std::uint32_t d) {
-      return problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d))
-                             : KernelArg(star_weight<float>(problem_.radius, d));
+    add({place(problem_.radius), place(problem_.layers() - problem_.radius), n, stride, std::uint32_t{round == 0}});
+    for (std::uint32_t d = 1; d <= 4; ++d)
+      add({problem_.wide() ? KernelArg(star_weight<double>(problem_.radius, d))
+                           : KernelArg(star_weight<float>(problem_.radius, d))});
+  } else {
+    const auto place = [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
+      return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin) : kNone;
     };
-    stream.launch(*kernel_, {{across, strips, 1}, {local_, 1, 1}},
-                  {&from, &to, sums_.get(), layers.first, layers.end, shift, place(problem_.radius),
-                   place(problem_.layers() - problem_.radius), n, stride, std::uint32_t{round == 0}, weight(1), weight(2),
-                   weight(3), weight(4)});
-    return;
+    add({place(0), place(problem_.layers() - 1), n, stride, real(problem_.rate)});
   }
-  const auto place = [&](std::uint64_t layer) {  // of a fixed plane; none: it is not among those of the share
-    return layer >= slice.begin && layer < slice.end ? u32(halo_ + layer - slice.begin) : kNone;
-  };
-  stream.launch(
-      *kernel_, {{across, problem_.n, strips}, {local_, 1, 1}},
-      {&from, &to, layers.first, layers.end, shift, place(0), place(problem_.layers() - 1), n, stride, real(problem_.rate)});
+  const std::size_t across = groups(groups(problem_.n, vector_), local_) * local_;
+  std::size_t strips = groups(layers.end - layers.first, strip_);
+  if (exchange != nullptr) {
+    by_kernels_->add_arguments(*exchange, args);
+    strips = by_kernels_->strips(*exchange);
+  }
+  const bool box = problem_.kind == Kind::heat3d;
+  stream.launch(exchange != nullptr ? by_kernels_->kernel() : *kernel_,
+                {{across, box ? problem_.n : strips, box ? strips : 1}, {local_, 1, 1}}, args);
 }
 
 // How much this step changed each row of the share.
@@ -336,6 +390,7 @@ void StencilProgram::publish(Stream& stream) {
 void StencilProgram::published() {
   if (sample_ != workload_.sample() || !done_) return;
   if (persistent_) persistent_->check();
+  if (by_kernels_) by_kernels_->check();
   if (mode_ == Mode::resident) workload_.arrived(*done_);
 }
 

@@ -63,6 +63,10 @@ SuiteInfo stencil_suite() {
        "of jacobi2d in rows, how they are launched: one after another (enqueued), or many at once by work-groups that stay on the "
        "device and wait for each other (persistent), where all of them can; auto: persistent on NVIDIA GPUs that have room",
        {"auto", "enqueued", "persistent"}},
+      {"exchange",
+       "how layers reach the devices that need them: by the kernels of steps, which store them in each other's memory and wait for "
+       "theirs (kernels), or by commands after steps (puts); auto: kernels on NVIDIA GPUs",
+       {"auto", "kernels", "puts"}},
       {"rate", "of heat3d: how much of a difference between cells a step evens out, up to 1/6", {"0.1"}, Option::number},
       {"checkpoint-rounds",
        "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",

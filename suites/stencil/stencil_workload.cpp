@@ -9,6 +9,7 @@
 #include "lib/workload/npy.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/stencil/blocks_program.hpp"
+#include "suites/stencil/kernel_exchange.hpp"
 #include "suites/stencil/persistent.hpp"
 #include "suites/stencil/room.hpp"
 #include "suites/stencil/stencil_program.hpp"
@@ -65,7 +66,18 @@ std::unique_ptr<DeviceProgram> StencilWorkload::program(DeviceResources& device,
 std::span<const std::byte> StencilWorkload::transfer_memory() const { return {pages_.data(), host_bytes(problem_)}; }
 
 void StencilWorkload::connect(PeerGroup& group) {
-  for (auto& state : shared_) state = group.allocate(state_bytes());
+  const bool cpus = group.peer({0}).path({1}) == PeerPath::host;
+  if (problem_.halo_way == HaloWay::kernels || (problem_.halo_way == HaloWay::chosen && !cpus))
+    halos_ = group.allocate_reachable(KernelExchange::mail_bytes(problem_));
+  if (problem_.halo_way == HaloWay::kernels && !halos_)
+    throw Error(ErrorKind::unsupported,
+                "--exchange kernels: kernels of these devices reach no memory in common; accepted: auto, puts");
+  try {
+    for (auto& state : shared_) state = group.allocate(state_bytes());
+  } catch (const Error& error) {
+    if (!halos_ || error.kind() != ErrorKind::unsupported) throw;
+    for (auto& state : shared_) state.reset();
+  }
   if (problem_.launches != Launches::enqueued) mail_ = group.allocate(Persistent::mail_bytes(problem_));
   rooms_.clear();
   if (problem_.columns == 1) return;
@@ -76,6 +88,7 @@ void StencilWorkload::disconnect() {
   for (auto& state : shared_) state.reset();
   for (auto& landing : landing_) landing.reset();
   mail_.reset();
+  halos_.reset();
 }
 
 void StencilWorkload::own(std::span<const Owner> owners) {
@@ -84,6 +97,10 @@ void StencilWorkload::own(std::span<const Owner> owners) {
   persistent_ = decide_persistent();
   if (problem_.launches == Launches::persistent) check_persistent();
   if (owners.size() < 2) return;
+  if (halos_ && !have_cores())
+    throw Error(ErrorKind::unsupported,
+                "--exchange kernels: CPU devices that share cores cannot wait for each other; accepted: auto, puts");
+  hides_waiting_ = problem_.overlap && std::none_of(rooms_.begin(), rooms_.end(), [](const Room& room) { return room.held; });
   if (problem_.columns > 1) {
     transfers_ = transfers_among(problem_, owners);
     return;
@@ -103,12 +120,19 @@ void StencilWorkload::has_room(const Room& room) {
 
 // CPU devices that share cores run a part of their work-groups at a time, whatever each of them can by itself.
 bool StencilWorkload::decide_persistent() const {
-  if (problem_.launches == Launches::enqueued || owners_.size() < 2) return false;
-  unsigned cores = 0;
+  if (problem_.launches == Launches::enqueued || owners_.size() < 2 || !shared_[0]) return false;
   for (const Owner& owner : owners_) {
     const auto room = std::find_if(rooms_.begin(), rooms_.end(), [&](const Room& each) { return each.device == owner.device; });
     if (room == rooms_.end() || room->among_others < owner.items.size()) return false;
-    cores += room->cores;
+  }
+  return have_cores();
+}
+
+bool StencilWorkload::have_cores() const {
+  unsigned cores = 0;
+  for (const Room& room : rooms_) {
+    const auto is_its = [&](const Owner& owner) { return owner.device == room.device; };
+    if (std::any_of(owners_.begin(), owners_.end(), is_its)) cores += room.cores;
   }
   return cores <= host_threads_;
 }
@@ -128,30 +152,8 @@ bool StencilWorkload::is_persistent(const Slice& slice, std::uint64_t alone) con
   return owners_.size() > 1 ? persistent_ : std::max(slice.size(), owners_.empty() ? problem_.layers() : 0) <= alone;
 }
 
-StencilWorkload::Neighbours StencilWorkload::neighbours(const Slice& share) const {
-  const auto mine = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == share; });
-  if (owners_.size() < 2 || mine == owners_.end()) return {};
-  Neighbours neighbours;
-  if (mine != owners_.begin()) {
-    neighbours.before = &*std::prev(mine);
-  } else if (problem_.periodic()) {
-    neighbours.before = &owners_.back();
-  }
-  if (std::next(mine) != owners_.end()) {
-    neighbours.after = &*std::next(mine);
-  } else if (problem_.periodic()) {
-    neighbours.after = &owners_.front();
-  }
-  return neighbours;
-}
-
-const Owner* StencilWorkload::owner_of(const Slice& share) const {
-  const auto found = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& owner) { return owner.items == share; });
-  return owners_.size() < 2 || found == owners_.end() ? nullptr : &*found;
-}
-
 bool StencilWorkload::move(std::span<const Owner> owners) {
-  if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0) return false;
+  if (problem_.kind == Kind::star || problem_.columns > 1 || problem_.checks() > 0 || !shared_[0]) return false;
   for (const Owner& owner : owners)
     if (owner.items.size() < problem_.halo() || owner.items.size() > held_) return false;
   owners_.assign(owners.begin(), owners.end());
@@ -176,16 +178,10 @@ void StencilWorkload::begin_again() {
   begun_from_ = checkpoints_.complete();
   ++sample_;
   first_number_ += problem_.steps + 1;
-  was_persistent_ = false;
-  arrived_.assign(problem_.items(), false);
+  was_persistent_ = was_by_kernels_ = false;
+  arrivals_.expect(problem_.items());
   if (!std::exchange(looked_at_, false)) return;
   std::memset(result().data(), 0xff, outcome().size());  // not a number
-}
-
-void StencilWorkload::arrived(const Slice& items) {
-  const std::scoped_lock lock(mutex_);
-  std::fill(arrived_.begin() + static_cast<std::ptrdiff_t>(items.begin), arrived_.begin() + static_cast<std::ptrdiff_t>(items.end),
-            true);
 }
 
 std::string StencilWorkload::digest() const { return sha256_hex(outcome()); }
@@ -206,7 +202,7 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
   looked_at_ = true;
   std::string method = "every cell, bit for bit, with a plain loop on the host";
   if (problem_.checks() > 0) method = "every cell and norm, bit for bit, with plain loops on the host";
-  if (const auto missing = std::count(arrived_.begin(), arrived_.end(), false); missing > 0)
+  if (const Items missing = arrivals_.missing(); missing > 0)
     return {Status::failed, method, fmt::format("{} of {} items did not arrive on the host", missing, problem_.items())};
   if (!expected_) expected_ = reference(problem_, initial(), host_threads_);
   const std::span<const std::byte> cells = result(), sums = changes();
@@ -218,6 +214,7 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
     if (!known->wrong.empty()) return {Status::failed, method, known->wrong};
   }
   if (was_persistent_) method += "; steps by persistent kernels";
+  if (was_by_kernels_) method += "; halos exchanged by the kernels of steps";
   return {Status::passed, method + told(), ""};
 }
 

@@ -11,6 +11,7 @@
 #include "lib/workload/checkpoints.hpp"
 #include "lib/workload/pages.hpp"
 #include "lib/workload/workload.hpp"
+#include "suites/common/shares.hpp"
 #include "suites/stencil/blocks.hpp"
 #include "suites/stencil/reference.hpp"
 
@@ -33,7 +34,7 @@ class StencilWorkload final : public Workload {
   void disconnect() override;
   // Throws Error(unsupported) where a share has fewer layers than others need of it.
   void own(std::span<const Owner> owners) override;
-  // Of blocks, stars and norms nothing is moved.
+  // Of blocks, stars, norms, and states that are too large to be shared nothing is moved.
   bool move(std::span<const Owner> owners) override;
   void begin_sample() override;
   std::uint32_t rounds_kept() const override { return checkpoints_.complete(); }
@@ -59,16 +60,24 @@ class StencilWorkload final : public Workload {
   Bytes whole_bytes() const { return (problem_.layers() + 2 * problem_.halo()) * problem_.layer_bytes(); }
   Bytes state_bytes() const { return (held_ + 2 * problem_.halo()) * problem_.layer_bytes(); }
   std::uint64_t sample() const { return sample_; }
-  void arrived(const Slice& items);  // these are on the host
+  void arrived(const Slice& items) { arrivals_.arrived(items); }  // these are on the host
   // The two states that devices of the group exchange layers of; null: there is no group.
+  // where halos are exchanged by kernels, and states are too large to be shared.
   SharedMemory* shared(unsigned which) { return shared_[which].get(); }
+  // Where kernels of steps exchange halos; null: they do not.
+  SharedMemory* halos() { return halos_.get(); }
+  // Whether devices wait for halos inside the kernels of steps, where that is hidden, or by commands of their own: how long each is
+  // busy with its own share does not show then, which --slow and moving borders go by.
+  bool hides_waiting() const { return hides_waiting_; }
+  void goes_by_kernels() { was_by_kernels_ = true; }
   // Where persistent kernels are asked for, or may be chosen: where those of neighbours write what they need of each other.
   SharedMemory* mail() { return mail_.get(); }
-  // What persistent kernels of a device have room for: the one that has this place in the group.
+  // What persistent kernels of a device have room for, where there may be any: the one that has this place in the group.
   struct Room {
     DeviceIndex device;
     std::uint64_t among_others = 0, alone = 0;  // layers of a share that has neighbours, and of a slice by itself
     unsigned cores = 0;                         // of a CPU, which others may compute on as well: they are all taken
+    bool held = false;                          // its kernels are held up on purpose
   };
   void has_room(const Room& room);
   // Does it in this sample, with this slice? Its device has room for so many by itself.
@@ -76,14 +85,8 @@ class StencilWorkload final : public Workload {
   void goes_persistent() { was_persistent_ = true; }  // it did, for some of its steps
   // Of the state after so many steps of this sample, for those who wait for it: no other one has it.
   std::uint32_t number_of(std::uint32_t steps) const { return first_number_ + steps; }
-  // Who owns the layers before and after these; null: nobody else.
-  struct Neighbours {
-    const Owner *before = nullptr, *after = nullptr;
-  };
-  Neighbours neighbours(const Slice& share) const;
   std::span<const Owner> owners() const { return owners_; }
-  // Where shares are blocks: who owns this one, null without owners; what is sent after a step; and where pieces of it land.
-  const Owner* owner_of(const Slice& share) const;
+  // Where shares are blocks: what is sent after a step, and where pieces of it land.
   std::span<const Transfer> transfers() const { return transfers_; }
   SharedMemory* landing(unsigned which) { return landing_[which].get(); }
 
@@ -93,6 +96,7 @@ class StencilWorkload final : public Workload {
   }
   std::string first_wrong_cell();
   bool decide_persistent() const;
+  bool have_cores() const;        // the owners, for kernels that wait for each other
   void check_persistent() const;  // they are asked for: throws Error(unsupported) where owners cannot
   std::string told() const;       // of norms, for the record
 
@@ -103,17 +107,19 @@ class StencilWorkload final : public Workload {
   Pages pages_;  // the initial state, the result, what norms are made of, and two checkpoints where there are any
   Checkpoints checkpoints_;
   std::uint32_t begun_from_ = 0;
-  std::unique_ptr<SharedMemory> shared_[2], landing_[2], mail_;
+  std::unique_ptr<SharedMemory> shared_[2], landing_[2], mail_, halos_;
   std::vector<Room> rooms_;
-  bool persistent_ = false;                   // the owners of this sample have room, all of them together
+  bool persistent_ = false;  // the owners of this sample have room, all of them together
+  bool hides_waiting_ = false;
   std::atomic<bool> was_persistent_ = false;  // some of its steps
+  std::atomic<bool> was_by_kernels_ = false;  // some of its exchanges
   std::uint32_t first_number_ = 1;
   std::vector<Owner> owners_;
   std::vector<Transfer> transfers_;
   std::uint64_t sample_ = 0;
-  bool looked_at_ = true;      // the result was verified: a stale one must not pass again
-  std::mutex mutex_;           // over arrived_
-  std::vector<bool> arrived_;  // by item
+  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
+  Arrivals arrivals_;
+  std::mutex mutex_;  // over rooms_
   std::optional<Reference> expected_;
 };
 

@@ -55,18 +55,27 @@ void BM_kernel_slices_harness(benchmark::State& state) {
   }
 }
 
+// The one that the harness has as its first: of the same platform and place.
+cl::Device first_device() {
+  const std::vector<Device> found = make_cl_backend({embedded_kernels(), {}})->enumerate().devices;
+  if (found.empty()) throw Error(ErrorKind::no_device, "there is no OpenCL device");
+  std::vector<cl::Platform> platforms;
+  std::vector<cl::Device> devices;
+  cl::Platform::get(&platforms);
+  for (const cl::Platform& platform : platforms) {
+    platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
+    for (const cl::Device& device : devices)
+      if (device.getInfo<CL_DEVICE_NAME>() == found.front().name) return device;
+  }
+  throw Error(ErrorKind::internal, "OpenCL has no device named " + found.front().name);
+}
+
 // Arguments, a launch with its event, a flush, at most two slices in flight: what the executor does besides its own work.
 void BM_kernel_slices_bare(benchmark::State& state) {
   try {
-    std::vector<cl::Platform> platforms;
-    std::vector<cl::Device> devices;
-    cl::Platform::get(&platforms);
-    for (const cl::Platform& platform : platforms) {
-      if (devices.empty()) platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
-    }
-    if (devices.empty()) return fail(state, "there is no OpenCL device");
-    const cl::Context context(devices.front());
-    cl::CommandQueue queue(context, devices.front(), CL_QUEUE_PROFILING_ENABLE);
+    const cl::Device device = first_device();
+    const cl::Context context(device);
+    cl::CommandQueue queue(context, device, CL_QUEUE_PROFILING_ENABLE);
     std::ifstream file(MGPU_SOURCE_DIR "/suites/kernel/examples/saxpy/saxpy.cl");
     std::ostringstream text;
     text << file.rdbuf();

@@ -173,7 +173,7 @@ void choose(benchmark::State& state) {
   const Plan plan(static_cast<std::size_t>(state.range(0)));
   std::size_t candidates = 0;
   for (auto _ : state) {
-    const PlanChoice choice = choose_plan(plan.request);
+    PlanChoice choice = choose_plan(plan.request);
     candidates = choice.considered.size();
     benchmark::DoNotOptimize(choice.chosen.predicted);
   }

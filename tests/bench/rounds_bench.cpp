@@ -1,10 +1,11 @@
 // What a round costs in which nothing is computed: rounds/WAY/halo:BYTES/devices:N, of work that goes in rounds through the
 // executor (lib/exec/worker_rounds.cpp). Devices form a ring, and each sends its halo to both of its neighbours.
-//   enqueued     an empty kernel, puts and a signal a round, on the best path there is
-//   staged       the same through host memory
 //   persistent   one kernel for all rounds, which writes words into its neighbours' memory and waits for theirs; of a halo of 0
-//   bytes
-//                one, which is the signal.
+//                bytes one, which is the signal
+//   enqueued     one such kernel a round
+//   staged       the same through memory of the host
+//   puts         an empty kernel, puts and a signal a round, on the best path there is
+//   staged-puts  the same by way of the host
 // Times are those of samples (manual time) of as many rounds as items; the counter us_per_round is their median.
 #include "tests/bench/rounds_bench.hpp"
 
@@ -24,8 +25,10 @@ constexpr std::uint32_t kRounds = 1000;
 // How long a kernel waits for another one: nanoseconds on NVIDIA GPUs, elsewhere looks. CPUs compile at the first launch.
 constexpr std::uint64_t kLimitNs = 2'000'000'000, kLooks = std::uint64_t{1} << 32;
 
+enum class Way { puts, enqueued, persistent };
+
 struct RoundsCase {
-  bool persistent = false;
+  Way way = Way::puts;
   std::optional<PeerPath> path;
   Bytes halo = 0;
   std::size_t devices = 1;
@@ -49,7 +52,10 @@ class EmptyRounds final : public Workload {
   Capacity capacity(const DeviceTraits&, Mode) const override { return {shape_.items, shape_.items, 0, ""}; }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override;
   std::span<const std::byte> transfer_memory() const override { return {}; }
-  void connect(PeerGroup& group) override { mail_ = group.allocate(mail_bytes()); }
+  void connect(PeerGroup& group) override {
+    mail_ = given_.way == Way::puts ? group.allocate(mail_bytes()) : group.allocate_reachable(mail_bytes());
+    if (!mail_) throw Error(ErrorKind::unsupported, "devices do not reach each other's memory");
+  }
   void begin_sample() override { number_ += kRounds; }
   void merge() override {}
   std::string digest() const override { return {}; }
@@ -67,7 +73,7 @@ class EmptyProgram final : public DeviceProgram {
  public:
   EmptyProgram(EmptyRounds& workload, DeviceResources& device) : workload_(workload), peer_(device.peer()) {
     const bool nvidia = device.traits().nvidia;
-    if (workload.given().persistent) {
+    if (workload.given().way != Way::puts) {
       kernel_ = device.kernel("rounds.cl", "rounds", nvidia ? "-DNVIDIA" : "");
       limit_ = nvidia ? kLimitNs : kLooks;
       local_ = std::min<std::size_t>(device.traits().max_work_group, 512);
@@ -94,7 +100,8 @@ class EmptyProgram final : public DeviceProgram {
   void prepare(Stream&) override {}
   Brings brings() const override { return Brings::publish; }
   void enqueue(const Slice&, unsigned, Stream&) override { meet(); }
-  void enqueue_round(const Slice&, std::uint32_t, Stream& stream) override {
+  void enqueue_round(const Slice&, std::uint32_t round, Stream& stream) override {
+    if (workload_.given().way != Way::puts) return launch(round, 1, stream);
     stream.launch(*kernel_, {}, {status_.get(), std::uint32_t{0}});  // counts to 0
     const Bytes halo = workload_.given().halo;
     for (const DeviceIndex to : {before_, after_})
@@ -102,23 +109,33 @@ class EmptyProgram final : public DeviceProgram {
     meet();
   }
   std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) override {
-    if (!workload_.given().persistent) return DeviceProgram::enqueue_rounds(slice, first, most, stream);
+    if (workload_.given().way == Way::puts) return DeviceProgram::enqueue_rounds(slice, first, most, stream);
+    if (workload_.given().way == Way::persistent) {
+      launch(first, most, stream);
+      return most;
+    }
+    constexpr std::uint32_t series = 8;  // as suites/stencil has it
+    const std::uint32_t rounds = std::min(most, series);
+    stream.begin_series(rounds);
+    for (std::uint32_t i = 0; i < rounds; ++i) launch(first + i, 1, stream);
+    return rounds;
+  }
+  void publish(Stream& stream) override { stream.download(*status_, 0, std::as_writable_bytes(std::span(&failed_, 1))); }
+  void published() override {
+    if (failed_ != 0 && workload_.given().way != Way::puts)
+      throw Error(ErrorKind::device, "a kernel waited in vain for device " + std::to_string(failed_ - 1));
+  }
+
+ private:
+  void launch(std::uint32_t first, std::uint32_t count, Stream& stream) {
     const auto mail_of = [&](DeviceIndex device) {
       return peer_ == nullptr ? own_.get() : workload_.mail()->remote(peer_->self(), device);
     };
     Buffer* const mail = peer_ == nullptr ? own_.get() : &workload_.mail()->piece(peer_->self());
     stream.launch(*kernel_, {{local_, 1, 1}, {local_, 1, 1}},
-                  {mail, mail_of(before_), mail_of(after_), status_.get(), limit_, workload_.words(), most,
+                  {mail, mail_of(before_), mail_of(after_), status_.get(), limit_, workload_.words(), count,
                    workload_.number() + first, before_.value, after_.value});
-    return most;
   }
-  void publish(Stream& stream) override { stream.download(*status_, 0, std::as_writable_bytes(std::span(&failed_, 1))); }
-  void published() override {
-    if (failed_ != 0 && workload_.given().persistent)
-      throw Error(ErrorKind::device, "a kernel waited in vain for device " + std::to_string(failed_ - 1));
-  }
-
- private:
   void meet() {
     if (peer_ != nullptr) peer_->sync(others_, others_);
   }
@@ -144,10 +161,6 @@ struct Ring {
     for (std::size_t i = 0; i < given.devices; ++i) open.push_back(machine.devices()[i].open.get());
     if (open.size() > 1) {
       group = machine.backend().connect(open, given.path);
-      for (std::uint32_t i = 0; given.persistent && i < open.size(); ++i)
-        for (std::uint32_t j = 0; j < open.size(); ++j)
-          if (group->peer({i}).path({j}) == PeerPath::staged && i != j)
-            throw Error(ErrorKind::unsupported, "devices do not reach each other's memory");
       workload.connect(*group);
     }
     request.workload = &workload;
@@ -204,12 +217,14 @@ void run_rounds(benchmark::State& state, Machine& machine, const RoundsCase& giv
 
 void register_rounds(Machine& machine) {
   for (std::size_t devices = 1; devices <= machine.devices().size(); ++devices) {
-    for (const char* way : {"enqueued", "staged", "persistent"}) {
-      const std::string name = way;
+    for (const std::string name : {"persistent", "enqueued", "staged", "puts", "staged-puts"}) {
       for (const Bytes halo : {Bytes{0}, Bytes{4096}}) {
-        if (devices == 1 && (name == "staged" || halo > 0)) continue;  // to whom?
-        const RoundsCase given{name == "persistent", name == "staged" ? std::optional(PeerPath::staged) : std::nullopt, halo,
-                               devices};
+        const bool staged = name.starts_with("staged");
+        if (devices == 1 && (staged || halo > 0)) continue;                     // to whom?
+        if (name == "staged" && machine.devices()[0].facts.is_cpu()) continue;  // kernels of CPUs are never staged
+        RoundsCase given{Way::enqueued, staged ? std::optional(PeerPath::staged) : std::nullopt, halo, devices};
+        if (name == "persistent") given.way = Way::persistent;
+        if (name.ends_with("puts")) given.way = Way::puts;
         benchmark::RegisterBenchmark(
             ("rounds/" + name + "/halo:" + std::to_string(halo) + "/devices:" + std::to_string(devices)).c_str(),
             [&machine, given](benchmark::State& state) { run_rounds(state, machine, given); })

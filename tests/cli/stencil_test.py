@@ -152,6 +152,32 @@ class Persistent(Stencil):
         self.assertEqual(self.run_stencil(*large)[0]["status"], "ok")
 
 
+class ByKernels(Stencil):
+    def test_kernels_that_exchange_halos_have_the_bits_of_puts(self):
+        if "--sub-devices" not in map(str, binary.DEVICES):
+            self.skipTest("devices may share cores, or reach nothing in common")
+        for given in (("--size", 61), ("--kind", "heat3d", "--size", 19), ("--kind", "star", "--size", 51, "--radius", 1),
+                      ("--size", 61, "--check-every", 4, "--checkpoint-rounds", 3)):
+            common = (*given, "--iterations", 9, "-s", "equal,sequential")
+            puts = self.digests(*common, "--exchange", "puts")
+            for overlap in ("on", "off"):
+                runs = self.run_stencil(*common, "--exchange", "kernels", "--overlap", overlap)
+                self.assertEqual({(run["status"], run["verify"]["status"]) for run in runs}, {("ok", "passed")}, given)
+                self.assertEqual({run["verify"]["digest"] for run in runs}, puts, given)
+                told = {run["strategy"]: run["verify"]["method"].endswith("halos exchanged by the kernels of steps") for run in runs
+                        if "norm" not in run["verify"]["method"]}
+                self.assertIn(told, ({}, {"equal": True, "sequential": False}))
+
+    def test_where_kernels_reach_nothing_in_common_they_are_refused_and_auto_does_without(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("there is one device")
+        given = ("--size", 16, "--iterations", 3, "--mode", "resident", "-s", "equal", "--peer", "staged")
+        if "--sub-devices" in map(str, binary.DEVICES):
+            told = self.run_stencil(*given, "--exchange", "kernels", code=5)[0]
+            self.assertIn("exchange", told["reason"])
+        self.assertEqual(self.run_stencil(*given)[0]["status"], "ok")
+
+
 class Refuses(Stencil):
     def test_what_cannot_be_done_is_refused_in_one_line_before_anything_runs(self):
         for arguments, words in (
@@ -182,6 +208,9 @@ class Refuses(Stencil):
             (("--size", 16, "--steps", "persistent", "--kind", "heat3d"), ("--steps", "--kind jacobi2d")),
             (("--size", 16, "--steps", "persistent", "--split", "blocks"), ("--steps", "--split rows")),
             (("--size", 16, "--steps", "at-once"), ("--steps", "persistent")),
+            (("--size", 16, "--exchange", "kernels", "--depth", 2), ("--exchange", "--depth 1", "auto, puts")),
+            (("--size", 16, "--exchange", "kernels", "--split", "blocks"), ("--exchange", "--split blocks")),
+            (("--size", 16, "--exchange", "mail"), ("--exchange", "kernels")),
             (("--size", 16, "--split", "blocks", "--check-every", 2), ("--check-every", "--split rows")),
         ):
             self.refused(["run", "stencil", *binary.DEVICES, *arguments], 2, *words)

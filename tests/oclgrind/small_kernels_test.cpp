@@ -12,9 +12,11 @@
 #include "suites/matrix/matrix_workload.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/msm/msm_workload.hpp"
+#include "suites/pac/pac_workload.hpp"
 #include "suites/stencil/stencil_workload.hpp"
 #include "tests/oclgrind/simulator.hpp"
 #include "tests/support/fisher_problem.hpp"
+#include "tests/support/pac_problem.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
@@ -109,7 +111,7 @@ SuiteParams stencil_params(std::uint64_t size, std::map<std::string, std::string
   params.seed = 5;
   params.options = {
       {"iterations", "2"}, {"depth", "1"},    {"split", "auto"},   {"overlap", "on"},        {"rate", "0.1"},
-      {"radius", "2"},     {"steps", "auto"}, {"initial", "auto"}, {"check-every", "never"}, {"checkpoint-rounds", "none"}};
+      {"radius", "2"},     {"steps", "auto"}, {"exchange", "auto"}, {"initial", "auto"}, {"check-every", "never"}, {"checkpoint-rounds", "none"}};
   options.merge(params.options);
   params.options = std::move(options);
   return params;
@@ -215,6 +217,22 @@ TEST_CASE("fisher, closed forms") {
 TEST_CASE("stencil, as on GPUs") { compute_stencils(false); }
 TEST_CASE("stencil, as on CPUs") { compute_stencils(true); }
 TEST_CASE("persistent stencil, as on GPUs") { compute_persistent(false); }
+
+TEST_CASE("phase-amplitude coupling") {
+  using testing::pac_params;
+  const std::map<std::string, std::string> bands{
+      {"channels", "1"}, {"pha", "6:6:1"}, {"amp", "60:60:1"}, {"bins", "4"}, {"perm", "5"}};
+  for (const auto& [length, sums, axis] :
+       {std::tuple{"64", "direct", "batch"}, {"63", "direct", "permutation"}, {"256", "transform", "permutation"}}) {
+    auto options = bands;
+    options.insert({{"length", length}, {"sums", sums}, {"axis", axis}});
+    if (*sums == 'd') options["fs"] = "128", options["amp"] = "40:40:1";
+    for (const bool cpu : {false, true}) {
+      pac::PacWorkload workload(pac_params(1, options));
+      compute(workload, Mode::end_to_end, cpu, 5);
+    }
+  }
+}
 
 TEST_CASE("calibration") {
   OpenDevice& device = simulator();

@@ -240,7 +240,7 @@ TEST_CASE("integer operands are verified exactly, and one element off by one is 
   const Verdict verdict = workload.verify(VerifyLevel::full, 3);
   CHECK(verdict.status == Verdict::Status::passed);
   CHECK(verdict.method.find("exactly") != std::string::npos);
-  reinterpret_cast<float*>(workload.c().data())[41 * 90 + 17] += 1;
+  reinterpret_cast<float*>(workload.memory().c().data())[41 * 90 + 17] += 1;
   const Verdict after = workload.verify(VerifyLevel::full, 3);
   CHECK(after.status == Verdict::Status::failed);
   CHECK(after.message.find("41") != std::string::npos);
@@ -324,7 +324,7 @@ TEST_CASE("a wrong element of a rounded product is found, and a part that did no
   matrix::MatrixWorkload workload(params_of(asked));
   compute(workload, asked);
   REQUIRE(workload.verify(VerifyLevel::full, 3).status == Verdict::Status::passed);
-  float& element = reinterpret_cast<float*>(workload.c().data())[41 * 90 + 17];
+  float& element = reinterpret_cast<float*>(workload.memory().c().data())[41 * 90 + 17];
   const float right = element;
   element += 0.01f;
   CHECK(workload.verify(VerifyLevel::full, 3).status == Verdict::Status::failed);

@@ -1,9 +1,11 @@
-// Persistent kernels of the stencil suite on the devices there are, where they have to wait for what does not come.
+// Kernels of the stencil suite that wait for each other, on the devices there are, where they wait for what does not come.
 #include <doctest/doctest.h>
 
 #include <array>
 
+#include "suites/stencil/kernel_exchange.hpp"
 #include "suites/stencil/persistent.hpp"
+#include "suites/stencil/stencil_kernel.hpp"
 #include "tests/support/machine.hpp"
 
 using namespace mgpu;
@@ -52,6 +54,59 @@ TEST_CASE("a work-group whose neighbours never send anything ends, and says whic
   CHECK(seen[0] == 1 + 5);
   REQUIRE(launch(0, 0, 0));  // its own neighbour: it sends itself what it waits for
   CHECK(seen[0] == 0);
+}
+
+TEST_CASE("a step whose neighbours never send their halos ends, and says which device it waited for") {
+  OpenDevice& device = *testing::machine().open.front();
+  DeviceResources& resources = device.resources();
+  const stencil::Problem problem = plane(20);
+  const Bytes state = (problem.layers() + 2) * problem.layer_bytes();
+  const auto from = resources.allocate(state), to = resources.allocate(state),
+             mail = resources.allocate(stencil::KernelExchange::mail_bytes(problem)), theirs = resources.allocate(mail->size()),
+             done = resources.allocate(8), status = resources.allocate(4);
+  const bool nvidia = resources.traits().nvidia;
+  const auto kernel = resources.kernel(
+      "stencil.cl", "jacobi2d",
+      stencil::kernel_options(problem, resources.traits(), 4) + " -DRADIUS_OF_STEP=1" + (nvidia ? " -DNVIDIA" : ""));
+  const std::vector<std::byte> nothing(state);
+  std::uint32_t seen = 0;
+  const auto u = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
+  const auto launch = [&](Buffer& mail_of_others, std::uint32_t number) {
+    return resources.try_out([&](Stream& stream) {
+      for (Buffer* each : {from.get(), to.get(), done.get(), status.get()})
+        stream.upload(*each, 0, std::span(nothing).first(each->size()));
+      constexpr std::uint32_t before_and_after = 3, waits = 4, sends_and_signals = 24, mailed = 32;
+      stream.launch(*kernel, {{nvidia ? 32U : 2U, 5, 1}, {nvidia ? 32U : 1U, 1, 1}},
+                    {from.get(),
+                     to.get(),
+                     std::uint32_t{1},
+                     u(problem.n + 1),
+                     std::uint32_t{0},
+                     u(problem.n),
+                     u(problem.stride()),
+                     mail.get(),
+                     &mail_of_others,
+                     &mail_of_others,
+                     std::uint64_t{problem.layer_bytes() / problem.element},
+                     before_and_after | (number > 0 ? waits | mailed : 0U) | sends_and_signals,
+                     number,
+                     std::uint32_t{5},
+                     u(problem.n - 3),
+                     done.get(),
+                     status.get(),
+                     std::uint64_t{nvidia ? 1'000'000U : 1U << 12},
+                     std::uint32_t{6},
+                     std::uint32_t{7}});
+      stream.download(*status, 0, std::as_writable_bytes(std::span(&seen, 1)));
+    });
+  };
+  resources.try_out([&](Stream& stream) { stream.upload(*mail, 0, std::span(nothing).first(mail->size())); });
+  REQUIRE(launch(*theirs, 1));
+  CHECK((seen == 1 + 6 || seen == 1 + 7));
+  REQUIRE(launch(*mail, 0));  // its own neighbour: it sends itself what it waits for next
+  CHECK(seen == 0);
+  REQUIRE(launch(*mail, 1));
+  CHECK(seen == 0);
 }
 
 TEST_CASE("a device has room for one work-group at least, and for no more than is asked about") {

@@ -12,7 +12,7 @@
 
 namespace mgpu::test {
 
-class CombinedSum final : public Workload {
+class CombinedSum : public Workload {
  public:
   static constexpr std::uint64_t kMostSlices = 4096;  // of a device, in a sample
 

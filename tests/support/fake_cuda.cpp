@@ -45,8 +45,9 @@ int cuMemGetAllocationGranularity(std::size_t* granule, const FakeProperties*, i
   return 0;
 }
 int cuMemCreate(unsigned long long* handle, std::size_t size, const FakeProperties* properties, unsigned long long) {
-  if (properties->type != 1 || properties->handle_types != 1 || properties->location_type != 1) return kUnknown;
-  last_device = properties->location_id;
+  if (properties->type != 1 || properties->handle_types != 1 || (properties->location_type != 1 && properties->location_type != 3))
+    return kUnknown;
+  last_device = properties->location_type == 1 ? properties->location_id : 0;  // of the host there is enough
   if (last_device == 1) return kOutOfMemory;
   *handle = size;
   return size % (std::size_t{2} << 20) == 0 ? 0 : kUnknown;

@@ -32,6 +32,9 @@ class AsGpu final : public DeviceResources {
   std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
     return real_.kernel(file, entry, options + more_options_);
   }
+  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options) override {
+    return real_.foreign_kernel(source, entry, options + more_options_);
+  }
   std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/exec/fake_backend.hpp"
+#include "tests/support/copy_part.hpp"
 
 namespace mgpu::test {
 
@@ -212,17 +213,9 @@ FakeKernels stencil_kernels(unsigned stale_launch, std::uint32_t radius) {
     return code;
   };
   const auto blocks = [radius](const Grid& grid, std::span<const FakeArg> given) { star_block<Real>(grid, given, radius); };
-  FakeKernelCode parts;
-  parts.run = [](const Grid&, std::span<const FakeArg> given) {
-    constexpr std::size_t piece = 16;
-    const auto from = std::get<std::span<std::byte>>(given[0]), to = std::get<std::span<std::byte>>(given[1]);
-    const std::size_t first = std::get<std::uint64_t>(given[2]) * piece, size = std::get<std::uint64_t>(given[3]) * piece;
-    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(first), size, to.begin() + static_cast<std::ptrdiff_t>(first));
-  };
-  parts.ops = [](const Grid&, std::span<const FakeArg>) { return 1.0; };
   return {{"jacobi2d", plane},
           {"jacobi2d_persistent", many},
-          {"copy_part", parts},
+          {"copy_part", copy_part_code()},
           {"heat3d", box},
           {"star", sums},
           {"change", changes},

@@ -4,13 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <set>
 
-#include "lib/exec/executor.hpp"
-#include "lib/plan/rounds.hpp"
 #include "suites/stencil/stencil_workload.hpp"
+#include "tests/support/rounds_sample.hpp"
 #include "tests/support/stencil_kernels.hpp"
-#include "tests/support/sum_workload.hpp"
 
 namespace mgpu::test {
 
@@ -28,7 +25,7 @@ inline SuiteParams stencil_params(const StencilAsked& asked) {
   params.options = {{"kind", asked.kind},  {"iterations", std::to_string(asked.steps)},
                     {"precision", "fp32"}, {"depth", std::to_string(asked.depth)},
                     {"split", "auto"},     {"overlap", "on"},
-                    {"steps", "auto"},     {"rate", "0.1"},
+                    {"steps", "auto"},     {"exchange", "auto"},  {"rate", "0.1"},
                     {"radius", "2"},       {"check-every", "never"},
                     {"initial", "auto"},   {"checkpoint-rounds", "none"}};
   for (const auto& [option, value] : asked.more) params.options[option] = value;
@@ -40,125 +37,15 @@ inline FakeKernels stencil_kernels_of(const stencil::Problem& problem, unsigned 
                         : stencil_kernels<float>(stale_launch, problem.radius);
 }
 
-// A device's end of a group, and the device it is of, whose puts with these numbers, counted from 1, do not happen.
-class ForgetfulPeer final : public Peer {
- public:
-  ForgetfulPeer(Peer& peer, std::set<unsigned> forgotten) : peer_(peer), forgotten_(std::move(forgotten)) {}
-  DeviceIndex self() const override { return peer_.self(); }
-  std::size_t count() const override { return peer_.count(); }
-  PeerPath path(DeviceIndex to) const override { return peer_.path(to); }
-  void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
-    if (!forgotten_.contains(++puts_)) peer_.put(from, offset, into, to, to_offset, size);
-  }
-  void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override { peer_.sync(signal, await); }
-
- private:
-  Peer& peer_;
-  std::set<unsigned> forgotten_;
-  unsigned puts_ = 0;
+struct StencilPlanted : RoundsPlanted {
+  unsigned stale_launch = 0;  // of jacobi2d: it finds a stale halo
 };
 
-class Forgetful final : public DeviceResources {
- public:
-  Forgetful(DeviceResources& device, std::set<unsigned> forgotten) : device_(device), peer_(*device.peer(), std::move(forgotten)) {}
-  const DeviceTraits& traits() const override { return device_.traits(); }
-  std::unique_ptr<Buffer> allocate(Bytes size) override { return device_.allocate(size); }
-  Peer* peer() override { return &peer_; }
-  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
-    return device_.kernel(file, entry, options);
-  }
-
- private:
-  DeviceResources& device_;
-  ForgetfulPeer peer_;
-};
-
-struct StencilPlanted {
-  std::vector<FakeScript> scripts = {};
-  unsigned stale_launch = 0;                            // of jacobi2d: it finds a stale halo
-  std::map<std::size_t, std::set<unsigned>> forgotten;  // puts of devices
-  Bytes memory = 0;                                     // of each device; 0: plenty
-  bool moves = false;                                   // borders, between rounds
-  bool large_groups = false;                            // devices have room for those of persistent kernels, two at a time
-};
-
-// A sample with these shares, a device each, published.
-struct StencilSample {
+struct StencilSample : RoundsSample {
   StencilSample(stencil::StencilWorkload& workload, std::vector<Items> shares, Mode mode, PeerPath path,
                 const StencilPlanted& planted = {})
-      : backend(devices(shares.size(), planted), stencil_kernels_of(workload.problem(), planted.stale_launch)) {
-    std::vector<OpenDevice*> members;
-    for (const FakeDevice& device : devices(shares.size(), planted)) {
-      open.push_back(backend.open(device.facts));
-      members.push_back(open.back().get());
-    }
-    group = backend.connect(members, path);
-    workload.connect(*group);
-    SampleRequest request;
-    for (std::uint32_t i = 0; i < shares.size(); ++i) {
-      const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);
-      REQUIRE_MESSAGE(capacity.fits >= shares[i], capacity.reason);
-      DeviceResources* resources = &open[i]->resources();
-      if (const auto found = planted.forgotten.find(i); found != planted.forgotten.end())
-        resources = forgetful.emplace_back(std::make_unique<Forgetful>(*resources, found->second)).get();
-      programs.push_back(workload.program(*resources, mode, capacity));
-      if (mode == Mode::resident) {
-        programs[i]->load(open[i]->stream());
-        finish(i);
-      }
-      request.members.push_back({open[i].get(), programs[i].get()});
-      request.places.push_back({i});
-      request.exchanging.push_back(shares[i] > 0);
-    }
-    std::optional<Borders> borders;
-    if (planted.moves) {
-      std::vector<DeviceEstimate> estimates(shares.size());
-      for (DeviceEstimate& device : estimates) device.fits = workload.shape().items;
-      PlanRequest plan;
-      plan.items = workload.shape().items;
-      plan.devices = estimates;
-      plan.rounds = workload.shape().rounds;
-      borders.emplace(plan, shares);
-    }
-    const auto source = make_kept_shares(shares, borders);
-    request.workload = &workload;
-    request.source = source.get();
-    request.peers = group.get();
-    raw = Executor(backend, shares.size()).run(request);
-    for (std::uint32_t i = 0; i < shares.size() && !raw.failure; ++i) {
-      programs[i]->publish(open[i]->stream());
-      finish(i);
-      programs[i]->published();
-    }
-    programs.clear();
-    workload.disconnect();
-  }
-
-  static std::vector<FakeDevice> devices(std::size_t count, const StencilPlanted& planted) {
-    std::vector<FakeDevice> made;
-    for (std::size_t i = 0; i < count; ++i) {
-      made.push_back(fake_device("0:" + std::to_string(i), 1e6 * static_cast<double>(1 + i % 3)));
-      made.back().facts.max_work_group = planted.large_groups ? 256 : 64;
-      if (planted.large_groups) made.back().facts.compute_units = 2;
-      if (planted.large_groups) made.back().facts.local_memory = Bytes{1} << 20;
-      made.back().facts.fp64 = true;
-      if (planted.memory > 0) made.back().facts.global_memory = made.back().facts.max_allocation = planted.memory;
-      if (i < planted.scripts.size()) made.back().script = planted.scripts[i];
-    }
-    return made;
-  }
-  void finish(std::size_t i) {
-    const BatchId batch = open[i]->submit();
-    while (!open[i]->complete(batch)) REQUIRE(backend.advance({}));
-    open[i]->take(batch);
-  }
-
-  FakeBackend backend;
-  std::vector<std::unique_ptr<OpenDevice>> open;
-  std::unique_ptr<PeerGroup> group;
-  std::vector<std::unique_ptr<Forgetful>> forgetful;
-  std::vector<std::unique_ptr<DeviceProgram>> programs;
-  RawSample raw;
+      : RoundsSample(workload, stencil_kernels_of(workload.problem(), planted.stale_launch), std::move(shares), mode, path,
+                     planted) {}
 };
 
 }  // namespace mgpu::test

@@ -54,6 +54,15 @@ TEST_CASE("memory is made on the device of the UUID, in whole granules, and clos
   ::close(copy);
 }
 
+TEST_CASE("memory of the host is made likewise, whatever the devices have left") {
+  const CudaMemory::Loaded cuda = CudaMemory::load(MGPU_FAKE_CUDA);
+  REQUIRE(cuda.memory);
+  const FileDescriptor made = cuda.memory->make_on_host(100);
+  struct stat facts {};
+  REQUIRE(::fstat(made.get(), &facts) == 0);
+  CHECK(facts.st_size == 2 << 20);
+}
+
 TEST_CASE("what a device cannot do says so: none of that UUID, no memory left, no export") {
   const CudaMemory::Loaded cuda = CudaMemory::load(MGPU_FAKE_CUDA);
   REQUIRE(cuda.memory);

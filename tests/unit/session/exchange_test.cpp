@@ -19,7 +19,16 @@ struct Outcome {
   std::uint64_t exchanges = 0;  // puts and signals of all devices
 };
 
-enum class Sum { gathered, combined };
+enum class Sum { gathered, combined, too_large };
+
+class TooLargeSum final : public CombinedSum {
+ public:
+  using CombinedSum::CombinedSum;
+  void connect(PeerGroup& group) override {
+    if (group.peer({0}).path({1}) == PeerPath::direct) throw Error(ErrorKind::unsupported, "pieces are too large");
+    CombinedSum::connect(group);
+  }
+};
 
 struct Given {
   std::string strategies = "all";
@@ -45,6 +54,7 @@ Outcome run(Sum sum, std::size_t count, std::optional<PeerPath> peer, const Give
   suite.modes = {Mode::resident, Mode::end_to_end};
   suite.make = [sum](const SuiteParams& params) -> std::unique_ptr<Workload> {
     if (sum == Sum::gathered) return std::make_unique<GatheredSum>(params.size);
+    if (sum == Sum::too_large) return std::make_unique<TooLargeSum>(params.size);
     return std::make_unique<CombinedSum>(params.size);
   };
   Outcome outcome;
@@ -120,6 +130,13 @@ TEST_CASE("without libcuda nothing is exchanged by default; the record says why,
   }
   // Asked for staging, nobody looks for another path.
   CHECK(run(Sum::combined, 3, PeerPath::staged, {.strategies = "equal", .no_direct = absent}).report.exchange_notes.empty());
+}
+
+TEST_CASE("what cannot be shared on the direct path is exchanged by another, and the record says why") {
+  const Outcome outcome = run(Sum::too_large, 2, {}, {.strategies = "equal"});
+  CHECK(outcome.exchanges == 0);  // by way of the host it would not pay
+  CHECK(outcome.report.exchange_notes == std::vector<std::string>{"staged between all devices: pieces are too large"});
+  for (const RunRecord& row : outcome.report.runs) CHECK(row.verify.status == VerifyStatus::passed);
 }
 
 TEST_CASE("a path that was asked for and is not there: nothing is exchanged, and the record says why") {

@@ -8,7 +8,9 @@
 #include "lib/plan/strategy.hpp"
 #include "suites/fisher/points_workload.hpp"
 #include "suites/matrix/matrix_workload.hpp"
+#include "suites/pac/pac_workload.hpp"
 #include "tests/support/fisher_problem.hpp"
+#include "tests/support/pac_problem.hpp"
 #include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
@@ -43,7 +45,13 @@ FakeKernels kernels() {
   code.ops = [](const Grid& grid, std::span<const FakeArg>) { return static_cast<double>(grid.global[0]); };
   small.run = [](const Grid&, std::span<const FakeArg>) {};
   small.ops = [](const Grid&, std::span<const FakeArg> args) { return static_cast<double>(std::get<std::uint64_t>(args[2])); };
-  return {{"matrix_multiply", code}, {"small", small}};
+  FakeKernels all{{"matrix_multiply", code}, {"small", small}};
+  FakeKernelCode one;
+  one.run = small.run;
+  one.ops = code.ops;
+  for (const char* of_pac : {"spectrum", "phases", "amplitudes", "weigh", "sort_by_bin", "shift_directly", "clear_moments"})
+    all[of_pac] = one;
+  return all;
 }
 
 FakeDevice device(const std::string& id, double ops_per_s, std::optional<std::uint64_t> fails_at_launch = {}) {
@@ -111,7 +119,7 @@ struct Sample {
   RawSample raw;
 };
 
-SuiteParams product() {
+SuiteParams a_product() {
   SuiteParams params;
   params.size = items * 32;
   params.seed = 5;
@@ -128,7 +136,7 @@ SuiteParams product() {
 TEST_CASE("what stayed on a device that dies after it had finished its share is computed again by those that are left") {
   for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
     CAPTURE(to_string(mode));
-    matrix::MatrixWorkload workload(product());
+    matrix::MatrixWorkload workload(a_product());
     REQUIRE(workload.shape().items == items);
     Sample sample(workload, {device("0:0", 1e9, 4), device("0:1", 1e9), device("0:2", 1e7, 1)}, mode);
     REQUIRE(sample.raw.faults.size() == 2);
@@ -151,5 +159,22 @@ TEST_CASE("matrices at many points that stayed on a device that dies are compute
     REQUIRE(sample.raw.faults.size() == 2);
     // The kernel of this test computes nothing: what counts is that everything arrived.
     CHECK(workload.verify(VerifyLevel::full, 3).method != "whether all matrices arrived");
+  }
+}
+
+TEST_CASE("series and surrogates whose sums were on a device that dies are computed again too") {
+  for (const char* axis : {"batch", "permutation"}) {
+    for (const Mode mode : {Mode::resident, Mode::end_to_end}) {
+      CAPTURE(axis);
+      CAPTURE(to_string(mode));
+      pac::PacWorkload workload(testing::pac_params(items, {{"axis", axis}, {"channels", "1"}, {"sums", "direct"}}));
+      // A slice is six launches: the first device has done its share by then.
+      const std::uint64_t fails_at = *axis == 'b' ? 27 : 15;
+      Sample sample(workload, {device("0:0", 1e9, fails_at), device("0:1", 1e9), device("0:2", 1e7, 1)}, mode);
+      REQUIRE(sample.raw.faults.size() == 2);
+      workload.merge();
+      // The kernels of this test compute nothing: what counts is that everything arrived.
+      CHECK(workload.verify(VerifyLevel::full, 3).method != "whether all results arrived");
+    }
   }
 }

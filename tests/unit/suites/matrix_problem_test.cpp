@@ -7,7 +7,7 @@
 #include "suites/matrix/layout.hpp"
 #include "suites/matrix/operands.hpp"
 #include "suites/matrix/problem.hpp"
-#include "suites/matrix/wave.hpp"
+#include "suites/common/wave.hpp"
 #include "suites/suites.hpp"
 #include "tests/support/refusal.hpp"
 

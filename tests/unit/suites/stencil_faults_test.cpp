@@ -2,20 +2,15 @@
 // it again, from a checkpoint where there is one, and its result is right.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
-#include "lib/session/session.hpp"
 #include "lib/workload/checkpoints.hpp"
-#include "suites/suites.hpp"
-#include "tests/support/quiet_observer.hpp"
+#include "tests/support/rounds_session.hpp"
 #include "tests/support/stencil_kernels.hpp"
-#include "tests/support/sum_workload.hpp"
 
 using namespace mgpu;
 
 namespace {
 
-constexpr std::uint32_t kSteps = 40;
+constexpr std::uint32_t kSteps = test::kRounds;
 
 struct Asked {
   std::map<std::string, std::string> options = {};
@@ -23,64 +18,11 @@ struct Asked {
   std::vector<FakeScript> scripts{};
 };
 
-// `equal` on three devices, or as many as there are scripts.
 Report run(const Asked& asked) {
-  std::vector<FakeDevice> fakes;
-  for (std::size_t i = 0; i < std::max<std::size_t>(3, asked.scripts.size()); ++i) {
-    fakes.push_back(test::fake_device("0:" + std::to_string(i), 1e6));
-    fakes.back().facts.max_work_group = 64;
-    if (i < asked.scripts.size()) fakes.back().script = asked.scripts[i];
-  }
-  FakeBackend backend(fakes, test::stencil_kernels<float>(0, 2));
-  SessionOptions options;
-  options.devices = backend.enumerate().devices;
-  const auto suites = all_suites();
-  const auto found = std::find_if(suites.begin(), suites.end(), [](const SuiteInfo& info) { return info.name == "stencil"; });
-  REQUIRE(found != suites.end());
-  const SuiteInfo& suite = *found;
-  SuiteParams params;
-  params.size = 30;
-  params.seed = 3;
-  for (const SuiteOption& option : suite.options) params.options[option.name] = option.values.front();
-  params.options["iterations"] = std::to_string(kSteps);
-  for (const auto& [name, value] : asked.options) params.options[name] = value;
-  options.problems = {{&suite, params}};
-  options.modes = {asked.mode};
-  options.strategies = parse_strategies("equal");
-  options.device_counts = {fakes.size()};
-  options.stop.exactly = 4;
-  options.stop.warmup = 1;
-  SetEstimates& given = options.given_estimates.emplace();  // nothing is probed
-  given.devices.resize(fakes.size());
-  for (DeviceEstimate& device : given.devices) {
-    device.items_per_s = 1e4;
-    device.score = 50;
-    device.fits = device.pipeline = 30;
-  }
-  test::QuietObserver observer;
-  return run_session(backend, options, {}, observer);
+  return test::run_rounds({"stencil", test::stencil_kernels<float>(0, 2), asked.options, asked.mode, asked.scripts});
 }
 
-FakeScript fails(std::uint64_t launch) { return fails_from(FakeCall::launch, launch, FakeFault::Kind::error); }
-
-// All samples were right, whenever device 1 was lost. How the sample was begun again, if it was lost in one.
-std::optional<Fault> fault_of(const Report& report) {
-  REQUIRE(report.runs.size() == 1);
-  const RunRecord& run = report.runs.front();
-  CAPTURE(run.reason.value_or(""));
-  CHECK(run.status == Status::ok);
-  CHECK(run.verify.status == VerifyStatus::passed);
-  CHECK(run.samples.size() == 4);
-  for (const DisturbedSample& sample : run.disturbed) {
-    CHECK_MESSAGE(sample.reason.empty(), sample.reason);
-    CHECK(sample.verify == VerifyStatus::passed);
-    CHECK(sample.timeline.makespan == sample.time);
-  }
-  CHECK(run.faults.size() == run.disturbed.size());
-  if (run.faults.empty()) return std::nullopt;
-  CHECK(run.devices.size() == 2);
-  return run.faults.front();
-}
+FakeScript fails(std::uint64_t launch) { return test::fails_at_launch(launch); }
 
 }  // namespace
 
@@ -96,7 +38,7 @@ TEST_CASE("a sample that loses a device is begun again by the others, whenever t
           CAPTURE(launch);
           std::map<std::string, std::string> options{{"kind", kind}, {"checkpoint-rounds", every}};
           if (kind == std::string("jacobi2d")) options["check-every"] = "3";
-          const auto fault = fault_of(run({options, mode, {{}, fails(launch)}}));
+          const auto fault = test::fault_of(run({options, mode, {{}, fails(launch)}}));
           if (!fault) continue;
           REQUIRE(fault->round);
           REQUIRE(fault->begun_again);

@@ -1,9 +1,9 @@
 // Gathering of rows and columns.
-#include "suites/matrix/wave.hpp"
+#include "suites/common/wave.hpp"
 
 #include <algorithm>
 
-namespace mgpu::matrix {
+namespace mgpu::product {
 namespace {
 
 // The stretches of 0 .. end that items of `edge` cover, where needed[i] says whether item i does; their length in all.
@@ -75,4 +75,4 @@ WaveSize largest_wave(const Geometry& geometry, Items items) {
   return largest;
 }
 
-}  // namespace mgpu::matrix
+}  // namespace mgpu::product

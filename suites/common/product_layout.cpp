@@ -1,12 +1,12 @@
 // Sizes of buffers and of slices.
-#include "suites/matrix/layout.hpp"
+#include "suites/common/product_layout.hpp"
 
 #include <algorithm>
 
 #include "lib/base/quantity.hpp"
-#include "suites/matrix/wave.hpp"
+#include "suites/common/wave.hpp"
 
-namespace mgpu::matrix {
+namespace mgpu::product {
 namespace {
 
 constexpr Bytes largest_slot = Bytes{2} << 30;  // end to end there is nothing to gain from larger slices
@@ -20,18 +20,18 @@ std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) 
 std::string in_words(Bytes bytes) { return format_bytes(static_cast<double>(bytes)); }
 
 // Less at a time, until it fits. `fits` 0: nothing does.
-Capacity fitted(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode, const Variant& variant) {
+Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry, Mode mode, const TileKernel& kernel) {
   Capacity capacity;
   capacity.fits = geometry.items();
-  Layout plan = layout(problem, geometry, variant, mode, capacity.fits);
+  Layout plan = layout(sizes, geometry, kernel, mode, capacity.fits);
   const auto shrink = [&](Items to) {
     capacity.fits = to;
-    plan = layout(problem, geometry, variant, mode, to);
+    plan = layout(sizes, geometry, kernel, mode, to);
   };
-  if (mode == Mode::end_to_end && problem.axis == Axis::tiles && !plan.fits(device) && geometry.items() > 1)
+  if (mode == Mode::end_to_end && sizes.axis == Axis::tiles && !plan.fits(device) && geometry.items() > 1)
     shrink(std::max<Items>(1, geometry.items() / fewest_waves));
   const auto too_large = [&] {
-    const Bytes slot = (plan.slot_rows ? plan.a : plan.b) + plan.c;
+    const Bytes slot = (plan.slot_rows ? plan.a : plan.b) + plan.c + plan.paths;
     return !plan.fits(device) || (!plan.waves() && slot > largest_slot);
   };
   while ((plan.slot_rows || plan.slot_columns) && capacity.fits > 1 && too_large()) shrink((capacity.fits + 1) / 2);
@@ -54,52 +54,46 @@ Capacity fitted(const DeviceTraits& device, const Problem& problem, const Geomet
 
 }  // namespace
 
-Bytes Layout::largest() const { return std::max({a, b, c, c_in, packed_a, packed_b, tiles}); }
+Bytes Layout::largest() const { return std::max({a, b, c, c_in, paths, packed_a, packed_b, tiles}); }
 
 Bytes Layout::total() const {
-  return a_buffers() * (a + packed_a) + b_buffers() * (b + packed_b) + c_buffers() * (c + c_in) + tile_buffers() * tiles;
+  return a_buffers() * (a + packed_a) + b_buffers() * (b + packed_b) + c_buffers() * (c + c_in + paths) + tile_buffers() * tiles;
 }
 
 bool Layout::fits(const DeviceTraits& device) const {
   return largest() <= device.max_allocation && total() <= device.global_memory / 10 * 9;
 }
 
-Layout layout(const Problem& problem, const Geometry& geometry, const Variant& variant, Mode mode, Items fits) {
+Layout layout(const ProductSizes& sizes, const Geometry& geometry, const TileKernel& kernel, Mode mode, Items fits) {
   Layout plan;
-  const bool waves = mode == Mode::end_to_end && problem.axis == Axis::tiles && fits < geometry.items();
-  plan.slot_rows = waves || (mode == Mode::end_to_end && problem.axis == Axis::rows);
-  plan.slot_columns = waves || (mode == Mode::end_to_end && problem.axis == Axis::cols);
+  const bool waves = mode == Mode::end_to_end && sizes.axis == Axis::tiles && fits < geometry.items();
+  plan.slot_rows = waves || (mode == Mode::end_to_end && sizes.axis == Axis::rows);
+  plan.slot_columns = waves || (mode == Mode::end_to_end && sizes.axis == Axis::cols);
   const WaveSize size = waves ? largest_wave(geometry, fits) : WaveSize{fits, fits};
-  const std::uint64_t rows = plan.slot_rows ? std::min(problem.rows, size.rows * geometry.edge()) : problem.rows;
-  const std::uint64_t columns = plan.slot_columns ? std::min(problem.columns, size.columns * geometry.edge()) : problem.columns;
-  const Bytes element = problem.element();
-  const std::uint64_t inner = problem.summed();
+  const std::uint64_t rows = plan.slot_rows ? std::min(sizes.rows, size.rows * geometry.edge()) : sizes.rows;
+  const std::uint64_t columns = plan.slot_columns ? std::min(sizes.columns, size.columns * geometry.edge()) : sizes.columns;
+  const Bytes element = sizes.element;
+  const std::uint64_t inner = sizes.summed();
   plan.a = std::max(least, rows * inner * element);
   plan.b = std::max(least, inner * columns * element);
   plan.c = std::max(least, rows * columns * element);
-  plan.c_in = problem.reads_c() ? plan.c : 0;
-  if (variant.panel_rows > 0) plan.packed_a = std::max(least, round_up(rows, variant.panel_rows) * inner * element);
-  if (variant.panel_columns > 0) plan.packed_b = std::max(least, round_up(columns, variant.panel_columns) * inner * element);
-  const std::uint64_t tile_rows = (rows + variant.tile_rows - 1) / variant.tile_rows;
-  const std::uint64_t tile_columns = (columns + variant.tile_columns - 1) / variant.tile_columns;
-  const std::uint64_t all_rows = (problem.rows + variant.tile_rows - 1) / variant.tile_rows;
-  const std::uint64_t all_columns = (problem.columns + variant.tile_columns - 1) / variant.tile_columns;
+  plan.c_in = sizes.reads_c ? plan.c : 0;
+  plan.paths = sizes.path_element > 0 ? std::max(least, rows * columns * sizes.path_element) : 0;
+  if (kernel.panel_rows > 0) plan.packed_a = std::max(least, round_up(rows, kernel.panel_rows) * kernel.packed_inner(inner) * element);
+  if (kernel.panel_columns > 0) plan.packed_b = std::max(least, round_up(columns, kernel.panel_columns) * inner * element);
+  const std::uint64_t tile_rows = (rows + kernel.tile_rows - 1) / kernel.tile_rows;
+  const std::uint64_t tile_columns = (columns + kernel.tile_columns - 1) / kernel.tile_columns;
+  const std::uint64_t all_rows = (sizes.rows + kernel.tile_rows - 1) / kernel.tile_rows;
+  const std::uint64_t all_columns = (sizes.columns + kernel.tile_columns - 1) / kernel.tile_columns;
   plan.tiles = std::max<Bytes>(least, (waves ? tile_rows * tile_columns : all_rows * all_columns) * sizeof(std::uint32_t));
   return plan;
 }
 
-Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geometry& geometry, Mode mode,
-                  const std::vector<Variant>& candidates) {
+Capacity capacity(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry, Mode mode,
+                  const std::vector<TileKernel>& candidates) {
   Capacity capacity;
-  if (candidates.empty()) {
-    capacity.reason = problem.precision == Precision::fp64 && !device.fp64 ? "it has no fp64"
-                      : problem.precision == Precision::tf32x3
-                          ? "3xtf32 needs the tensor cores of an NVIDIA GPU (compute capability 8.0 and up)"
-                          : "it has no kernel of that name";
-    return capacity;
-  }
-  for (const Variant& variant : candidates) {
-    capacity = fitted(device, problem, geometry, mode, variant);
+  for (const TileKernel& kernel : candidates) {
+    capacity = fitted(device, sizes, geometry, mode, kernel);
     if (capacity.fits > 0) break;
   }
   if (capacity.fits == 0) return capacity;
@@ -108,7 +102,7 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geom
     // Sixteen pieces, so that copies overlap compute; but none of fewer tiles of 128 x 128 than fill a large GPU twice, and not
     // below what a CPU core computes in a millisecond or so.
     const double item =
-        static_cast<double>(problem.rows) * static_cast<double>(problem.columns) / static_cast<double>(geometry.items());
+        static_cast<double>(sizes.rows) * static_cast<double>(sizes.columns) / static_cast<double>(geometry.items());
     const double least_elements = device.cpu ? 64.0 * 256 : 264.0 * 128 * 128;
     const auto enough = static_cast<Items>(std::max(1.0, least_elements / std::max(item, 1.0)));
     capacity.pipeline = std::clamp<Items>(std::max((geometry.items() + 15) / 16, enough), 1, capacity.fits);
@@ -116,4 +110,4 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, const Geom
   return capacity;
 }
 
-}  // namespace mgpu::matrix
+}  // namespace mgpu::product

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "suites/matrix/problem.hpp"
+#include "suites/common/tiles.hpp"
 
-namespace mgpu::matrix {
+namespace mgpu::product {
 
 struct Stretch {  // `count` rows (columns) of the problem, from `from` on, are the wave's from `to` on
   std::uint64_t from = 0, count = 0, to = 0;
@@ -29,4 +29,4 @@ struct WaveSize {
 };
 WaveSize largest_wave(const Geometry& geometry, Items items);
 
-}  // namespace mgpu::matrix
+}  // namespace mgpu::product

@@ -1,0 +1,307 @@
+// One step of a D3Q19 lattice Boltzmann method over planes of a box that is periodic from its first plane to its last. Each cell
+// has 19 populations, which move to the cell beside theirs along one velocity each, meet there and relax: those of a pair of opposite
+// velocities by their sum with one rate and by their difference with another (two relaxation times: Ginzburg, Verhaeghe and d'Humieres,
+// Commun. Comput. Phys. 3, 2008; with equal rates it is BGK). The equilibrium is the incompressible one (He and Luo, J. Stat. Phys. 88,
+// 1997), which divides by nothing; walls reflect half a cell outside (bounce-back). What is stored of a population is what it exceeds
+// its weight by (Skordos, Phys. Rev. E 48, 1993), which leaves it more digits. The order of every sum is written out and nothing is
+// contracted, so that a cell has the same bits whoever computes it.
+//
+// A plane is 19 arrays of rows, one of each population: those that stay in their plane (0 to 8), those that go to the next one (9 to
+// 13), those that go to the one before (14 to 18). So what a plane gives to either side lies in one piece, and 3 planes are all that
+// work-groups side by side touch. A work-item takes a cell: loads first, then arithmetic, then stores. Launches and layouts are
+// explained in suites/lbm/lattice.hpp.
+//
+// Given by -D: WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the channel's force along x. STREAMING, on NVIDIA
+// GPUs: 1, what is stored is the first to leave their caches, as nobody reads it in this step; 2, what is loaded as well.
+#pragma OPENCL FP_CONTRACT OFF
+
+#define POPULATIONS 19
+
+#ifdef STREAMING
+#define STORE_AT(address, value) asm volatile("st.global.cs.f32 [%0], %1;" : : "l"(address), "f"(value) : "memory")
+#else
+#define STORE_AT(address, value) *(address) = (value)
+#endif
+#if defined(STREAMING) && STREAMING > 1
+inline float load_from(__global const float* address) {
+  float value;
+  asm volatile("ld.global.cs.f32 %0, [%1];" : "=f"(value) : "l"(address));
+  return value;
+}
+#else
+#define load_from(address) *(address)
+#endif
+
+// Velocity of population q, and the one opposite to it.
+#define EACH_POPULATION(DO) \
+  DO(0, 0, 0, 0, 0) \
+  DO(1, 1, 0, 0, 2) DO(2, -1, 0, 0, 1) DO(3, 0, 1, 0, 4) DO(4, 0, -1, 0, 3) \
+  DO(5, 1, 1, 0, 6) DO(6, -1, -1, 0, 5) DO(7, 1, -1, 0, 8) DO(8, -1, 1, 0, 7) \
+  DO(9, 0, 0, 1, 14) DO(10, 1, 0, 1, 15) DO(11, -1, 0, 1, 16) DO(12, 0, 1, 1, 17) DO(13, 0, -1, 1, 18) \
+  DO(14, 0, 0, -1, 9) DO(15, -1, 0, -1, 10) DO(16, 1, 0, -1, 11) DO(17, 0, -1, -1, 12) DO(18, 0, 1, -1, 13)
+
+#define WEIGHT_OF_STILL (1.0f / 3)
+#define WEIGHT_OF_AXIS (1.0f / 18)
+#define WEIGHT_OF_EDGE (1.0f / 36)
+
+inline float density_of(const float* f) {
+  float sum = f[0];
+#define ADD(q, cx, cy, cz, opposite) if (q > 0) sum += f[q];
+  EACH_POPULATION(ADD)
+#undef ADD
+  return sum;
+}
+
+#define VELOCITY(f) \
+  const float ux = ((((((((f[1] - f[2]) + f[5]) - f[6]) + f[7]) - f[8]) + f[10]) - f[11]) - f[15]) + f[16]; \
+  const float uy = ((((((((f[3] - f[4]) + f[5]) - f[6]) - f[7]) + f[8]) + f[12]) - f[13]) - f[17]) + f[18]; \
+  const float uz = ((((((((f[9] + f[10]) + f[11]) + f[12]) + f[13]) - f[14]) - f[15]) - f[16]) - f[17]) - f[18];
+
+// How populations a and b, which is opposite to it, of one weight would be at rest in a fluid of that velocity along a.
+#define EVEN(weight, along) ((weight) * (level + 4.5f * ((along) * (along))))
+#define ODD(weight, along) (((weight) * 3.0f) * (along))
+
+// From what has met in a cell to what leaves it. `lift` is what the force adds to a population of weight 1 and velocity +1 along x.
+inline void collide(float* f, float even_rate, float odd_rate, float lift) {
+  const float density = density_of(f);
+  VELOCITY(f)
+  const float level = density - 1.5f * ((ux * ux + uy * uy) + uz * uz);
+#ifdef FORCED
+#define LIFTED(odd, weight, cx) (cx) == 0 ? (odd) : (cx) > 0 ? (odd) + (weight) * lift : (odd) - (weight) * lift
+#else
+#define LIFTED(odd, weight, cx) (odd)
+#endif
+#define RELAX(a, b, weight, along, cx) \
+  { \
+    const float even = even_rate * (EVEN(weight, along) - 0.5f * (f[a] + f[b])); \
+    const float odd_part = odd_rate * (ODD(weight, along) - 0.5f * (f[a] - f[b])); \
+    const float odd = LIFTED(odd_part, weight, cx); \
+    f[a] += even + odd; \
+    f[b] += even - odd; \
+  }
+  f[0] += even_rate * (WEIGHT_OF_STILL * level - f[0]);
+  RELAX(1, 2, WEIGHT_OF_AXIS, ux, 1)
+  RELAX(3, 4, WEIGHT_OF_AXIS, uy, 0)
+  RELAX(9, 14, WEIGHT_OF_AXIS, uz, 0)
+  RELAX(5, 6, WEIGHT_OF_EDGE, ux + uy, 1)
+  RELAX(7, 8, WEIGHT_OF_EDGE, ux - uy, 1)
+  RELAX(10, 15, WEIGHT_OF_EDGE, ux + uz, 1)
+  RELAX(11, 16, WEIGHT_OF_EDGE, uz - ux, -1)
+  RELAX(12, 17, WEIGHT_OF_EDGE, uy + uz, 0)
+  RELAX(13, 18, WEIGHT_OF_EDGE, uz - uy, 0)
+}
+
+// Whether what came along a velocity came from outside the box, and where in a plane it came from.
+#ifdef WALL_X
+#define OUTSIDE_X(cx) ((cx) > 0 ? x == 0 : (cx) < 0 ? x + 1 == nx : false)
+#else
+#define OUTSIDE_X(cx) false
+#endif
+#ifdef WALL_Y
+#define OUTSIDE_Y(cy) ((cy) > 0 ? y == 0 : (cy) < 0 ? y + 1 == ny : false)
+#else
+#define OUTSIDE_Y(cy) false
+#endif
+#define OUTSIDE(cx, cy) (OUTSIDE_X(cx) || OUTSIDE_Y(cy))
+#define SOURCE(cx, cy) (((cy) > 0 ? south : (cy) < 0 ? north : here) + ((cx) > 0 ? west : (cx) < 0 ? east : x))
+#define SOURCE_PLANE(cz) ((cz) > 0 ? below : (cz) < 0 ? above : own)
+
+// Of a cell: offsets in a plane of its row and those beside it, and of the cells beside it in a row.
+#define AROUND \
+  const uint plane = ny * stride, here = y * stride, at = here + x; \
+  const uint south = (y == 0 ? ny - 1 : y - 1) * stride, north = (y + 1 == ny ? 0 : y + 1) * stride; \
+  const uint west = x == 0 ? nx - 1 : x - 1, east = x + 1 == nx ? 0 : x + 1;
+
+// The lid, half a cell beyond the last row, moves along x and drags what it reflects along: `drag` is a sixth of its velocity.
+#ifdef WALL_Y
+#define DRAG \
+  if (y + 1 == ny) { \
+    f[6] -= drag; \
+    f[7] += drag; \
+  }
+#else
+#define DRAG
+#endif
+
+// The planes of a launch are [first, first + get_global_size(2)) of a buffer. Before the first lies plane `before_at` of `before`,
+// after the last `after_at` of `after`.
+#define PLANES(CONST) \
+  const ulong block = (ulong)POPULATIONS * plane; \
+  const uint slot = first + get_global_id(2); \
+  CONST float* const own = from + slot * block; \
+  CONST float* const below = get_global_id(2) == 0 ? before + before_at * block : own - block; \
+  CONST float* const above = get_global_id(2) + 1 == get_global_size(2) ? after + after_at * block : own + block;
+
+// From one lattice to another, both as they leave the cells: population q of a cell lies in that cell. Rows [left, right).
+__kernel void step_between(__global const float* from, __global const float* before, uint before_at, __global const float* after,
+                           uint after_at, __global float* to, uint first, uint left, uint right, uint nx, uint ny, uint stride,
+                           float even_rate, float odd_rate, float drag, float lift) {
+  const uint x = get_global_id(0), y = left + get_global_id(1);
+  if (x >= nx || y >= right) return;
+  AROUND
+  PLANES(__global const)
+  float f[POPULATIONS];
+#define LOAD(q, cx, cy, cz, opposite) \
+  f[q] = load_from(OUTSIDE(cx, cy) ? own + (opposite * plane + at) : SOURCE_PLANE(cz) + (q * plane + SOURCE(cx, cy)));
+  EACH_POPULATION(LOAD)
+#undef LOAD
+  DRAG
+  collide(f, even_rate, odd_rate, lift);
+  to += slot * block + at;
+#define STORE(q, cx, cy, cz, opposite) STORE_AT(to + q * plane, f[q]);
+  EACH_POPULATION(STORE)
+#undef STORE
+}
+
+// In place, by two kinds of steps that take turns (AA pattern: Bailey, Myre, Walsh, Lilja and Saar, ICPP 2009). Each cell reads its
+// populations from 19 places that no other cell reads or writes in the same step, and leaves what goes the opposite way in each.
+//
+// Here from the cells where they came from, in which they lie in the opposite one's place: afterwards all are where they go to.
+__kernel void step_across(__global float* from, __global float* before, uint before_at, __global float* after, uint after_at, uint first,
+                          uint left, uint right, uint nx, uint ny, uint stride, float even_rate, float odd_rate, float drag,
+                          float lift) {
+  const uint x = get_global_id(0), y = left + get_global_id(1);
+  if (x >= nx || y >= right) return;
+  AROUND
+  PLANES(__global)
+  float f[POPULATIONS];
+#define PLACE(q, cx, cy, cz, opposite) (OUTSIDE(cx, cy) ? own + (q * plane + at) : SOURCE_PLANE(cz) + (opposite * plane + SOURCE(cx, cy)))
+#define LOAD(q, cx, cy, cz, opposite) f[q] = load_from(PLACE(q, cx, cy, cz, opposite));
+  EACH_POPULATION(LOAD)
+#undef LOAD
+  DRAG
+  collide(f, even_rate, odd_rate, lift);
+#define STORE(q, cx, cy, cz, opposite) STORE_AT(PLACE(q, cx, cy, cz, opposite), f[opposite]);
+  EACH_POPULATION(STORE)
+#undef STORE
+}
+
+// And here from the cell where they have arrived: afterwards they lie in it, each in the opposite one's place.
+__kernel void step_within(__global float* from, uint first, uint left, uint right, uint nx, uint ny, uint stride, float even_rate,
+                          float odd_rate, float drag, float lift) {
+  const uint x = get_global_id(0), y = left + get_global_id(1), plane = ny * stride;
+  if (x >= nx || y >= right) return;
+  from += (ulong)POPULATIONS * plane * (first + get_global_id(2)) + (y * stride + x);
+  float f[POPULATIONS];
+#define LOAD(q, cx, cy, cz, opposite) f[q] = load_from(from + q * plane);
+  EACH_POPULATION(LOAD)
+#undef LOAD
+  DRAG
+  collide(f, even_rate, odd_rate, lift);
+#define STORE(q, cx, cy, cz, opposite) STORE_AT(from + q * plane, f[opposite]);
+  EACH_POPULATION(STORE)
+#undef STORE
+}
+
+// What the populations of a cell are where it is in equilibrium.
+inline void rest(float* f, float density, float ux, float uy, float uz) {
+  const float level = density - 1.5f * ((ux * ux + uy * uy) + uz * uz);
+#define SET(a, b, weight, along) \
+  f[a] = EVEN(weight, along) + ODD(weight, along); \
+  f[b] = EVEN(weight, along) - ODD(weight, along);
+  f[0] = WEIGHT_OF_STILL * level;
+  SET(1, 2, WEIGHT_OF_AXIS, ux)
+  SET(3, 4, WEIGHT_OF_AXIS, uy)
+  SET(9, 14, WEIGHT_OF_AXIS, uz)
+  SET(5, 6, WEIGHT_OF_EDGE, ux + uy)
+  SET(7, 8, WEIGHT_OF_EDGE, ux - uy)
+  SET(10, 15, WEIGHT_OF_EDGE, ux + uz)
+  SET(11, 16, WEIGHT_OF_EDGE, uz - ux)
+  SET(12, 17, WEIGHT_OF_EDGE, uy + uz)
+  SET(13, 18, WEIGHT_OF_EDGE, uz - uy)
+}
+
+// Planes [z, z + get_global_size(2)) of the box, to `first` and those after it: as they leave the cells, `swapped` each in the opposite
+// one's place. Of a cell x, y of plane z the tables have, for x + y and for z, what its velocity and density are made of; or `fields`
+// has them from plane `at_plane` on, as `look` leaves them (tabled 0).
+__kernel void begin(__global float* to, __global const float4* along, __global const float4* across, __global const float4* fields,
+                    uint tabled, uint swapped, uint first, uint z, uint at_plane, uint nx, uint ny, uint stride) {
+  const uint x = get_global_id(0), y = get_global_id(1), k = get_global_id(2), plane = ny * stride;
+  if (x >= nx) return;
+  float f[POPULATIONS];
+  if (tabled) {
+    const float4 a = along[(x + y) % nx], b = across[z + k];
+    rest(f, a.z + b.z, a.x * b.x, a.x * b.x, a.y * b.y);
+  } else {
+    const float4 given = fields[((ulong)(at_plane + k) * ny + y) * nx + x];
+    rest(f, given.w, given.x, given.y, given.z);
+  }
+  to += (ulong)POPULATIONS * plane * (first + k) + (y * stride + x);
+  if (swapped) {
+#define STORE(q, cx, cy, cz, opposite) to[q * plane] = f[opposite];
+    EACH_POPULATION(STORE)
+#undef STORE
+  } else {
+#define STORE(q, cx, cy, cz, opposite) to[q * plane] = f[q];
+    EACH_POPULATION(STORE)
+#undef STORE
+  }
+}
+
+// Velocity along x, y and z of cells, and what their density exceeds 1 by, from populations that have left them: 0, each in its own
+// cell; 1, each in the opposite one's place; 2, where step_across leaves them. To plane `at_plane` of `to` and those after it, rows
+// without gaps. `half_force`: a force acts half before a cell's populations meet and half after.
+__kernel void look(__global const float* from, __global const float* before, uint before_at, __global const float* after, uint after_at,
+                   __global float4* to, uint layout, uint first, uint at_plane, uint left, uint right, uint nx, uint ny, uint stride,
+                   float half_force) {
+  const uint x = get_global_id(0), y = left + get_global_id(1);
+  if (x >= nx || y >= right) return;
+  AROUND
+  PLANES(__global const)
+  float f[POPULATIONS];
+#define LOAD(q, cx, cy, cz, opposite) \
+  if (layout == 0) f[q] = own[q * plane + at]; \
+  if (layout == 1) f[opposite] = own[q * plane + at]; \
+  if (layout == 2) f[opposite] = *PLACE(q, cx, cy, cz, opposite);
+  EACH_POPULATION(LOAD)
+#undef LOAD
+  VELOCITY(f)
+  __global float4* const cell = to + (((ulong)(at_plane + get_global_id(2)) * ny + y) * nx + x);
+  cell->x = ux - half_force;
+  cell->y = uy;
+  cell->z = uz;
+  cell->w = density_of(f);
+}
+
+// What step_across left for a plane of another device, five populations from `first_population` on: to where they belong in it. What
+// walls of that plane reflected lies there already, and stays.
+__kernel void take_crossed(__global const float* landed, __global float* to, uint landed_at, uint first_population, uint slot, uint nx,
+                           uint ny, uint stride) {
+  const uint x = get_global_id(0), y = get_global_id(1);
+  if (x >= nx) return;
+  const uint plane = ny * stride, at = y * stride + x;
+  to += (ulong)POPULATIONS * plane * slot;
+#define TAKE(q, cx, cy, cz, opposite) \
+  if (q >= first_population && q < first_population + 5 && !OUTSIDE(cx, cy)) \
+    to[q * plane + at] = landed[(landed_at + q - first_population) * plane + at];
+  EACH_POPULATION(TAKE)
+#undef TAKE
+}
+
+// Some populations, a bit of `which` each, of rows [left, right) of the planes from `first` on: into one piece of `packed`, or out of
+// it. A work-item a place in a plane.
+__kernel void pack(__global const float* from, __global float* packed, ulong packed_at, uint which, uint first, uint left, uint right,
+                   uint nx, uint ny, uint stride) {
+  const uint x = get_global_id(0), y = get_global_id(1), rows = right - left, plane = ny * stride;
+  if (x >= nx || y >= rows) return;
+  from += (ulong)POPULATIONS * plane * (first + get_global_id(2)) + ((left + y) * stride + x);
+  packed += packed_at + ((ulong)get_global_id(2) * popcount(which) * rows + y) * nx + x;
+  for (uint q = 0; q < POPULATIONS; ++q) {
+    if ((which >> q & 1) == 0) continue;
+    *packed = from[q * plane];
+    packed += (ulong)rows * nx;
+  }
+}
+
+__kernel void unpack(__global const float* packed, __global float* to, ulong packed_at, uint which, uint first, uint left, uint right,
+                     uint nx, uint ny, uint stride) {
+  const uint x = get_global_id(0), y = get_global_id(1), rows = right - left, plane = ny * stride;
+  if (x >= nx || y >= rows) return;
+  to += (ulong)POPULATIONS * plane * (first + get_global_id(2)) + ((left + y) * stride + x);
+  packed += packed_at + ((ulong)get_global_id(2) * popcount(which) * rows + y) * nx + x;
+  for (uint q = 0; q < POPULATIONS; ++q) {
+    if ((which >> q & 1) == 0) continue;
+    to[q * plane] = *packed;
+    packed += (ulong)rows * nx;
+  }
+}

@@ -1,0 +1,347 @@
+// Surrogates at all shifts of one rest modulo MODULUS at once: for each phase bin, what its samples' amplitudes add up to is the
+// circular correlation of the bin's indicator with the amplitudes, a product of transforms. They are number-theoretic ones, over
+// integers modulo a prime, so that the sums are exact: series have at most 2048 samples of amplitudes below 2^16, or 4096 below
+// 2^15, and the prime is above 2^27.
+//
+// A transform of LENGTH = SAMPLES / MODULUS = 2^LOG2_LENGTH is done by ITEMS = LENGTH / 16 work-items, 16 numbers each, in passes
+// of radix 16 and one of what is left; between passes numbers change hands in local memory. Forward by decimation in frequency,
+// from natural order into that in which work-items hold them at the end; inverse by decimation in time from there, so that nothing
+// is ever put into bit-reversed order. Products by constants are Shoup's, below 2 PRIME for any 32-bit factor; so that a butterfly
+// of the inverse adds 2 PRIME to what numbers are below, and as 2^32 is 25 of it, 12 levels in a row are not reduced (after Harvey,
+// Faster arithmetic for number-theoretic transforms, J. Symb. Comp. 60, 2014). Of MODULUS > 1 the series fall into so many of every
+// MODULUS-th sample, whose products are added up before the inverse: half the shifts are half the work.
+//
+// Predicted for one H200 (132 SMs, 1.75 GHz) and 256 x 64 series of 2048, 10 x 10 bands, 17 bins: 2.8e7 inverse transforms, 211,000
+// an SM. A work-item's share of one is 74 butterflies with a root (four places of the multiplier each, as the upper half of a
+// product takes two), 14 without, 16 products (five) and reductions of seven sums: 415 places, two clocks each for 32 lanes, 830
+// clocks beside 540 of the ALU and 400 of local memory: 100 ms. Forward ones are a tenth as many: 8 ms, and 24 GB written and read:
+// 12 ms. 0.12 s where all overlap, 0.18 s where a third does not.
+#include "pac_index.cl"
+#include "unroll.cl"
+
+#define PRIME 167772161u     // 5 2^25 + 1
+#define INVERSE 4127195137u  // of it, modulo 2^32
+#define LENGTH (1u << LOG2_LENGTH)
+#define ITEMS (LENGTH / 16)
+#define PASSES (LOG2_LENGTH / 4)
+#define REST (LOG2_LENGTH % 4)
+#define PADDED (LENGTH + LENGTH / 16)
+#define PAD(i) ((i) + ((i) >> 4))
+#define KNOWN (BINS - 1)  // the sum of the last bin is what the others leave of the total
+
+// Powers of the 16th root of unity and of its inverse, each with floor(w 2^32 / PRIME).
+__constant uint2 down_roots[8] = {(uint2)(1u, 25u),
+                                  (uint2)(116878283u, 2992084026u),
+                                  (uint2)(71493608u, 1830236353u),
+                                  (uint2)(131850885u, 3375382635u),
+                                  (uint2)(65249968u, 1670399170u),
+                                  (uint2)(26998229u, 691154658u),
+                                  (uint2)(30406922u, 778417198u),
+                                  (uint2)(40136459u, 1027493344u)};
+__constant uint2 up_roots[8] = {(uint2)(1u, 25u),
+                                (uint2)(127635702u, 3267473951u),
+                                (uint2)(137365239u, 3516550097u),
+                                (uint2)(140773932u, 3603812637u),
+                                (uint2)(102522193u, 2624568125u),
+                                (uint2)(35921276u, 919584660u),
+                                (uint2)(96278553u, 2464730942u),
+                                (uint2)(50893878u, 1302883269u)};
+
+// x < 2 m, less m where it is not below: differences below 0 are large.
+PART uint below(uint x, uint m) { return min(x, x - m); }
+
+// x w, below 2 PRIME, for any x.
+PART uint times(uint x, uint2 w) { return x * w.x - mul_hi(x, w.y) * PRIME; }
+
+// x / 2^32 below 2 PRIME, for x below 2^32 PRIME (Montgomery): eight products are.
+PART uint reduced(ulong x) { return (uint)(x >> 32) - mul_hi((uint)x * INVERSE, PRIME) + PRIME; }
+
+// A butterfly down: a and b below 2 PRIME before and after.
+PART void down(uint* a, uint* b, uint2 w) {
+  const uint x = *a, y = *b;
+  *a = below(x + y, 2 * PRIME);
+  *b = times(x - y + 2 * PRIME, w);
+}
+PART void down_by_one(uint* a, uint* b) {
+  const uint x = *a, y = *b;
+  *a = below(x + y, 2 * PRIME);
+  *b = below(x - y + 2 * PRIME, 2 * PRIME);
+}
+
+// And up: what is below n PRIME is below n + 2 afterwards.
+PART void up(uint* a, uint* b, uint2 w) {
+  const uint x = *a, y = times(*b, w);
+  *a = x + y;
+  *b = x - y + 2 * PRIME;
+}
+// x below 2 PRIME, for any x.
+PART uint some(uint x) { return x - mul_hi(x, (uint)(0x100000000ul / PRIME)) * PRIME; }
+
+// In each pass a work-item has every STRIDE-th number of a block of 16 STRIDE: number e is at item / STRIDE * 16 STRIDE + e STRIDE
+// + item % STRIDE of all. In local memory a word is left free after each 16, so that lanes meet in no bank; then that is BASE +
+// OFFSET, of which one is the work-item's and the other known when this is compiled.
+#define STRIDE(pass) (LENGTH >> (4 * ((pass) + 1)))
+#define BASE(item, stride) ((item) / (stride)*17 * (stride) + PAD((item) % (stride)))
+#define OFFSET(e, stride) PAD((e) * (stride))
+// A table of roots has for each pass 15 for each place in a stride, one after another: those of butterflies between numbers `apart`
+// apart from number 16 - 2 apart on.
+
+// The eight butterflies of a work-item between numbers `apart` apart. `roots`: its 15 of the pass; 0: those of a stride of 1.
+PART void level_down(uint* v, uint apart, const uint2* roots) {
+  UNROLL
+  for (uint i = 0; i < 8; ++i) {
+    const uint j = i % apart, a = i / apart * 2 * apart + j;
+    if (roots != 0) {
+      down(v + a, v + a + apart, roots[16 - 2 * apart + j]);
+    } else if (j == 0) {
+      down_by_one(v + a, v + a + apart);
+    } else {
+      down(v + a, v + a + apart, down_roots[j * (8 / apart)]);
+    }
+  }
+}
+PART void level_up(uint* v, uint apart, const uint2* roots) {
+  UNROLL
+  for (uint i = 0; i < 8; ++i) {
+    const uint j = i % apart, a = i / apart * 2 * apart + j;
+    if (roots != 0) {
+      up(v + a, v + a + apart, roots[16 - 2 * apart + j]);
+    } else if (j == 0) {
+      const uint x = v[a], y = apart > 1 ? some(v[a + apart]) : v[a + apart];  // before the first level all are below 2 PRIME
+      v[a] = x + y;
+      v[a + apart] = x - y + 2 * PRIME;
+    } else {
+      up(v + a, v + a + apart, up_roots[j * (8 / apart)]);
+    }
+  }
+}
+
+// From places of one pass to those of another, through `shared`, which is free again after the next barrier but one.
+PART void exchange(uint* v, __local uint* shared, uint item, uint from, uint to) {
+  __local uint* const mine = shared + BASE(item, from);
+  UNROLL
+  for (uint e = 0; e < 16; ++e) mine[OFFSET(e, from)] = v[e];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  __local const uint* const others = shared + BASE(item, to);
+  UNROLL
+  for (uint e = 0; e < 16; ++e) v[e] = others[OFFSET(e, to)];
+}
+
+// The next indicator is read while logarithms are taken, when the registers of the numbers before are free.
+#if MODULUS <= 2
+#define AHEAD
+#endif
+
+// Where the roots of a pass begin in a table of all.
+#define ROOTS_OF(pass) (15 * ((pass) > 0 ? STRIDE(0) : 0) + 15 * ((pass) > 1 ? STRIDE(1) : 0))
+#define ALL_ROOTS (15 * (STRIDE(0) + (PASSES > 1 ? STRIDE(1) : 0) + (PASSES > 2 ? STRIDE(2) : 0)))
+// Of the inverse, the first pass's are in registers, 30 of them, as no two work-items share any; or all are in local memory.
+#ifdef ROOTS_IN_LOCAL
+#define LOCAL_FROM 0
+#define FIRST_ROOTS 0
+#else
+#define LOCAL_FROM ROOTS_OF(1)
+#define FIRST_ROOTS my_roots
+#endif
+
+// One pass down, and the exchange after it.
+PART void pass_down(uint* v, uint pass, __global const uint2* roots, __local uint* shared, uint item) {
+  const uint stride = STRIDE(pass), next = pass + 1 < PASSES ? STRIDE(pass + 1) : 1;
+  uint2 mine[15];
+  UNROLL
+  for (uint k = 0; k < 15; ++k) mine[k] = roots[ROOTS_OF(pass) + k * stride + item % stride];
+  const uint2* const taken = stride > 1 ? mine : 0;
+  level_down(v, 8, taken);
+  level_down(v, 4, taken);
+  level_down(v, 2, taken);
+  level_down(v, 1, taken);
+  if (next == stride) return;
+  exchange(v, shared, item, stride, next);
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+// From natural order (work-item i has every ITEMS-th number, from i on) to that of the work-items.
+PART void transform_down(uint* v, __global const uint2* roots, __local uint* shared, uint item) {
+  pass_down(v, 0, roots, shared, item);
+#if PASSES > 1
+  pass_down(v, 1, roots, shared, item);
+#endif
+#if PASSES > 2
+  pass_down(v, 2, roots, shared, item);
+#endif
+#if REST > 2
+  level_down(v, 4, 0);
+#endif
+#if REST > 1
+  level_down(v, 2, 0);
+#endif
+#if REST > 0
+  level_down(v, 1, 0);
+#endif
+}
+
+// One pass up, and the exchange before it, after which `shared` and `other` have changed places. `first`: this work-item's roots of
+// pass 0; 0: they are local as well. `local_roots`: those from LOCAL_FROM on.
+PART void pass_up(uint* v, uint pass, const uint2* first, __local const uint2* local_roots, __local uint** shared,
+                  __local uint** other, uint item) {
+  const uint stride = STRIDE(pass), before = pass + 1 < PASSES ? STRIDE(pass + 1) : 1;
+  if (before != stride) {
+    exchange(v, *shared, item, before, stride);
+    __local uint* const used = *shared;
+    *shared = *other;
+    *other = used;
+  }
+  const bool there = pass == 0 && first != 0;
+  uint2 mine[15];
+  UNROLL
+  for (uint k = 0; k < 15; ++k)
+    mine[k] = there ? first[k] : stride > 1 ? local_roots[ROOTS_OF(pass) - LOCAL_FROM + k * stride + item % stride] : (uint2)(0, 0);
+  const uint2* const taken = stride > 1 ? mine : 0;
+  level_up(v, 1, taken);
+  level_up(v, 2, taken);
+  level_up(v, 4, taken);
+  level_up(v, 8, taken);
+}
+
+// Back to natural order, without the factor 1 / LENGTH.
+PART void transform_up(uint* v, const uint2* first, __local const uint2* local_roots, __local uint** shared, __local uint** other,
+                       uint item) {
+#if REST > 0
+  level_up(v, 1, 0);
+#endif
+#if REST > 1
+  level_up(v, 2, 0);
+#endif
+#if REST > 2
+  level_up(v, 4, 0);
+#endif
+#if PASSES > 2
+  pass_up(v, 2, first, local_roots, shared, other, item);
+#endif
+#if PASSES > 1
+  pass_up(v, 1, first, local_roots, shared, other, item);
+#endif
+  pass_up(v, 0, first, local_roots, shared, other, item);
+}
+
+// Transforms of every MODULUS-th sample from each of the first MODULUS on, of one series after another: those of the indicators of
+// the first KNOWN bins of each phase band, backwards in time, then those of the amplitudes, from sample `rest` on, times `factor`.
+__kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void transform_series(
+    __global const uchar* bins, __global const ushort* sizes, uint count, uint phase_bands, uint amplitude_bands, uint rest,
+    uint2 factor, __global const uint2* roots, __global uint* spectra, __local uint* shared) {
+  const uint item = get_local_id(0) % ITEMS, sequences = KNOWN * phase_bands + amplitude_bands;
+  const ulong all = (ulong)count * sequences * MODULUS, mine = (ulong)get_group_id(0) * PAIRS + get_local_id(0) / ITEMS;
+  const ulong which = min(mine, all - 1);
+  const uint part = which % MODULUS, sequence = which / MODULUS % sequences, s = which / MODULUS / sequences;
+  uint v[16];
+  if (sequence < KNOWN * phase_bands) {
+    __global const uchar* const from = bins + ((ulong)s * phase_bands + sequence / KNOWN) * SAMPLES + part;
+    const uint bin = sequence % KNOWN;
+    UNROLL
+    for (uint e = 0; e < 16; ++e) v[e] = from[MODULUS * ((0u - e * ITEMS - item) & (LENGTH - 1))] == bin;
+  } else {
+    __global const ushort* const from = sizes + ((ulong)s * amplitude_bands + sequence - KNOWN * phase_bands) * SAMPLES;
+    UNROLL
+    for (uint e = 0; e < 16; ++e) v[e] = times(from[(MODULUS * (e * ITEMS + item) + part + rest) & (SAMPLES - 1)], factor);
+  }
+  transform_down(v, roots, shared + get_local_id(0) / ITEMS * PADDED, item);
+  if (mine < all) {
+    UNROLL
+    for (uint e = 0; e < 16; ++e) spectra[which * LENGTH + e * ITEMS + item] = below(v[e], PRIME);
+  }
+}
+
+// The moments of all band pairs of each series, over entries `first_shift` to `first_shift` + `shift_count` - 1 of the list, which
+// all leave the rest that the transforms of the amplitudes are for. PAIRS pairs in a work-group; a work-item takes SLOTS shifts.
+__kernel __attribute__((reqd_work_group_size(ITEMS * PAIRS, 1, 1))) void shift_by_transform(
+    __global const uint* spectra, __global const uint2* roots, __global const float* weights, __global const uint* totals,
+    uint count, uint phase_bands, uint amplitude_bands, __global const uint2* shifts, uint first_shift, uint shift_count,
+    uint accumulate, uint width, uint stride, uint offset, ulong first, __global ulong2* moments, __local uint* shared,
+    __local uint2* local_roots, __local ulong2* sums) {
+  const uint me = get_local_id(0), item = me % ITEMS, sequences = KNOWN * phase_bands + amplitude_bands;
+  const uint mine = get_group_id(0) * PAIRS + me / ITEMS, pair = min(mine, count * phase_bands * amplitude_bands - 1);
+  const uint g = pair % amplitude_bands, f = pair / amplitude_bands % phase_bands, s = pair / amplitude_bands / phase_bands;
+  __global const uint* const of_series = spectra + (ulong)s * sequences * SAMPLES + item;
+  __global const uint* indicator = of_series + f * KNOWN * SAMPLES;
+  __global const uint* const amplitude = of_series + (KNOWN * phase_bands + g) * SAMPLES;
+  __local uint *now = shared + me / ITEMS * 2 * PADDED, *next = now + PADDED;
+  for (uint k = me; k < ALL_ROOTS - LOCAL_FROM; k += ITEMS * PAIRS) local_roots[k] = roots[LOCAL_FROM + k];
+#ifndef ROOTS_IN_LOCAL
+  uint2 my_roots[15];
+  UNROLL
+  for (uint k = 0; k < 15; ++k) my_roots[k] = roots[k * STRIDE(0) + item % STRIDE(0)];
+#endif
+#ifdef AHEAD
+  uint amplitude_here[16 * MODULUS], indicator_here[16 * MODULUS];
+  UNROLL
+  for (uint n = 0; n < 16 * MODULUS; ++n) amplitude_here[n] = amplitude[n * ITEMS];
+  UNROLL
+  for (uint n = 0; n < 16 * MODULUS; ++n) indicator_here[n] = indicator[n * ITEMS];
+#endif
+  const float norm = norm_of(totals[s * amplitude_bands + g]);
+  uint at[SLOTS], left[SLOTS];
+  float mean_sum[SLOTS], entropy_sum[SLOTS];
+  UNROLL
+  for (uint k = 0; k < SLOTS; ++k) {
+    const uint n = k * ITEMS + item;
+    at[k] = n < shift_count ? PAD(shifts[first_shift + n].x / MODULUS) : 0;
+    left[k] = totals[s * amplitude_bands + g];
+    mean_sum[k] = entropy_sum[k] = 0.0f;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  __global const float* const weight = weights + (s * phase_bands + f) * BINS;
+  for (uint j = 0; j < KNOWN; ++j) {
+    uint v[16];
+    UNROLL
+    for (uint e = 0; e < 16; ++e) {
+      ulong sum = 0;
+      UNROLL
+      for (uint n = e; n < 16 * MODULUS; n += 16) {
+#ifdef AHEAD
+        sum += (ulong)indicator_here[n] * amplitude_here[n];
+#else
+        sum += (ulong)indicator[n * ITEMS] * amplitude[n * ITEMS];
+#endif
+      }
+      v[e] = reduced(sum);
+    }
+    indicator += SAMPLES;
+    transform_up(v, FIRST_ROOTS, local_roots, &now, &next, item);
+    UNROLL
+    for (uint e = 0; e < 16; ++e) now[BASE(item, ITEMS) + OFFSET(e, ITEMS)] = v[e];
+#ifdef AHEAD
+    if (j + 1 < KNOWN) {
+      UNROLL
+      for (uint n = 0; n < 16 * MODULUS; ++n) indicator_here[n] = indicator[n * ITEMS];
+    }
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const float factor = weight[j] * norm;
+    UNROLL
+    for (uint k = 0; k < SLOTS; ++k) {
+      const uint sum = below(some(now[at[k]]), PRIME);
+      left[k] -= sum;
+      add_bin(sum, factor, mean_sum + k, entropy_sum + k);
+    }
+    __local uint* const used = now;
+    now = next;
+    next = used;
+  }
+  ulong2 all = 0;
+  UNROLL
+  for (uint k = 0; k < SLOTS; ++k) {
+    add_bin(left[k], weight[KNOWN] * norm, mean_sum + k, entropy_sum + k);
+    const uint n = k * ITEMS + item;
+    if (n < shift_count) all += moments_of(index_of(mean_sum[k], entropy_sum[k]), shifts[first_shift + n]);
+  }
+  sums[me] = all;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint apart = ITEMS / 2; apart > 0; apart /= 2) {
+    if (item < apart) sums[me] += sums[me + apart];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (item == 0 && mine == pair) {
+    __global ulong2* const to = moments + (row_of(first + s, width, stride, offset) * phase_bands + f) * amplitude_bands + g;
+    *to = accumulate ? *to + sums[me] : sums[me];
+  }
+}

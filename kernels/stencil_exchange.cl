@@ -1,0 +1,104 @@
+// What kernels/stencil.cl adds to a step whose kernel exchanges layers with the devices before and after it: the work-groups of its
+// outermost layers come first. They wait until the neighbours have sent the halos of the state that is read, compute, store what the
+// neighbours need into the neighbours' mail, and the last of them raises a flag there. All others neither wait nor are waited for,
+// so that an exchange is hidden behind them.
+//
+// A device's mail: the halos of states of even and odd number, each from the device before and from the one after; then a flag of
+// each of these, the number of the last state that it has sent. Who has seen flag s of a neighbour knows besides that the
+// neighbour has read its halos of state s - 1, in whose place those of s + 1 are stored.
+//
+// Given by -D: REAL, RADIUS_OF_STEP, the layers of a halo.
+#include "flags.cl"
+
+#define BEFORE 1u  // bits of `how`: there is a device before; after
+#define AFTER 2u
+#define WAITS 4u    // for flags; else what it reads is there
+#define SENDS 8u    // halos of the state that it makes
+#define SIGNALS 16u  // that it has sent
+#define MAILED 32u  // halos that it reads are in the mail; else beside the share's own layers
+
+#define FLAG_WORDS 32u  // from one flag to the next: each has a line of 128 bytes
+
+#define EXCHANGE_ARGS                                                                                                          \
+  __global REAL *mail, __global REAL *mail_before, __global REAL *mail_after, ulong layer, uint how, uint number, uint top_end, \
+      uint bottom_begin, __global uint *done, __global uint *status, ulong limit, uint before, uint after
+#define EXCHANGE mail, mail_before, mail_after, layer, how, number, top_end, bottom_begin, done, status, limit, before, after
+
+#define HALO (RADIUS_OF_STEP * layer)  // cells
+
+// Of state `number`, from the device before (side 0) or after (1).
+inline __global REAL* halo_in(__global REAL* mail, ulong layer, uint number, uint side) {
+  return mail + ((number & 1u) * 2 + side) * HALO;
+}
+inline __global uint* flag_in(__global REAL* mail, ulong layer, uint side) {
+  return (__global uint*)(mail + 4 * HALO) + side * FLAG_WORDS;
+}
+
+// Which strip of layers [first, end) the groups number `strip` along the last axis have, and on which sides it is outermost.
+typedef struct {
+  uint begin, stop, sides;
+} Strip;
+
+inline Strip strip_of(uint strip, uint first, uint end, uint how, uint top_end, uint bottom_begin) {
+  Strip mine = {first, top_end, how & BEFORE};
+  if (top_end == end) mine.sides = how & (BEFORE | AFTER);
+  if (strip == 1) {
+    mine.begin = bottom_begin;
+    mine.stop = end;
+    mine.sides = how & AFTER;
+  } else if (strip > 1) {
+    mine.begin = top_end + (strip - 2) * STRIP;
+    mine.stop = min(mine.begin + STRIP, bottom_begin);
+    mine.sides = 0;
+  }
+  return mine;
+}
+
+// All of a work-group.
+inline void await_halos(uint sides, bool is_first, EXCHANGE_ARGS) {
+  if (sides == 0 || (how & WAITS) == 0) return;
+  if (is_first) {
+    if (sides & BEFORE) await_flag(flag_in(mail, layer, 0), number, before, status, limit);
+    if (sides & AFTER) await_flag(flag_in(mail, layer, 1), number, after, status, limit);
+  }
+  barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
+}
+
+// The layers before and after [first, end) of `to`'s predecessor `from`, whose own are `shift` further on.
+inline __global const REAL* layers_before(__global const REAL* from, uint first, uint shift, EXCHANGE_ARGS) {
+  if ((how & MAILED) && (how & BEFORE)) return halo_in(mail, layer, number, 0);
+  return from + (ulong)(first + shift - RADIUS_OF_STEP) * layer;
+}
+inline __global const REAL* layers_after(__global const REAL* from, uint end, uint shift, EXCHANGE_ARGS) {
+  if ((how & MAILED) && (how & AFTER)) return halo_in(mail, layer, number, 1);
+  return from + (ulong)(end + shift) * layer;
+}
+
+// What this work-item computed of them: VECTOR cells at `at` of each layer.
+inline void send_halos(__global const REAL* to, uint first, uint end, uint sides, ulong at, EXCHANGE_ARGS) {
+  if ((how & SENDS) == 0) return;
+  for (uint l = 0; l < RADIUS_OF_STEP; ++l) {
+    if (sides & BEFORE)
+      store(load(to + (ulong)(first + l) * layer + at), halo_in(mail_before, layer, number + 1, 1) + l * layer + at);
+    if (sides & AFTER)
+      store(load(to + (ulong)(end - RADIUS_OF_STEP + l) * layer + at), halo_in(mail_after, layer, number + 1, 0) + l * layer + at);
+  }
+}
+
+// All of a work-group, of which `groups` are outermost on a side: the last to come here raises the flag.
+inline void signal_sent(uint sides, bool is_first, uint groups, EXCHANGE_ARGS) {
+  if (sides == 0 || (how & SIGNALS) == 0) return;
+  barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
+  if (!is_first) return;
+  for (uint side = 0; side < 2; ++side) {
+    if ((sides >> side & 1u) == 0) continue;
+#ifdef NVIDIA
+    asm volatile("fence.acq_rel.sys;" : : : "memory");
+#else
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+#endif
+    if (atomic_inc(done + side) + 1 < groups) continue;
+    atomic_xchg(done + side, 0u);  // for the next launch
+    store_release(flag_in(side == 0 ? mail_before : mail_after, layer, 1 - side), number + 1);
+  }
+}

@@ -1,0 +1,52 @@
+// What products of matrices have in common as Workloads: what came back of C, what devices gather, what is poisoned. What runs on a
+// device is in product_program.hpp.
+#pragma once
+
+#include <optional>
+
+#include "lib/exchange/replicated_input.hpp"
+#include "lib/workload/workload.hpp"
+#include "suites/common/arrivals.hpp"
+#include "suites/common/product_memory.hpp"
+#include "suites/common/product_sizes.hpp"
+
+namespace mgpu::product {
+
+class ProductWorkload : public Workload {
+ public:
+  const Shape& shape() const override { return shape_; }
+  std::span<const std::byte> transfer_memory() const override { return memory().all(); }
+  Exchanged exchanged(Mode mode) const override {
+    return {mode == Mode::end_to_end && shape_.cost.replicated > 0 && sizes_.summed() > 0, 0};
+  }
+  void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.cost.replicated); }
+  void disconnect() override { replicated_.reset(); }
+  void exchange_among(std::span<const DeviceIndex> members) override;
+  void begin_sample() override { arrivals_.begin_sample(memory().results()); }
+  void merge() override {}
+  std::string digest() const override;  // SHA-256 of the bytes of C, and of what goes with it
+
+  // For the programs, which may call from several threads at once.
+  const ProductSizes& sizes() const { return sizes_; }
+  const Geometry& geometry() const { return geometry_; }
+  virtual ProductMemory& memory() = 0;
+  virtual const ProductMemory& memory() const = 0;
+  // By rows B, by columns A, where devices gather it; null: each brings all of it itself.
+  ReplicatedInput* replicated() { return replicated_ ? &*replicated_ : nullptr; }
+  std::uint64_t sample() const { return arrivals_.sample(); }
+  void arrived(std::span<const Slice> slices) { arrivals_.arrived(slices); }  // these items of C are on the host
+
+ protected:
+  ProductWorkload(const ProductSizes& sizes, Shape shape, unsigned host_threads);
+  // Before C is verified: a verdict already where some of it did not arrive.
+  std::optional<Verdict> look_at_what_arrived() { return arrivals_.look("parts of C"); }
+
+ private:
+  ProductSizes sizes_;
+  Geometry geometry_;
+  Shape shape_;
+  std::optional<ReplicatedInput> replicated_;
+  Arrivals arrivals_;
+};
+
+}  // namespace mgpu::product

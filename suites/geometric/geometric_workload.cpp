@@ -1,0 +1,163 @@
+#include "suites/geometric/geometric_workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/quantity.hpp"
+#include "lib/workload/npy.hpp"
+#include "lib/workload/parallel_for.hpp"
+#include "lib/workload/splitmix64.hpp"
+#include "suites/common/number_text.hpp"
+#include "suites/common/sha256_hex.hpp"
+#include "suites/common/uniform_element.hpp"
+#include "suites/geometric/geometric_program.hpp"
+#include "suites/geometric/reference.hpp"
+
+namespace mgpu::geometric {
+namespace {
+
+template <class Real>
+void fill(std::span<std::byte> to, std::uint64_t seed, bool integers, unsigned threads) {
+  constexpr std::uint64_t at_once = std::uint64_t{1} << 18;
+  auto* const values = reinterpret_cast<Real*>(to.data());
+  const std::uint64_t count = to.size() / sizeof(Real);
+  parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
+    for (std::uint64_t i = part * at_once; i < std::min(count, (part + 1) * at_once); ++i)
+      values[i] = uniform_element<Real>(splitmix64(seed, i), integers);
+  });
+}
+
+// Products of three of them, 1,024 of which are summed, stay in the range.
+template <class Real>
+void check_range(const std::filesystem::path& file, std::span<const std::byte> bytes) {
+  const double most = sizeof(Real) == 4 ? 1e11 : 1e100;
+  const auto* const values = reinterpret_cast<const Real*>(bytes.data());
+  for (std::uint64_t i = 0; i < bytes.size() / sizeof(Real); ++i)
+    if (!(std::abs(values[i]) <= static_cast<Real>(most)))
+      throw Error(ErrorKind::input, "--input: " + file.string() + ", entry " + std::to_string(i) + ": " + number_text(values[i]) +
+                                        "; accepted: magnitudes up to " + number_text(most) + ", so that no sum leaves the range");
+}
+
+}  // namespace
+
+// Multivectors of up to 8 components are read as they lie, 16 bytes at a time, each byte once by way of the first cache. Larger ones
+// would be rows of 64 to 256 bytes there, of which work-items read 16 bytes at a time at that distance.
+std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem) {
+  std::vector<Variant> all;
+  const auto add = [&](bool staged, unsigned group) {
+    const Bytes local = staged ? Bytes{2} * group * (problem.multivector() + 16) : 0;
+    if (group > device.max_work_group || local > device.local_memory) return;
+    // What is best for small ones is not for large ones: other names.
+    const char* const size = problem.signature.components() > 8 ? " large" : "";
+    all.push_back({(staged ? "staged " : "direct ") + std::to_string(group) + size, {problem.wide, staged, group}});
+  };
+  const bool large = problem.signature.components() > 8;
+  if (device.cpu) {
+    for (const unsigned group : {16u, 64u}) add(false, group);
+    return all;
+  }
+  for (const bool staged : {large, !large}) {
+    if (staged && problem.multivector() < 16) continue;
+    for (const unsigned group : {large ? 64u : 256u, 128u, 32u}) add(staged, group);
+  }
+  return all;
+}
+
+GeometricWorkload::GeometricWorkload(const SuiteParams& params)
+    : problem_(problem_of(params)),
+      shape_(shape_of(problem_)),
+      host_threads_(params.host_threads),
+      pages_(host_bytes(problem_), std::to_string(problem_.count) + " multivectors"),
+      arrivals_(problem_.items(), params.host_threads) {
+  if (params.input) read(params);
+  for (unsigned i = 0; i < 2 && !params.input; ++i) {
+    const std::span<std::byte> to{pages_.data() + i * place(), problem_.operand_bytes()};
+    const std::uint64_t seed = splitmix64(params.seed, i);
+    problem_.wide ? fill<double>(to, seed, problem_.integers, host_threads_) : fill<float>(to, seed, problem_.integers, host_threads_);
+  }
+}
+
+void GeometricWorkload::read(const SuiteParams& params) {
+  for (unsigned i = 0; i < 2; ++i) {
+    const std::filesystem::path& file = i == 0 ? *params.input : params.more_inputs.front();
+    const std::span<std::byte> to{pages_.data() + i * place(), problem_.operand_bytes()};
+    read_npy(file, {problem_.count, problem_.signature.components(), problem_.element()}, to);
+    problem_.wide ? check_range<double>(file, to) : check_range<float>(file, to);
+  }
+}
+
+Demand GeometricWorkload::demand(const DeviceTraits&) const {
+  Demand demand;
+  (problem_.wide ? demand.fp64 : demand.fp32) =
+      2.0 * static_cast<double>(multiply_adds(problem_.signature, problem_.operation)) * static_cast<double>(problem_.count);
+  demand.memory_bytes = static_cast<double>(shape_.bytes_in + shape_.bytes_out);
+  return demand;
+}
+
+Capacity GeometricWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  Capacity capacity;
+  if (problem_.wide && !device.fp64) {
+    capacity.reason = "it has no fp64";
+    return capacity;
+  }
+  const Bytes usable = device.global_memory / 10 * 9, item = problem_.of_item() * problem_.multivector();
+  if (mode == Mode::resident) {
+    capacity.resident = 3 * problem_.operand_bytes();
+    if (problem_.operand_bytes() > device.max_allocation || capacity.resident > usable) {
+      capacity.reason = "two operands and their products take " + format_bytes(static_cast<double>(capacity.resident)) +
+                        "; the device has " + format_bytes(static_cast<double>(usable)) + " to give and buffers of at most " +
+                        format_bytes(static_cast<double>(device.max_allocation)) + "; try --mode end-to-end";
+      return capacity;
+    }
+    capacity.fits = capacity.pipeline = problem_.items();
+    return capacity;
+  }
+  // Slices of 8 MiB an operand at least, so that copies reach the link's rate; sixteen of them, so that they overlap; 1 GiB at most.
+  const Items most = std::max<Items>(1, std::min({device.max_allocation, usable / 6, Bytes{1} << 30}) / item);
+  const Items wanted = std::max<Items>((problem_.items() + 15) / 16, std::max<Items>(1, (Bytes{8} << 20) / item));
+  capacity.fits = std::min(most, problem_.items());
+  capacity.pipeline = std::min(wanted, capacity.fits);
+  capacity.resident = 6 * capacity.fits * item;
+  return capacity;
+}
+
+std::vector<std::string> GeometricWorkload::kernel_variants(const DeviceTraits& device) const {
+  std::vector<std::string> names;
+  for (const Variant& variant : variants(device, problem_)) names.push_back(variant.name);
+  return names;
+}
+
+bool GeometricWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
+  const auto names = kernel_variants(device);
+  if (std::find(names.begin(), names.end(), variant) == names.end()) return false;
+  preferred_[device.id] = variant;
+  return true;
+}
+
+std::unique_ptr<DeviceProgram> GeometricWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+  const auto all = variants(device.traits(), problem_);
+  const auto preferred = preferred_.find(device.traits().id);
+  const auto named = std::find_if(all.begin(), all.end(), [&](const Variant& variant) {
+    return preferred != preferred_.end() && variant.name == preferred->second;
+  });
+  return std::make_unique<GeometricProgram>(*this, device, mode, capacity.fits, named != all.end() ? *named : all.at(0));
+}
+
+std::string GeometricWorkload::digest() const {
+  return sha256_hex({pages_.data() + 2 * place(), problem_.operand_bytes()});
+}
+
+Verdict GeometricWorkload::verify(VerifyLevel level, std::uint64_t seed) {
+  using Status = Verdict::Status;
+  if (level == VerifyLevel::off) return {};
+  if (const auto missing = arrivals_.look("parts of the products")) return *missing;
+  const Finding finding = check(problem_, operand(0), operand(1), result(), level == VerifyLevel::full, seed, host_threads_);
+  return {finding.message.empty() ? Status::passed : Status::failed, finding.method, finding.message};
+}
+
+void GeometricWorkload::write_result(const std::filesystem::path& file) const {
+  write_npy(file, {problem_.count, problem_.signature.components(), problem_.element()},
+            {pages_.data() + 2 * place(), problem_.operand_bytes()});
+}
+
+}  // namespace mgpu::geometric

@@ -1,0 +1,76 @@
+#include "suites/lbm/blocks.hpp"
+
+#include <bit>
+
+namespace mgpu::lbm {
+namespace {
+
+// A direction along y and z, and the populations that go that way (kernels/lbm.cl).
+struct Direction {
+  int y, z;
+  std::uint32_t which;
+};
+constexpr std::uint32_t bits(std::initializer_list<unsigned> all) {
+  std::uint32_t which = 0;
+  for (const unsigned q : all) which |= 1U << q;
+  return which;
+}
+constexpr Direction kDirections[] = {{1, 0, bits({3, 5, 8})},     {-1, 0, bits({4, 6, 7})}, {0, 1, bits({9, 10, 11})},
+                                     {0, -1, bits({14, 15, 16})}, {1, 1, bits({12})},       {-1, 1, bits({13})},
+                                     {-1, -1, bits({17})},        {1, -1, bits({18})}};
+
+// Where what goes that way comes from, of cells of a patch; beyond a periodic end it goes on at the other one.
+std::vector<Patch> sources(const Problem& problem, const Patch& patch, const Direction& direction) {
+  const auto moved = [](std::uint64_t first, std::uint64_t end, int by, std::uint64_t n, bool periodic) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
+    if (by == 0) return parts = {{first, end}}, parts;
+    if (by > 0) {  // from the one before
+      parts.emplace_back(first - std::min<std::uint64_t>(first, 1), end - 1);
+      if (first == 0 && periodic) parts.emplace_back(n - 1, n);
+    } else {
+      parts.emplace_back(first + 1, std::min(end + 1, n));
+      if (end == n && periodic) parts.emplace_back(0, 1);
+    }
+    return parts;
+  };
+  std::vector<Patch> all;
+  for (const auto& [first, end] : moved(patch.first, patch.end, direction.z, problem.planes, true))
+    for (const auto& [left, right] : moved(patch.left, patch.right, direction.y, problem.n, !problem.has_walls_y()))
+      all.push_back({first, end, left, right});
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t Transfer::numbers(const Problem& problem) const {
+  return (patch.end - patch.first) * (patch.right - patch.left) * problem.n * static_cast<std::uint64_t>(std::popcount(which));
+}
+
+std::vector<Patch> patches_of(const Problem& problem, const Slice& items) {
+  return mgpu::patches_of({problem.planes, problem.n, problem.columns}, items);
+}
+
+std::vector<Transfer> transfers_among(const Problem& problem, std::span<const Owner> owners) {
+  std::vector<Transfer> all;
+  for (const Owner& to : owners) {
+    std::uint64_t landing = 0;
+    for (const Patch& mine : patches_of(problem, to.items)) {
+      for (const Direction& direction : kDirections) {
+        for (const Patch& wanted : sources(problem, mine, direction)) {
+          for (const Owner& from : owners) {
+            if (&from == &to) continue;
+            for (const Patch& theirs : patches_of(problem, from.items)) {
+              const Patch patch = common_part(wanted, theirs);
+              if (patch.empty()) continue;
+              all.push_back({from.device, to.device, patch, direction.which, landing});
+              landing += all.back().numbers(problem);
+            }
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace mgpu::lbm

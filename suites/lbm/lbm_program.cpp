@@ -1,0 +1,339 @@
+// The order of a round: the planes that others need are computed first and sent, then the rest, then the device waits for theirs.
+// What a put overwrites is in use nowhere: with two lattices it is beyond the borders of the lattice that the round computes; after
+// --depth steps of which only the last is exchanged devices first tell each other that they have done with it. In place it is what
+// only cells beyond the border would have touched.
+#include "suites/lbm/lbm_program.hpp"
+
+#include <algorithm>
+
+namespace mgpu::lbm {
+namespace {
+
+std::string options(const Problem& problem, const LbmWorkload::Variant& variant) {
+  std::string text;
+  if (problem.has_walls_x()) text += " -DWALL_X";
+  if (problem.has_walls_y()) text += " -DWALL_Y";
+  if (problem.flow == Flow::channel) text += " -DFORCED";
+  if (variant.streams > 0) text += " -DSTREAMING=" + std::to_string(variant.streams);
+  return text.empty() ? text : text.substr(1);
+}
+
+}  // namespace
+
+LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode)
+    : workload_(workload),
+      problem_(workload.problem()),
+      mode_(mode),
+      variant_(workload.variant_on(device.traits())),
+      peer_(workload.shared(0, 0) != nullptr ? device.peer() : nullptr) {
+  const std::string given = options(problem_, variant_);
+  const auto kernel = [&](const char* entry) { return device.kernel("lbm.cl", entry, given); };
+  begin_ = kernel("begin");
+  look_ = kernel("look");
+  if (problem_.lattices == 2) {
+    step_between_ = kernel("step_between");
+  } else {
+    step_across_ = kernel("step_across");
+    step_within_ = kernel("step_within");
+    if (problem_.lands_beside()) take_crossed_ = kernel("take_crossed");
+  }
+  const Lattice& lattice = workload_.lattice();
+  along_ = device.allocate(problem_.n * sizeof(Cell));
+  across_ = device.allocate(problem_.planes * sizeof(Cell));
+  fields_ = device.allocate(lattice.slots * problem_.cells_of_plane() * sizeof(Cell));
+  if (problem_.from_file)
+    file_ = device.allocate(planes_of_file(problem_, lattice, mode_) * problem_.cells_of_plane() * sizeof(Cell));
+  if (problem_.checkpoint_rounds > 0) {
+    copy_kernel_ = device.kernel("copy_part.cl", "copy_part", "");
+    for (std::uint64_t which = 0; which < lattice.pieces(); ++which)
+      copies_.push_back(device.allocate(lattice.slots_of_piece(which) * problem_.plane_bytes()));
+  }
+  if (problem_.columns > 1) {
+    pack_ = kernel("pack");
+    unpack_ = kernel("unpack");
+    if (peer_ != nullptr) packed_ = device.allocate(most_landing(problem_) * sizeof(float));
+  }
+  if (peer_ != nullptr) return;
+  for (std::uint32_t i = 0; i < problem_.lattices; ++i)
+    for (std::uint64_t which = 0; which < lattice.pieces(); ++which)
+      own_[i].push_back(device.allocate(lattice.slots_of_piece(which) * problem_.plane_bytes()));
+}
+
+Buffer& LbmProgram::piece(std::uint32_t lattice, std::uint64_t which) {
+  return peer_ != nullptr ? workload_.shared(lattice, which)->piece(peer_->self()) : *own_[lattice][which];
+}
+
+Grid LbmProgram::grid(std::uint64_t rows, std::uint64_t planes) const {
+  const std::size_t local = variant_.local;
+  return {{(problem_.n + local - 1) / local * local, rows, planes}, {local, 1, 1}};
+}
+
+// What a device needs of the input before it knows its share: the tables are small, a file is all there.
+void LbmProgram::load(Stream& stream) {
+  if (file_) {
+    stream.upload(*file_, 0, workload_.file());
+    return;
+  }
+  stream.upload(*along_, 0, std::as_bytes(std::span(workload_.tables().along)));
+  stream.upload(*across_, 0, std::as_bytes(std::span(workload_.tables().across)));
+}
+
+void LbmProgram::prepare(Stream& stream) {
+  neighbours_ = {};
+  others_.clear();
+  sends_.clear();
+  takes_.clear();
+  if (mode_ == Mode::end_to_end && !file_) load(stream);
+}
+
+void LbmProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
+  sample_ = workload_.sample();
+  settle(slice);
+  if (problem_.columns > 1) {
+    begin({0, static_cast<std::int64_t>(problem_.planes)}, stream);  // a share is in parts, and what is beside it in parts of parts
+  } else {
+    const bool all = slice.size() == problem_.planes;
+    const std::int64_t halo = all ? 0 : problem_.depth;
+    const Planes planes{planes_of(slice).first - halo, planes_of(slice).end + halo};
+    if (const std::uint32_t steps = workload_.begun_from(); steps > 0) {
+      restore(workload_.checkpoint(steps), planes, steps, stream);
+    } else {
+      begin(planes, stream);
+    }
+  }
+  meet();  // nobody has planes of this device to read any more
+}
+
+void LbmProgram::settle(const Slice& slice) {
+  done_ = slice;
+  if (problem_.columns == 1) {
+    neighbours_ = neighbours_of(workload_.owners(), slice, true);
+    others_ = neighbours_.devices();
+    return;
+  }
+  mine_ = patches_of(problem_, slice);
+  const Owner* const self = owner_of(workload_.owners(), slice);
+  if (self == nullptr) return;
+  for (const Transfer& transfer : workload_.transfers()) {
+    if (transfer.from == self->device) sends_.push_back(transfer);
+    if (transfer.to != self->device) continue;
+    takes_.push_back(transfer);  // who gives something needs something
+    if (std::find(others_.begin(), others_.end(), transfer.from) == others_.end()) others_.push_back(transfer.from);
+  }
+}
+
+void LbmProgram::meet() {
+  if (!others_.empty()) peer_->sync(others_, others_);
+}
+
+// To the state after no step. What of a file is not on the device yet is brought there, one plane after another.
+void LbmProgram::begin(const Planes& planes, Stream& stream) {
+  const Bytes plane = problem_.cells_of_plane() * sizeof(Cell);
+  std::uint64_t at = 0;
+  for (const Run& run : runs(planes)) {
+    Buffer* from = fields_.get();
+    std::uint64_t first = 0;
+    if (file_) {
+      from = file_.get();
+      first = mode_ == Mode::resident ? run.in_box : at;
+      if (mode_ == Mode::end_to_end)
+        stream.upload(*file_, at * plane, workload_.file().subspan(run.in_box * plane, run.count * plane));
+      at += run.count;
+    }
+    stream.launch(*begin_, grid(problem_.n, run.count),
+                  {&piece(0, run.slot.piece), along_.get(), across_.get(), from, std::uint32_t{file_ == nullptr},
+                   std::uint32_t{problem_.lattices == 1}, u32(run.slot.at), u32(run.in_box), u32(first), u32(problem_.n),
+                   u32(problem_.n), u32(problem_.stride())});
+  }
+}
+
+// Rows of populations of planes, without gaps, to where a checkpoint of so many steps had them.
+void LbmProgram::restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps, Stream& stream) {
+  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
+  const std::uint64_t rows = populations * problem_.n;
+  for (const Run& run : runs(planes))
+    stream.upload_rows(piece(lattice_after(steps), run.slot.piece), host.data() + run.in_box * rows * row,
+                       {row, run.count * rows, run.slot.at * problem_.plane_bytes(), stride, row});
+}
+
+void LbmProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
+  const bool last = round + 1 == problem_.steps;
+  if (problem_.columns > 1) {
+    blocks_round(round, last, stream);
+  } else {
+    slabs_round(slice, round, last, stream);
+  }
+  if (last && mode_ == Mode::end_to_end) bring_result(stream);
+}
+
+void LbmProgram::slabs_round(const Slice& slice, std::uint32_t round, bool last, Stream& stream) {
+  const std::uint32_t since = round % problem_.depth;
+  const bool alone = others_.empty(), exchange = since + 1 == problem_.depth && !last && !alone;
+  // Planes of others that this device computes as well, as their owners' will only come later.
+  const std::int64_t depth = problem_.depth, more = alone ? 0 : depth - 1 - since;
+  const Planes all{planes_of(slice).first - more, planes_of(slice).end + more};
+  if (!exchange) {
+    step_rows(all, round, stream);
+    if (since + 2 == problem_.depth && round + 2 < problem_.steps) meet();
+    return;
+  }
+  if (!problem_.overlap || all.end - all.first <= 2 * depth) {
+    step_rows(all, round, stream);
+    send(slice, round + 1);
+  } else {
+    step_rows({all.first, all.first + depth}, round, stream);
+    step_rows({all.end - depth, all.end}, round, stream);
+    send(slice, round + 1);
+    step_rows({all.first + depth, all.end - depth}, round, stream);
+  }
+  meet();
+  if (problem_.lands_beside() && layout_after(round + 1) == 2) take_crossed(planes_of(slice), stream);
+}
+
+void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round, Stream& stream) {
+  const Lattice& lattice = workload_.lattice();
+  const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride()), from = lattice_after(round),
+                      to = lattice_after(round + 1);
+  for (const Run& run : runs(planes)) {
+    const Slot before = lattice.slot_of(run.z - 1), after = lattice.slot_of(run.z + static_cast<std::int64_t>(run.count));
+    Buffer& own = piece(from, run.slot.piece);
+    const Grid all = grid(right - left, run.count);
+    if (problem_.lattices == 2) {
+      stream.launch(*step_between_, all,
+                    {&own, &piece(from, before.piece), u32(before.at), &piece(from, after.piece), u32(after.at),
+                     &piece(to, run.slot.piece), u32(run.slot.at), u32(left), u32(right), n, n, stride, problem_.even_rate,
+                     problem_.odd_rate, problem_.drag(), problem_.lift()});
+    } else if (round % 2 == 0) {
+      stream.launch(*step_across_, all,
+                    {&own, &piece(from, before.piece), u32(before.at), &piece(from, after.piece), u32(after.at), u32(run.slot.at),
+                     u32(left), u32(right), n, n, stride, problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
+    } else {
+      stream.launch(*step_within_, all,
+                    {&own, u32(run.slot.at), u32(left), u32(right), n, n, stride, problem_.even_rate, problem_.odd_rate,
+                     problem_.drag(), problem_.lift()});
+    }
+  }
+}
+
+void LbmProgram::put(std::int64_t z, std::uint32_t first, std::uint32_t count, std::uint32_t steps, DeviceIndex to,
+                     std::int64_t on) {
+  const Lattice& lattice = workload_.lattice();
+  const Slot here = lattice.slot_of(z), there = lattice.slot_of(z + on);
+  const std::uint32_t which = lattice_after(steps);
+  const Bytes skipped = first * problem_.population_bytes();
+  peer_->put(piece(which, here.piece), here.at * problem_.plane_bytes() + skipped, *workload_.shared(which, there.piece), to,
+             there.at * problem_.plane_bytes() + skipped, count * problem_.population_bytes());
+}
+
+// What the neighbours need for the next step.
+void LbmProgram::send(const Slice& slice, std::uint32_t steps) {
+  const Planes mine = planes_of(slice);
+  const auto planes = static_cast<std::int64_t>(problem_.planes);
+  const DeviceIndex before = neighbours_.before->device, after = neighbours_.after->device;
+  // To them, planes go on over the end of the box.
+  const std::int64_t on_before = mine.first == 0 ? planes : 0, on_after = mine.end == planes ? -planes : 0;
+  const std::uint32_t layout = layout_after(steps);
+  if (layout == 2 && problem_.lands_beside()) return send_crossed(mine, steps);
+  if (layout == 2) {  // what left its cells beyond the borders
+    put(mine.end, first_up, crossing, steps, after, on_after);
+    put(mine.first - 1, first_down, crossing, steps, before, on_before);
+    return;
+  }
+  const std::int64_t depth = problem_.depth;
+  for (std::int64_t i = 0; i < depth; ++i) {
+    // Further planes are computed beyond the border, and need all populations.
+    const bool whole = depth > 1;
+    const std::uint32_t up = layout == 1 ? first_down : first_up, down = layout == 1 ? first_up : first_down;
+    put(mine.end - 1 - i, whole ? 0 : up, whole ? populations : crossing, steps, after, on_after);
+    put(mine.first + i, whole ? 0 : down, whole ? populations : crossing, steps, before, on_before);
+  }
+}
+
+// What left its cells beyond the borders, beside walls.
+void LbmProgram::send_crossed(const Planes& mine, std::uint32_t steps) {
+  const Bytes size = crossing * problem_.population_bytes();
+  const auto put_beside = [&](std::int64_t z, std::uint32_t first, DeviceIndex to, Bytes at) {
+    const Slot slot = workload_.lattice().slot_of(z);
+    peer_->put(piece(lattice_after(steps), slot.piece), slot.at * problem_.plane_bytes() + first * problem_.population_bytes(),
+               workload_.landing(0), to, at, size);
+  };
+  put_beside(mine.end, first_up, neighbours_.after->device, 0);
+  put_beside(mine.first - 1, first_down, neighbours_.before->device, size);
+}
+
+void LbmProgram::take_crossed(const Planes& mine, Stream& stream) {
+  const auto take = [&](std::int64_t z, std::uint32_t landed_at, std::uint32_t first) {
+    const Slot slot = workload_.lattice().slot_of(z);
+    stream.launch(*take_crossed_, grid(problem_.n, 1),
+                  {&workload_.landing(0).piece(peer_->self()), &piece(0, slot.piece), landed_at, first, u32(slot.at),
+                   u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
+  };
+  take(mine.first, 0, first_up);
+  take(mine.end - 1, crossing, first_down);
+}
+
+// The new owners need all of their planes and what lies beside them; where they have a plane, they keep it.
+void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, Stream&) {
+  const auto planes = static_cast<std::int64_t>(problem_.planes), halo = std::int64_t{problem_.depth};
+  const Planes mine = planes_of(from);
+  std::vector<DeviceIndex> others;
+  for (const Owner& owner : workload_.owners()) {
+    if (owner.device == peer_->self()) continue;
+    others.push_back(owner.device);
+    const Planes theirs = planes_of(owner.items);
+    for (const std::int64_t on : {-planes, std::int64_t{0}, planes}) {
+      const std::int64_t first = std::max(mine.first + on, theirs.first - halo), end = std::min(mine.end + on, theirs.end + halo);
+      for (std::int64_t z = first; z < end; ++z) put(z - on, 0, populations, steps, owner.device, on);
+    }
+  }
+  peer_->sync(others, others);
+  settle(to);
+}
+
+// By way of a copy, which the steps to come do not change.
+void LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
+  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float), plane = problem_.plane_bytes();
+  const std::uint64_t rows = populations * problem_.n;
+  constexpr std::size_t each = 16, local = 8;  // bytes of a work-item
+  std::byte* const host = workload_.checkpoint(steps).data();
+  for (const Run& run : runs(planes_of(slice))) {
+    Buffer& copy = *copies_[run.slot.piece];
+    const Bytes first = run.slot.at * plane, size = run.count * plane;
+    stream.launch(*copy_kernel_, {{(size / each + local - 1) / local * local, 1, 1}, {local, 1, 1}},
+                  {&piece(lattice_after(steps), run.slot.piece), &copy, std::uint64_t{first / each}, std::uint64_t{size / each}});
+    stream.download_rows(copy, host + run.in_box * rows * row, {row, run.count * rows, first, stride, row});
+  }
+  if (problem_.lattices == 1) meet();  // what the next step leaves beyond borders is put among what was copied
+}
+
+// Velocities and densities of the share, to the host.
+void LbmProgram::bring_result(Stream& stream) {
+  const Lattice& lattice = workload_.lattice();
+  const std::uint32_t n = u32(problem_.n), steps = problem_.steps, from = lattice_after(steps);
+  const std::vector<Patch> patches = problem_.columns > 1 ? mine_ : std::vector<Patch>{{done_->begin, done_->end, 0, problem_.n}};
+  for (const Patch& patch : patches) {
+    const std::uint64_t base = problem_.columns > 1 ? 0 : patch.first;  // whose fields come first on the device
+    for (const Run& run : runs({static_cast<std::int64_t>(patch.first), static_cast<std::int64_t>(patch.end)})) {
+      const Slot before = lattice.slot_of(run.z - 1), after = lattice.slot_of(run.z + static_cast<std::int64_t>(run.count));
+      stream.launch(*look_, grid(patch.right - patch.left, run.count),
+                    {&piece(from, run.slot.piece), &piece(from, before.piece), u32(before.at), &piece(from, after.piece),
+                     u32(after.at), fields_.get(), layout_after(steps), u32(run.slot.at), u32(run.in_box - base), u32(patch.left),
+                     u32(patch.right), n, n, u32(problem_.stride()), problem_.half_force()});
+    }
+    const Bytes row = problem_.n * sizeof(Cell), plane = problem_.n * row, length = (patch.right - patch.left) * row;
+    stream.download_rows(*fields_, workload_.result().data() + patch.first * plane + patch.left * row,
+                         {length, patch.end - patch.first, (patch.first - base) * plane + patch.left * row, plane, plane});
+  }
+}
+
+void LbmProgram::publish(Stream& stream) {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
+  bring_result(stream);
+}
+
+void LbmProgram::published() {
+  if (mode_ == Mode::end_to_end || sample_ != workload_.sample() || !done_) return;
+  workload_.arrived(*done_);
+}
+
+}  // namespace mgpu::lbm

@@ -1,0 +1,74 @@
+// What one device does: it holds its planes, or blocks of them, and beside them what comes from others; steps go to and fro between
+// two lattices, or are done in place.
+#pragma once
+
+#include <optional>
+
+#include "suites/lbm/lbm_workload.hpp"
+
+namespace mgpu::lbm {
+
+class LbmProgram final : public DeviceProgram {
+ public:
+  LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode);
+
+  std::string kernel_variant() const override { return variant_.name; }
+  void load(Stream& stream) override;
+  void prepare(Stream&) override;
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
+  void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
+  void checkpointed(const Slice& slice, std::uint32_t steps) override { workload_.checkpointed(slice, steps); }
+  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  void finished(const Slice& slice) override { workload_.arrived(slice); }
+  void publish(Stream& stream) override;
+  void published() override;
+
+ private:
+  struct Planes {  // [first, end), which may go on over an end of the box
+    std::int64_t first = 0, end = 0;
+  };
+  static Planes planes_of(const Slice& slice) {
+    return {static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.end)};
+  }
+  std::vector<Run> runs(const Planes& planes) const { return runs_of(problem_, workload_.lattice(), planes.first, planes.end); }
+  Grid grid(std::uint64_t rows, std::uint64_t planes) const;
+  Buffer& piece(std::uint32_t lattice, std::uint64_t which);
+  std::uint32_t lattice_after(std::uint32_t steps) const { return problem_.lattices == 2 ? steps % 2 : 0; }
+  // Where populations lie after so many steps, as kernels/lbm.cl has it.
+  std::uint32_t layout_after(std::uint32_t steps) const { return problem_.lattices == 2 ? 0 : 1 + steps % 2; }
+  void settle(const Slice& slice);  // its share from now on, and its neighbours
+  void meet();
+  void begin(const Planes& planes, Stream& stream);
+  void restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps, Stream& stream);
+  void step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round, Stream& stream);
+  void step_rows(const Planes& planes, std::uint32_t round, Stream& stream) { step(planes, 0, problem_.n, round, stream); }
+  // Populations [first, first + count) of a plane of this device's to another one, for which its number is that plus `on`.
+  void put(std::int64_t z, std::uint32_t first, std::uint32_t count, std::uint32_t steps, DeviceIndex to, std::int64_t on);
+  void send(const Slice& slice, std::uint32_t steps);
+  void send_crossed(const Planes& mine, std::uint32_t steps);
+  void take_crossed(const Planes& mine, Stream& stream);
+  void slabs_round(const Slice& slice, std::uint32_t round, bool last, Stream& stream);
+  void blocks_round(std::uint32_t round, bool last, Stream& stream);
+  void send_blocks(std::uint32_t steps, Stream& stream);
+  void take_blocks(std::uint32_t steps, Stream& stream);
+  void bring_result(Stream& stream);
+
+  LbmWorkload& workload_;
+  const Problem& problem_;
+  const Mode mode_;
+  const LbmWorkload::Variant variant_;
+  Peer* peer_;  // null: it exchanges nothing, and shares no sample
+  std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, take_crossed_, pack_, unpack_, copy_kernel_;
+  std::unique_ptr<Buffer> along_, across_, file_, fields_, packed_;
+  std::vector<std::unique_ptr<Buffer>> own_[2], copies_;  // by piece; copies_: of the last checkpoint, on its way to the host
+  Neighbours neighbours_;
+  std::vector<DeviceIndex> others_;  // that it meets
+  std::vector<Patch> mine_;          // of blocks
+  std::vector<Transfer> sends_, takes_;
+  std::optional<Slice> done_;
+  std::uint64_t sample_ = 0;  // of that
+};
+
+}  // namespace mgpu::lbm

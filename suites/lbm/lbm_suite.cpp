@@ -1,0 +1,119 @@
+// The lbm suite as the tool knows it: name, options, sizes.
+#include <fmt/format.h>
+
+#include "lib/base/error.hpp"
+#include "lib/workload/npy.hpp"
+#include "suites/lbm/lbm_workload.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo lbm_suite();
+
+namespace {
+
+// The result, what a file holds, checkpoints, and two lattices of the reference, which goes without for boxes larger than it has
+// all cells of. Sizes beyond what is accepted do not fit, whatever the memory.
+Bytes lbm_host_bytes(const SuiteParams& params) {
+  if (params.size > lbm::most_side) return ~Bytes{0};
+  const lbm::Problem problem = lbm::box_of(params);
+  const Bytes reference = std::min(2 * problem.state_bytes() + problem.fields_bytes(), Bytes{24} << 30);
+  return lbm::LbmWorkload::in_memory(problem) + reference;
+}
+
+void check_lbm(const SuiteParams& params) {
+  lbm::check_devices(lbm::problem_of(params), params.memory, params.options.at("planes") == "cube" ? "size" : "planes");
+}
+
+// Errors grow with the square of the Mach number; beyond 0.3 flows count as compressible.
+std::vector<std::string> lbm_doubts(const SuiteParams& params) {
+  constexpr double most = 0.3;
+  const double mach = lbm::problem_of(params).mach();
+  if (mach <= most) return {};
+  return {
+      fmt::format("--speed {} is Mach number {:.2g}: beyond {} the method's fluid is compressed, and what it does is that of no "
+                  "incompressible one",
+                  params.options.at("speed"), mach, most)};
+}
+
+// A cube's side, or that of as many planes as are asked for.
+std::uint64_t side_of_input(SuiteParams& params) {
+  const std::uint64_t cells = read_npy_shape(*params.input).rows;
+  for (std::uint64_t n = lbm::least_side; n <= lbm::most_side; ++n) {
+    SuiteParams tried = params;
+    tried.size = n;
+    if (lbm::box_of(tried).cells() >= cells) return n;
+  }
+  return lbm::most_side;
+}
+
+Shape lbm_shape(const SuiteParams& params) { return lbm::shape_of(lbm::problem_of(params)); }
+
+std::unique_ptr<Workload> make_lbm(const SuiteParams& params) { return std::make_unique<lbm::LbmWorkload>(params); }
+
+std::vector<SuiteOption> lbm_options() {
+  using Option = SuiteOption::Kind;
+  return {
+      {"case",
+       "taylor-green: a vortex, periodic on all sides; cavity: walls along x and y, the upper one moves along x; channel: walls "
+       "along "
+       "y, a force along x, from rest",
+       {"taylor-green", "cavity", "channel"}},
+      {"iterations", "steps of a sample", {"100"}, Option::count},
+      {"planes", "cells along z; cube: as many as along x and y, which --size says", {"cube"}, Option::count},
+      {"weak",
+       "a box of that size for each device, one upon the other, instead of one that they share",
+       {"no", "yes"},
+       Option::flag},
+      {"collision", "bgk: one relaxation time; trt: two, which puts walls right between two cells", {"bgk", "trt"}},
+      {"relaxation-time",
+       "in steps, above 0.5, up to 2; a third of what it exceeds 0.5 by is the viscosity",
+       {"0.8"},
+       Option::number},
+      {"reynolds", "instead of the relaxation time: speed times size, divided by the viscosity", {"none"}, Option::number},
+      {"speed",
+       "in cells a step, up to 0.3: the largest that a vortex begins with, of the lid, of the channel's middle in the end",
+       {"0.05"},
+       Option::number},
+      {"lattices", "two, from one to the other; one, in place: half the memory", {"two", "one"}},
+      {"split", "what shares are: slabs of planes, or blocks, which also end along y", {"slabs", "blocks"}},
+      {"depth",
+       "steps from one exchange to the next: as many planes are exchanged at once, and some computed twice",
+       {"1"},
+       Option::count},
+      {"overlap", "whether what others need is computed first, and sent before the rest is computed", {"on", "off"}},
+      {"checkpoint-rounds",
+       "a checkpoint after so many steps, from which a sample that loses a device begins again; none: from the beginning",
+       {"none"},
+       Option::count},
+  };
+}
+
+}  // namespace
+
+SuiteInfo lbm_suite() {
+  SuiteInfo info;
+  info.name = "lbm";
+  info.summary =
+      "Steps of a D3Q19 lattice Boltzmann method in a box, whose planes are split; devices exchange what crosses borders";
+  info.size_name = "side";
+  info.default_size = 128;
+  info.quick_size = 32;
+  info.sizes_per_doubling = 2;
+  info.full_size = 256;
+  info.full_size_cpu = 24;
+  info.options = lbm_options();
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.input = "velocities and densities to begin with, as --output writes them: a .npy array of float32, cells x 4";
+  info.has_kernel_variants = true;
+  info.tuned_options = {"lattices"};
+  info.host_bytes = lbm_host_bytes;
+  info.size_of_input = side_of_input;
+  info.check = check_lbm;
+  info.doubts = lbm_doubts;
+  info.shape = lbm_shape;
+  info.make = make_lbm;
+  return info;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,102 @@
+// One problem as a Workload: what it begins with, who owns which planes, digest and verification. What runs on a device is in
+// lbm_program.hpp.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lib/workload/checkpoints.hpp"
+#include "lib/workload/pages.hpp"
+#include "suites/common/shares.hpp"
+#include "suites/lbm/blocks.hpp"
+#include "suites/lbm/lattice.hpp"
+#include "suites/lbm/reference.hpp"
+
+namespace mgpu::lbm {
+
+class LbmWorkload final : public Workload {
+ public:
+  // Throws Error(input), Error(usage), Error(out_of_memory).
+  explicit LbmWorkload(const SuiteParams& params);
+
+  const Shape& shape() const override { return shape_; }
+  Demand demand(const DeviceTraits& device) const override;
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
+  bool prefer(const DeviceTraits& device, const std::string& variant) override;
+  std::span<const std::byte> transfer_memory() const override { return {pages_.data(), in_memory(problem_)}; }
+  Exchanged exchanged(Mode) const override;
+  void connect(PeerGroup& group) override;
+  void disconnect() override;
+  // Throws Error(unsupported) where a share has fewer planes than others need of it.
+  void own(std::span<const Owner> owners) override;
+  // Of blocks nothing is moved.
+  bool move(std::span<const Owner> owners) override;
+  void begin_sample() override;
+  std::uint32_t rounds_kept() const override { return checkpoints_.complete(); }
+  void begin_again() override;
+  bool may_checkpoint(std::uint32_t steps) const override { return checkpoints_.may_take(steps); }
+  void merge() override {}
+  std::string digest() const override;  // SHA-256 of the cells
+  // Every cell with plain loops on the host; of `sample`, and of boxes so large that the host has no room or time for that,
+  // windows.
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  void write_result(const std::filesystem::path& file) const override;  // .npy, or .vtk by its name
+
+  static Bytes in_memory(const Problem& problem);  // of the host, without what verification takes
+
+  // For the programs, which may call from several threads at once.
+  const Problem& problem() const { return problem_; }
+  const Lattice& lattice() const { return lattice_; }
+  const Tables& tables() const { return beginning_->tables(); }
+  std::span<std::byte> result() { return {pages_.data(), problem_.fields_bytes()}; }
+  std::span<const std::byte> file() const {  // the cells of --input, if there is one
+    return {pages_.data() + problem_.fields_bytes(), problem_.from_file ? problem_.fields_bytes() : 0};
+  }
+  std::span<std::byte> checkpoint(std::uint32_t steps);  // where it has its place: planes of populations of rows, without gaps
+  void checkpointed(const Slice& planes, std::uint32_t steps) { checkpoints_.arrived(planes, steps); }
+  std::uint32_t begun_from() const { return begun_from_; }  // steps done in the state that the sample begins with
+  std::uint64_t sample() const { return sample_; }
+  void arrived(const Slice& items) { arrivals_.arrived(items); }
+  std::span<const Owner> owners() const { return owners_; }
+  std::span<const Transfer> transfers() const { return transfers_; }
+  // What devices of the group put planes into, and pieces of blocks; null: there is no group.
+  SharedMemory* shared(std::uint32_t lattice, std::uint64_t piece) const {
+    return shared_[lattice].empty() ? nullptr : shared_[lattice][piece].get();
+  }
+  SharedMemory& landing(std::uint32_t which) { return *landing_[which]; }
+  struct Variant {
+    std::string name;           // empty: there is but one
+    std::size_t local = 1;      // work-items of a group, along x
+    std::uint32_t streams = 0;  // STREAMING of kernels/lbm.cl
+  };
+  Variant variant_on(const DeviceTraits& device) const;
+
+ private:
+  std::string wrong_cell(const Window& window, const std::vector<Cell>& expected) const;
+
+  Problem problem_;
+  Shape shape_;
+  Lattice lattice_;
+  unsigned host_threads_;
+  Pages pages_;  // the result, what a file holds, two checkpoints where there are any
+  Checkpoints checkpoints_;
+  std::optional<Beginning> beginning_;
+  std::uint32_t begun_from_ = 0;
+  std::vector<std::unique_ptr<SharedMemory>> shared_[2];
+  std::unique_ptr<SharedMemory> landing_[2];
+  std::vector<Owner> owners_;
+  std::vector<Transfer> transfers_;
+  std::uint64_t sample_ = 0;
+  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
+  Arrivals arrivals_;
+  std::map<std::string, Variant> preferred_;  // by device
+  struct Compared {                           // with plain loops on the host
+    Window window;
+    std::vector<Cell> expected;
+  };
+  std::vector<Compared> all_, some_;  // the whole box; windows of it
+};
+
+}  // namespace mgpu::lbm

@@ -1,0 +1,12 @@
+// What all kernels of the suite are built with.
+#pragma once
+
+#include <string>
+
+#include "suites/pac/problem.hpp"
+
+namespace mgpu::pac {
+
+std::string kernel_options(const Problem& problem);
+
+}  // namespace mgpu::pac

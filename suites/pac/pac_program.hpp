@@ -1,0 +1,49 @@
+// One device's part: slices of series or of shifts, chunk by chunk, into moments.
+#pragma once
+
+#include "suites/pac/pac_workload.hpp"
+#include "suites/pac/stages.hpp"
+
+namespace mgpu::pac {
+
+class PacProgram : public DeviceProgram {
+ public:
+  // Takes slices of at most `fits` items. `workload` outlives it. Throws Error(out_of_memory), Error(device).
+  PacProgram(PacWorkload& workload, DeviceResources& device, Method method, Mode mode, Items fits);
+  ~PacProgram() override;
+
+  std::string kernel_variant() const override { return to_string(layout_.method); }
+  void load(Stream& stream) override;
+  void prepare(Stream& stream) override;
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  Brings brings() const override;
+  void finished(const Slice& slice) override;
+  void collect(Stream& stream) override;  // by permutations: what the device has added up
+  void collected() override;
+  void publish(Stream& stream) override;  // resident, by batch or channels: the device's results
+  void published() override;
+
+ private:
+  bool by_permutation() const { return problem_.axis == Axis::permutation; }
+  bool slices() const { return layout_.slots == 2; }
+  void clear(Stream& stream);
+  void move_rows(const Slice& slice, unsigned slot, bool up, Stream& stream);
+
+  PacWorkload& workload_;
+  const Problem& problem_;
+  const Mode mode_;
+  const Layout layout_;
+  std::unique_ptr<Kernel> clear_;
+  std::size_t clear_local_;
+  Filter filter_;
+  std::unique_ptr<Surrogates> surrogates_;
+  std::unique_ptr<Buffer> input_[2], moments_[2];
+
+  std::vector<Slice> done_;             // since prepare
+  std::uint64_t sample_ = 0;            // of the workload, at prepare
+  bool brought_ = false;                // by permutations: what is on the device was collected
+  std::span<Moments> part_;             // host memory for what collect() brings
+  std::vector<Moments> part_unpinned_;  // where the workload has none left
+};
+
+}  // namespace mgpu::pac

@@ -1,0 +1,97 @@
+// The pac suite as the tool knows it: name, options, sizes.
+#include "suites/pac/pac_workload.hpp"
+#include "suites/pac/series_file.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo pac_suite();
+
+namespace {
+
+using namespace pac;
+
+// Sizes beyond what can be numbered fit nowhere: the check for memory then names the largest that does.
+Bytes host_bytes(const SuiteParams& params) {
+  SuiteParams one = params;
+  one.size = 1;
+  Problem problem = problem_of(one);
+  if (!params.input) problem.batch = params.size;
+  if (problem.batch > most_series / problem.channels) return ~Bytes{0};
+  const Bytes reading = params.input ? 2 * problem.input_bytes() : 0;  // float64 are read beside
+  return PacWorkload::host_bytes(problem, params.devices) + reading;
+}
+
+void check(const SuiteParams& params) { problem_of(params); }
+
+void resolve(SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  params.options["channels"] = std::to_string(problem.channels);
+  params.options["length"] = std::to_string(problem.samples);
+  if (params.input) params.options.erase("planted");
+}
+
+std::uint64_t batch_of_input(SuiteParams& params) { return shape_of_series(*params.input, params).batch; }
+
+Shape shape(const SuiteParams& params) { return PacWorkload::shape_of(problem_of(params)); }
+
+std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<PacWorkload>(params); }
+
+}  // namespace
+
+SuiteInfo pac_suite() {
+  using Kind = SuiteOption::Kind;
+  SuiteInfo info;
+  info.name = "pac";
+  info.summary = "phase-amplitude coupling of many series with surrogates, split by batch, channels or surrogates";
+  info.size_name = "batch";
+  info.default_size = 64;
+  info.quick_size = 1;
+  info.full_size = 256;
+  info.full_size_cpu = 1;
+  info.options = {
+      {"axis",
+       "what is split: the batch, the channels, or the surrogates, each device with all series",
+       {"batch", "channel", "permutation"}},
+      {"channels", "series of each entry of the batch; auto: 8, or the file's", {"auto"}, Kind::count},
+      {"length", "samples of a series; auto: 2048, or the file's", {"auto"}, Kind::count},
+      {"fs", "samples in a second", {"256"}, Kind::number},
+      {"pha",
+       "phase bands LO:HI:N: N centres from LO to HI Hz; a quarter of a centre away from it half is passed",
+       {"2:20:10"},
+       Kind::text},
+      {"amp", "amplitude bands, likewise; an eighth of a centre away half is passed", {"60:110:10"}, Kind::text},
+      {"perm", "surrogates: series shifted circularly by seeded numbers of samples", {"200"}, Kind::count},
+      {"bins", "of the phase", {"18"}, Kind::count},
+      {"mi",
+       "Tort's modulation index, of mean amplitudes of each bin; to compare with others: tensorpac divides by the counts of all "
+       "phase "
+       "bands together, gpac-sum by none",
+       {"tort", "tensorpac", "gpac-sum"}},
+      {"sums",
+       "how surrogates are computed: shift by shift (direct), or all by number-theoretic transforms, which need a power of two of "
+       "samples, 256 to 4096, with the first pass's roots in registers (transform) or all in local memory (transform-local); all "
+       "are "
+       "exact",
+       {"auto", "direct", "transform", "transform-local"}},
+      {"planted",
+       "coupling in seeded series, PHASE:AMPLITUDE in Hz; auto: the bands nearest to 10 and 80 Hz",
+       {"auto", "none"},
+       Kind::text},
+  };
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.input =
+      "a .npy array of float32 or float64 (batch, channels, samples), (channels, samples) or (samples), or raw float32 with "
+      "--channels "
+      "and --length";
+  info.has_kernel_variants = true;
+  info.host_bytes = host_bytes;
+  info.size_of_input = batch_of_input;
+  info.check = check;
+  info.resolve = resolve;
+  info.shape = shape;
+  info.make = make;
+  return info;
+}
+
+}  // namespace mgpu

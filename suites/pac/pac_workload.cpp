@@ -1,0 +1,249 @@
+// What came back, merged and verified.
+#include "suites/pac/pac_workload.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "lib/base/error.hpp"
+#include "lib/workload/npy.hpp"
+#include "lib/workload/parallel_for.hpp"
+#include "suites/common/sha256_hex.hpp"
+#include "suites/pac/pac_program.hpp"
+#include "suites/pac/reference.hpp"
+
+namespace mgpu::pac {
+namespace {
+
+constexpr std::uint64_t moments_at_once = std::uint64_t{1} << 16;  // moments a thread takes at a time
+
+// Calls body(begin, end) for pieces of [0, n).
+template <class Body>
+void in_pieces(std::uint64_t n, unsigned threads, const Body& body) {
+  parallel_for((n + moments_at_once - 1) / moments_at_once, threads,
+               [&](std::uint64_t piece) { body(piece * moments_at_once, std::min(n, (piece + 1) * moments_at_once)); });
+}
+
+}  // namespace
+
+Shape PacWorkload::shape_of(const Problem& problem) {
+  Shape shape;
+  shape.large_result = true;
+  shape.items = problem.items();
+  const auto items = static_cast<double>(shape.items);
+  shape.ops = static_cast<double>(problem.results()) * static_cast<double>(problem.surrogates + 1);
+  shape.rate_unit = "indices/s";
+  shape.bytes_in = problem.input_bytes();
+  shape.bytes_out = problem.result_bytes();
+  shape.cost.ops = shape.ops / items;
+  if (problem.axis == Axis::permutation) {
+    shape.cost.replicated = shape.bytes_in;
+  } else {
+    shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
+    shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
+  }
+  return shape;
+}
+
+PacWorkload::PacWorkload(const SuiteParams& params)
+    : problem_(problem_of(params)),
+      host_threads_(params.host_threads),
+      data_(problem_, params),
+      shape_(shape_of(problem_)),
+      arrived_(shape_.items, false) {
+  for (std::size_t i = 0; i < data_.parts(); ++i) free_.push_back(data_.part(i));
+}
+
+std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {
+  const std::vector<Method> all = methods(device, problem_);
+  const auto preferred = preferred_.find(device.id);
+  if (preferred != preferred_.end() && std::find(all.begin(), all.end(), preferred->second) != all.end()) return preferred->second;
+  if (all.empty()) return std::nullopt;
+  return all.front();
+}
+
+Capacity PacWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  const auto chosen = method(device);
+  if (chosen) return pac::capacity(device, problem_, *chosen, mode);
+  return {0, 0, 0,
+          "its work-groups or its local memory are too small for transforms of " + std::to_string(problem_.samples) + " samples"};
+}
+
+// Of the way of transforms, the multiplications of the inverse ones, three instructions a butterfly of which one takes two places:
+// as `calibrate` counts them, eight operations. Shifted one by one: an addition for each sample of each shift.
+Demand PacWorkload::demand(const DeviceTraits& device) const {
+  Demand demand;
+  const auto chosen = method(device);
+  if (!chosen) return demand;
+  const auto pairs = static_cast<double>(problem_.results()), samples = static_cast<double>(problem_.samples);
+  demand.int32 = *chosen != Method::direct ? pairs * (problem_.bins - 1) * 4 * samples * std::log2(samples)
+                                           : pairs * samples * static_cast<double>(shift_list(problem_).entries.size());
+  return demand;
+}
+
+std::unique_ptr<DeviceProgram> PacWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+  return std::make_unique<PacProgram>(*this, device, method(device.traits()).value(), mode, capacity.fits);
+}
+
+std::vector<std::string> PacWorkload::kernel_variants(const DeviceTraits& device) const {
+  std::vector<std::string> names;
+  for (const Method method : methods(device, problem_)) names.push_back(to_string(method));
+  return names;
+}
+
+bool PacWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
+  for (const Method method : all_methods) {
+    if (variant != to_string(method)) continue;
+    preferred_[device.id] = method;
+    return true;
+  }
+  return false;
+}
+
+// What was looked at is poisoned, so that results nobody computes again cannot pass; before every sample that would cost as much as
+// the transfers.
+void PacWorkload::begin_sample() {
+  const std::scoped_lock lock(mutex_);
+  ++sample_;
+  begun_ = false;
+  pending_.clear();
+  std::fill(arrived_.begin(), arrived_.end(), false);
+  if (!looked_at_) return;
+  looked_at_ = false;
+  const std::span<Moments> all = data_.result();
+  in_pieces(all.size(), host_threads_, [&](std::uint64_t begin, std::uint64_t end) {
+    std::memset(static_cast<void*>(all.data() + begin), 0xff, (end - begin) * sizeof(Moments));
+  });
+}
+
+void PacWorkload::arrived(std::span<const Slice> slices) {
+  const std::scoped_lock lock(mutex_);
+  for (const Slice& slice : slices)
+    for (Items i = slice.begin; i < slice.end; ++i) arrived_[i] = true;
+}
+
+std::span<Moments> PacWorkload::take_part() {
+  const std::scoped_lock lock(mutex_);
+  if (free_.empty()) return {};
+  const std::span<Moments> part = free_.back();
+  free_.pop_back();
+  return part;
+}
+
+void PacWorkload::give_back(std::span<Moments> part) {
+  settle(part);
+  const std::scoped_lock lock(mutex_);
+  free_.push_back(part);
+}
+
+// Adds what is pending to the result; the lock is held.
+void PacWorkload::add_pending() {
+  const std::span<Moments> all = data_.result();
+  in_pieces(all.size(), host_threads_, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      Moments sum = begun_ ? all[i] : Moments{};
+      for (const auto& part : pending_) sum += part[i];
+      all[i] = sum;
+    }
+  });
+  begun_ = true;
+  pending_.clear();
+}
+
+void PacWorkload::settle(std::span<const Moments> part) {
+  const std::scoped_lock lock(mutex_);
+  if (std::any_of(pending_.begin(), pending_.end(), [&](const auto& other) { return other.data() == part.data(); })) add_pending();
+}
+
+void PacWorkload::add_part(std::span<const Moments> part, std::span<const Slice> slices) {
+  arrived(slices);
+  const std::scoped_lock lock(mutex_);
+  pending_.push_back(part);
+}
+
+void PacWorkload::merge() {
+  const std::scoped_lock lock(mutex_);
+  if (problem_.axis == Axis::permutation && !pending_.empty()) add_pending();
+}
+
+// Memory of the host is read and written at some 20 GB/s of a few threads.
+MergeEstimate PacWorkload::merge_estimate() const {
+  if (problem_.axis != Axis::permutation) return {};
+  const Nanos pass(static_cast<std::int64_t>(static_cast<double>(problem_.result_bytes()) / 20));
+  return {pass, pass};
+}
+
+std::string PacWorkload::digest() const { return sha256_hex(std::as_bytes(data_.result())); }
+
+// Where the mean index of all series is largest.
+std::string PacWorkload::peak() const {
+  const std::uint64_t pairs = problem_.pairs();
+  std::vector<double> sums(pairs);
+  for (std::uint64_t i = 0; i < data_.result().size(); ++i)
+    sums[i % pairs] += result_of(data_.result()[i], problem_.surrogates).index;
+  const auto at = static_cast<std::uint64_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+  char text[120];
+  std::snprintf(text, sizeof text, "the largest mean index, %.3g, is at %.4g Hz of %.4g Hz",
+                sums[at] / static_cast<double>(problem_.series()), problem_.amplitude.centre(at % problem_.amplitude.count),
+                problem_.phase.centre(at / problem_.amplitude.count));
+  return text;
+}
+
+// Of all results whether they can be what they are, and phase bands of some series, evenly spread, against the reference: as many
+// as take a second or so of each thread.
+Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
+  if (level == VerifyLevel::off) return {};
+  looked_at_ = true;
+  const auto missing = std::count(arrived_.begin(), arrived_.end(), false);
+  if (missing > 0)
+    return {Verdict::Status::failed, "whether all results arrived",
+            std::to_string(missing) + " of " + std::to_string(arrived_.size()) + " parts of them did not arrive on the host"};
+  const Reference reference(problem_, data_.series());
+  std::string wrong = reference.impossible(data_.result(), host_threads_);
+  const std::uint64_t all = problem_.series() * problem_.phase.count;
+  const double seconds = (level == VerifyLevel::full ? 1.0 : 0.1) * host_threads_;
+  const auto wanted = static_cast<std::uint64_t>(std::clamp(seconds / reference.seconds_a_band(), 4.0, 1e9));
+  const std::uint64_t step = std::max<std::uint64_t>(1, (all + wanted - 1) / wanted),
+                      start = std::mt19937_64(seed)() % std::min(step, all);
+  const std::uint64_t count = (all - start - 1) / step + 1;
+  std::vector<Reference::Checked> checked(count);
+  if (wrong.empty())
+    parallel_for(count, host_threads_, [&](std::uint64_t n) { checked[n] = reference.check(start + n * step, data_.result()); });
+  std::uint64_t skipped = 0;
+  for (const Reference::Checked& one : checked) {
+    if (wrong.empty()) wrong = one.message;
+    skipped += one.skipped;
+  }
+  Verdict verdict{wrong.empty() ? Verdict::Status::passed : Verdict::Status::failed, "", wrong};
+  verdict.method = std::to_string(count) + " of " + std::to_string(all) + " phase bands of series in float64, with all shifts";
+  if (skipped > 0)
+    verdict.method += ", but for " + std::to_string(skipped) + " of their " + std::to_string(count * problem_.amplitude.count) +
+                      " pairs, whose phase or amplitude fp32 cannot tell";
+  if (wrong.empty()) verdict.method += "; " + peak();
+  return verdict;
+}
+
+void PacWorkload::write_result(const std::filesystem::path& file) const {
+  constexpr std::uint64_t columns = 8;
+  const std::uint64_t pairs = problem_.pairs();
+  std::vector<double> all(problem_.results() * columns);
+  in_pieces(problem_.results(), host_threads_, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const Result result = result_of(data_.result()[i], problem_.surrogates);
+      const std::uint64_t series = i / pairs, pair = i % pairs;
+      const double row[columns] = {static_cast<double>(series / problem_.channels),
+                                   static_cast<double>(series % problem_.channels),
+                                   problem_.phase.centre(pair / problem_.amplitude.count),
+                                   problem_.amplitude.centre(pair % problem_.amplitude.count),
+                                   result.index,
+                                   result.mean,
+                                   result.deviation,
+                                   result.z};
+      std::copy(std::begin(row), std::end(row), all.begin() + static_cast<std::ptrdiff_t>(i * columns));
+    }
+  });
+  write_npy(file, {problem_.results(), columns, sizeof(double)}, std::as_bytes(std::span(all)));
+}
+
+}  // namespace mgpu::pac

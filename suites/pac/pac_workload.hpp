@@ -1,0 +1,70 @@
+// Phase-amplitude coupling as a Workload: series, what came back, digest and verification. What runs on a device is in
+// pac_program.hpp.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "suites/pac/host_data.hpp"
+#include "suites/pac/layout.hpp"
+
+namespace mgpu::pac {
+
+class PacWorkload : public Workload {
+ public:
+  // Throws Error(input), Error(usage), Error(out_of_memory).
+  explicit PacWorkload(const SuiteParams& params);
+
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  Demand demand(const DeviceTraits& device) const override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
+  bool prefer(const DeviceTraits& device, const std::string& variant) override;
+  std::span<const std::byte> transfer_memory() const override { return data_.all(); }
+  void begin_sample() override;
+  void merge() override;
+  MergeEstimate merge_estimate() const override;
+  std::string digest() const override;  // SHA-256 of the moments of all pairs
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  // A row for each pair of bands of each series: batch, channel, Hz of the phase and of the amplitude, index, mean and deviation of
+  // the surrogates' indices, z; float64.
+  void write_result(const std::filesystem::path& file) const override;
+
+  static Bytes host_bytes(const Problem& problem, std::size_t devices) { return HostData::bytes(problem, devices); }
+  static Shape shape_of(const Problem& problem);
+
+  // For the programs, which may call from several threads at once.
+  const Problem& problem() const { return problem_; }
+  const HostData& data() const { return data_; }
+  std::span<Moments> result() { return data_.result(); }
+  std::uint64_t sample() const { return sample_; }
+  void arrived(std::span<const Slice> slices);  // the results of these items are on the host
+  // By permutations each device brings moments of all pairs, which merge() adds up. Pinned memory for one; empty: there is none
+  // left.
+  std::span<Moments> take_part();
+  void give_back(std::span<Moments> part);
+  // What `part` holds will be overwritten: where it is still to be merged, it is added now.
+  void settle(std::span<const Moments> part);
+  void add_part(std::span<const Moments> part, std::span<const Slice> slices);
+
+ private:
+  std::optional<Method> method(const DeviceTraits& device) const;
+  std::string peak() const;
+  void add_pending();
+
+  Problem problem_;
+  unsigned host_threads_;
+  HostData data_;
+  Shape shape_;
+  std::map<std::string, Method> preferred_;  // by device
+  std::uint64_t sample_ = 0;
+  bool looked_at_ = true;  // the result was verified: a stale one must not pass again
+  mutable std::mutex mutex_;
+  std::vector<bool> arrived_;                      // of the items
+  std::vector<std::span<Moments>> free_;           // parts
+  std::vector<std::span<const Moments>> pending_;  // brought, and to be merged
+  bool begun_ = false;                             // the result holds some parts already
+};
+
+}  // namespace mgpu::pac

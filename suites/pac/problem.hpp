@@ -1,0 +1,99 @@
+// What is computed: series, bands, surrogates, and how the work falls into items. Pure.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/workload/workload.hpp"
+
+namespace mgpu::pac {
+
+enum class Axis { batch, channel, permutation };
+// What the amplitudes of a bin are divided by before they are compared with those of others.
+enum class Index {
+  tort,       // the samples in the bin: mean amplitudes, as Tort et al. define it
+  tensorpac,  // the samples that all phase bands have in that bin together, as tensorpac does for one epoch
+  gpac_sum    // nothing: sums
+};
+// How surrogates are computed (kernels/pac_direct.cl, kernels/pac_transform.cl); transform_local: with all roots in local memory,
+// which leaves registers for more work-groups at a time.
+enum class Method { direct, transform, transform_local };
+inline constexpr const char* method_names[] = {"direct", "transform", "transform-local"};
+inline constexpr Method all_methods[] = {Method::direct, Method::transform, Method::transform_local};
+inline std::string to_string(Method method) { return method_names[static_cast<std::size_t>(method)]; }
+
+// LO:HI:N: N centres from LO to HI, evenly spaced. Each lets pass half of what is `half_width` times its centre away from it.
+struct Bands {
+  double low = 0, high = 0, half_width = 0;  // Hz; of the centre
+  std::uint64_t count = 0;
+  double centre(std::uint64_t band) const {
+    return count == 1 ? (low + high) / 2 : low + (high - low) * static_cast<double>(band) / static_cast<double>(count - 1);
+  }
+};
+// Of its half width, within which a band passes all, and beyond which nothing; a cosine between them.
+inline constexpr double passes_all = 0.75, passes_nothing = 1.25;
+
+// What a band makes of a frequency, both in Hz.
+double response(const Bands& bands, std::uint64_t band, double frequency);
+
+struct Problem {
+  std::uint64_t batch = 0, channels = 0, samples = 0;
+  double fs = 0;  // Hz
+  Bands phase, amplitude;
+  std::uint64_t surrogates = 0;
+  unsigned bins = 18;
+  Index index = Index::tort;
+  Axis axis = Axis::batch;
+  std::optional<Method> method;                     // none: the best for the device
+  bool planted = false;                             // in seeded series
+  double planted_phase = 0, planted_amplitude = 0;  // Hz
+  std::uint64_t seed = 0;
+
+  std::uint64_t series() const { return batch * channels; }
+  std::uint64_t pairs() const { return phase.count * amplitude.count; }
+  std::uint64_t results() const { return series() * pairs(); }
+  Bytes series_bytes() const { return samples * sizeof(float); }
+  Bytes input_bytes() const { return series() * series_bytes(); }
+  Bytes result_bytes() const;
+  bool power_of_two() const { return (samples & (samples - 1)) == 0; }
+  Items items() const;
+};
+
+// Of a pair of bands of a series, as kernels/pac_index.cl has it: all that an index, its surrogates' mean and variance are made of.
+struct Moments {
+  std::uint64_t observed_and_sum = 0, sum_of_squares = 0;
+  static constexpr unsigned observed_bit = 39;
+  static constexpr double steps = 1 << 24;  // of an index
+  Moments& operator+=(const Moments& other) {
+    observed_and_sum += other.observed_and_sum;
+    sum_of_squares += other.sum_of_squares;
+    return *this;
+  }
+};
+
+// What people read of them. No surrogates: mean and deviation are 0; no deviation: z is 0.
+struct Result {
+  double index = 0, mean = 0, deviation = 0, z = 0;
+};
+Result result_of(const Moments& moments, std::uint64_t surrogates);
+
+inline Bytes Problem::result_bytes() const { return results() * sizeof(Moments); }
+
+constexpr std::uint64_t most_series = std::uint64_t{1} << 24, least_samples = 16, most_samples = std::uint64_t{1} << 16,
+                        most_bands = 512, most_surrogates = (std::uint64_t{1} << 15) - 1;
+constexpr unsigned least_bins = 2, most_bins = 64;
+constexpr double least_cycles = 3;  // of the slowest phase, in a series
+
+// Throws Error(usage) for an option or size it cannot do, Error(input) for a file that does not go with them.
+Problem problem_of(const SuiteParams& params);
+
+// Rows of a slice: series number i of it is row (i / width) * stride + offset + i % width of all series.
+struct SeriesRows {
+  std::uint64_t count = 0;
+  std::uint32_t width = 1, stride = 1, offset = 0;
+};
+SeriesRows rows_of(const Problem& problem, const Slice& slice);
+
+}  // namespace mgpu::pac

@@ -1,0 +1,175 @@
+#include "suites/tropical/graph_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
+#include "lib/workload/npy.hpp"
+
+namespace mgpu::tropical {
+namespace {
+
+constexpr std::size_t longest_line = 1000;
+
+// Words of a file, line by line.
+class Lines {
+ public:
+  explicit Lines(const std::filesystem::path& file) : file_(file), in_(file) {
+    if (!in_) throw Error(ErrorKind::input, "--input: " + file.string() + ": cannot be read; accepted: a .gr, .mtx or .npy file");
+  }
+  // The words of the next line that has some; false at the end.
+  bool next(std::vector<std::string>& words) {
+    for (std::string line; std::getline(in_, line);) {
+      ++number_;
+      if (line.size() > longest_line) refuse("is longer than 1000 characters", "shorter lines");
+      std::istringstream text(line);
+      words.clear();
+      for (std::string word; text >> word;) words.push_back(word);
+      if (!words.empty()) return true;
+    }
+    return false;
+  }
+  [[noreturn]] void refuse(const std::string& what, const std::string& accepted) const {
+    throw Error(ErrorKind::input,
+                "--input: " + file_.string() + ", line " + std::to_string(number_) + ": " + what + "; accepted: " + accepted);
+  }
+  [[noreturn]] void refuse_word(const std::string& word, const std::string& accepted) const { refuse(in_quotes(word), accepted); }
+
+ private:
+  std::filesystem::path file_;
+  std::ifstream in_;
+  std::uint64_t number_ = 0;
+};
+
+template <class T>
+bool parse(const std::string& word, T& value) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size();
+}
+
+struct Format {  // and where in a file the edges begin
+  bool dimacs = false, symmetric = false, pattern = false;
+  std::uint64_t vertices = 0, edges = 0;
+};
+
+Format dimacs_header(Lines& lines) {
+  std::vector<std::string> words;
+  while (lines.next(words)) {
+    if (words[0] == "c") continue;
+    Format format{true, false, false, 0, 0};
+    if (words.size() == 4 && words[0] == "p" && words[1] == "sp" && parse(words[2], format.vertices) && parse(words[3], format.edges))
+      return format;
+    lines.refuse_word(words[0], "\"p sp VERTICES ARCS\" before the first arc");
+  }
+  lines.refuse("ends without a problem line", "\"p sp VERTICES ARCS\"");
+}
+
+Format matrix_market_header(Lines& lines) {
+  std::vector<std::string> words;
+  const auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  };
+  if (!lines.next(words) || words.size() != 5 || lower(words[0]) != "%%matrixmarket" || lower(words[1]) != "matrix")
+    lines.refuse("is no Matrix Market header", "\"%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric\"");
+  if (lower(words[2]) != "coordinate") lines.refuse_word(words[2], "coordinate");
+  const std::string field = lower(words[3]), symmetry = lower(words[4]);
+  if (field != "real" && field != "integer" && field != "pattern") lines.refuse_word(words[3], "real, integer, pattern");
+  if (symmetry != "general" && symmetry != "symmetric") lines.refuse_word(words[4], "general, symmetric");
+  Format format{false, symmetry == "symmetric", field == "pattern", 0, 0};
+  while (lines.next(words)) {
+    if (words[0].starts_with('%')) continue;
+    std::uint64_t columns = 0;
+    if (words.size() != 3 || !parse(words[0], format.vertices) || !parse(words[1], columns) || !parse(words[2], format.edges))
+      lines.refuse_word(words[0], "rows, columns and entries, three counts");
+    if (columns != format.vertices)
+      lines.refuse(std::to_string(format.vertices) + " x " + std::to_string(columns), "as many columns as rows");
+    return format;
+  }
+  lines.refuse("ends without its sizes", "rows, columns and entries, three counts");
+}
+
+bool is_named(const std::filesystem::path& file, const char* end) { return file.extension() == end; }
+
+Format header(const std::filesystem::path& file, Lines& lines) {
+  if (is_named(file, ".gr")) return dimacs_header(lines);
+  if (is_named(file, ".mtx")) return matrix_market_header(lines);
+  throw Error(ErrorKind::input, "--input: " + file.string() + "; accepted with --op apsp: files named .gr, .mtx or .npy");
+}
+
+NpyShape square(const std::filesystem::path& file, const Problem& problem) {
+  const NpyShape shape = read_npy_shape(file, "--input", problem.integers ? NpyNumbers::int32 : NpyNumbers::real);
+  if (shape.rows != shape.columns)
+    throw Error(ErrorKind::input, "--input: " + file.string() + " is " + std::to_string(shape.rows) + " x " +
+                                      std::to_string(shape.columns) + "; accepted with --op apsp: as many columns as rows");
+  if (shape.element != 4)
+    throw Error(ErrorKind::input, "--input: " + file.string() + " holds float64; accepted with --precision fp32: float32");
+  return shape;
+}
+
+template <class Number>
+Number weight_of(const std::string& word, const Lines& lines) {
+  Number weight{};
+  if constexpr (std::is_same_v<Number, float>) {
+    if (!parse(word, weight) || !std::isfinite(weight)) lines.refuse_word(word, "a weight that fp32 holds");
+  } else {
+    if (!parse(word, weight)) lines.refuse_word(word, "with --precision int32: a weight that is an integer of 32 bits");
+  }
+  return weight;
+}
+
+template <class Number>
+void read_edges(Lines& lines, const Format& format, bool maximum, std::span<Number> weights) {
+  const std::uint64_t n = format.vertices, begin = format.dimacs ? 1 : 0;
+  std::vector<std::string> words;
+  std::uint64_t edges = 0;
+  while (lines.next(words)) {
+    if (words[0] == (format.dimacs ? "c" : "%") || (!format.dimacs && words[0].starts_with('%'))) continue;
+    if (format.dimacs && words[0] != "a") lines.refuse_word(words[0], "\"a FROM TO WEIGHT\", \"c\" with a comment");
+    if (words.size() != begin + (format.pattern ? 2 : 3))
+      lines.refuse(std::to_string(words.size()) + " words", format.dimacs ? "\"a FROM TO WEIGHT\"" : format.pattern ? "row, column" : "row, column, weight");
+    std::uint64_t from = 0, to = 0;
+    for (auto [word, value] : {std::pair{&words[begin], &from}, {&words[begin + 1], &to}})
+      if (!parse(*word, *value) || *value == 0 || *value > n) lines.refuse_word(*word, "a vertex from 1 to " + std::to_string(n));
+    const Number weight = format.pattern ? Number{1} : weight_of<Number>(words[begin + 2], lines);
+    const auto put = [&](std::uint64_t u, std::uint64_t v) {
+      Number& at = weights[(u - 1) * n + (v - 1)];
+      if (maximum ? weight > at : weight < at) at = weight;
+    };
+    put(from, to);
+    if (format.symmetric) put(to, from);
+    ++edges;
+  }
+  if (edges != format.edges)
+    lines.refuse("the file ends after " + std::to_string(edges) + " of " + std::to_string(format.edges) + " edges", "as many as it says");
+}
+
+}  // namespace
+
+std::uint64_t vertices_of_file(const std::filesystem::path& file, const Problem& problem) {
+  if (is_named(file, ".npy")) return square(file, problem).rows;
+  Lines lines(file);
+  return header(file, lines).vertices;
+}
+
+template <class Number>
+void read_graph(const std::filesystem::path& file, const Problem& problem, std::span<Number> weights) {
+  if (is_named(file, ".npy")) return read_npy(file, square(file, problem), std::as_writable_bytes(weights));
+  std::fill(weights.begin(), weights.end(), nothing_in_files<Number>(problem.maximum));
+  Lines lines(file);
+  const Format format = header(file, lines);
+  if (format.vertices * format.vertices != weights.size()) lines.refuse("the number of vertices has changed", "a file that stays");
+  read_edges(lines, format, problem.maximum, weights);
+}
+
+template void read_graph<float>(const std::filesystem::path&, const Problem&, std::span<float>);
+template void read_graph<std::int32_t>(const std::filesystem::path&, const Problem&, std::span<std::int32_t>);
+
+}  // namespace mgpu::tropical

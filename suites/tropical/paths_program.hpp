@@ -1,0 +1,63 @@
+// What one device does for all shortest paths: it has the rows of its blocks, and keeps them at the places they have in the whole.
+//
+// A round has a block of vertices. Its owner closes their rows: by no more than 64 vertices at a time, the block between them, then
+// their rows, then those of the rest of the block. These rows are the panel that all devices need: each row of theirs becomes the
+// better of itself and the sum of its way into the block with the panel, a product in the semiring. Who owns the next block updates that
+// first, closes it and sends it ahead of the rest of the round.
+#pragma once
+
+#include <optional>
+
+#include "suites/tropical/paths_workload.hpp"
+
+namespace mgpu::tropical {
+
+class PathsProgram final : public DeviceProgram {
+ public:
+  PathsProgram(PathsWorkload& workload, DeviceResources& device, Mode mode, Kernels kernels);
+
+  std::string kernel_variant() const override { return kernels_.variant.name(); }
+  void load(Stream& stream) override;
+  void prepare(Stream&) override { others_.clear(); }
+  void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
+  void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
+  void finished(const Slice& slice) override { workload_.arrived(slice); }
+  void publish(Stream& stream) override;
+  void published() override;
+
+ private:
+  struct Product {  // rows of the state from `first` on become better by way of `size` vertices from `by` on
+    std::uint64_t first, rows, by, size;
+    std::uint64_t gap, gap_size;  // rows that are left out, from a tile's beginning on; gap_size 0: none
+  };
+  void update(const Product& product, Buffer& packed, Buffer& panel, Buffer& panel_paths, Stream& stream);
+  void pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by, std::uint64_t size, Buffer& packed, Stream& stream);
+  Buffer& packed_if_wanted(Buffer& rows, std::uint64_t size, Buffer* packed, Stream& stream);
+  void close(std::uint64_t block, Stream& stream);
+  void send(std::uint64_t block);
+  void meet();
+  void bring_result(const Slice& slice, Stream& stream);
+  Rows rows_of(const Slice& slice) const;
+  Buffer& panel(std::uint64_t block);
+  Buffer& panel_paths(std::uint64_t block);
+  Buffer& paths() { return paths_ ? *paths_ : *state_; }  // of kernels that have none, any
+
+  PathsWorkload& workload_;
+  const Problem& problem_;
+  const Blocks& blocks_;
+  const Mode mode_;
+  const Kernels kernels_;
+  Peer* peer_;  // null: it exchanges nothing
+  std::unique_ptr<Kernel> begin_, copy_rows_, close_block_, close_rows_;
+  std::size_t group_;  // work-items of close_block
+  std::unique_ptr<Buffer> initial_, state_, paths_;
+  std::unique_ptr<Buffer> own_panels_[2], own_panel_paths_[2];  // where there is no group
+  std::unique_ptr<Buffer> inner_panel_, inner_paths_;           // rows that were closed at once
+  std::unique_ptr<Buffer> packed_, packed_inner_, packed_panel_, packed_inner_panel_;
+  std::vector<DeviceIndex> others_;
+  std::optional<Slice> done_;
+  std::uint64_t sample_ = 0;
+};
+
+}  // namespace mgpu::tropical

@@ -1,0 +1,147 @@
+#include "suites/tropical/paths_workload.hpp"
+
+#include <algorithm>
+
+#include "lib/base/quantity.hpp"
+#include "suites/common/sha256_hex.hpp"
+#include "suites/tropical/graph_file.hpp"
+#include "suites/tropical/paths_program.hpp"
+#include "suites/tropical/tropical_product.hpp"
+#include "suites/tropical/weights.hpp"
+
+namespace mgpu::tropical {
+
+// A block of 256 rows makes the large product of a round sum 256 k, for which reading and writing all of the state once, 8 bytes for
+// 512 operations an element, takes an H200 a tenth of the time that computing does. Smaller graphs have smaller blocks, so that devices
+// have some each. 64 vertices are closed at once, of which state and paths are 32 KiB.
+Blocks Blocks::of(std::uint64_t vertices) {
+  if (vertices >= 4096) return {vertices, 256, 64};
+  if (vertices >= 2048) return {vertices, 64, 64};
+  return {vertices, vertices >= 256 ? 64u : 32u, 32};
+}
+
+Shape shape_of_paths(const Problem& problem) {
+  const Blocks blocks = Blocks::of(problem.rows);
+  const double n = static_cast<double>(problem.rows), items = static_cast<double>(blocks.count());
+  Shape shape;
+  shape.items = blocks.count();
+  shape.rounds = u32(blocks.count());
+  shape.large_result = true;
+  shape.ops = 2 * n * n * n;
+  shape.rate_unit = "Op/s";
+  shape.bytes_in = problem.sizes().c_bytes();
+  shape.bytes_out = shape.bytes_in + problem.sizes().path_bytes();
+  shape.cost.ops = shape.ops / items;
+  shape.cost.in_bytes = static_cast<double>(shape.bytes_in) / items;
+  shape.cost.out_bytes = static_cast<double>(shape.bytes_out) / items;
+  return shape;
+}
+
+Bytes host_bytes_of_paths(const Problem& problem) {
+  return in_pages(2 * problem.sizes().c_bytes() + problem.sizes().path_bytes());
+}
+
+PathsWorkload::PathsWorkload(const Problem& problem, const SuiteParams& params)
+    : problem_(problem),
+      blocks_(Blocks::of(problem.rows)),
+      shape_(shape_of_paths(problem)),
+      host_threads_(params.host_threads),
+      pages_(host_bytes_of_paths(problem), "a graph of " + std::to_string(problem.rows) + " vertices"),
+      arrivals_(blocks_.count(), params.host_threads) {
+  check_route(problem_);
+  problem_.integers ? fill<std::int32_t>(params) : fill<float>(params);
+}
+
+template <class Number>
+void PathsWorkload::fill(const SuiteParams& params) {
+  const std::span<Number> weights = as_numbers<Number>(std::span<std::byte>{pages_.data(), one()});
+  if (params.input) {
+    read_graph(*params.input, problem_, weights);
+    take_from_file(*params.input, problem_, problem_.rows, weights);
+  } else {
+    fill_graph(problem_, weights, host_threads_);
+  }
+  potentials_ = potentials_of<Number>(problem_, weights);
+  ordered_ = all_at_least_zero<Number>(weights, problem_.maximum, host_threads_);
+}
+
+Demand PathsWorkload::demand(const DeviceTraits&) const {
+  Demand demand;  // its operations are no multiply-adds, of which the roof is measured
+  demand.memory_bytes = 2.0 * static_cast<double>(shape_.rounds) * static_cast<double>(shape_.bytes_out);
+  return demand;
+}
+
+Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  if (candidates(device).empty()) return no_kernel(problem_);
+  Capacity capacity;
+  const unsigned states = (mode == Mode::resident ? 2 : 1) + (problem_.paths ? 1 : 0);
+  capacity.resident = states * blocks_.state_bytes() + 4 * blocks_.panel_bytes() + 2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
+  if (blocks_.state_bytes() > device.max_allocation || capacity.resident > device.global_memory / 10 * 9) {
+    capacity.reason = "it has no memory for " + std::to_string(states) + " states of " +
+                      format_bytes(static_cast<double>(blocks_.state_bytes()));
+    if (mode == Mode::resident) capacity.reason += ", one of them the weights: try --mode end-to-end";
+    return capacity;
+  }
+  capacity.fits = capacity.pipeline = blocks_.count();
+  return capacity;
+}
+
+std::vector<Variant> PathsWorkload::candidates(const DeviceTraits& device) const {
+  const auto preferred = preferred_.find(device.id);
+  Problem padded = problem_;
+  padded.columns = blocks_.stride();
+  return variants(device, padded, geometry(), purpose(), preferred == preferred_.end() ? std::string() : preferred->second);
+}
+
+std::vector<std::string> PathsWorkload::kernel_variants(const DeviceTraits& device) const {
+  std::vector<std::string> names;
+  for (const Variant& variant : candidates(device)) names.push_back(variant.name());
+  return names;
+}
+
+bool PathsWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
+  if (!is_a_variant(device, problem_, variant)) return false;
+  preferred_[device.id] = variant;
+  return true;
+}
+
+std::unique_ptr<DeviceProgram> PathsWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
+  return std::make_unique<PathsProgram>(*this, device, mode, choose_kernels(device, candidates(device.traits()), problem_, purpose()));
+}
+
+void PathsWorkload::connect(PeerGroup& group) {
+  for (auto& panel : panels_) panel = group.allocate(blocks_.panel_bytes());
+  if (!problem_.paths) return;
+  for (auto& panel : panel_paths_) panel = group.allocate(blocks_.panel_bytes());
+}
+
+void PathsWorkload::disconnect() {
+  for (auto& panel : panels_) panel.reset();
+  for (auto& panel : panel_paths_) panel.reset();
+}
+
+std::string PathsWorkload::digest() const { return sha256_hex({lengths().data(), lengths().size() + before().size()}); }
+
+template <class Number>
+Finding PathsWorkload::check(bool whole, std::uint64_t seed) {
+  const Lengths<Number> found{as_numbers<Number>(weights()), as_numbers<Number>(std::as_const(*this).lengths()),
+                              as_numbers<std::int32_t>(std::as_const(*this).before())};
+  Finding finding = check_paths(problem_, found, potentials_, whole, seed, host_threads_);
+  if (finding.message.empty()) finding.method += route_text(problem_, found);
+  return finding;
+}
+
+Verdict PathsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
+  using Status = Verdict::Status;
+  if (level == VerifyLevel::off) return {};
+  if (const auto missing = arrivals_.look("blocks")) return *missing;
+  const bool whole = level == VerifyLevel::full;
+  const Finding finding = problem_.integers ? check<std::int32_t>(whole, seed) : check<float>(whole, seed);
+  return {finding.message.empty() ? Status::passed : Status::failed, finding.method, finding.message};
+}
+
+void PathsWorkload::write_result(const std::filesystem::path& file) const {
+  write_result_files(file, problem_, lengths(), before());
+}
+
+}  // namespace mgpu::tropical

@@ -1,0 +1,90 @@
+#include "suites/tropical/product_reference.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "lib/workload/parallel_for.hpp"
+#include "suites/common/number_text.hpp"
+#include "suites/tropical/weights.hpp"
+
+namespace mgpu::tropical {
+namespace {
+
+// Element by element as it is defined: what is nothing takes no part in it.
+template <class Number>
+class PlainRow {
+ public:
+  PlainRow(const Problem& problem, const ProductMemory& memory, std::uint64_t row) : problem_(problem), memory_(memory), row_(row) {
+    const Number none = nothing<Number>(problem.maximum);
+    const auto a = as_numbers<Number>(memory.a()), b = as_numbers<Number>(memory.b());
+    best_.assign(problem.columns, none);
+    first_.assign(problem.columns, -1);
+    for (std::uint64_t k = 0; k < problem.inner; ++k) {
+      const Number x = a[row * problem.inner + k];
+      if (x == none) continue;
+      const Number* const of_k = b.data() + k * problem.columns;
+      for (std::uint64_t j = 0; j < problem.columns; ++j) {
+        if (of_k[j] == none) continue;
+        const Number sum = x + of_k[j];
+        if (first_[j] >= 0 && (problem.maximum ? sum <= best_[j] : sum >= best_[j])) continue;
+        best_[j] = sum;
+        first_[j] = static_cast<std::int64_t>(k);
+      }
+    }
+  }
+
+  // Empty: it is what came back.
+  std::string what_is_wrong() const {
+    const auto c = as_numbers<Number>(memory_.c());
+    const auto paths = as_numbers<std::int32_t>(memory_.paths());
+    for (std::uint64_t j = 0; j < problem_.columns; ++j) {
+      const std::uint64_t at = row_ * problem_.columns + j;
+      const std::string place = "[" + std::to_string(row_) + "," + std::to_string(j) + "] is ";
+      if (c[at] != best_[j])
+        return "C" + place + number_text(static_cast<double>(c[at])) + ", the reference says " + number_text(static_cast<double>(best_[j]));
+      if (problem_.paths && paths[at] != first_[j])
+        return "the k of C" + place + std::to_string(paths[at]) + ", the reference says " + std::to_string(first_[j]);
+    }
+    return "";
+  }
+
+ private:
+  const Problem& problem_;
+  const ProductMemory& memory_;
+  std::uint64_t row_;
+  std::vector<Number> best_;
+  std::vector<std::int64_t> first_;
+};
+
+std::vector<std::uint64_t> rows_to_check(const Problem& problem, bool whole, std::uint64_t seed, unsigned threads) {
+  // So many steps of a plain loop take a thread about half a second, and 3 seconds.
+  const double budget = (whole ? 2e9 : 3e8) * threads;
+  const double each = static_cast<double>(problem.columns) * static_cast<double>(std::max<std::uint64_t>(problem.inner, 1));
+  std::vector<std::uint64_t> rows(problem.rows);
+  std::iota(rows.begin(), rows.end(), 0);
+  if (each * static_cast<double>(problem.rows) <= budget) return rows;
+  std::mt19937_64 random(seed);
+  rows = {0, problem.rows - 1};
+  while (static_cast<double>(rows.size()) * each < budget) rows.push_back(random() % problem.rows);
+  return rows;
+}
+
+}  // namespace
+
+Finding check_product(const Problem& problem, const ProductMemory& memory, bool whole, std::uint64_t seed, unsigned threads) {
+  if (problem.rows == 0 || problem.columns == 0) return {"C is empty", ""};
+  const std::vector<std::uint64_t> rows = rows_to_check(problem, whole, seed, threads);
+  std::vector<std::string> messages(rows.size());
+  parallel_for(rows.size(), threads, [&](std::uint64_t i) {
+    messages[i] = problem.integers ? PlainRow<std::int32_t>(problem, memory, rows[i]).what_is_wrong()
+                                   : PlainRow<float>(problem, memory, rows[i]).what_is_wrong();
+  });
+  const auto wrong = std::find_if(messages.begin(), messages.end(), [](const std::string& message) { return !message.empty(); });
+  return {(rows.size() == problem.rows ? std::string("all") : std::to_string(rows.size())) +
+              " rows, bit for bit, with a plain loop on the host",
+          wrong == messages.end() ? "" : *wrong};
+}
+
+}  // namespace mgpu::tropical

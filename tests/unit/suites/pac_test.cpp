@@ -1,0 +1,238 @@
+// Phase-amplitude coupling on the host: bands, shifts, tables and the reference, which kernels are then compared with.
+#include <doctest/doctest.h>
+#ifdef MGPU_WITH_FFTW
+#include <fftw3.h>
+#endif
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <set>
+
+#include "suites/pac/host_data.hpp"
+#include "suites/pac/layout.hpp"
+#include "suites/pac/reference.hpp"
+#include "suites/pac/tables.hpp"
+#include "tests/support/pac_problem.hpp"
+#include "tests/support/refusal.hpp"
+
+using namespace mgpu;
+using namespace mgpu::pac;
+using mgpu::testing::pac_params;
+
+namespace {
+
+Problem problem_with(const std::map<std::string, std::string>& given = {}, std::uint64_t batch = 2) {
+  return problem_of(pac_params(batch, given));
+}
+
+DeviceTraits gpu() {
+  DeviceTraits traits;
+  traits.id = "gpu";
+  traits.compute_units = 132;
+  traits.max_work_group = 1024;
+  traits.local_memory = 48 << 10;
+  traits.global_memory = Bytes{140} << 30;
+  traits.max_allocation = Bytes{35} << 30;
+  return traits;
+}
+
+}  // namespace
+
+TEST_CASE("bands pass what is around their centres, half of it at their half width, and nothing beyond a quarter more") {
+  const Problem problem = problem_with({{"pha", "2:20:10"}, {"amp", "60:100:5"}, {"length", "1024"}});
+  CHECK(problem.phase.centre(0) == 2);
+  CHECK(problem.phase.centre(4) == doctest::Approx(10));
+  CHECK(problem.phase.centre(9) == 20);
+  CHECK(problem_with({{"pha", "6:10:1"}}).phase.centre(0) == 8);
+  CHECK(response(problem.phase, 4, 10) == 1);
+  CHECK(response(problem.phase, 4, 11.8) == 1);
+  CHECK(response(problem.phase, 4, 12.5) == doctest::Approx(0.5));
+  CHECK(response(problem.phase, 4, 7.5) == doctest::Approx(0.5));
+  CHECK(response(problem.phase, 4, 13.2) == 0);
+  CHECK(response(problem.amplitude, 2, 90) == doctest::Approx(0.5));
+}
+
+TEST_CASE("shifts are a function of seed and number, none is 0, and all lengths below that of a series come up") {
+  const Problem problem = problem_with({{"length", "250"}, {"perm", "30000"}});
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t n = 0; n < problem.surrogates; ++n) seen.insert(shift_of(problem, n));
+  CHECK(seen.size() == 249);
+  CHECK(*seen.begin() == 1);
+  CHECK(*seen.rbegin() == 249);
+  const Problem fewer = problem_with({{"length", "250"}, {"perm", "10"}, {"axis", "permutation"}});
+  CHECK(shift_of(fewer, 7) == shift_of(problem, 7));
+}
+
+TEST_CASE(
+    "each shift is in the list once, with how often it was drawn, and any range of classes is made of nodes of one rest each") {
+  const Problem problem = problem_with({{"perm", "1000"}});
+  const ShiftList list = shift_list(problem);
+  std::uint64_t drawn = 0, observed = 0;
+  for (const ShiftEntry& entry : list.entries) {
+    drawn += entry.times & ~ShiftEntry::observed;
+    observed += entry.times & ShiftEntry::observed ? 1 : 0;
+    if (entry.times & ShiftEntry::observed) CHECK(entry.shift == 0);
+  }
+  CHECK(drawn == 1000);
+  CHECK(observed == 1);
+  for (Items begin = 0; begin < shift_classes; ++begin) {
+    for (Items end = begin + 1; end <= shift_classes; ++end) {
+      std::uint32_t entries = 0, next = list.first[begin];
+      for (const ShiftNode& node : nodes_of(list, begin, end)) {
+        CHECK(node.first == next);
+        next += node.count;
+        entries += node.count;
+        for (std::uint32_t i = node.first; i < node.first + node.count; ++i)
+          CHECK(list.entries[i].shift % node.modulus == node.rest);
+      }
+      CHECK(entries == list.first[end] - list.first[begin]);
+    }
+  }
+  CHECK(nodes_of(list, 0, 8).size() == 1);
+  CHECK(nodes_of(list, 0, 4).front().modulus == 2);
+}
+
+TEST_CASE("the transforms' roots are of the orders that their butterflies need, and their inverses") {
+  for (const unsigned log2_length : {5u, 8u, 11u, 12u}) {
+    const auto down = transform_roots(log2_length, false), up = transform_roots(log2_length, true);
+    REQUIRE(down.size() == up.size());
+    CHECK(down.size() % 15 == 0);
+    for (std::size_t i = 0; i < down.size(); ++i) {
+      CHECK(std::uint64_t{down[i][0]} * up[i][0] % prime == 1);
+      CHECK(down[i][1] == (std::uint64_t{down[i][0]} << 32) / prime);
+    }
+    // The first pass's first level has powers 0, 1, 2, ... of a root of the whole length, of which only half a turn is -1.
+    std::uint64_t power = 1;
+    for (std::uint64_t i = 0; i < std::uint64_t{1} << (log2_length - 1); ++i) power = power * down[1][0] % prime;
+    CHECK(power == prime - 1);
+  }
+  CHECK(transform_factor(2048) * 2048 % prime == (std::uint64_t{1} << 32) % prime);
+}
+
+TEST_CASE("means, deviations and z come of exact sums") {
+  Moments moments;
+  const std::uint64_t steps = 1 << 24, values[] = {steps / 4, steps / 2, steps / 2, steps};
+  for (const std::uint64_t v : values) {
+    moments.observed_and_sum += v;
+    moments.sum_of_squares += v * v;
+  }
+  moments.observed_and_sum += (3 * steps / 4) << Moments::observed_bit;
+  const Result result = result_of(moments, 4);
+  CHECK(result.index == 0.75);
+  CHECK(result.mean == 0.5625);
+  CHECK(result.deviation == doctest::Approx(std::sqrt((0.0625 + 0.25 + 0.25 + 1) / 4 - 0.5625 * 0.5625)));
+  CHECK(result.z == doctest::Approx((0.75 - 0.5625) / result.deviation));
+  CHECK(result_of(moments, 0).z == 0);
+  const Moments same{(steps << Moments::observed_bit) + 32767 * steps, 32767 * steps * steps};  // the most there can be
+  CHECK(result_of(same, 32767).deviation == 0);
+  CHECK(result_of(same, 32767).mean == 1);
+}
+
+TEST_CASE("Tort's index is 0 where amplitudes do not depend on the phase, and 1 where all are in one bin") {
+  const Problem problem = problem_with();
+  const std::vector<float> series(problem.input_bytes() / sizeof(float));
+  const Reference reference(problem, series);
+  std::vector<unsigned> bins(256);
+  for (std::size_t t = 0; t < bins.size(); ++t) bins[t] = static_cast<unsigned>(t / 3 % 18);
+  std::vector<double> counts(18), flat(256, 2.5), peaked(256);
+  for (std::size_t t = 0; t < bins.size(); ++t) {
+    ++counts[bins[t]];
+    if (bins[t] == 4) peaked[t] = 1.5;
+  }
+  CHECK(reference.index(bins, flat, counts, 0) == doctest::Approx(0).epsilon(1e-12));
+  CHECK(reference.index(bins, flat, counts, 77) == doctest::Approx(0).epsilon(1e-12));
+  CHECK(reference.index(bins, peaked, counts, 0) == doctest::Approx(1));
+  CHECK(reference.index(bins, peaked, counts, 31) < 1);
+  CHECK(reference.index(bins, std::vector<double>(256), counts, 0) == 0);
+}
+
+TEST_CASE("the analytic signal of a cosine that a band passes has its amplitude and its phase") {
+  Problem problem = problem_with({{"length", "240"}, {"fs", "240"}}, 1);
+  problem.channels = 1;
+  std::vector<float> series(240);
+  const auto phase = [](std::size_t t) { return 2 * std::numbers::pi * (8.0 * static_cast<double>(t) / 240 + 0.1); };
+  for (std::size_t t = 0; t < series.size(); ++t) series[t] = static_cast<float>(3 * std::cos(phase(t)) + 1);
+  const Reference reference(problem, series);
+  const Reference::Signal z = reference.analytic(0, problem.phase, 1);
+  for (std::size_t t = 0; t < z.size(); ++t) CHECK(std::abs(z[t] - 3.0 * std::polar(1.0, phase(t))) < 1e-6);
+}
+
+#ifdef MGPU_WITH_FFTW
+TEST_CASE("the reference's analytic signals are those of FFTW, for lengths even, odd and prime") {
+  for (const char* length : {"256", "375", "251"}) {
+    const Problem problem = problem_with({{"length", length}}, 1);
+    const SuiteParams params = pac_params(1, {{"length", length}});
+    const HostData data(problem, params);
+    const Reference reference(problem, data.series());
+    const auto n = static_cast<int>(problem.samples);
+    std::vector<std::complex<double>> x(problem.samples), z(problem.samples);
+    for (int t = 0; t < n; ++t) x[static_cast<std::size_t>(t)] = data.series()[problem.samples + static_cast<std::size_t>(t)];
+    auto* const in = reinterpret_cast<fftw_complex*>(x.data());
+    auto* const out = reinterpret_cast<fftw_complex*>(z.data());
+    const fftw_plan down = fftw_plan_dft_1d(n, in, out, FFTW_FORWARD, FFTW_ESTIMATE),
+                    up = fftw_plan_dft_1d(n, in, out, FFTW_BACKWARD, FFTW_ESTIMATE);
+    fftw_execute(down);
+    for (std::uint64_t k = 0; k < problem.samples; ++k) {
+      const double hz = static_cast<double>(k) * problem.fs / n;
+      x[k] = 2 * k > problem.samples ? 0 : z[k] * 2.0 * response(problem.amplitude, 1, hz) / static_cast<double>(n);
+    }
+    fftw_execute(up);
+    fftw_destroy_plan(down);
+    fftw_destroy_plan(up);
+    const Reference::Signal found = reference.analytic(1, problem.amplitude, 1);
+    for (std::size_t t = 0; t < found.size(); ++t) CHECK(std::abs(found[t] - z[t]) < 1e-12);
+  }
+}
+#endif
+
+TEST_CASE("by transforms where series are long enough a power of two and surrogates many, else one by one; CPUs one by one") {
+  DeviceTraits device = gpu();
+  const auto first = [&](const std::map<std::string, std::string>& given) { return methods(device, problem_with(given)).front(); };
+  CHECK(first({{"length", "2048"}, {"perm", "1000"}}) == Method::transform);
+  CHECK(first({{"length", "2048"}, {"perm", "20"}}) == Method::direct);
+  CHECK(first({{"length", "2000"}, {"perm", "1000"}}) == Method::direct);
+  CHECK(first({{"length", "8192"}, {"perm", "1000"}}) == Method::direct);
+  CHECK(methods(device, problem_with({{"length", "4096"}, {"sums", "transform-local"}})).empty());  // 66 KB of local memory
+  device.cpu = true;
+  CHECK(first({{"length", "2048"}, {"perm", "1000"}}) == Method::direct);
+  CHECK(first({{"length", "2048"}, {"perm", "1000"}, {"sums", "transform"}}) == Method::transform);
+}
+
+TEST_CASE("what a device allocates fits it, in both modes, and where nothing fits the reason says how much it takes") {
+  DeviceTraits device = gpu();
+  device.global_memory = Bytes{2} << 30;
+  device.max_allocation = Bytes{512} << 20;
+  const Problem problem = problem_with({{"length", "2048"}, {"channels", "64"}, {"perm", "1000"}}, 256);
+  for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
+    const Capacity all = capacity(device, problem, Method::transform, mode);
+    CHECK(all.fits > 0);
+    CHECK(all.resident <= device.global_memory);
+    CHECK(layout(device, problem, Method::transform, mode, all.fits).largest() <= device.max_allocation);
+  }
+  device.global_memory = Bytes{100} << 20;
+  const Capacity none = capacity(device, problem, Method::transform, Mode::resident);
+  CHECK(none.fits == 0);
+  CHECK(none.reason.find("MiB") != std::string::npos);
+  CHECK(capacity(device, problem, Method::transform, Mode::end_to_end).fits > 0);
+}
+
+TEST_CASE("options that no series can be computed with are refused, each in words that name it and what is accepted") {
+  const std::tuple<const char*, const char*, const char*> refused[] = {
+      {"pha", "8", "LO:HI:N"},        {"pha", "8:4:2", "LO:HI:N"},  {"pha", "0:4:2", "LO:HI:N"},  {"pha", "4:8:0", "LO:HI:N"},
+      {"pha", "4:8:2.5", "LO:HI:N"},  {"pha", "1:8:2", "3 cycles"}, {"amp", "40:120:3", "110.7"}, {"amp", "a:b:c", "LO:HI:N"},
+      {"amp", "40:nan:3", "LO:HI:N"}, {"amp", "40:80:1000", "512"}, {"fs", "0", "above 0"},       {"fs", "-256", "above 0"},
+      {"bins", "1", "2 to 64"},       {"bins", "65", "2 to 64"},    {"perm", "40000", "32767"},   {"length", "15", "16 to 65536"},
+      {"length", "70000", "16 to"},   {"channels", "0", "1 to"},    {"planted", "10", "10:80"},   {"planted", "10:200", "10:80"},
+  };
+  for (const auto& [option, value, accepted] : refused) {
+    CAPTURE(option);
+    CAPTURE(value);
+    const std::string message = mgpu::test::refusal([&] { problem_with({{option, value}}); });
+    CHECK(mgpu::test::has(message, std::string("--") + option));
+    CHECK(mgpu::test::has(message, accepted));
+    CHECK(mgpu::test::has(message, "accepted: "));
+  }
+  CHECK(mgpu::test::has(mgpu::test::refusal([] { problem_with({}, 0); }), "--size"));
+  CHECK(mgpu::test::has(mgpu::test::refusal([] { problem_with({{"length", "300"}, {"sums", "transform"}}); }), "--sums"));
+}
