@@ -4,8 +4,8 @@
 // Both matrices lie along what is summed over, so that a vector in local memory is the jet of a point: 4 terms of a sum. Vectors
 // are placed such that 8 work-items which read of 8 rows next to each other, or of every fourth, read of all banks.
 //
-// On an H200 a layer of 256 at 65,536 points is 137 GFLOP, as in kernels/pinn_product.cl: 24 reads of 16 bytes for 512 fma of a
-// work-item are the ratio of kernels/matrix_packed.cl.
+// Predicted, not measured: on an H200 a layer of 256 at 65,536 points is 34 GFLOP, 0.7 ms, as in kernels/pinn_product.cl: 24 reads of
+// 16 bytes for 512 fma of a work-item are the ratio of kernels/matrix_packed.cl.
 //
 // Given by -D: BM, BN: the tile of a work-group, weights by input and by output; TM, TN, WM, WN, STAGES, ASYNC of gpu_tiles.cl;
 // WIDTH.

@@ -39,7 +39,7 @@ SuiteInfo pinn_suite() {
   info.default_size = 8192;
   info.quick_size = 1024;
   info.full_size = 65536;
-  info.full_size_cpu = 256;
+  info.full_size_cpu = 64;
   info.options = {
       {"problem",
        "the equation: burgers and allen-cahn in one dimension and time, helmholtz and poisson in two dimensions",

@@ -52,6 +52,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
   copy_ = device.kernel("stencil_copy.cl", "copy_part", "");
   for (std::size_t i = 0; i < 3; ++i) copies_[i] = device.allocate(parameters);
   copies_[3] = device.allocate(losses_->size());
+  kept_state_ = device.allocate(state_->size());
 }
 
 void TrainingProgram::load(Stream& stream) {
@@ -82,14 +83,15 @@ void TrainingProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   const std::uint32_t done = workload_.begun_from();
   if (done > 0) {
     const PinnWorkload::Checkpoint& kept = workload_.checkpoint(done);
-    staged_ = kept.state;
-    landing_ = kept.losses;
-    stream.upload(*state_, 0, std::as_bytes(std::span(staged_)));
-    stream.upload(*losses_, 0, std::as_bytes(std::span(landing_)));
+    landing_ = kept.state;
+    landing_.insert(landing_.end(), kept.losses.begin(), kept.losses.end());
+    const std::span<const float> all(landing_);
+    stream.upload(*kept_state_, 0, std::as_bytes(all.first(kept.state.size())));
+    stream.upload(*losses_, 0, std::as_bytes(all.subspan(kept.state.size())));
   } else if (mode_ == Mode::end_to_end || staged_.empty()) {
     load(stream);
   }
-  begin_state(*state_, stream);
+  begin_state(done > 0 ? *kept_state_ : *state_, stream);
   settle(slice, stream);
   draw(slice, done, stream);
   if (!others_.empty()) peer_->sync(others_, others_);  // nobody has sums of the sample before to read any more

@@ -49,9 +49,10 @@ class TrainingProgram final : public DeviceProgram {
   std::unique_ptr<Kernel> draw_, begin_, add_, adam_, keep_, copy_;
   std::unique_ptr<Buffer> state_, parameters_[2], mean_, square_, transposed_, gradient_, losses_, points_, shards_, own_sums_,
       list_, snapshots_;
-  std::unique_ptr<Buffer> copies_[4];  // of a checkpoint, while it is brought to the host
-  std::vector<Node> nodes_;            // of its own shards
-  std::vector<std::uint32_t> listed_;  // all nodes, as kernels read them
+  std::unique_ptr<Buffer> copies_[4];   // of a checkpoint, while it is brought to the host
+  std::unique_ptr<Buffer> kept_state_;  // of the one that a sample began again from
+  std::vector<Node> nodes_;             // of its own shards
+  std::vector<std::uint32_t> listed_;   // all nodes, as kernels read them
   std::vector<DeviceIndex> others_;
   std::vector<float> staged_, landing_, evidence_, kept_;  // host memory of transfers; evidence: gradients of shards
   std::optional<Slice> done_;

@@ -1,4 +1,4 @@
-// The ways to compute gradients on a device, and what each takes: a shard by a work-group in local memory, or all points layer by
+// The kernel variants that compute gradients on a device, and what each takes: a shard by a work-group in local memory, or all points layer by
 // layer with tiled products.
 #pragma once
 

@@ -25,13 +25,13 @@ class Failing(Case):
         options, variables = devices
         return [device["id"] for device in json.loads(mgpu("devices", *options, "--json", env=variables).out)["devices"]]
 
-    def faulty(self, script, *arguments, devices, code):
+    def faulty(self, script, *arguments, devices, code, limits=LIMITS):
         """What it says to standard error and its file, if there is one. The fault was injected, and no other."""
         options, variables = devices
         file, log = self.folder / "r.json", self.folder / "log"
         for old in (file, log):
             old.unlink(missing_ok=True)
-        result = mgpu(*arguments, *options, *LIMITS, "-o", file,
+        result = mgpu(*arguments, *options, *limits, "-o", file,
                       env={**variables, "OPENCL_LAYERS": LAYER, "MGPU_FAULT_SCRIPT": script, "MGPU_FAULT_LOG": str(log)})
         self.assertEqual(result.code, code, f"{script} {arguments}: {result}")
         self.assertEqual(len(log.read_text().splitlines()) if log.exists() else 0, 1, f"{script} {arguments}: {result}")
@@ -78,9 +78,9 @@ class Links(Failing):
 
 
 class Runs(Failing):
-    def goes_on(self, script, *arguments, devices, failing, code=0):
+    def goes_on(self, script, *arguments, devices, failing, code=0, limits=LIMITS):
         """The other device computes what the one that failed had, and is not blamed."""
-        err, document = self.faulty(script, "run", *arguments, "-n", 10, "--warmup", 1, "--peer", "host", devices=devices, code=code)
+        err, document = self.faulty(script, "run", *arguments, "-n", 10, "--warmup", 1, "--peer", "host", devices=devices, code=code, limits=limits)
         self.assertIn(failing, err)
         self.assertTrue(document["complete"])
         faults = document["faults"] + [fault for run in document["runs"] for fault in run["faults"]]
@@ -119,6 +119,17 @@ class Runs(Failing):
                 self.assertEqual(fault["items_redone"], fault["items_lost"])
                 self.assertEqual([sample["verify"] for sample in run["disturbed_samples"]], ["passed"])
                 self.assertEqual(len(run["devices"]), 2)
+
+    def test_a_training_is_begun_again_from_what_a_device_that_is_lost_had_brought_or_not(self):
+        training = ("pinn", "--size", 64, "--layers", 2, "--width", 8, "--shards", 8, "--iterations", 30, "--checkpoint-rounds", 5, "--snapshots", 3,
+                    "--mode", "resident", "-s", "equal")
+        for failing in self.ids(PARTS):
+            with self.subTest(failing=failing):
+                run, = self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=170 do=lose:-9999", *training,
+                                    devices=PARTS, failing=failing, limits=("--timeout", "60s", "-q"))["runs"]  # PoCL compiles at the first launch
+                fault, = run["faults"]
+                self.assertEqual(fault["begun_again"]["round"] % 5, 0)
+                self.assertEqual([sample["verify"] for sample in run["disturbed_samples"]], ["passed"])
 
     def test_a_persistent_kernel_whose_neighbour_is_lost_ends_and_is_not_blamed(self):
         stencil = ("stencil", "--size", 48, "--iterations", 60, "--checkpoint-rounds", 10, "--mode", "resident", "-s", "equal", "--steps",

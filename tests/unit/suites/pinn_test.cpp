@@ -115,8 +115,7 @@ TEST_CASE("solutions hold what is known of them") {
   };
   CHECK(at(burgers, 0, 150) == doctest::Approx(-std::sin(std::numbers::pi * 0.5)));
   CHECK(at(burgers, 20, 100) == doctest::Approx(0).epsilon(1e-12));  // odd about 0
-  // From Basdevant et al. (1986), table 4: the slope at 0 is steepest at t = 1.6037 / pi, by 152.00516 for nu = 0.01 / pi, and so
-  // the values beside 0 at t = 0.5, 0.01 away, are near the jump of the shock.
+  // The shock: by Basdevant et al. (Computers and Fluids 14, 1986) the slope at 0 is -152 for this nu, at about t = 0.5.
   CHECK(at(burgers, 20, 99) == doctest::Approx(-at(burgers, 20, 101)).epsilon(1e-9));
   CHECK(at(burgers, 20, 101) < -0.7);
   CHECK(at(burgers, 40, 200) == doctest::Approx(0).epsilon(1e-6));
