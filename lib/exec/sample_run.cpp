@@ -61,6 +61,18 @@ void SampleRun::end() {
   stage = Stage::over;
 }
 
+std::optional<DeviceIndex> SampleRun::merger() const {
+  if (!merges) return std::nullopt;
+  const DeviceIndex best = merge_device;
+  const bool on_host = workload.merges_on_host();
+  if (seats[best.value].alive && (!on_host || workload.merge_on_device(members[best.value].device->resources().traits())))
+    return best;
+  for (std::uint32_t i = 0; i < seats.size() && !on_host; ++i) {
+    if (seats[i].alive) return DeviceIndex{i};
+  }
+  return std::nullopt;
+}
+
 void SampleRun::fail(const Error& error) {
   if (over()) return;
   sample.failure = error;
@@ -82,7 +94,7 @@ void SampleRun::lose(DeviceFault fault) {
   const DeviceIndex device = fault.device;
   Seat& seat = seats[device.value];
   seat.alive = false;
-  if (stage == Stage::merging && device == merge_device) stage = Stage::working;  // those left finish again, and merge
+  if (stage == Stage::merging && device == merge_device.load()) stage = Stage::working;  // those left finish again, and merge
   fault.at = backend.now() - sample.begin;
   fault.lost = std::exchange(seat.not_on_host, {});
   for (const Slice& slice : fault.lost) fault.items_lost += slice.size();

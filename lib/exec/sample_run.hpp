@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <vector>
 
 #include "lib/exec/polling_mutex.hpp"
@@ -26,10 +27,10 @@ struct SampleRun {
   Backend& backend;
   SliceSource& source;
   Workload& workload;
-  std::vector<Member> members;  // grows only while no worker runs
-  DeviceIndex merge_device;     // the fastest: merges, if it still lives and the workload wants a device to
-  Nanos timeout{};              // a device with work in flight that completes nothing for this long counts as hung
-  bool merges = true;           // false: the partials are of a part of the items only, there is no result
+  std::vector<Member> members;            // grows only while no worker runs
+  std::atomic<DeviceIndex> merge_device;  // the fastest: merges, if it still lives and the workload wants a device to
+  Nanos timeout{};                        // a device with work in flight that completes nothing for this long counts as hung
+  bool merges = true;                     // false: the partials are of a part of the items only, there is no result
 
   PeerGroup* peers = nullptr;  // that members are in, at these places, and in which some exchange data; none: they do not
   std::vector<DeviceIndex> places;
@@ -75,6 +76,8 @@ struct SampleRun {
   void expect_meeting();  // the next one, if there is one; with the lock, or before workers run
   // A member has come to the meeting, as which it has done rounds that took it so long each; with the lock.
   void come_to_meeting(DeviceIndex member, Nanos busy);
+  // Who merges: merge_device, or whoever is left where the host cannot; none: the host. With the lock.
+  std::optional<DeviceIndex> merger() const;
   void end();                     // the sample, as it is; with the lock
   void fail(const Error& error);  // the sample as a whole; with the lock
   void lose(DeviceFault fault);   // its device's work goes to the others; with the lock

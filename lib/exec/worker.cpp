@@ -210,7 +210,7 @@ bool DeviceWorker::act() {
     return true;
   }
   if (run_.stage == SampleRun::Stage::merging) {
-    if (self_ != run_.merge_device) return progress;
+    if (self_ != run_.merge_device.load()) return progress;
     start_merge();
     return true;
   }
@@ -290,7 +290,8 @@ void DeviceWorker::start_collect() {
 }
 
 void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
-  const bool was_to_merge = run_.stage == SampleRun::Stage::merging && self_ == run_.merge_device;
+  const bool was_merging = run_.stage == SampleRun::Stage::merging && self_ == run_.merge_device.load();
+  const bool host_merges = was_merging && run_.workload.merges_on_host();
   const bool waited = !in_flight_.empty();
   const Nanos sign = waited ? std::max(in_flight_.front().enqueued, last_sign_) : run_.backend.now();
   stage_ = Stage::lost;
@@ -299,15 +300,20 @@ void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
   {
     const std::lock_guard lock(run_.mutex);
     const Nanos detection = run_.backend.now() - std::max(sign, run_.sample.begin);
-    if (was_to_merge) {  // the partials are on the host: nothing is lost but the device
+    if (host_merges) {  // the partials are on the host: nothing is lost but the device
       run_.seats[self_.value].alive = false;
       run_.sample.faults.push_back({self_, kind, what, run_.backend.now() - run_.sample.begin, detection, true, {}, 0});
       run_.stage = SampleRun::Stage::working;
     } else {
-      run_.lose({.device = self_, .kind = kind, .what = what, .detection = detection, .round = round_under_way()});
+      run_.lose({.device = self_,
+                 .kind = kind,
+                 .what = what,
+                 .detection = detection,
+                 .merging = was_merging,
+                 .round = round_under_way()});
     }
   }
-  if (was_to_merge) merge_on_host();
+  if (host_merges) merge_on_host();
 }
 
 void DeviceWorker::enter(HostState state) {

@@ -23,8 +23,8 @@ bool DeviceWorker::try_finish() {
       run_.stage = SampleRun::Stage::combining;
       return true;
     }
-    const std::size_t best = run_.merge_device.value;
-    if (run_.merges && run_.seats[best].alive && run_.workload.merge_on_device(run_.members[best].device->resources().traits())) {
+    if (const std::optional<DeviceIndex> on = run_.merger()) {
+      run_.merge_device = *on;                 // before the stage, by which its worker sees it
       run_.stage = SampleRun::Stage::merging;  // by that device's own worker: streams and kernels belong to one thread
       return true;
     }

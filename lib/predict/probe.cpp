@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "lib/base/stats.hpp"
+#include "lib/exec/wait.hpp"
 #include "lib/predict/probe_reading.hpp"
 
 namespace mgpu {
@@ -209,6 +210,13 @@ std::optional<StageCost> fit_line(Items small, Nanos at_small, Items large, Nano
   if (large >= line.items) return std::nullopt;
   const double slope = slope_of(large, at_large, line.items, line.whole);
   return StageCost{std::max(Nanos{}, at_large - from_seconds(slope * static_cast<double>(large))), slope};
+}
+
+void merge_after_probe(Backend& backend, OpenDevice& device, Workload& workload, DeviceProgram& program) {
+  if (workload.merges_on_host()) return workload.merge();
+  program.merge(device.stream());
+  finish_batch(backend, device, device.submit());
+  program.merged();
 }
 
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size) {

@@ -76,6 +76,10 @@ struct ProbeSize {
 // device counts as hung by the limits of the backend.
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size);
 
+// What a sample alone on that device computed last, which a probe leaves without a result: merges it, on the host, or on the device
+// where the host cannot. Blocks; outside of what is measured. Throws what wait_for does.
+void merge_after_probe(Backend& backend, OpenDevice& device, Workload& workload, DeviceProgram& program);
+
 // The two medians of a queue as a line. `full_per_item_s`: what an item costs on a full device, 0 when not known. That is the slope
 // unless the line is half as steep again: the device is then slower than it was. Small slices can be steeper, as they make less of
 // a device, or flat. Noise can make a line fall: without such a figure all `items` are then taken to cost as much once more.

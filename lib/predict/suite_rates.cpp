@@ -179,7 +179,7 @@ void verify(Backend& backend, OpenDevice& device, Workload& workload, DeviceProg
   program.publish(device.stream());
   finish_batch(backend, device, device.submit());
   program.published();
-  workload.merge();  // a probe's sample ends before
+  merge_after_probe(backend, device, workload, program);
   const Verdict verdict = workload.verify(VerifyLevel::full, 1);
   if (verdict.status != Verdict::Status::passed) throw Error(ErrorKind::device, "computed a wrong result: " + verdict.message);
 }

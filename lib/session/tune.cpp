@@ -78,7 +78,7 @@ class Tuner {
     program.publish(device_.stream());
     finish_batch(backend_, device_, device_.submit());
     program.published();
-    workload_.merge();  // a probe's sample ends before
+    merge_after_probe(backend_, device_, workload_, program);
     const Verdict verdict = workload_.verify(VerifyLevel::full, 1);
     return verdict.status == Verdict::Status::passed ? std::string() : verdict.message;
   }

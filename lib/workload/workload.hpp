@@ -112,7 +112,8 @@ class DeviceProgram {
   // Outside the sample: bring to the host what verify() wants beyond the partials.
   virtual void publish(Stream&) {}
   virtual void published() {}
-  // Workload::merge on this device: combine partials given to the workload; both are called only if merge_on_device() said yes.
+  // Workload::merge on this device: combine partials given to the workload; both are called only if merge_on_device() said yes, or
+  // merges_on_host() said no.
   virtual void merge(Stream&) { throw Error(ErrorKind::internal, "this program merges on the host"); }
   virtual void merged() {}
 };
@@ -194,6 +195,9 @@ class Workload {
   virtual bool may_checkpoint(std::uint32_t /*rounds*/) const { return true; }
   // All partials are here: would the device be faster than the host?
   virtual bool merge_on_device(const DeviceTraits&) const { return false; }
+  // False: merge() is never called, as only devices know how partials combine. Whichever is left then merges, whatever
+  // merge_on_device() says of it.
+  virtual bool merges_on_host() const { return true; }
   virtual void merge() = 0;                                    // combine the partials on the host; the result is complete
   virtual MergeEstimate merge_estimate() const { return {}; }  // what merge() costs; nothing by default
   virtual std::string digest() const = 0;                      // lower-case hex of the merged result

@@ -64,6 +64,37 @@ void read_radius(Table& map, ArgumentText& argument) {
   argument.after = radius.back();
 }
 
+Tolerance read_tolerance(Table& table) {
+  const Tolerance made{table.number("abs", 0), table.number("rel", 0), table.count("ulp", 0)};
+  if (made.absolute < 0 || made.relative < 0) table.refuse("abs", "or rel is negative");
+  return made;
+}
+
+// How accumulators combine: by an operation, or by a kernel of the user's own. The argument's type is known.
+void read_combination(Table& map, ArgumentText& argument) {
+  if (!map.has("combine")) {
+    argument.op = static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
+    if (argument.type.base == Base::none)
+      map.refuse("op", "combines no struct; accepted: combine = \"KERNEL\", which makes one of two");
+    return;
+  }
+  if (map.has("op")) map.refuse("combine", "is given together with op; accepted: one of them");
+  CombinationText& made = argument.combine;
+  made.entry = map.text("combine");
+  if (!is_identifier(made.entry)) map.refuse("combine", "is " + in_quotes(made.entry) + "; accepted: the name of a kernel");
+  auto tolerance = map.table("tolerance");
+  if (!tolerance) return;
+  made.tolerance = read_tolerance(*tolerance);
+  if (argument.type.base == Base::none) {
+    if (!tolerance->has("of")) tolerance->refuse("of", "is missing; accepted: float or double, what the struct consists of");
+    made.of = tolerance->choice("of", {"float", "double"}, 0) == 0 ? Base::f32 : Base::f64;
+    const Bytes each = made.of == Base::f32 ? 4 : 8;
+    if (argument.type.size % each != 0)
+      tolerance->refuse("of", fmt::format("has {} bytes, the struct {}, which is no multiple", each, argument.type.size));
+  }
+  tolerance->finish();
+}
+
 // `map = "split"` or a table with its `kind`.
 void read_map(Table& table, ArgumentText& argument) {
   const std::vector<std::string> kinds{"split", "replicate", "halo", "slice", "fixed", "ragged", "reduce", "append", "local"};
@@ -95,7 +126,7 @@ void read_map(Table& table, ArgumentText& argument) {
       argument.counter = map.text("counter");
       break;
     case MapKind::reduce:
-      argument.op = static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
+      read_combination(map, argument);
       break;
     default:
       break;
@@ -171,8 +202,6 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     argument.fill = read_fill(std::move(*fill), folder);
   else if (argument.access == Access::read)
     argument.fill.kind = FillKind::uniform;
-  if (argument.map == MapKind::reduce && argument.type.base == Base::none)
-    table.refuse("type", "is struct, which nothing is known to combine");
   argument.sparse = table.flag("sparse");
   if (table.has("expected")) argument.expected = folder / table.text("expected");
   table.finish();
@@ -292,8 +321,7 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name, c
   if (auto check = root.table("check")) {
     made.command = check->text("command", "");
     if (auto tolerance = check->table("tolerance")) {
-      made.tolerance = {tolerance->number("abs", 0), tolerance->number("rel", 0), tolerance->count("ulp", 0)};
-      if (made.tolerance.absolute < 0 || made.tolerance.relative < 0) tolerance->refuse("abs", "or rel is negative");
+      made.tolerance = read_tolerance(*tolerance);
       tolerance->finish();
     }
     check->finish();

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,19 @@ struct Fill {
   std::filesystem::path file;
 };
 
+struct Tolerance {
+  double absolute = 0, relative = 0;
+  std::uint64_t ulp = 0;  // units in the last place: as many values of the type lie between
+  bool exact() const { return absolute == 0 && relative == 0 && ulp == 0; }
+};
+
+// A second kernel that combines accumulators: it makes `into` the combination of `into` and `from`.
+struct CombinationText {
+  std::string entry;                   // empty: there is none, an operation combines them
+  std::optional<Tolerance> tolerance;  // how far that may be from one launch for all items; none: that of the descriptor
+  Base of = Base::none;                // of a structure: the numbers that it consists of, f32 or f64, where they have a tolerance
+};
+
 // Expressions are kept as text: what they depend on is known only with the problem's size.
 struct ArgumentText {
   std::string name, where;  // where: for messages
@@ -36,6 +50,7 @@ struct ArgumentText {
   std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets, counter;
   Edge edge = Edge::none;
   Reduction op = Reduction::add;
+  CombinationText combine;
   std::string address;  // empty: as the launch says
   Fill fill;
   bool sparse = false;             // not every element of the output is written
@@ -52,12 +67,6 @@ struct StageText {
 struct RepeatText {
   std::string where, rounds;  // rounds empty: there is but one
   std::vector<std::pair<std::string, std::string>> swap;
-};
-
-struct Tolerance {
-  double absolute = 0, relative = 0;
-  std::uint64_t ulp = 0;  // units in the last place: as many values of the type lie between
-  bool exact() const { return absolute == 0 && relative == 0 && ulp == 0; }
 };
 
 struct Descriptor {

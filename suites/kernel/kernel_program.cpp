@@ -15,11 +15,9 @@ Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
 
 bool in_slots(const Argument& one, Mode mode) { return mode == Mode::end_to_end && one.rebased(); }
 
-Bytes stride_of_sums(const Argument& one) { return aligned(one.bytes()); }
-
 Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items fits) {
   if (!one.is_array()) return 0;
-  if (one.accumulates()) return with_zones(stride_of_sums(one) * problem.blocks());
+  if (one.accumulates()) return with_zones(one.stride() * problem.blocks());
   const Items held = in_slots(one, mode) ? fits : problem.items;
   return with_zones(slice_bytes(problem, one, {0, held}));
 }
@@ -72,7 +70,7 @@ void KernelProgram::allocate(Items fits) {
     zones_[a].assign(2 * kAlignment, kCanary);
     if (one.accumulates()) {
       combines_ = true;
-      array.sums.resize(stride_of_sums(one) * problem_.blocks());
+      array.sums.resize(one.stride() * problem_.blocks());
     }
   }
   device_.try_out([&](Stream& stream) {
@@ -122,7 +120,8 @@ void KernelProgram::prepare(Stream& stream) {
     const Argument& one = problem_.args[a];
     if (one.map == MapKind::replicate && is_end_to_end()) upload(a, {0, problem_.items}, arrays_[a], 0, stream);
     if (one.map != MapKind::reduce) continue;
-    put_identity(one, arrays_[a].sums);
+    for (Items block = 0; block < problem_.blocks(); ++block)
+      put_identity(one, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
     stream.upload(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
   }
 }
@@ -137,8 +136,7 @@ Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned 
   if (!one.is_array()) return nullptr;
   const Array& array = arrays_[argument];
   if (one.accumulates()) {
-    const Bytes stride = stride_of_sums(one);
-    return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * stride : 0, one.bytes());
+    return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * one.stride() : 0, one.bytes());
   }
   const Bytes offset = array.slots ? 0 : slice_offset(one, array.of, slice);
   return part(argument, array.slots ? slot : 0, offset, slice_bytes(problem_, one, slice));
@@ -220,11 +218,27 @@ void KernelProgram::collected() {
     }
     for (const Slice& slice : collecting_) {
       for (Items block = slice.begin / problem_.block; block * problem_.block < slice.end; ++block)
-        workload_.add_block(a, block, std::span(arrays_[a].sums).subspan(block * stride_of_sums(one), one.bytes()));
+        workload_.add_block(a, block, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
     }
   }
   workload_.arrived_instead(collecting_, id_);
 }
+
+// The partial results of all blocks, its own as well as others', from the first one on.
+void KernelProgram::merge(Stream& stream) {
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (!one.by_kernel()) continue;
+    Buffer& memory = *arrays_[a].memory[0];
+    stream.upload(memory, kAlignment, workload_.partials(a));
+    stream.begin_series(static_cast<unsigned>(problem_.blocks() - 1));
+    for (Items block = 1; block < problem_.blocks(); ++block)
+      launches_.combine(a, *part(a, 0, 0, one.bytes()), *part(a, 0, block * one.stride(), one.bytes()), stream);
+    stream.download(memory, kAlignment, workload_.memory().subspan(one.result, one.bytes()));
+  }
+}
+
+void KernelProgram::merged() { workload_.merge_operations(); }
 
 void KernelProgram::publish(Stream& stream) {
   if (sample_ != workload_.sample()) return;

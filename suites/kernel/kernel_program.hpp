@@ -29,6 +29,8 @@ class KernelProgram final : public DeviceProgram {
   void finished(const Slice& slice) override { workload_.arrived(slice, id_); }
   void collect(Stream& stream) override;
   void collected() override;
+  void merge(Stream& stream) override;
+  void merged() override;
   void publish(Stream& stream) override;
   void published() override;
 
@@ -46,7 +48,6 @@ class KernelProgram final : public DeviceProgram {
   void download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream);
   Buffer* part(std::size_t argument, unsigned slot, Bytes offset, Bytes size);
   Buffer* given(std::size_t argument, const Slice& slice, unsigned slot);
-  Bytes sums_bytes(const Argument& one) const;
 
   KernelWorkload& workload_;
   const Problem& problem_;

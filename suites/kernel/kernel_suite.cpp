@@ -38,12 +38,16 @@ namespace {
 
 using namespace kernel;
 
-// Arrays, what one device alone makes of them, and copies with poison around. Sizes that the descriptor cannot have are refused by
-// check(), not here, where sizes are only tried out.
+// Arrays, partial results of blocks, what one device alone makes of them, and copies with poison around. Sizes that the descriptor
+// cannot have are refused by check(), not here, where sizes are only tried out.
 Bytes host_bytes(const SuiteParams& params) {
   constexpr Bytes kCopies = 4;
   try {
-    const Bytes bytes = problem_of(params).host_bytes;
+    const Problem problem = problem_of(params);
+    Bytes bytes = problem.host_bytes;
+    for (const Argument& one : problem.args) {
+      if (one.by_blocks()) bytes += one.stride() * problem.blocks();  // each below 2^50, of at most 64
+    }
     return bytes > ~Bytes{0} / kCopies ? ~Bytes{0} : kCopies * bytes;
   } catch (const Error&) {
     return params.size > descriptor_of(params).n ? ~Bytes{0} : 0;

@@ -24,6 +24,11 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
   bool taken = !params.input;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     Argument& one = problem_.args[a];
+    partials_.emplace_back(one.by_kernel() ? one.stride() * problem_.blocks() : 0);
+    if (one.by_kernel()) {
+      one.initial.resize(one.bytes());
+      fill_array(problem_, a, host_threads_, one.initial);
+    }
     if (one.edge == Edge::zero) zeros_.resize(std::max<std::size_t>(zeros_.size(), one.item()));
     if (!one.is_input()) continue;
     if (!taken && one.map != MapKind::scalar) {  // --input: instead of what the first is filled with
@@ -154,6 +159,7 @@ void KernelWorkload::begin_sample() {
   for (const Argument& one : problem_.args) {
     if (one.is_output()) std::memset(result(one).data(), 0xff, one.bytes());
   }
+  for (std::vector<std::byte>& partials : partials_) std::fill(partials.begin(), partials.end(), std::byte{0xff});
 }
 
 void KernelWorkload::arrived(const Slice& slice, const std::string& device) {
@@ -174,7 +180,12 @@ void KernelWorkload::add_sums(std::size_t argument, const std::string& device, s
 
 void KernelWorkload::add_block(std::size_t argument, Items block, std::span<const std::byte> sums) {
   const std::scoped_lock lock(mutex_);
-  blocks_[{argument, block}].assign(sums.begin(), sums.end());
+  const Argument& one = problem_.args[argument];
+  if (one.by_kernel()) {
+    std::copy(sums.begin(), sums.end(), partials_[argument].begin() + static_cast<std::ptrdiff_t>(block * one.stride()));
+  } else {
+    blocks_[{argument, block}].assign(sums.begin(), sums.end());
+  }
 }
 
 void KernelWorkload::damaged(const std::string& what) {
@@ -182,8 +193,18 @@ void KernelWorkload::damaged(const std::string& what) {
   damage_ = what;
 }
 
-// Sums of integers in any order; those of floats block by block.
+// Nothing is left to combine where there is but one block.
 void KernelWorkload::merge() {
+  if (problem_.combines()) throw Error(ErrorKind::internal, "partial results that only a kernel combines");
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (one.by_kernel()) std::memcpy(result(one).data(), partials_[a].data(), one.bytes());
+  }
+  merge_operations();
+}
+
+// Sums of integers in any order; those of floats block by block.
+void KernelWorkload::merge_operations() {
   const std::scoped_lock lock(mutex_);
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     const Argument& one = problem_.args[a];
@@ -198,7 +219,7 @@ void KernelWorkload::merge() {
         damage_ = error.what();
       }
     }
-    if (one.map != MapKind::reduce) continue;
+    if (one.map != MapKind::reduce || one.by_kernel()) continue;
     put_identity(one, result(one));
     for (const auto& [key, sums] : sums_) {
       if (key.first == a) combine(one, sums, result(one));

@@ -27,6 +27,8 @@ class KernelWorkload final : public Workload {
   void disconnect() override { shared_.clear(); }
   void own(std::span<const Owner> owners) override { owners_.assign(owners.begin(), owners.end()); }
   void begin_sample() override;
+  // Where a kernel combines partial results, they are so on the fastest device that is left.
+  bool merges_on_host() const override { return !problem_.combines(); }
   void merge() override;
   std::string digest() const override;  // SHA-256 of the outputs' bytes, in the order of the arguments; within a
                                         // tolerance of what one device alone makes: of that
@@ -49,6 +51,9 @@ class KernelWorkload final : public Workload {
   void arrived_instead(std::span<const Slice> slices, const std::string& device);  // all of a device's, some perhaps told before
   void add_sums(std::size_t argument, const std::string& device, std::span<const std::byte> sums);
   void add_block(std::size_t argument, Items block, std::span<const std::byte> sums);
+  // Of an accumulator that a kernel combines: those of all blocks, stride() bytes apart. While nothing else is under way.
+  std::span<const std::byte> partials(std::size_t argument) const { return partials_[argument]; }
+  void merge_operations();  // what no kernel combines
   void damaged(const std::string& what);
 
  private:
@@ -75,6 +80,7 @@ class KernelWorkload final : public Workload {
   std::vector<Arrival> arrived_;
   std::map<std::pair<std::size_t, std::string>, std::vector<std::byte>> sums_;
   std::map<std::pair<std::size_t, Items>, std::vector<std::byte>> blocks_;
+  std::vector<std::vector<std::byte>> partials_;  // by argument; empty: no kernel combines it
   std::string damage_;
   std::set<std::string> tried_;  // devices
   Results expected_, files_;     // empty: not known

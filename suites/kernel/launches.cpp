@@ -53,6 +53,12 @@ Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(p
                               device.traits().id, device.traits().max_work_group));
     }
   }
+  for (const Argument& one : problem.args) {
+    auto& kernel = combining_.emplace_back();
+    if (!one.by_kernel()) continue;
+    kernel = device.foreign_kernel(source, one.combine, build_options(problem));
+    if (const auto parameters = kernel->parameters()) check_combination(one, *parameters, device.traits().id);
+  }
 }
 
 void Launches::check_parameters(const Stage& stage, const std::vector<KernelParameter>& parameters,
@@ -95,6 +101,33 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
     }
     if (has.is_const && one.is_output()) refuse("is an output; the kernel's is const");
   }
+}
+
+void Launches::check_combination(const Argument& one, const std::vector<KernelParameter>& parameters,
+                                 const std::string& device) const {
+  const auto refuse = [&](const std::string& why) {
+    const std::string type = one.type.base == Base::none ? "struct .." : one.type.name;
+    throw Error(ErrorKind::input, fmt::format("{}.map.combine: kernel {} {} on device {}; accepted: (__global {}* into, __global "
+                                              "const {}* from)",
+                                              one.where, one.combine, why, device, type, type));
+  };
+  if (parameters.size() != 2) refuse(fmt::format("has {} parameter{}", parameters.size(), parameters.size() == 1 ? "" : "s"));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const KernelParameter& has = parameters[i];
+    if (has.type.empty()) continue;  // the driver does not say
+    const std::string name = fmt::format("has parameter {}{}", i, has.name.empty() ? "" : " (" + in_quotes(has.name) + ")");
+    if (has.space != KernelParameter::Space::global) refuse(fmt::format("{} that is {}", name, word_of(has.space)));
+    const auto type = element_type(type_without_pointer(has.type));
+    if (type && one.type.base != Base::none && type->name != one.type.name) refuse(fmt::format("{} of type {}", name, has.type));
+    if (has.is_const != (i == 1)) refuse(fmt::format("{} that is {}const", name, i == 1 ? "not " : ""));
+  }
+}
+
+void Launches::combine(std::size_t argument, Buffer& into, Buffer& from, Stream& stream) {
+  Grid grid;
+  grid.global[0] = problem_.args[argument].elements;
+  grid.local = {0, 0, 0};
+  stream.launch(*combining_[argument], grid, {&into, &from});
 }
 
 void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_t)>& buffer, Stream& stream) {

@@ -125,6 +125,10 @@ Bytes slice_offset(const Argument& one, const Slice& of, const Slice& slice) {
 }
 
 void put_identity(const Argument& one, std::span<std::byte> to) {
+  if (one.by_kernel()) {
+    std::memcpy(to.data(), one.initial.data(), one.initial.size());
+    return;
+  }
   std::byte lane[8];
   const auto highest = [&](bool high) {
     switch (one.type.base) {

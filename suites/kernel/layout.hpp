@@ -25,7 +25,7 @@ Bytes slice_bytes(const Problem& problem, const Argument& argument, const Slice&
 // From index 0 of a buffer for `of` (which begins no later) to index 0 of one for `slice`.
 Bytes slice_offset(const Argument& argument, const Slice& of, const Slice& slice);
 
-// What an accumulator begins with, and how two combine.
+// What an accumulator begins with, and how two combine, where that is an operation.
 void put_identity(const Argument& argument, std::span<std::byte> to);
 void combine(const Argument& argument, std::span<const std::byte> from, std::span<std::byte> into);
 

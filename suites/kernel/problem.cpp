@@ -128,6 +128,13 @@ class Reader {
     one.access = text.access;
     one.edge = text.edge;
     one.op = text.op;
+    one.combine = text.combine.entry;
+    one.tolerance = text.combine.tolerance.value_or(problem_.descriptor.tolerance);
+    one.compared = text.type;
+    if (text.combine.of != Base::none) {
+      one.compared.base = text.combine.of;
+      one.compared.lanes = static_cast<unsigned>(text.type.size / one.compared.lane());
+    }
     one.fill = text.fill;
     one.sparse = text.sparse;
     one.expected = text.expected;
@@ -222,10 +229,7 @@ class Reader {
                            in_quotes(name)));
       }
       one.counter = static_cast<std::size_t>(found - problem_.args.begin());
-      const bool floats = std::any_of(problem_.args.begin(), problem_.args.end(), [](const Argument& a) {
-        return a.map == MapKind::reduce && a.op == Reduction::add && a.type.is_float();
-      });
-      if (floats) refuse(one.where + ".map", "is append, which cannot be together with sums of floats");
+      if (by_blocks()) refuse(one.where + ".map", "is append, which cannot be together with sums of floats, or with combine");
     }
   }
 
@@ -285,8 +289,12 @@ class Reader {
       problem_.swaps.push_back(swap);
     }
     for (const Argument& one : problem_.args) {
-      if (one.accumulates()) refuse(one.where + ".map", "adds over slices, which cannot be together with repeat");
+      if (one.accumulates()) refuse(one.where + ".map", "accumulates over slices, which cannot be together with repeat");
     }
+  }
+
+  bool by_blocks() const {
+    return std::any_of(problem_.args.begin(), problem_.args.end(), [](const Argument& one) { return one.by_blocks(); });
   }
 
   // Slices begin where parts of all rebased buffers can, and are whole work-groups.
@@ -304,10 +312,7 @@ class Reader {
         if (one.global[d].count({0, g, g}) % local != 0) grow(local);
       }
     }
-    const bool sums_floats = std::any_of(problem_.args.begin(), problem_.args.end(), [](const Argument& a) {
-      return a.map == MapKind::reduce && a.op == Reduction::add && a.type.is_float();
-    });
-    if (sums_floats) {  // a fixed number of sums, whose order is that of the items
+    if (by_blocks()) {  // a fixed number of partial results, whose order is that of the items
       constexpr Items kMostBlocks = 64;
       const Items granules = (problem_.items + problem_.granularity - 1) / problem_.granularity;
       problem_.granularity *= (granules + kMostBlocks - 1) / kMostBlocks;

@@ -1,6 +1,7 @@
 // A descriptor with the size and the parameters of a problem: every expression that does not depend on a slice has its value.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <string>
@@ -37,6 +38,12 @@ struct Argument {
   Expression start, length, scalar, local;
   std::size_t offsets = 0;  // of ragged: the argument with the offsets
   std::size_t counter = 0;  // of append: the accumulator with the number of records
+  // Of an accumulator that a kernel combines: its entry, how far what it makes may be from one launch for all items, as what that
+  // is compared, and what it begins with.
+  std::string combine;
+  Tolerance tolerance;
+  ElementType compared;
+  std::vector<std::byte> initial;
 
   Bytes item() const { return per_item * type.size; }  // of split and halo
   Bytes bytes() const { return elements * type.size; }
@@ -44,6 +51,10 @@ struct Argument {
   bool is_input() const { return is_array() && (access == Access::read || access == Access::readwrite); }
   bool is_output() const { return is_array() && (access == Access::write || access == Access::readwrite); }
   bool accumulates() const { return map == MapKind::reduce || map == MapKind::append; }  // over the slices of a device
+  bool by_kernel() const { return !combine.empty(); }
+  // Its bits depend on the order in which partial results are combined.
+  bool by_blocks() const { return by_kernel() || (map == MapKind::reduce && op == Reduction::add && type.is_float()); }
+  Bytes stride() const { return aligned(bytes()); }  // from the partial result of one block to the next one's
   // A slice's items are one piece of it.
   bool by_item() const { return map == MapKind::split || map == MapKind::halo; }
   bool rebased() const { return by_item() && address == Address::rebased; }
@@ -73,11 +84,15 @@ struct Problem {
   bool offset = false;                        // slices begin at a global offset
   bool guards = true;
   std::uint64_t seed = 0;
-  Items block = 0;        // above 0: sums of floats are of blocks of so many items, each by a launch of its own
+  Items block = 0;        // above 0: partial results are of blocks of so many items, each by a launch of its own
   double operations = 0;  // of the whole; 0: not given
   Bytes host_bytes = 0;   // of all inputs and results
   double moved = 0;       // bytes that the kernels read and write, likewise
 
+  // Partial results that a kernel has to combine.
+  bool combines() const {
+    return blocks() > 1 && std::any_of(args.begin(), args.end(), [](const Argument& one) { return one.by_kernel(); });
+  }
   Items blocks() const { return block == 0 ? 1 : (items + block - 1) / block; }
   Grid grid(const Stage& stage, const Slice& slice) const;
   // Items of it that lie in the array, with those beside; with those of the other end, too, where it is periodic.

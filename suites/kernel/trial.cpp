@@ -214,37 +214,42 @@ Results Trial::all_rounds() {
   for (const Swap& swap : problem_.swaps) {
     if (problem_.rounds % 2 == 0) std::swap(given.images[swap.in], given.images[swap.out]);
   }
-  Results results = empty_results();
-  std::vector<Records> records(results.size());
-  take(slice, given.images, results, records);
-  return results;
+  Gathered gathered = nothing_yet();
+  take(slice, given.images, gathered);
+  return std::move(gathered.results);
 }
 
-Results Trial::empty_results() const {
-  Results made(problem_.args.size());
-  for (std::size_t a = 0; a < made.size(); ++a) {
+Trial::Gathered Trial::nothing_yet() const {
+  const std::size_t count = problem_.args.size();
+  Gathered made{Results(count), std::vector<Records>(count), {}};
+  made.partials.resize(count);
+  for (std::size_t a = 0; a < count; ++a) {
     const Argument& one = problem_.args[a];
     if (!one.is_output()) continue;
-    made[a].resize(one.bytes());
-    if (one.map == MapKind::reduce) put_identity(one, made[a]);
+    made.results[a].resize(one.bytes());
+    if (one.map == MapKind::reduce) put_identity(one, made.results[a]);
   }
   return made;
 }
 
-void Trial::take(const Slice& slice, const std::vector<Image>& images, Results& into, std::vector<Records>& records) const {
+void Trial::take(const Slice& slice, const std::vector<Image>& images, Gathered& into) const {
   for (std::size_t a = 0; a < images.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (!one.is_output()) continue;
     const std::byte* const zero = images[a].bytes.data() + images[a].zero;
     if (one.map == MapKind::append) {
       const Image& counter = images[one.counter];
-      records[a].add(one, {zero, one.bytes()},
-                     count_in(problem_.args[one.counter], std::span(counter.bytes).subspan(counter.zero)));
+      into.records[a].add(one, {zero, one.bytes()},
+                          count_in(problem_.args[one.counter], std::span(counter.bytes).subspan(counter.zero)));
     }
-    if (one.map == MapKind::reduce) combine(one, {zero, one.bytes()}, into[a]);
+    if (one.by_kernel()) {
+      into.partials[a][slice.begin].assign(zero, zero + one.bytes());
+    } else if (one.map == MapKind::reduce) {
+      combine(one, {zero, one.bytes()}, into.results[a]);
+    }
     for (const Move& move : output_moves(problem_, a, slice)) {
       for (Bytes i = 0; i < move.count; ++i)
-        std::memcpy(into[a].data() + move.host + i * move.stride, zero + move.device + i * move.stride, move.length);
+        std::memcpy(into.results[a].data() + move.host + i * move.stride, zero + move.device + i * move.stride, move.length);
     }
   }
 }
@@ -254,23 +259,27 @@ Results Trial::reference(Items at_once) {
   const Items piece = at_once >= problem_.items && problem_.block == 0 ? problem_.items : std::max(step, problem_.granularity);
   Results results[2];
   for (unsigned pass = 0; pass < 2; ++pass) {
-    results[pass] = empty_results();
-    std::vector<Records> records(problem_.args.size());
+    const std::byte poison{static_cast<unsigned char>(pass == 0 ? 0xff : 0)};
+    Gathered gathered = nothing_yet();
     for (Items begin = 0; begin < problem_.items; begin += piece) {
       const Slice slice{begin, std::min(begin + piece, problem_.items)};
       std::vector<Image> images;
-      if (!run(slice, std::byte(pass == 0 ? 0xff : 0), images)) return {};
-      take(slice, images, results[pass], records);
+      if (!run(slice, poison, images)) return {};
+      take(slice, images, gathered);
     }
-    put_records(records, results[pass]);
+    complete(gathered, poison);
+    results[pass] = std::move(gathered.results);
   }
   compare_runs(results[0], results[1]);
+  if (problem_.combines() && at_once >= problem_.items) compare_with_one_launch(results[0]);
   return std::move(results[0]);
 }
 
-void Trial::put_records(const std::vector<Records>& records, Results& into) const {
-  for (std::size_t a = 0; a < records.size(); ++a) {
-    if (problem_.args[a].map == MapKind::append) records[a].put(problem_.args[a], into[a]);
+void Trial::complete(Gathered& gathered, std::byte poison) {
+  for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (one.map == MapKind::append) gathered.records[a].put(one, gathered.results[a]);
+    if (one.by_kernel()) gathered.results[a] = combined(a, gathered.partials[a], poison);
   }
 }
 
@@ -321,15 +330,14 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
 
 void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<bool>>& unwritten) {
   std::vector<Slice> slices = cuts_of(problem_.items, problem_.granularity);
-  if (problem_.block > 0) {  // each block has a sum of its own, whatever the slice
+  if (problem_.block > 0 && !problem_.combines()) {  // each block has a sum of its own, whatever the slice
     for (Slice& slice : slices) slice.end = std::min(slice.begin + problem_.block, problem_.items);
   }
-  Results sums = empty_results();
-  std::vector<Records> records(sums.size());
+  Gathered gathered = nothing_yet();
   for (const Slice& slice : slices) {
     std::vector<Image> images;
     if (!run(slice, std::byte{0xff}, images)) return;
-    take(slice, images, sums, records);
+    take(slice, images, gathered);
     for (std::size_t a = 0; a < images.size(); ++a) {
       const Argument& one = problem_.args[a];
       for (const Move& move : output_moves(problem_, a, slice)) {
@@ -358,11 +366,14 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
       }
     }
   }
-  if (problem_.block > 0) return;
-  put_records(records, sums);
+  if (problem_.block > 0 && !problem_.combines()) return;
+  complete(gathered, std::byte{0xff});
+  const Results& sums = gathered.results;
   for (std::size_t a = 0; a < sums.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_output() || !one.accumulates()) continue;
+    if (one.by_kernel()) check_combined(a, sums[a], slices.size(), expected[a], "it combines those of all blocks");
+    // Sums of floats by blocks have other bits than those of these slices.
+    if (!one.accumulates() || one.by_blocks()) continue;
     const auto difference = first_difference(one.type, problem_.descriptor.tolerance, sums[a], expected[a]);
     if (!difference) continue;
     const std::uint64_t e = difference->element;

@@ -2,6 +2,7 @@
 // too little, or too much, shows.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,13 @@ class Trial {
     std::vector<std::byte> bytes;
     Bytes zero = 0;  // where index 0 is
   };
+  // What came of some slices, by argument: outputs, records that were appended, and what a kernel has to combine, by the first item
+  // of its slice. The last two are in `results` after complete().
+  struct Gathered {
+    Results results;
+    std::vector<Records> records;
+    std::vector<std::map<Items, std::vector<std::byte>>> partials;
+  };
   // What a slice is given of each argument, on the device and around it.
   struct Given {
     std::vector<Image> images;
@@ -52,10 +60,15 @@ class Trial {
   bool run(const Slice& slice, std::byte poison, std::vector<Image>& images);
   Image image_of(std::size_t argument, const Slice& slice, std::byte poison) const;
   void check_written(std::size_t argument, const Slice& slice, const Image& before, const Image& after) const;
-  // `records`: by argument, of those that are appended; put_records() when all slices are taken.
-  void take(const Slice& slice, const std::vector<Image>& images, Results& into, std::vector<Records>& records) const;
-  void put_records(const std::vector<Records>& records, Results& into) const;
-  Results empty_results() const;
+  Gathered nothing_yet() const;
+  void take(const Slice& slice, const std::vector<Image>& images, Gathered& into) const;
+  // When all slices are taken. Throws Error(input) where a kernel that combines writes what it should not.
+  void complete(Gathered& gathered, std::byte poison);
+  std::vector<std::byte> combined(std::size_t argument, const std::map<Items, std::vector<std::byte>>& partials, std::byte poison);
+  // What a kernel made of `count` partial results, against what one device makes of all items. Throws Error(input).
+  void check_combined(std::size_t argument, std::span<const std::byte> made, std::size_t count, std::span<const std::byte> at_once,
+                      const char* how) const;
+  void compare_with_one_launch(const Results& results);
   void compare_runs(const Results& with_ones, const Results& with_zeros);
   std::string hint() const;
 

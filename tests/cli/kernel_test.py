@@ -13,7 +13,7 @@ from binary import Case
 
 EXAMPLES = binary.HERE.parents[1] / "suites" / "kernel" / "examples"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir())
-SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48}
+SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48, "moments": 96}
 STRATEGIES = {"life": "equal,proportional"}  # of what goes in rounds, shares are set at the beginning
 
 # The first part of a descriptor that the tests change; {} are what they put in.

@@ -51,6 +51,7 @@ struct SumFaults {
   Items too_many = ~Items{0};                         // enqueue of a larger slice runs out of memory
   std::function<void()> at_begin{}, at_host_merge{};  // called at the start of a sample, and when the host merges
   std::function<void()> at_merge{};                   // a device merges, and calls this
+  bool only_devices_merge = false;                    // merging is no business of the host
   bool each_slice = false;                            // brings the result of each slice to the host by itself
   std::chrono::milliseconds verifying{};              // how long that takes
   std::size_t* samples = nullptr;                     // counts them
@@ -106,6 +107,7 @@ class SumWorkload final : public Workload {
   }
   void expect(std::size_t devices) override { expected_ = devices; }
   bool merge_on_device(const DeviceTraits&) const override { return faults_.at_merge != nullptr; }
+  bool merges_on_host() const override { return !faults_.only_devices_merge; }
   void merge() override {
     if (faults_.at_host_merge) faults_.at_host_merge();
     merged_ = true;

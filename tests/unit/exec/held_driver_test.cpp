@@ -102,6 +102,28 @@ TEST_CASE("when the driver holds the device that merges, the host merges") {
   while (ended < 3) std::this_thread::yield();
 }
 
+TEST_CASE("when the driver holds the device that merges, another device does where the host cannot") {
+  Gate gate;
+  std::atomic<int> ended = 0, merges = 0;
+  SumFaults faults;
+  faults.only_devices_merge = true;
+  faults.at_merge = [&] {
+    if (++merges == 1) gate.pass();
+  };
+  SumSample setup({fake_device("0:0", 1e7), fake_device("0:1", 1e7)}, 10'000, faults, FakeTime::is_real);
+  setup.start = counting(ended);
+  const RawSample sample = setup.run("equal", std::chrono::milliseconds(100));
+  REQUIRE_FALSE(sample.failure);
+  CHECK(setup.right());
+  REQUIRE(sample.faults.size() == 1);
+  CHECK(sample.faults[0].hung());
+  CHECK(sample.faults[0].items_lost == 0);
+  REQUIRE(sample.merged_on);
+  CHECK(*sample.merged_on != sample.faults[0].device);
+  gate.open();
+  while (ended < 3) std::this_thread::yield();
+}
+
 TEST_CASE("a call into the driver that takes its time, and one that has returned, cost nobody a device") {
   FakeDevice sluggish = fake_device("0:1", 1e7);
   int sluggish_launches = 0;

@@ -117,6 +117,28 @@ TEST_CASE("when the device that merges fails, the host merges") {
   CHECK(sample.faults[0].at <= sample.makespan());
 }
 
+TEST_CASE("where only devices can merge, another one does when the fastest fails at it, or before") {
+  for (const bool at_merge : {true, false}) {
+    SumFaults faults;
+    int merges = 0;
+    faults.only_devices_merge = true;
+    faults.at_merge = [&] {
+      if (at_merge && ++merges == 1) throw Error(ErrorKind::device, "fails at the merge");
+    };
+    FakeDevice first = fake_device("0:0");
+    if (!at_merge) first.script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
+    SumSample setup({first, fake_device("0:1"), fake_device("0:2")}, 9000, faults);
+    const RawSample sample = setup.run("equal");
+    REQUIRE_FALSE(sample.failure);
+    CHECK(setup.right());
+    CHECK(sample.merged_on == DeviceIndex{1});
+    REQUIRE(sample.faults.size() == 1);
+    CHECK(sample.faults[0].device == DeviceIndex{0});
+    CHECK(sample.faults[0].merging == at_merge);
+    CHECK((sample.faults[0].items_lost == 0) == at_merge);
+  }
+}
+
 TEST_CASE("what a device's commands came to may be known when the sample is over: a device lost then takes the result with it") {
   for (const char* strategy : {"equal", "dynamic"}) {
     FakeDevice fails = fake_device("0:1");

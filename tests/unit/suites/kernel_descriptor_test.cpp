@@ -184,6 +184,27 @@ TEST_CASE("sums of floats are of blocks, which slices are made of; integers need
   CHECK(floats.blocks() > 32);
 }
 
+TEST_CASE("what a kernel combines is of blocks whatever its type, begins as it is filled, and is compared as what it consists of") {
+  Problem problem = problem_with(
+      "[[args]]\nname = 's'\nsize = 3\naccess = 'write'\ntype = 'struct'\nbytes = 12\n"
+      "map = { kind = 'reduce', combine = 'both', tolerance = { rel = 1e-5, of = 'float' } }\n",
+      100000);
+  Argument& one = problem.args[1];
+  CHECK((one.by_kernel() && one.by_blocks() && problem.combines()));
+  CHECK(problem.block == problem.granularity);
+  CHECK((problem.blocks() > 32 && problem.blocks() <= 64));
+  CHECK((one.compared.base == Base::f32 && one.compared.lanes == 3 && one.compared.size == 12));
+  CHECK(one.tolerance.relative == 1e-5);
+  CHECK(one.stride() == kAlignment);
+  one.initial.assign(36, std::byte{7});
+  std::vector<std::byte> begins(36);
+  put_identity(one, begins);
+  CHECK(begins == one.initial);
+  CHECK_FALSE(
+      problem_with("[[args]]\nname = 's'\nsize = 3\naccess = 'write'\ntype = 'int'\nmap = { kind = 'reduce', combine = 'both' }\n")
+          .combines());  // 100 items are one block
+}
+
 TEST_CASE("slices are whole work-groups where these are given") {
   const std::string start = std::string(kStart).replace(std::string(kStart).find("['count']"), 9, "['count * 3']\nlocal = [32]");
   CHECK(problem_with("", 128, start).granularity % 32 == 0);
