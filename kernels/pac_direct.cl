@@ -1,7 +1,7 @@
 // Surrogates one by one, for any device, length and number of them: each work-item takes shifts, and adds up for each the
-// amplitudes of every bin's samples. A read and an addition for each sample, band pair and shift. An H200 reads 7.4e12 words of
-// local memory in a second where lanes meet in no bank; at random shifts three of 32 do. So 3.4e12 of them (256 x 64 series, 100
-// pairs, 1001 shifts of 2048 samples) take a second or more: pac_transform.cl is for that.
+// amplitudes of every bin's samples. A read and an addition for each sample, band pair and shift. Predicted: an H200 reads 7.4e12
+// words of local memory in a second where lanes meet in no bank; at random shifts three of 32 do. So 3.4e12 of them (256 x 64
+// series, 100 pairs, 1001 shifts of 2048 samples) take a second or more: pac_transform.cl is for that.
 #include "pac_index.cl"
 
 // The samples of each bin, one bin after another; in which order does not matter to exact sums.

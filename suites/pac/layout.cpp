@@ -36,8 +36,9 @@ Bytes of_chunk(const Layout& plan) {
 
 }  // namespace
 
-// Transforms compute all shifts at the cost of 2 x 11 instructions a sample and bin; one by one they cost as many reads as there
-// are shifts, over the bins. A CPU has no 64 lanes for either: at 200 surrogates and 2048 samples they are about even.
+// By counting: transforms compute all shifts with some 60 instructions a sample and bin, one by one a shift costs a read and an
+// addition a sample, at the rate at which lanes that meet in a bank read. On a CPU, 2 cores of an EPYC, 200 surrogates of 2048
+// samples: 1.84 million indices a second one by one, 0.23 and 0.36 by transforms.
 std::vector<Method> methods(const DeviceTraits& device, const Problem& problem) {
   std::vector<Method> all;
   for (const Method method : {Method::transform, Method::transform_local}) {
