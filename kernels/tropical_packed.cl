@@ -5,6 +5,7 @@
 // A min of fp32 runs on the ALU pipe, at 64 a clock and multiprocessor, an add beside it on the multiply pipe; both take a turn of the
 // four schedulers, which have 128. So either bounds the plain product: 64 pairs a clock, on an H200 33.4 Tera-operations/s. With
 // ORDERED, two pairs are two adds and one VIMNMX3: the schedulers then allow 85 pairs, 44.6. In int32 a pair is one VIADDMNMX.
+// These are bounds by instructions, of which ptxas makes no more for sm_90; no rate has been measured yet.
 // With PATHS a compare and a select would be two ALU instructions more for each pair. So it is noted per element in which BK of k it
 // became better last, two instructions for BK pairs; which k of these it was is found in the end.
 //

@@ -18,7 +18,8 @@ struct PackedTile {
 };
 
 // kernels/tropical_packed.cl. Two work-groups of 256 share a multiprocessor only if their work-items have no more than 128 registers, of
-// which ptxas takes 127 to 134 if it may, and spills none if it may not (CUDA 13). 16 x 8 sums need 247 to 255. With paths a work-item has
+// which ptxas takes 106 to 134 if it may, and spills none if it may not (CUDA 13, sm_90). The order is
+// by that, not yet by measurement. 16 x 8 sums need 247 to 255. With paths a work-item has
 // a place beside each sum in registers, so that 8 x 8 are what they hold.
 void add_packed(const Problem& problem, const Geometry& geometry, Purpose purpose, std::vector<Variant>& all) {
   if (problem.columns % 4 != 0) return;  // rows of B and C are moved 16 bytes at a time
