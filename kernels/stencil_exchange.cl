@@ -7,6 +7,10 @@
 // each of these, the number of the last state that it has sent. Who has seen flag s of a neighbour knows besides that the
 // neighbour has read its halos of state s - 1, in whose place those of s + 1 are stored.
 //
+// Predicted for two H200: half of the time on one, 3 us of a launch, nothing for the exchange (1.97 x at 16384 x 16384). Measured:
+// 1.93 x, and 298 us a step beside 286 where devices wait after the step; 281 of these are the kernel on half of the rows. Groups
+// that exchange nothing have a way of their own since, in 36 registers instead of 40, which takes 3 us less.
+//
 // Given by -D: REAL, RADIUS_OF_STEP, the layers of a halo.
 #include "flags.cl"
 

@@ -271,13 +271,8 @@ std::uint32_t StencilProgram::enqueue_series(const Slice& slice, std::uint32_t f
   if (exchanges ? hides_waiting : others_.empty())
     steps = std::clamp(problem_.next_checked(first) - first, 1U, std::min(most, series_));
   stream.begin_series(steps);
-  for (std::uint32_t round = first; round < first + steps; ++round) {
-    if (exchanges) {
-      step_by_kernel(slice, round, hides_waiting, stream);
-    } else {
-      enqueue_round(slice, round, stream);
-    }
-  }
+  for (std::uint32_t round = first; round < first + steps; ++round)
+    exchanges ? step_by_kernel(slice, round, hides_waiting, stream) : enqueue_round(slice, round, stream);
   return steps;
 }
 
