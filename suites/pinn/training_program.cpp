@@ -6,7 +6,7 @@ namespace mgpu::pinn {
 namespace {
 
 constexpr Bytes kNumber = sizeof(float);
-constexpr Bytes kPiece = 16;  // bytes that a work-item of kernels/stencil_copy.cl copies
+constexpr Bytes kPiece = 16;  // bytes that a work-item of kernels/copy_part.cl copies
 
 Bytes in_pieces(std::uint64_t numbers) { return (numbers * kNumber + kPiece - 1) / kPiece * kPiece; }
 
@@ -49,7 +49,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
     snapshots_ = device.allocate(std::uint64_t{problem_.snapshots} * count_ * kNumber);
   }
   if (problem_.checkpoint_rounds == 0) return;
-  copy_ = device.kernel("stencil_copy.cl", "copy_part", "");
+  copy_ = device.kernel("copy_part.cl", "copy_part", "");
   for (std::size_t i = 0; i < 3; ++i) copies_[i] = device.allocate(parameters);
   copies_[3] = device.allocate(losses_->size());
   kept_state_ = device.allocate(state_->size());
