@@ -212,13 +212,9 @@ SIZES = {"batch": (), "leaves": (), "n": (), "points": (), "rows": ("cols", "inn
 DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "fp32", "classes": ("auto", 4), "scores": ("auto", 256), "params": "none",
                        "kernel": "auto", "data": "uniform"},
             "kernel": {"kernel": "saxpy", "set": "none", "guards": "on"},
-            "lbm": {"case": "taylor-green", "iterations": "100", "planes": "cube", "collision": "bgk", "relaxation-time": "0.8", "reynolds": "none",
-                    "speed": "0.05", "lattices": "two", "split": "slabs", "depth": "1", "overlap": "on", "kernel": "auto", "checkpoint-rounds": "none"},
             "matrix": {"precision": "fp32", "axis": "rows", "alpha": "1", "beta": "0", "data": "uniform", "kernel": "auto"},
             "merkle": {"tree": "plain", "pad": "no"},
             "msm": {"curve": "bn254", "axis": "points", "scalars": "uniform", "window": "auto", "trust-input": "no"},
-            "pac": {"axis": "batch", "channels": ("auto", 8), "length": ("auto", 2048), "fs": "256", "pha": "2:20:10", "amp": "60:110:10", "perm": "200",
-                    "bins": "18", "mi": "tort", "sums": "auto", "planted": "auto"},
             "stencil": {"kind": "jacobi2d", "iterations": "100", "precision": "fp32", "depth": "1", "split": "auto", "overlap": "on", "steps": "auto",
                         "rate": "0.1", "radius": "2", "check-every": "never", "checkpoint-rounds": "none", "initial": "auto"}}
 OF_REGIME = {"empirical": {"model": "scores", "dim": 256}, "models": {"model": "softmax", "dim": 32}, "closed": {"dim": 16}}
