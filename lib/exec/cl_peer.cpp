@@ -78,7 +78,11 @@ void ClPeer::set_up(ClSharedMemory* flags) {
 
 std::optional<Peer::FlagWait> ClPeer::flag_wait() {
   if (!status_) return std::nullopt;
-  return FlagWait{status_.get(), static_cast<std::uint64_t>(seconds(device_.backend().limits().answer) * kShareOfAnswer * 1e9)};
+  return FlagWait{status_.get(), wait_limit_ns()};
+}
+
+std::uint64_t ClPeer::wait_limit_ns() const {
+  return static_cast<std::uint64_t>(seconds(device_.backend().limits().answer) * kShareOfAnswer * 1e9);
 }
 
 std::uint32_t ClPeer::read_status() {

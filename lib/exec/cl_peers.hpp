@@ -55,6 +55,7 @@ class ClPeer final : public Peer {
   void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override;
   void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override;
   std::optional<FlagWait> flag_wait() override;
+  std::uint64_t wait_limit_ns() const override;
 
   // What the host has to do for exchanges under way. By the device's thread, whenever it asks for completion. Throws cl::Error.
   void go_on();

@@ -50,6 +50,9 @@ class Peer {
     std::uint64_t limit_ns = 0;
   };
   virtual std::optional<FlagWait> flag_wait() { return std::nullopt; }
+  // How long kernels of any group wait for each other at most: less than the host waits for an answer, which would count who waits
+  // as hung.
+  virtual std::uint64_t wait_limit_ns() const { return 5'000'000'000; }
 };
 
 // Devices that exchange data. All of them have to be drained, or leaked, before it is destroyed; what it allocated may outlive it,

@@ -12,8 +12,7 @@ namespace mgpu::stencil {
 namespace {
 
 constexpr Bytes kFlagBytes = 2 * 128;
-// How long a kernel waits where the group has no flags of its own: nanoseconds on NVIDIA GPUs, elsewhere looks.
-constexpr std::uint64_t kNvidia = 5'000'000'000, kLooks = std::uint64_t{1} << 28;
+constexpr std::uint64_t kLooks = std::uint64_t{1} << 24;  // of a kernel on a CPU, by atomics: half a second
 constexpr std::uint32_t kBefore = 1, kAfter = 2, kWaits = 4, kSends = 8, kSignals = 16, kMailed = 32;  // as the kernel has them
 
 }  // namespace
@@ -35,7 +34,7 @@ KernelExchange::KernelExchange(const Problem& problem, DeviceResources& device, 
     stream.upload(*done_, 0, nothing);
     stream.upload(*status_, 0, std::span(nothing).first(status_->size()));
   });
-  wait_ = peer_.flag_wait().value_or(Peer::FlagWait{status_.get(), device.traits().nvidia ? kNvidia : kLooks});
+  wait_ = peer_.flag_wait().value_or(Peer::FlagWait{status_.get(), device.traits().nvidia ? peer_.wait_limit_ns() : kLooks});
 }
 
 // A share of less than two strips is halved; one that is too small for both halves to have what is sent is one strip.

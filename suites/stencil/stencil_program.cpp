@@ -47,8 +47,12 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
     by_kernels_ = std::make_unique<KernelExchange>(problem_, device, strip_, *workload_.halos());
     if (!persistent_) workload_.has_room(room_of(device.traits()));
   }
-  if (peer_ != nullptr && workload_.shared(0) != nullptr) return;
-  for (auto& state : own_) state = device.allocate(held);
+  if (peer_ == nullptr || workload_.shared(0) == nullptr)
+    for (auto& state : own_) state = device.allocate(held);
+  if (!by_kernels_ || !device.traits().cpu) return;
+  // CPUs compile at the first launch, which nobody is to wait for: a step of no layers.
+  const KernelExchange::Step nothing{.first = halo_, .end = halo_};
+  device.try_out([&](Stream& stream) { step({}, 1, {halo_, halo_}, stream, &nothing); });
 }
 
 // Among others where kernels of all devices reach each other's memory while they run: GPUs on the direct path, and CPUs.
