@@ -90,9 +90,7 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
 }
 
 void ClDevice::begin_series(unsigned count) {
-  // A handicap goes by what each kernel takes, and CPUs have commands by the thousand in no time.
-  if (count < 2 || facts_.is_cpu() || slow_down().handicap().holds()) return;
-  left_of_series_ = count;
+  if (!slow_down().handicap().holds()) left_of_series_ = count;  // a handicap goes by what each kernel takes
 }
 
 void ClDevice::launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) {
@@ -107,13 +105,13 @@ void ClDevice::launch(Kernel& kernel, const Grid& grid, std::span<const KernelAr
     queues_[1].enqueueNDRangeKernel(object.object(), grid.offset == none ? cl::NullRange : range(grid.offset), range(grid.global),
                                     grid.local == none ? cl::NullRange : range(grid.local), dependency(CommandKind::compute),
                                     is_timed ? &event : nullptr);
+    if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
     if (left_of_series_ > 1) {
       --left_of_series_;
       if (is_timed) series_began_ = std::move(event);
       return;
     }
     left_of_series_ = 0;
-    if (facts_.is_cpu() && object.first_with(grid)) batches_.back().first_launch = true;
     const bool slows = slow_down().handicap().slows();  // others keep no books
     const LaunchKey key = slows ? launch_key(object.name().text(), grid, args) : LaunchKey{};
     if (slows) slow_down_.launched(key, event);

@@ -21,7 +21,9 @@ using mgpu::testing::test_devices;
 
 namespace {
 
-constexpr EmbeddedText kKernels[] = {kSumKernel, {"broken.cl", "__kernel void broken(__global int* x) { x[0] = nonsense; }\n"}};
+constexpr EmbeddedText kKernels[] = {kSumKernel,
+                                     {"grow.cl", "__kernel void grow(__global uint* x, uint by) { x[0] = 3 * x[0] + by; }\n"},
+                                     {"broken.cl", "__kernel void broken(__global int* x) { x[0] = nonsense; }\n"}};
 
 struct Folder {
   Folder() : path(fs::temp_directory_path() / ("mgpu-test-" + std::to_string(::getpid()))) { fs::create_directories(path); }
@@ -68,6 +70,39 @@ TEST_CASE("a kernel that does not build is unsupported, in the compiler's words 
   CHECK(open->resources().kernel("sum.cl", "sum_slice", "") != nullptr);
   CHECK_THROWS_AS(open->resources().kernel("missing.cl", "x", ""), Error);
   CHECK_THROWS_AS(open->resources().kernel("sum.cl", "no_such_entry", ""), Error);
+}
+
+TEST_CASE("a series of launches is one command, with what each of them was given, and what comes after waits for all of it") {
+  const auto backend = make_cl_backend({kKernels, {}});
+  const auto open = backend->open(backend->enumerate().devices.front());
+  DeviceResources& resources = open->resources();
+  const auto kernel = resources.kernel("grow.cl", "grow", "");
+  const auto number = resources.allocate(sizeof(std::uint32_t));
+  const std::uint32_t zero = 0;
+  std::uint32_t seen = 0;
+  const auto run = [&](unsigned series, std::initializer_list<std::uint32_t> values) {
+    Stream& stream = open->stream();
+    stream.upload(*number, 0, std::as_bytes(std::span(&zero, 1)));
+    stream.begin_series(series);
+    for (const std::uint32_t by : values) stream.launch(*kernel, {{1, 1, 1}, {1, 1, 1}}, {number.get(), by});
+    stream.download(*number, 0, std::as_writable_bytes(std::span(&seen, 1)));
+    const BatchId batch = open->submit();
+    while (!open->complete(batch)) std::this_thread::yield();
+    std::vector<RawCommand> kernels;
+    for (RawCommand& command : open->take(batch)) {
+      CHECK(command.started <= command.ended);
+      if (command.kind == CommandKind::compute) kernels.push_back(std::move(command));
+    }
+    return kernels;
+  };
+  const std::vector<RawCommand> together = run(5, {1, 1, 2, 2, 1});
+  CHECK(seen == 81 + 27 + 18 + 6 + 1);
+  REQUIRE(together.size() == 1);
+  CHECK(together.front().label.text() == "grow");
+  CHECK(run(0, {2, 2}).size() == 2);
+  CHECK(seen == 8);
+  CHECK(run(2, {1, 2, 3}).size() == 2);  // the last one by itself
+  CHECK(seen == 9 + 6 + 3);
 }
 
 TEST_CASE("an allocation beyond the device is refused as out of memory") {
