@@ -146,7 +146,7 @@ class Runs(Failing):
     def test_kernels_that_exchange_halos_and_whose_neighbour_is_lost_end_and_are_not_blamed(self):
         stencil = ("stencil", "--size", 48, "--iterations", 60, "--checkpoint-rounds", 10, "--mode", "resident", "-s", "equal", "--exchange", "kernels")
         failing = self.ids(PARTS)[1]
-        for action in ACTIONS:
+        for action in ("error:-5", "hang"):  # all of them are tried with persistent kernels, which wait likewise
             with self.subTest(action=action):
                 document = self.goes_on(f"device={failing} call=clEnqueueNDRangeKernel kernel=copy_part nth=8 do={action}", *stencil,
                                         devices=PARTS, failing=failing)
