@@ -106,3 +106,26 @@ TEST_CASE("the shape of a problem is known before it is made") {
     CHECK(tried > 1);
   }
 }
+
+TEST_CASE("what a problem takes of the host is known of any size, up to the largest that a host with 8 TiB has room for") {
+  for (const SuiteInfo& info : all_suites()) {
+    if (info.own != nullptr) continue;  // sizes are the descriptor's
+    for (SuiteParams params : variations_of(info)) {
+      CAPTURE(info.name);
+      try {
+        info.check(params);
+      } catch (const Error&) {
+        continue;  // not with the other options as they come
+      }
+      std::string given;
+      for (const auto& [option, value] : params.options) given += option + '=' + value + ' ';
+      CAPTURE(given);
+      for (params.size = 1; params.size <= std::uint64_t{1} << 40; params.size *= 2) {
+        CAPTURE(params.size);
+        Bytes bytes = 0;
+        CHECK_NOTHROW(bytes = info.host_bytes(params));
+        if (bytes > Bytes{1} << 43) break;
+      }
+    }
+  }
+}
