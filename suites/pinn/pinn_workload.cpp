@@ -23,6 +23,7 @@ PinnWorkload::PinnWorkload(const SuiteParams& params)
       network_{problem_.layers, problem_.width},
       shape_(shape_of(problem_)),
       host_threads_(params.host_threads),
+      check_(problem_, network_, host_threads_),
       initial_(3 * network_.count()),
       checkpoints_(problem_.shards, problem_.checkpoint_rounds) {
   if (params.input) {
@@ -172,15 +173,14 @@ const Findings& PinnWorkload::found() {
 Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
-  Check check(problem_, network_, host_threads_);
   if (const auto missing = std::count(outcome_.arrived.begin(), outcome_.arrived.end(), false); missing > 0)
-    return {Status::failed, check.method(), fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
+    return {Status::failed, check_.method(), fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
   std::string wrong = first_wrong_step();
   // Of numbers that are none nothing can be compared but where they come from: the first steps.
   if (wrong.empty() && first_without_number(outcome_.whole.losses) == 0)
-    wrong = check.first_wrong(outcome_, level == VerifyLevel::full, seed);
-  if (!wrong.empty()) return {Status::failed, check.method(), wrong};
-  std::string method = check.method();
+    wrong = check_.first_wrong(outcome_, level == VerifyLevel::full, seed);
+  if (!wrong.empty()) return {Status::failed, check_.method(), wrong};
+  std::string method = check_.method();
   if (!replayed_->empty())
     method += fmt::format(
         "; {} with a training by differences",

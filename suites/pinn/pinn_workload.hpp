@@ -73,6 +73,7 @@ class PinnWorkload final : public Workload {
   Network network_;
   Shape shape_;
   unsigned host_threads_;
+  Check check_;
   std::vector<float> initial_;
   std::vector<std::pair<std::string, std::string>> preferred_;  // by device
   Checkpoints checkpoints_;
