@@ -15,6 +15,8 @@ class Gradients {
   static std::unique_ptr<Gradients> make(const Problem& problem, const Way& way, std::uint64_t shards, DeviceResources& device);
   virtual ~Gradients() = default;
 
+  static constexpr unsigned launches_by_shard = 1;  // of enqueue(), where a way is not by layer
+
   struct At {
     Buffer *parameters = nullptr, *transposed = nullptr;  // transposed: hidden layers' weights by output and input
     Buffer* points = nullptr;                             // all_places() of them

@@ -26,6 +26,27 @@ SuiteParams params_of(std::uint64_t size, const std::map<std::string, std::strin
   return params;
 }
 
+// A device's stream, which counts how many launches follow where so many were announced as one command.
+class CountedSeries final : public Stream {
+ public:
+  explicit CountedSeries(Stream& real) : real_(real) {}
+  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override { real_.upload(to, offset, from); }
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override {
+    real_.launch(kernel, grid, args);
+    ++launches;
+  }
+  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override { real_.download(from, offset, to); }
+  void begin_series(unsigned count) override {
+    announced = count;
+    launches = 0;
+    real_.begin_series(count);
+  }
+  unsigned announced = 0, launches = 0;
+
+ private:
+  Stream& real_;
+};
+
 // A training on one device, without an executor.
 std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
   TrainingProgram program(workload, device, Mode::resident, std::move(way), workload.problem().shards);
@@ -35,7 +56,12 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
   REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
   REQUIRE(device.try_out([&](Stream& stream) {
     program.enqueue(all, 0, stream);
-    for (std::uint32_t round = 0; round < workload.problem().steps; ++round) program.enqueue_round(all, round, stream);
+    CountedSeries counted(stream);
+    const std::uint32_t steps = workload.problem().steps;
+    for (std::uint32_t round = 0; round < steps;) round += program.enqueue_rounds(all, round, steps - round, counted);
+    const bool in_series = !device.traits().cpu && program.kernel_variant().starts_with("shards");
+    CHECK((counted.announced > 0) == in_series);
+    if (in_series) CHECK(counted.announced == counted.launches);
   }));
   REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
   program.published();
