@@ -15,14 +15,13 @@ class Gradients {
   static std::unique_ptr<Gradients> make(const Problem& problem, const Way& way, std::uint64_t shards, DeviceResources& device);
   virtual ~Gradients() = default;
 
-  static constexpr unsigned launches_by_shard = 1;  // of enqueue(), where a way is not by layer
-
   struct At {
     Buffer *parameters = nullptr, *transposed = nullptr;  // transposed: hidden layers' weights by output and input
     Buffer* points = nullptr;                             // all_places() of them
     Buffer* shards = nullptr;                             // out: Network::stride() numbers each
   };
   virtual void enqueue(const At& at, std::uint64_t shards, Stream& stream) = 0;
+  virtual unsigned launches() const = 0;  // of enqueue()
 };
 
 }  // namespace mgpu::pinn

@@ -243,4 +243,15 @@ std::vector<Loss> replay(const Problem& problem, const Network& network, std::sp
   }
 }
 
+std::string wrong_losses(const std::vector<Loss>& expected, const Ending& whole) {
+  for (std::size_t step = 0; step < expected.size(); ++step) {
+    const float* const losses = whole.losses.data() + 3 * step;
+    const double found = static_cast<double>(losses[0]) + losses[1] + losses[2];
+    const double allowed = expected[step].uncertain + 1e-4 * static_cast<double>(step) * expected[step].value;
+    if (!(std::abs(found - expected[step].value) <= allowed))
+      return fmt::format("the loss of step {} is {} instead of {}", step + 1, found, expected[step].value);
+  }
+  return {};
+}
+
 }  // namespace mgpu::pinn

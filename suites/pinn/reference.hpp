@@ -62,4 +62,7 @@ class Check {
 // would take long.
 std::vector<Loss> replay(const Problem& problem, const Network& network, std::span<const float> state, unsigned threads);
 
+// The first of these steps whose loss is another, in a line; empty: none is.
+std::string wrong_losses(const std::vector<Loss>& expected, const Ending& whole);
+
 }  // namespace mgpu::pinn

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "suites/pinn/launches.hpp"
+
 namespace mgpu::pinn {
 namespace {
 
-constexpr Bytes kNumber = sizeof(float);
-// Steps that are one command of the timeline, and that many launches of two kernels each. On an H200 a step of 3 x 20 is predicted
-// to take 14 us that way, and 24 with a time stamp for each kernel.
-constexpr std::uint32_t kSeries = 64;
 constexpr Bytes kPiece = 16;  // bytes that a work-item of kernels/copy_part.cl copies
 
 Bytes in_pieces(std::uint64_t numbers) { return (numbers * kNumber + kPiece - 1) / kPiece * kPiece; }
-
-Grid grid_of(std::uint64_t items, std::size_t local) { return {{(items + local - 1) / local * local, 1, 1}, {local, 1, 1}}; }
 
 }  // namespace
 
@@ -69,8 +65,9 @@ void TrainingProgram::load(Stream& stream) {
 
 void TrainingProgram::begin_state(Buffer& from, Stream& stream) {
   Buffer& parameters = parameters_after(workload_.begun_from());
-  stream.launch(*begin_, grid_of(count_, local_),
-                {&from, &parameters, mean_.get(), square_.get(), transposed_.get(), hidden_, u32(wide_.width), count_});
+  stream.launch(
+      *begin_, grid_of(count_, local_),
+      {&from, std::uint64_t{0}, &parameters, mean_.get(), square_.get(), transposed_.get(), hidden_, u32(wide_.width), count_});
 }
 
 void TrainingProgram::draw(const Slice& slice, std::uint32_t step, Stream& stream) {
@@ -139,7 +136,7 @@ std::uint32_t TrainingProgram::enqueue_rounds(const Slice& slice, std::uint32_t 
 unsigned TrainingProgram::launches_of(const Slice& slice, std::uint32_t round) const {
   const unsigned sums = slice.size() == problem_.shards ? 0 : static_cast<unsigned>(nodes_.size());
   const bool keeps = snapshots_ && workload_.brings_state(slice) && snapshot_after(round + 1);
-  return (draws_before(round) ? 1U : 0U) + Gradients::launches_by_shard + sums + 1U + (keeps ? 1U : 0U);
+  return (draws_before(round) ? 1U : 0U) + gradients_->launches() + sums + 1U + (keeps ? 1U : 0U);
 }
 
 bool TrainingProgram::draws_before(std::uint32_t round) const {

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "suites/pinn/ensemble_program.hpp"
 #include "suites/pinn/pinn_workload.hpp"
 #include "suites/pinn/training_program.hpp"
 #include "suites/suites.hpp"
@@ -114,4 +115,47 @@ TEST_CASE("boundary and initial values that are built in are trained with, as di
     CHECK(workload.problem().all_points() == 90);
     train(workload, device, ways(device.traits(), workload.problem()).front());
   }
+}
+
+TEST_CASE("members of an ensemble are found right, as GPUs launch them, and one that was changed or did not arrive is told") {
+  DeviceResources& device = testing::machine().open.front()->resources();
+  testing::AsGpu as_gpu(device, " -DROLLED");
+  EnsembleWorkload workload(params_of(90, {{"layers", "2"},
+                                           {"width", "8"},
+                                           {"iterations", "4"},
+                                           {"shards", "4"},
+                                           {"resample", "2"},
+                                           {"partition", "ensemble"},
+                                           {"members", "3"}}));
+  EnsembleProgram program(workload, as_gpu, Mode::resident, ways(as_gpu.traits(), workload.problem()).front(), 2);
+  workload.begin_sample();
+  CHECK(workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::failed);
+  const auto run = [&](const Slice& members) {
+    REQUIRE(as_gpu.try_out([&](Stream& stream) {
+      CountedSeries counted(stream);
+      program.enqueue(members, 0, counted);
+      CHECK(counted.announced == 4 * 2 + 1);             // four steps, and new points once
+      CHECK(counted.launches == counted.announced + 6);  // what the last member ends with is kept
+    }));
+    program.finished(members);
+  };
+  REQUIRE(as_gpu.try_out([&](Stream& stream) { program.load(stream); }));
+  workload.begin_sample();
+  run({0, 2});
+  CHECK(workload.verify(VerifyLevel::sample, 1).message.find("members") != std::string::npos);
+  run({2, 3});
+  const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  CHECK(verdict.found.curves.front().values.size() == 4);
+  const std::string digest = workload.digest();
+  // The same member as another one's: its losses are not those of its seed.
+  workload.begin_sample();
+  run({0, 2});
+  Ending other;
+  other.losses.assign(12, 1.0F);
+  for (auto* const part : {&other.parameters, &other.before, &other.mean, &other.square, &other.gradient})
+    part->assign(workload.network().count(), 0.5F);
+  workload.arrived(2, other);
+  CHECK(workload.digest() != digest);
+  CHECK(workload.verify(VerifyLevel::full, 1).message.find("seed 9: the loss of step 1 is") == 0);
 }
