@@ -109,10 +109,11 @@ __kernel __attribute__((reqd_work_group_size(SIDE, PARTS, 1))) void adam(
   transposed[(ulong)layer * width * width + inside % width * width + inside / width] = next;
 }
 
-// What a training begins with: copies of what stays as it is.
-__kernel void begin_training(__global const float* restrict state, __global float* restrict parameters, __global float* restrict mean,
-                             __global float* restrict square, __global float* restrict transposed, uint hidden, uint width,
-                             uint count) {
+// What a training begins with, from number `at_state` of `states` on: copies of what stays as it is.
+__kernel void begin_training(__global const float* restrict states, ulong at_state, __global float* restrict parameters,
+                             __global float* restrict mean, __global float* restrict square, __global float* restrict transposed,
+                             uint hidden, uint width, uint count) {
+  __global const float* const state = states + at_state;
   const uint i = (uint)get_global_id(0);
   if (i >= count) return;
   const float w = state[i];

@@ -19,6 +19,7 @@ constexpr Nanos kEnough = std::chrono::milliseconds(60);
 // On CPUs samples of the same work lie 10 % apart, and a few of them say little of how fast one is beside another: several at once
 // are probed for longer. One alone is not, or eight sub-devices would take seconds before their first sample.
 constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240), kMostOfCpus = std::chrono::seconds(1);
+constexpr Nanos kLong = std::chrono::seconds(1);  // of one turn: work of ten thousand rounds would take half a minute for three
 constexpr double kHardlyLonger = 0.2;      // if four times the work takes only this share longer, most of it is latency
 constexpr double kSlowerThanCached = 1.5;  // a steeper line than this is not a peculiarity of small slices (msm: up to 1.31)
 // If the kernels that grow with the slice explain this share of what an item costs a full device, the others are taken to be
@@ -235,7 +236,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   const auto is_enough = [&](std::size_t rounds) {
     const Nanos spent = backend.now() - begin;
     if (rounds == kMost) return true;
-    if (rounds < kFewest) return false;
+    if (rounds < kFewest) return rounds > 0 && spent >= kLong;
     if (!shared_by_cpus) return spent >= kEnough;
     return spent >= (rounds < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };

@@ -66,7 +66,9 @@ std::string work_of(const Problem& problem) {
   return work;
 }
 
-Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
+namespace {
+
+Problem of_reference_size(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
   if (const auto own = own_problem(like)) {
     Problem reference = problem_of_size(like, cpu ? own->quick_size : own->size);
@@ -85,6 +87,14 @@ Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
     if (suite.host_bytes(larger.params) > most) break;
     reference = std::move(larger);
   }
+  return reference;
+}
+
+}  // namespace
+
+Problem problem_of_reference_size(const Problem& like, bool cpu, Bytes most) {
+  Problem reference = of_reference_size(like, cpu, most);
+  if (like.suite->shorten != nullptr) like.suite->shorten(reference.params);
   return reference;
 }
 

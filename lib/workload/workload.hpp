@@ -272,6 +272,8 @@ struct SuiteInfo {
   std::vector<std::string> (*doubts)(const SuiteParams&) = nullptr;
   // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;
+  // Makes a problem short whose rate alone is asked for, at the reference size: by fewer rounds, say. Null: it is short.
+  void (*shorten)(SuiteParams&) = nullptr;
   // Where the value of an option stands for several problems: the options of each. Null: none does. Throws Error(usage).
   std::vector<std::map<std::string, std::string>> (*swept)(const std::map<std::string, std::string>& options) = nullptr;
   // Where an option names what is computed: the size it has without --size, that with --quick, and what tells its work from other

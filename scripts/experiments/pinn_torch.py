@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
 """Burgers' equation by PyTorch, as `run pinn` trains it: the same network, points of each kind, loss and Adam, in true fp32 (TF32 off). Three ways:
 nested autograd ("eager"), torch.func (jvp of jvp under vmap, "func"), and torch.func compiled ("compiled"). Prints collocation points a second.
+What has not ended when --seconds are over, compiling for the most part, is given up, and said to be.
 
-Usage: pinn_torch.py [--points 8192,65536] [--layers 4] [--width 256] [--steps 20] [--ways eager,func,compiled]
+Usage: pinn_torch.py [--points 8192,65536] [--layers 4] [--width 256] [--steps 20] [--ways eager,func,compiled] [--seconds 40]
 
 Beside it: mgpu-bench run pinn -d gpu --size 8192,65536 --preset large --mode resident -s single
 """
 
 import argparse
 import math
+import os
+import signal
 import statistics
 import time
 
-import torch
-from torch.func import functional_call, jvp, vmap
+os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # whatever the environment says; cuBLAS reads it once
+
+import torch  # noqa: E402
+from torch.func import functional_call, jvp, vmap  # noqa: E402
 
 NU = 0.01 / math.pi
+WAYS = ("eager", "func", "compiled")
 
 
 class Network(torch.nn.Module):
@@ -62,9 +68,9 @@ def rate(way, points, given):
     torch.manual_seed(1)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     network = Network(given.layers, given.width).to(device)
-    few = max(64, points // 64)
+    few = max(64, min(points // 16, max(128, points // 256)))  # on the boundary and initially, as `run pinn` has it
     domain = torch.rand(points, 2, device=device) * torch.tensor([2.0, 1.0], device=device) - torch.tensor([1.0, 0.0], device=device)
-    wall = torch.stack((torch.sign(torch.rand(few, device=device) - 0.5), torch.rand(few, device=device)), 1)
+    wall = torch.stack((torch.arange(few, device=device) % 2 * 2.0 - 1, torch.rand(few, device=device)), 1)
     start = torch.stack((torch.rand(few, device=device) * 2 - 1, torch.zeros(few, device=device)), 1)
     target = -torch.sin(math.pi * start[:, :1])
     adam = torch.optim.Adam(network.parameters(), lr=1e-3, fused=device.type == "cuda")
@@ -86,19 +92,34 @@ def rate(way, points, given):
         if device.type == "cuda":
             torch.cuda.synchronize()
 
-    for _ in range(5):
-        last = step()
-    times = []
-    for _ in range(5):
+    def timed(steps):
         wait()
         begin = time.perf_counter()
-        for _ in range(given.steps):
+        for _ in range(steps):
             last = step()
         wait()
-        times.append((time.perf_counter() - begin) / given.steps)
+        return (time.perf_counter() - begin) / steps, last
+
+    timed(4)  # compiles, chooses kernels and allocates
+    one, last = timed(1)
+    steps, times = min(given.steps, max(1, int(0.5 / one))), []
+    for _ in range(5):
+        each, last = timed(steps)
+        times.append(each)
     median = statistics.median(times)
     print(f"{way:9} {points:8} points {given.layers} x {given.width}: {median * 1e3:9.3f} ms a step, {points / median / 1e6:7.3f} M points/s, "
           f"loss {last.item():.6g}", flush=True)
+
+
+def product_error(device):
+    """Of a matrix product in fp32, relatively: 1e-7 or so; 3e-4 where TF32 is on."""
+    a, b = (torch.randn(512, 512, device=device) for _ in range(2))
+    exact = a.double() @ b.double()
+    return (((a @ b).double() - exact).norm() / exact.norm()).item()
+
+
+def give_up(*_):
+    raise TimeoutError("given up, as --seconds are over")
 
 
 def main():
@@ -107,18 +128,35 @@ def main():
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--ways", default="eager,func,compiled")
+    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--seconds", type=int, default=40)
     given = parser.parse_args()
+    unknown = set(given.ways.split(",")) - set(WAYS)
+    if unknown:
+        parser.error(f"--ways: {', '.join(sorted(unknown))}; accepted: {', '.join(WAYS)}")
+    signal.signal(signal.SIGALRM, give_up)
+    begin = time.perf_counter()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.set_float32_matmul_precision("highest")
-    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name() if torch.cuda.is_available() else 'CPU'}, TF32 off")
-    for points in (int(text) for text in given.points.split(",")):
-        for way in given.ways.split(","):
+    cuda = torch.cuda.is_available()
+    error = product_error("cuda" if cuda else "cpu")
+    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name() if cuda else 'CPU'}; a product in fp32 is off by {error:.1e}", flush=True)
+    if error > 1e-5:
+        raise SystemExit("TF32 is on: these figures would be of something else")
+    for way in given.ways.split(","):
+        for points in (int(text) for text in given.points.split(",")):
+            left = int(given.seconds - (time.perf_counter() - begin))
             try:
+                if left < 1:
+                    give_up()
+                signal.alarm(left)
                 rate(way, points, given)
-            except Exception as error:  # one way that a version of PyTorch lacks is no reason to leave out the others
-                print(f"{way:9} {points:8} points: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+            except Exception as failure:  # one way that a version of PyTorch lacks is no reason to leave out the others
+                words = str(failure).splitlines()
+                print(f"{way:9} {points:8} points: {type(failure).__name__}: {words[0] if words else ''}", flush=True)
+            finally:
+                signal.alarm(0)
 
 
 if __name__ == "__main__":

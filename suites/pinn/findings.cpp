@@ -10,19 +10,6 @@ namespace {
 
 constexpr const char* error_name = "relative L2 error";
 
-Findings::Curve losses_of(const Ending& whole) {
-  constexpr std::size_t most = 1000;
-  const std::size_t steps = whole.losses.size() / 3, shown = std::min(steps, most);
-  Findings::Curve curve{"loss", {}, {}};
-  for (std::size_t i = 0; i < shown; ++i) {
-    const std::size_t step = shown == 1 ? 0 : i * (steps - 1) / (shown - 1);  // the first one and the last one are among them
-    const float* const of = whole.losses.data() + 3 * step;
-    curve.rounds.push_back(u32(step + 1));
-    curve.values.push_back(static_cast<double>(of[0]) + of[1] + of[2]);
-  }
-  return curve;
-}
-
 // A learning rate that makes the loss grow is not hidden.
 void warn(const Problem& problem, const Ending& whole, Findings& findings) {
   const auto& losses = findings.curves.front().values;
@@ -36,6 +23,19 @@ void warn(const Problem& problem, const Ending& whole, Findings& findings) {
 
 }  // namespace
 
+Findings::Curve loss_curve(const char* name, std::span<const float> losses) {
+  constexpr std::size_t most = 1000;
+  const std::size_t steps = losses.size() / 3, shown = std::min(steps, most);
+  Findings::Curve curve{name, {}, {}};
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::size_t step = shown == 1 ? 0 : i * (steps - 1) / (shown - 1);
+    const float* const of = losses.data() + 3 * step;
+    curve.rounds.push_back(u32(step + 1));
+    curve.values.push_back(static_cast<double>(of[0]) + of[1] + of[2]);
+  }
+  return curve;
+}
+
 std::uint32_t first_without_number(std::span<const float> losses) {
   const auto found = std::find_if(losses.begin(), losses.end(), [](float loss) { return !std::isfinite(loss); });
   return found == losses.end() ? 0 : u32(static_cast<std::uint64_t>(found - losses.begin()) / 3 + 1);
@@ -43,7 +43,7 @@ std::uint32_t first_without_number(std::span<const float> losses) {
 
 Findings findings_of(const Problem& problem, const Ending& whole, const Solution& solution, unsigned threads) {
   Findings findings;
-  findings.curves.push_back(losses_of(whole));
+  findings.curves.push_back(loss_curve("loss", whole.losses));
   Findings::Curve errors{error_name, {}, {}};
   const auto add = [&](std::uint32_t steps, std::span<const float> parameters) {
     errors.rounds.push_back(steps);

@@ -12,6 +12,9 @@ namespace mgpu::pinn {
 
 Findings findings_of(const Problem& problem, const Ending& whole, const Solution& solution, unsigned threads);
 
+// Of up to a thousand steps, the first one and the last one among them; `losses`: three a step.
+Findings::Curve loss_curve(const char* name, std::span<const float> losses);
+
 // The first step, from 1 on, whose loss is no finite number; 0: there is none.
 std::uint32_t first_without_number(std::span<const float> losses);
 

@@ -33,6 +33,7 @@ class ByShard final : public Gradients {
     stream.launch(*kernel_, {{shards * way_.threads, 1, 1}, {way_.threads, 1, 1}},
                   {at.parameters, at.points, at.shards, places_, stride_, argument(weights_)});
   }
+  unsigned launches() const override { return 1; }
 
  private:
   const Way way_;
@@ -84,6 +85,8 @@ class ByLayer final : public Gradients {
     }
     launch_sums(at, shards, count, stream);
   }
+  // Each hidden layer forward and back, and the weights' gradients of all; the first layer, the output, the gradients of both.
+  unsigned launches() const override { return 2 * (problem_.layers - 1) + 4; }
 
  private:
   void launch_sums(const At& at, std::uint64_t shards, std::uint64_t count, Stream& stream) {

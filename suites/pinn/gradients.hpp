@@ -21,6 +21,7 @@ class Gradients {
     Buffer* shards = nullptr;                             // out: Network::stride() numbers each
   };
   virtual void enqueue(const At& at, std::uint64_t shards, Stream& stream) = 0;
+  virtual unsigned launches() const = 0;  // of enqueue()
 };
 
 }  // namespace mgpu::pinn

@@ -1,4 +1,7 @@
 // The pinn suite as the tool knows it: name, options, sizes.
+#include <fmt/format.h>
+
+#include "suites/pinn/ensemble_workload.hpp"
 #include "suites/pinn/pinn_workload.hpp"
 #include "suites/pinn/state_file.hpp"
 #include "suites/suites.hpp"
@@ -17,16 +20,39 @@ Bytes host_bytes(const SuiteParams& params) {
   if (params.size > most_points) return ~Bytes{0};
   const Problem problem = problem_of(params);
   const Bytes parameters = Network{problem.layers, problem.width}.count() * sizeof(float);
+  if (problem.partition == Partition::ensemble) return problem.members * (20 * parameters + Bytes{problem.steps} * 24);
   return (2 * Bytes{problem.shards} + 2 * Bytes{problem.snapshots} + 20) * parameters + Bytes{problem.steps} * 24;
 }
 
 void check(const SuiteParams& params) { problem_of(params); }
 
+// A hundred steps of a large network, or the 15,000 of deepxde, would take seconds for each of a dozen executions.
+void shorten(SuiteParams& params) {
+  params.options["iterations"] = "8";
+  params.options["snapshots"] = "0";
+  if (params.options.at("partition") == "ensemble") params.options["members"] = "4";
+}
+
 std::uint64_t size_of_input(SuiteParams& params) { return points_in_state_file(*params.input); }
 
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
-std::unique_ptr<Workload> make(const SuiteParams& params) { return std::make_unique<PinnWorkload>(params); }
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  if (params.options.at("partition") == "ensemble") return std::make_unique<EnsembleWorkload>(params);
+  return std::make_unique<PinnWorkload>(params);
+}
+
+// Of GPUs; a step of a CPU takes longer than an exchange.
+std::vector<std::string> doubts(const SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  constexpr double enough = 2e9;  // of a step: 50 us of an H200
+  const double flop = problem.flop_per_point() * problem.points;
+  if (params.devices < 2 || params.cpus || problem.partition != Partition::data || flop >= enough) return {};
+  return {
+      fmt::format("a step of {} x {} at {} points is {:.2g} GFLOP, a few microseconds of a GPU, after each of which devices "
+                  "exchange gradients: more of them make it no faster; --partition ensemble trains several networks at once",
+                  problem.layers, problem.width, problem.points, flop / 1e9)};
+}
 
 }  // namespace
 
@@ -49,6 +75,11 @@ SuiteInfo pinn_suite() {
        "deepxde "
        "3 x 20, raissi 8 x 20; auto: large, or small where all devices are CPUs",
        {"auto", "large", "small", "deepxde", "raissi"}},
+      {"partition",
+       "what devices share: the points of one network (data), or networks of different seeds, each trained by one device "
+       "(ensemble)",
+       {"data", "ensemble"}},
+      {"members", "networks of an ensemble, with the seeds from --seed on; auto: 8", {"auto"}, Option::count},
       {"layers", "hidden layers of tanh", {"auto"}, Option::count},
       {"width", "neurons of a hidden layer", {"auto"}, Option::count},
       {"iterations", "steps of a sample", {"auto"}, Option::count},
@@ -89,6 +120,8 @@ SuiteInfo pinn_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;
   info.check = check;
+  info.shorten = shorten;
+  info.doubts = doubts;
   info.shape = shape;
   info.make = make;
   return info;

@@ -12,17 +12,13 @@
 #include "suites/pinn/training_program.hpp"
 
 namespace mgpu::pinn {
-namespace {
-
-double sum_of(const float* losses) { return static_cast<double>(losses[0]) + losses[1] + losses[2]; }
-
-}  // namespace
 
 PinnWorkload::PinnWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       network_{problem_.layers, problem_.width},
       shape_(shape_of(problem_)),
       host_threads_(params.host_threads),
+      check_(problem_, network_, host_threads_),
       initial_(3 * network_.count()),
       checkpoints_(problem_.shards, problem_.checkpoint_rounds) {
   if (params.input) {
@@ -58,26 +54,7 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
 }
 
 std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  std::vector<Way> all = ways(device.traits(), problem_);
-  for (const auto& [id, name] : preferred_) {
-    const auto found = std::find_if(all.begin(), all.end(), [&, &name = name](const Way& way) { return way.name == name; });
-    if (id == device.traits().id && found != all.end()) std::rotate(all.begin(), found, found + 1);
-  }
-  return std::make_unique<TrainingProgram>(*this, device, mode, all.front(), capacity.fits);
-}
-
-std::vector<std::string> PinnWorkload::kernel_variants(const DeviceTraits& device) const {
-  std::vector<std::string> names;
-  for (const Way& way : ways(device, problem_)) names.push_back(way.name);
-  return names;
-}
-
-bool PinnWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
-  const std::vector<std::string> names = kernel_variants(device);
-  if (std::find(names.begin(), names.end(), variant) == names.end()) return false;
-  std::erase_if(preferred_, [&](const auto& each) { return each.first == device.id; });
-  preferred_.emplace_back(device.id, variant);
-  return true;
+  return std::make_unique<TrainingProgram>(*this, device, mode, preferred_.best(device.traits(), problem_), capacity.fits);
 }
 
 void PinnWorkload::connect(PeerGroup& group) {
@@ -148,19 +125,6 @@ std::string PinnWorkload::digest() const {
   return sha256_hex(std::as_bytes(std::span(all)));
 }
 
-// The losses of the first steps against a training by differences.
-std::string PinnWorkload::first_wrong_step() {
-  if (!replayed_) replayed_ = replay(problem_, network_, initial_, host_threads_);
-  for (std::size_t step = 0; step < replayed_->size(); ++step) {
-    const Loss& expected = (*replayed_)[step];
-    const double found = sum_of(outcome_.whole.losses.data() + 3 * step);
-    const double allowed = expected.uncertain + 1e-4 * static_cast<double>(step) * expected.value;
-    if (!(std::abs(found - expected.value) <= allowed))
-      return fmt::format("the loss of step {} is {} instead of {}", step + 1, found, expected.value);
-  }
-  return {};
-}
-
 // Errors take a second or two, and are the same for the same parameters.
 const Findings& PinnWorkload::found() {
   if (!solution_) solution_ = solution_of(problem_, host_threads_);
@@ -172,15 +136,15 @@ const Findings& PinnWorkload::found() {
 Verdict PinnWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
-  Check check(problem_, network_, host_threads_);
   if (const auto missing = std::count(outcome_.arrived.begin(), outcome_.arrived.end(), false); missing > 0)
-    return {Status::failed, check.method(), fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
-  std::string wrong = first_wrong_step();
+    return {Status::failed, check_.method(), fmt::format("{} of {} shards did not arrive on the host", missing, problem_.shards)};
+  if (!replayed_) replayed_ = replay(problem_, network_, initial_, host_threads_);
+  std::string wrong = wrong_losses(*replayed_, outcome_.whole);
   // Of numbers that are none nothing can be compared but where they come from: the first steps.
   if (wrong.empty() && first_without_number(outcome_.whole.losses) == 0)
-    wrong = check.first_wrong(outcome_, level == VerifyLevel::full, seed);
-  if (!wrong.empty()) return {Status::failed, check.method(), wrong};
-  std::string method = check.method();
+    wrong = check_.first_wrong(outcome_, level == VerifyLevel::full, seed);
+  if (!wrong.empty()) return {Status::failed, check_.method(), wrong};
+  std::string method = check_.method();
   if (!replayed_->empty())
     method += fmt::format(
         "; {} with a training by differences",

@@ -27,8 +27,10 @@ class PinnWorkload final : public Workload {
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
-  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
-  bool prefer(const DeviceTraits& device, const std::string& variant) override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override { return preferred_.names(device, problem_); }
+  bool prefer(const DeviceTraits& device, const std::string& variant) override {
+    return preferred_.prefer(device, problem_, variant);
+  }
   std::span<const std::byte> transfer_memory() const override { return {}; }
   Exchanged exchanged(Mode) const override { return {false, 0, 1, exchanged_bytes()}; }
   void connect(PeerGroup& group) override;
@@ -65,7 +67,6 @@ class PinnWorkload final : public Workload {
   void arrived(const Slice& shards, const Ending& ending);
 
  private:
-  std::string first_wrong_step();
   const Findings& found();
   Bytes exchanged_bytes() const { return Network{problem_.layers, wide(problem_)}.stride() * sizeof(float); }
 
@@ -73,8 +74,9 @@ class PinnWorkload final : public Workload {
   Network network_;
   Shape shape_;
   unsigned host_threads_;
+  Check check_;
   std::vector<float> initial_;
-  std::vector<std::pair<std::string, std::string>> preferred_;  // by device
+  PreferredWays preferred_;
   Checkpoints checkpoints_;
   Checkpoint kept_[2];
   std::uint32_t begun_from_ = 0;

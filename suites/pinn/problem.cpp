@@ -53,7 +53,7 @@ double number(const SuiteParams& params, const char* name, double most, const ch
 std::uint32_t shards(const SuiteParams& params) {
   const std::uint32_t value = count(params, "shards", 1, 256, 64);
   if ((value & (value - 1)) != 0) throw refused("shards", std::to_string(value) + " is no power of two; accepted: 1, 2, 4 .. 256");
-  if (value >= params.devices) return value;
+  if (value >= params.devices || params.options.at("partition") != "data") return value;
   throw refused("shards", std::to_string(value) + " cannot be shared by " + std::to_string(params.devices) +
                               " devices; accepted: at least as many as devices");
 }
@@ -68,6 +68,27 @@ void check_points(const Problem& problem) {
   if (problem.initial > 0 && !problem.in_time())
     throw refused("initial-points", std::to_string(problem.initial) + " with --problem " + name_of(problem.equation) +
                                         ", which knows no time; accepted with it: 0");
+}
+
+void read_partition(const SuiteParams& params, Problem& problem) {
+  if (params.options.at("partition") == "data") {
+    if (params.options.at("members") == "auto") return;
+    throw refused("members", in_quotes(params.options.at("members")) + " with --partition data; accepted with it: auto");
+  }
+  problem.partition = Partition::ensemble;
+  problem.members = count(params, "members", 1, 1024, 8);
+  const auto alone = [&](const char* option, std::initializer_list<const char*> accepted) {
+    const std::string& given = params.options.at(option);
+    if (std::find(accepted.begin(), accepted.end(), given) == accepted.end())
+      throw refused(
+          option, in_quotes(given) +
+                      " with --partition ensemble, whose members are slices of their own; accepted with it: " + *accepted.begin());
+  };
+  alone("checkpoint-rounds", {"none"});
+  alone("snapshots", {"0", "24"});  // the last is what it is without being given
+  if (params.input)
+    throw refused("input",
+                  params.input->string() + " with --partition ensemble, whose members begin anew; accepted with --partition data");
 }
 
 }  // namespace
@@ -114,6 +135,14 @@ std::uint64_t Problem::seed_of_points(std::uint32_t step) const {
 double Problem::flop_per_point() const {
   const double w = width;
   return (layers - 1) * 3 * 4 * 2 * w * w + 3 * 4 * 2 * w + 2 * 2 * 4 * w;
+}
+
+Problem Problem::member(std::uint64_t number) const {
+  Problem member = *this;
+  member.partition = Partition::data;
+  member.members = 1;
+  member.seed += number;
+  return member;
 }
 
 std::uint32_t places_of_shard(const Problem& problem) {
@@ -165,6 +194,7 @@ Problem problem_of(const SuiteParams& params) {
   const std::string& compute = params.options.at("compute");
   problem.compute = compute == "shards" ? Compute::shards : compute == "layers" ? Compute::layers : Compute::chosen;
   check_points(problem);
+  read_partition(params, problem);
   if (params.input) problem.steps_done = check_state_file(*params.input, problem);
   return problem;
 }
@@ -172,6 +202,17 @@ Problem problem_of(const SuiteParams& params) {
 Shape shape_of(const Problem& problem) {
   const Network network{problem.layers, problem.width};
   Shape shape;
+  if (problem.partition == Partition::ensemble) {
+    shape.items = problem.members;
+    shape.cost.ops = static_cast<double>(problem.points) * problem.steps;
+    shape.ops = shape.cost.ops * problem.members;
+    shape.rate_unit = "points/s";
+    shape.cost.in_bytes = static_cast<double>(network.count() * 3 * sizeof(float));
+    shape.cost.out_bytes = static_cast<double>((network.count() * 5 + problem.steps * 3) * sizeof(float));
+    shape.bytes_in = static_cast<Bytes>(shape.cost.in_bytes) * problem.members;
+    shape.bytes_out = static_cast<Bytes>(shape.cost.out_bytes) * problem.members;
+    return shape;
+  }
   shape.items = problem.shards;
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;

@@ -11,6 +11,8 @@ namespace mgpu::pinn {
 // burgers: u_t + u u_x = nu u_xx; allen_cahn: u_t = D u_xx - 5 (u^3 - u); helmholtz: u_xx + u_yy + u = f; poisson: without u.
 enum class Equation { burgers, allen_cahn, helmholtz, poisson };
 enum class Compute { chosen, shards, layers };
+// What devices share: the points of one network, or networks of different seeds that have nothing to do with each other.
+enum class Partition { data, ensemble };
 
 struct Range {
   double low = -1, high = 1;
@@ -30,6 +32,8 @@ struct Problem {
   double data_weight = 1;                               // of boundary and initial points in the loss
   std::uint64_t seed = 0;
   Compute compute = Compute::chosen;
+  Partition partition = Partition::data;
+  std::uint32_t members = 1;     // of an ensemble
   std::uint32_t steps_done = 0;  // by the training that --input continues
 
   bool in_time() const { return equation == Equation::burgers || equation == Equation::allen_cahn; }
@@ -54,6 +58,8 @@ struct Problem {
   }
   // FLOP of a step for each point: three products a hidden layer with the 4 numbers of a jet, multiply-adds counted as two.
   double flop_per_point() const;
+  // The training of an ensemble's member: that of the next seed for each.
+  Problem member(std::uint64_t number) const;
 };
 
 inline constexpr std::uint64_t most_points = 1 << 23;

@@ -16,7 +16,8 @@ namespace {
 constexpr double step_of_inputs = 5e-4, step_of_parameters = 1e-4;
 constexpr double rounding = 1e-5;       // of what a residual is made of, in fp32
 constexpr std::size_t evaluations = 9;  // of the network, for all derivatives at a point: of fourth order
-constexpr double most_flop = 5e9;       // of a thread: about two seconds
+constexpr double most_flop = 4e9;       // of a thread: half a second
+constexpr unsigned most_threads = 16;   // that are relied on: of those that there are, a container may only use some
 
 // What an equation wants to be zero, and the sum of the sizes of its terms.
 struct Residual {
@@ -39,22 +40,49 @@ Residual residual(const Problem& problem, const Place& at, const std::array<doub
   return {u_xx + u_yy + problem.wave() * u - f, std::abs(u_xx) + std::abs(u_yy) + std::abs(f)};
 }
 
-Residual error_at(const Problem& problem, const Collocation& point, const double* parameters, Evaluation& evaluation) {
-  std::array<double, evaluations> values{};
-  if (point.kind != Collocation::Kind::domain) {
-    evaluation.evaluate(parameters, {&point.place, 1}, values.data());
-    return {values[0] - point.value, std::abs(values[0])};
-  }
-  constexpr double h = step_of_inputs;
+// Where the network is evaluated for a point: at it, and around it for the derivatives.
+std::size_t add_places(const Collocation& point, std::vector<Place>& places) {
   const auto [x, y] = point.place;
-  const std::array<Place, evaluations> places{
-      {{x, y}, {x - h, y}, {x + h, y}, {x - 2 * h, y}, {x + 2 * h, y}, {x, y - h}, {x, y + h}, {x, y - 2 * h}, {x, y + 2 * h}}};
-  evaluation.evaluate(parameters, places, values.data());
-  for (std::size_t i = 0; i < evaluations; ++i) values[i] = constrained(problem, places[i], values[i]);
+  places.push_back({x, y});
+  if (point.kind != Collocation::Kind::domain) return 1;
+  constexpr double h = step_of_inputs;
+  for (const double far : {h, 2 * h}) places.insert(places.end(), {{x - far, y}, {x + far, y}});
+  for (const double far : {h, 2 * h}) places.insert(places.end(), {{x, y - far}, {x, y + far}});
+  return evaluations;
+}
+
+// Of what the network is at those places.
+Residual error_at(const Problem& problem, const Collocation& point, std::span<const Place> places, std::span<const double> found) {
+  if (point.kind != Collocation::Kind::domain) return {found[0] - point.value, std::abs(found[0])};
+  std::array<double, evaluations> values{};
+  for (std::size_t i = 0; i < evaluations; ++i) values[i] = constrained(problem, places[i], found[i]);
   return residual(problem, point.place, values);
 }
 
+// Of a few points, with all their places at once.
+Loss loss_of(const Problem& problem, const double* parameters, std::span<const Collocation> points, Evaluation& evaluation) {
+  std::vector<Place> places;
+  std::vector<std::size_t> counts;
+  for (const Collocation& point : points) counts.push_back(add_places(point, places));
+  std::vector<double> values(places.size());
+  evaluation.evaluate(parameters, places, values.data());
+  const std::array<double, 4> weights = problem.weights();
+  Loss sum;
+  for (std::size_t i = 0, at = 0; i < points.size(); at += counts[i++]) {
+    const Residual r =
+        error_at(problem, points[i], std::span(places).subspan(at, counts[i]), std::span(values).subspan(at, counts[i]));
+    const double weight = weights[static_cast<std::size_t>(points[i].kind)], off = rounding * (1 + r.size);
+    sum.value += weight * r.value * r.value;
+    sum.uncertain += weight * (2 * std::abs(r.value) * off + off * off);
+  }
+  return sum;
+}
+
 std::vector<double> widened(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+double sign(std::uint64_t seed, std::uint64_t parameter) { return splitmix64(seed, parameter) >> 63 != 0 ? 1 : -1; }
+
+double affordable_flop(unsigned threads) { return most_flop * std::min(threads, most_threads); }
 
 double flop_of(const Network& network, std::size_t points) {
   return 2.0 * static_cast<double>(network.count()) * evaluations * static_cast<double>(points);
@@ -69,15 +97,10 @@ Loss Check::loss(const std::vector<double>& parameters, const std::vector<Colloc
   constexpr std::size_t each = 16;
   const std::size_t parts = (points.size() + each - 1) / each;
   std::vector<Loss> partial(parts);
-  const std::array<double, 4> weights = problem_.weights();
   parallel_for(parts, threads_, [&](std::uint64_t part) {
-    Evaluation evaluation(network_, evaluations);
-    for (std::size_t i = part * each; i < std::min(points.size(), (part + 1) * each); ++i) {
-      const Residual r = error_at(problem_, points[i], parameters.data(), evaluation);
-      const double weight = weights[static_cast<std::size_t>(points[i].kind)], off = rounding * (1 + r.size);
-      partial[part].value += weight * r.value * r.value;
-      partial[part].uncertain += weight * (2 * std::abs(r.value) * off + off * off);
-    }
+    Evaluation evaluation(network_, each * evaluations);
+    const std::size_t begin = part * each, count = std::min(each, points.size() - begin);
+    partial[part] = loss_of(problem_, parameters.data(), std::span(points).subspan(begin, count), evaluation);
   });
   Loss sum;
   for (const Loss& each_part : partial) {
@@ -136,31 +159,41 @@ std::string Check::wrong_step(const Ending& whole) const {
   return {};
 }
 
-// Its loss, and its gradient along a direction in which every parameter goes up or down.
-std::string Check::wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed) const {
+// Computed once: samples that end with the same parameters are compared with the same numbers.
+const Check::Expected& Check::expected(const Ending& whole, std::uint64_t shard, std::uint64_t seed) {
+  if (expected_of_ != whole.before || expected_seed_ != seed) expected_.clear();
+  expected_of_ = whole.before;
+  expected_seed_ = seed;
+  const auto known = expected_.find(shard);
+  if (known != expected_.end()) return known->second;
   const std::vector<Collocation> points = collocation(problem_, shard, shard + 1, problem_.steps - 1);
-  const std::vector<double> parameters = widened(outcome.whole.before);
-  const auto& losses = outcome.whole.losses_of_shards[shard];
-  const double found = static_cast<double>(losses[0]) + losses[1] + losses[2];
-  const Loss expected = loss(parameters, points);
-  if (!(std::abs(found - expected.value) <= expected.uncertain))
-    return fmt::format("the loss of shard {} in the last step is {} instead of {}", shard, found, expected.value);
-
+  const std::vector<double> parameters = widened(whole.before);
   std::vector<double> up = parameters, down = parameters;
-  double along = 0, squares = 0;
   for (std::uint64_t i = 0; i < parameters.size(); ++i) {
-    const double sign = splitmix64(seed, i) >> 63 != 0 ? 1 : -1, g = outcome.whole.shards[shard][i];
-    up[i] += sign * step_of_parameters;
-    down[i] -= sign * step_of_parameters;
-    along += sign * g;
-    squares += g * g;
+    up[i] += sign(seed, i) * step_of_parameters;
+    down[i] -= sign(seed, i) * step_of_parameters;
   }
   const Loss above = loss(up, points), below = loss(down, points);
-  const double slope = (above.value - below.value) / (2 * step_of_parameters);
+  return expected_[shard] = {loss(parameters, points), (above.value - below.value) / (2 * step_of_parameters)};
+}
+
+// Its loss, and its gradient along a direction in which every parameter goes up or down.
+std::string Check::wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed) {
+  const Expected& known = expected(outcome.whole, shard, seed);
+  const auto& losses = outcome.whole.losses_of_shards[shard];
+  const double found = static_cast<double>(losses[0]) + losses[1] + losses[2];
+  if (!(std::abs(found - known.loss.value) <= known.loss.uncertain))
+    return fmt::format("the loss of shard {} in the last step is {} instead of {}", shard, found, known.loss.value);
+  double along = 0, squares = 0;
+  for (std::uint64_t i = 0; i < network_.count(); ++i) {
+    const double g = outcome.whole.shards[shard][i];
+    along += sign(seed, i) * g;
+    squares += g * g;
+  }
   // The gradient is as uncertain as the loss is, relatively.
-  const double uncertain = (1e-3 + expected.uncertain / expected.value) * (std::sqrt(squares) + std::abs(slope));
-  if (std::abs(slope - along) <= uncertain) return {};
-  return fmt::format("the gradient of shard {} is {} along a direction in which the loss grows by {}", shard, along, slope);
+  const double uncertain = (1e-3 + known.loss.uncertain / known.loss.value) * (std::sqrt(squares) + std::abs(known.slope));
+  if (std::abs(known.slope - along) <= uncertain) return {};
+  return fmt::format("the gradient of shard {} is {} along a direction in which the loss grows by {}", shard, along, known.slope);
 }
 
 std::string Check::first_wrong(const Outcome& outcome, bool full, std::uint64_t seed) {
@@ -170,7 +203,7 @@ std::string Check::first_wrong(const Outcome& outcome, bool full, std::uint64_t 
   if (std::string wrong = wrong_sums(outcome); !wrong.empty()) return wrong;
   if (std::string wrong = wrong_step(whole); !wrong.empty()) return wrong;
   const double each = 3 * flop_of(network_, places_of_shard(problem_));
-  const auto affordable = static_cast<std::uint64_t>(most_flop * threads_ / each);
+  const auto affordable = static_cast<std::uint64_t>(affordable_flop(threads_) / each);
   const std::uint64_t some = full ? problem_.shards : std::min<std::uint64_t>(problem_.shards, 2);
   const std::uint64_t count = std::clamp<std::uint64_t>(affordable, 1, some), first = splitmix64(seed, 0) % problem_.shards;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -187,13 +220,13 @@ std::string Check::first_wrong(const Outcome& outcome, bool full, std::uint64_t 
 std::vector<Loss> replay(const Problem& problem, const Network& network, std::span<const float> state, unsigned threads) {
   const Check check(problem, network, threads);
   const double evaluation = flop_of(network, problem.all_points()), step = 2 * evaluation * static_cast<double>(network.count());
-  const double afford = most_flop * threads / 10;
+  const double afford = affordable_flop(threads);
   std::vector<Loss> losses;
-  if (evaluation > most_flop * threads) return losses;
+  if (evaluation > afford) return losses;
   const std::uint64_t count = network.count();
   std::vector<double> parameters = widened(state.first(count)), mean = widened(state.subspan(count, count)),
                       square = widened(state.subspan(2 * count, count));
-  const auto steps = std::min<std::uint64_t>(problem.steps - 1, static_cast<std::uint64_t>(afford / step));
+  const auto steps = std::min<std::uint64_t>(problem.steps - 1, static_cast<std::uint64_t>(afford / 10 / step));
   for (std::uint32_t s = 0;; ++s) {
     const std::vector<Collocation> points = collocation(problem, 0, problem.shards, s);
     losses.push_back(check.loss(parameters, points));
@@ -208,6 +241,17 @@ std::vector<Loss> replay(const Problem& problem, const Network& network, std::sp
           rate * mean[i] / (1 - std::pow(0.9, done + 1)) / (std::sqrt(square[i] / (1 - std::pow(0.999, done + 1))) + 1e-8);
     }
   }
+}
+
+std::string wrong_losses(const std::vector<Loss>& expected, const Ending& whole) {
+  for (std::size_t step = 0; step < expected.size(); ++step) {
+    const float* const losses = whole.losses.data() + 3 * step;
+    const double found = static_cast<double>(losses[0]) + losses[1] + losses[2];
+    const double allowed = expected[step].uncertain + 1e-4 * static_cast<double>(step) * expected[step].value;
+    if (!(std::abs(found - expected[step].value) <= allowed))
+      return fmt::format("the loss of step {} is {} instead of {}", step + 1, found, expected[step].value);
+  }
+  return {};
 }
 
 }  // namespace mgpu::pinn

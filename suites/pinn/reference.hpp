@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,16 +41,28 @@ class Check {
  private:
   std::string wrong_sums(const Outcome& outcome) const;
   std::string wrong_step(const Ending& whole) const;
-  std::string wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed) const;
+  // Of a shard in the last step: its loss, and how fast that grows along a direction which `seed` chooses.
+  struct Expected {
+    Loss loss;
+    double slope = 0;
+  };
+  const Expected& expected(const Ending& whole, std::uint64_t shard, std::uint64_t seed);
+  std::string wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed);
 
   const Problem problem_;
   const Network network_;
   const unsigned threads_;
   std::string method_ = "fp64 differences on the host";
+  std::map<std::uint64_t, Expected> expected_;  // by shard, with
+  std::vector<float> expected_of_;              // these parameters
+  std::uint64_t expected_seed_ = 0;
 };
 
 // The first steps of a training by gradient(): the loss in each of them, from `state`, parameters and moments. None where that
 // would take long.
 std::vector<Loss> replay(const Problem& problem, const Network& network, std::span<const float> state, unsigned threads);
+
+// The first of these steps whose loss is another, in a line; empty: none is.
+std::string wrong_losses(const std::vector<Loss>& expected, const Ending& whole);
 
 }  // namespace mgpu::pinn

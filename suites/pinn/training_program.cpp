@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
+#include "suites/pinn/launches.hpp"
+
 namespace mgpu::pinn {
 namespace {
 
-constexpr Bytes kNumber = sizeof(float);
 constexpr Bytes kPiece = 16;  // bytes that a work-item of kernels/copy_part.cl copies
 
 Bytes in_pieces(std::uint64_t numbers) { return (numbers * kNumber + kPiece - 1) / kPiece * kPiece; }
-
-Grid grid_of(std::uint64_t items, std::size_t local) { return {{(items + local - 1) / local * local, 1, 1}, {local, 1, 1}}; }
 
 }  // namespace
 
@@ -24,6 +23,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
       stride_(u32(wide_.stride())),
       hidden_(way_.by_layer ? problem_.layers - 1 : 0),
       local_(device.traits().cpu ? 16 : 64),
+      in_series_(!device.traits().cpu && !way_.by_layer),
       peer_(workload.sums(0) != nullptr ? device.peer() : nullptr),
       gradients_(Gradients::make(problem_, way_, shards, device)) {
   const std::string rolled = device.traits().cpu ? " -DROLLED" : "", of = equation_options(problem_) + rolled;
@@ -65,8 +65,9 @@ void TrainingProgram::load(Stream& stream) {
 
 void TrainingProgram::begin_state(Buffer& from, Stream& stream) {
   Buffer& parameters = parameters_after(workload_.begun_from());
-  stream.launch(*begin_, grid_of(count_, local_),
-                {&from, &parameters, mean_.get(), square_.get(), transposed_.get(), hidden_, u32(wide_.width), count_});
+  stream.launch(
+      *begin_, grid_of(count_, local_),
+      {&from, std::uint64_t{0}, &parameters, mean_.get(), square_.get(), transposed_.get(), hidden_, u32(wide_.width), count_});
 }
 
 void TrainingProgram::draw(const Slice& slice, std::uint32_t step, Stream& stream) {
@@ -119,19 +120,47 @@ void TrainingProgram::move(const Slice&, const Slice& to, std::uint32_t steps, S
   draw(to, steps, stream);
 }
 
+std::uint32_t TrainingProgram::enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) {
+  // Kernels of large networks are worth a look one by one, and what others are sent is no launch.
+  const bool in_series = in_series_ && others_.empty();
+  const std::uint32_t steps = in_series ? std::min(most, kSeries) : 1;
+  if (steps > 1) {
+    unsigned launches = 0;
+    for (std::uint32_t round = first; round < first + steps; ++round) launches += launches_of(slice, round);
+    stream.begin_series(launches);
+  }
+  for (std::uint32_t round = first; round < first + steps; ++round) enqueue_round(slice, round, stream);
+  return steps;
+}
+
+unsigned TrainingProgram::launches_of(const Slice& slice, std::uint32_t round) const {
+  const unsigned sums = slice.size() == problem_.shards ? 0 : static_cast<unsigned>(nodes_.size());
+  const bool keeps = snapshots_ && workload_.brings_state(slice) && snapshot_after(round + 1);
+  return (draws_before(round) ? 1U : 0U) + gradients_->launches() + sums + 1U + (keeps ? 1U : 0U);
+}
+
+bool TrainingProgram::draws_before(std::uint32_t round) const {
+  return problem_.resample > 0 && round > workload_.begun_from() && (problem_.steps_done + round) % problem_.resample == 0;
+}
+
 void TrainingProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
-  if (problem_.resample > 0 && round > workload_.begun_from() && (problem_.steps_done + round) % problem_.resample == 0)
-    draw(slice, round, stream);
+  if (draws_before(round)) draw(slice, round, stream);
   step(slice, round, stream);
   if (snapshots_ && workload_.brings_state(slice)) keep_snapshot(round + 1, stream);
   if (round + 1 == problem_.steps && mode_ == Mode::end_to_end && workload_.brings_state(slice)) bring_ending(slice, stream);
 }
 
-void TrainingProgram::keep_snapshot(std::uint32_t steps, Stream& stream) {
+// Which one is kept when so many steps are done.
+std::optional<std::uint32_t> TrainingProgram::snapshot_after(std::uint32_t steps) const {
   const auto number = u32((std::uint64_t{steps} * (problem_.snapshots + 1) + problem_.steps - 1) / problem_.steps);
-  if (number == 0 || number > problem_.snapshots || problem_.steps_of_snapshot(number - 1) != steps) return;
-  stream.launch(*keep_, grid_of(count_, local_),
-                {&parameters_after(steps), snapshots_.get(), (number - 1) * std::uint64_t{count_}, count_});
+  if (number == 0 || number > problem_.snapshots || problem_.steps_of_snapshot(number - 1) != steps) return std::nullopt;
+  return number - 1;
+}
+
+void TrainingProgram::keep_snapshot(std::uint32_t steps, Stream& stream) {
+  if (const auto number = snapshot_after(steps))
+    stream.launch(*keep_, grid_of(count_, local_),
+                  {&parameters_after(steps), snapshots_.get(), *number * std::uint64_t{count_}, count_});
 }
 
 // The sums of all nodes; null: there is but one, of all shards, which the step adds up itself.

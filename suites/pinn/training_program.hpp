@@ -18,6 +18,7 @@ class TrainingProgram final : public DeviceProgram {
   void prepare(Stream&) override {}
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) override;
   void move(const Slice& from, const Slice& to, std::uint32_t steps, Stream& stream) override;
   void checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) override;
   void checkpointed(const Slice& slice, std::uint32_t steps) override;
@@ -30,6 +31,9 @@ class TrainingProgram final : public DeviceProgram {
   void draw(const Slice& slice, std::uint32_t step, Stream& stream);
   void settle(const Slice& slice, Stream& stream);  // its shards from now on, and who has the others
   void step(const Slice& slice, std::uint32_t round, Stream& stream);
+  unsigned launches_of(const Slice& slice, std::uint32_t round) const;  // nothing is exchanged
+  bool draws_before(std::uint32_t round) const;
+  std::optional<std::uint32_t> snapshot_after(std::uint32_t steps) const;
   void keep_snapshot(std::uint32_t steps, Stream& stream);
   Buffer* exchange(const Slice& slice, std::uint32_t round, Stream& stream);
   void bring_ending(const Slice& slice, Stream& stream);
@@ -44,6 +48,7 @@ class TrainingProgram final : public DeviceProgram {
   const Network wide_;  // as it is on the device
   const std::uint32_t count_, stride_, hidden_;
   const std::size_t local_;
+  const bool in_series_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
   std::unique_ptr<Gradients> gradients_;
   std::unique_ptr<Kernel> draw_, begin_, add_, adam_, keep_, copy_;

@@ -62,6 +62,18 @@ class Trains(Pinn):
         self.assertEqual((len(errors["rounds"]), errors["rounds"][-1]), (25, 400))
         self.assertLess(errors["values"][-1], 0.5)
 
+    def test_members_of_an_ensemble_are_trained_as_by_themselves_whoever_has_them(self):
+        six = (*SIX, "--partition", "ensemble", "--members", 3, "--seed", 5)
+        found = [run["verify"] for run in self.passed(*six, "-s", "single,equal,dynamic", "--verify", "full", "--output", self.folder / "best.npy")]
+        self.assertEqual((len(found), len({verify["digest"] for verify in found})), (6, 1))  # in both modes
+        figures = {figure["name"]: figure["value"] for figure in found[0]["found"]["figures"]}
+        self.assertLessEqual(figures["relative L2 error, best member"], figures["relative L2 error, median of the members"])
+        best = found[0]["found"]["curves"][0]
+        seed = int(figures["seed of the best member"])
+        alone = self.passed(*SIX, *RESIDENT, "--seed", seed, "-s", "single", "--output", self.folder / "alone.npy")[0]["verify"]["found"]
+        self.assertEqual(best["values"], alone["curves"][0]["values"])
+        self.assertEqual((self.folder / "best.npy").read_bytes(), (self.folder / "alone.npy").read_bytes())
+
     def test_a_training_that_is_continued_ends_with_the_same_bits(self):
         whole, half, rest = (self.folder / name for name in ("whole.npy", "half.npy", "rest.npy"))
         options = (*NETWORK, *RESIDENT, "--resample", 2, "-s", "equal", "--snapshots", 0)
@@ -97,6 +109,11 @@ class Refuses(Pinn):
             (("--resample", 0), ("--resample", "1 to")),
             (("--compute", "tensor"), ("--compute", "layers")),
             (("--snapshots", 5000), ("--snapshots", "0 to 1000")),
+            (("--partition", "width"), ("--partition", "ensemble")),
+            (("--members", 3), ("--members", "--partition data")),
+            (("--partition", "ensemble", "--members", 0), ("--members", "1 to 1024")),
+            (("--partition", "ensemble", "--snapshots", 5), ("--snapshots", "ensemble")),
+            (("--partition", "ensemble", "--checkpoint-rounds", 5), ("--checkpoint-rounds", "ensemble")),
         ):
             self.refused(["run", "pinn", *binary.DEVICES, *(("--size", 64) if "--size" not in arguments else ()), *arguments], 2, *words)
 
@@ -127,6 +144,9 @@ class Refuses(Pinn):
             file = self.folder / f"{name}.npy"
             file.write_bytes(npy(rows, values, element))
             self.refused(["run", "pinn", *binary.DEVICES, *NETWORK, "--input", file], 2, str(file), *words)
+        file = self.folder / "good.npy"
+        file.write_bytes(npy(count + 2, good))
+        self.refused(["run", "pinn", *binary.DEVICES, *NETWORK, "--partition", "ensemble", "--input", file], 2, "--input", "ensemble")
 
 
 if __name__ == "__main__":

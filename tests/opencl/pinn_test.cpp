@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "suites/pinn/ensemble_program.hpp"
 #include "suites/pinn/pinn_workload.hpp"
 #include "suites/pinn/training_program.hpp"
 #include "suites/suites.hpp"
@@ -26,6 +27,27 @@ SuiteParams params_of(std::uint64_t size, const std::map<std::string, std::strin
   return params;
 }
 
+// A device's stream, which counts how many launches follow where so many were announced as one command.
+class CountedSeries final : public Stream {
+ public:
+  explicit CountedSeries(Stream& real) : real_(real) {}
+  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override { real_.upload(to, offset, from); }
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override {
+    real_.launch(kernel, grid, args);
+    ++launches;
+  }
+  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override { real_.download(from, offset, to); }
+  void begin_series(unsigned count) override {
+    announced = count;
+    launches = 0;
+    real_.begin_series(count);
+  }
+  unsigned announced = 0, launches = 0;
+
+ private:
+  Stream& real_;
+};
+
 // A training on one device, without an executor.
 std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
   TrainingProgram program(workload, device, Mode::resident, std::move(way), workload.problem().shards);
@@ -35,7 +57,12 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
   REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
   REQUIRE(device.try_out([&](Stream& stream) {
     program.enqueue(all, 0, stream);
-    for (std::uint32_t round = 0; round < workload.problem().steps; ++round) program.enqueue_round(all, round, stream);
+    CountedSeries counted(stream);
+    const std::uint32_t steps = workload.problem().steps;
+    for (std::uint32_t round = 0; round < steps;) round += program.enqueue_rounds(all, round, steps - round, counted);
+    const bool in_series = !device.traits().cpu && program.kernel_variant().starts_with("shards");
+    CHECK((counted.announced > 0) == in_series);
+    if (in_series) CHECK(counted.announced == counted.launches);
   }));
   REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
   program.published();
@@ -88,4 +115,47 @@ TEST_CASE("boundary and initial values that are built in are trained with, as di
     CHECK(workload.problem().all_points() == 90);
     train(workload, device, ways(device.traits(), workload.problem()).front());
   }
+}
+
+TEST_CASE("members of an ensemble are found right, as GPUs launch them, and one that was changed or did not arrive is told") {
+  DeviceResources& device = testing::machine().open.front()->resources();
+  testing::AsGpu as_gpu(device, " -DROLLED");
+  EnsembleWorkload workload(params_of(90, {{"layers", "2"},
+                                           {"width", "8"},
+                                           {"iterations", "4"},
+                                           {"shards", "4"},
+                                           {"resample", "2"},
+                                           {"partition", "ensemble"},
+                                           {"members", "3"}}));
+  EnsembleProgram program(workload, as_gpu, Mode::resident, ways(as_gpu.traits(), workload.problem()).front(), 2);
+  workload.begin_sample();
+  CHECK(workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::failed);
+  const auto run = [&](const Slice& members) {
+    REQUIRE(as_gpu.try_out([&](Stream& stream) {
+      CountedSeries counted(stream);
+      program.enqueue(members, 0, counted);
+      CHECK(counted.announced == 4 * 2 + 1);             // four steps, and new points once
+      CHECK(counted.launches == counted.announced + 6);  // what the last member ends with is kept
+    }));
+    program.finished(members);
+  };
+  REQUIRE(as_gpu.try_out([&](Stream& stream) { program.load(stream); }));
+  workload.begin_sample();
+  run({0, 2});
+  CHECK(workload.verify(VerifyLevel::sample, 1).message.find("members") != std::string::npos);
+  run({2, 3});
+  const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  CHECK(verdict.found.curves.front().values.size() == 4);
+  const std::string digest = workload.digest();
+  // The same member as another one's: its losses are not those of its seed.
+  workload.begin_sample();
+  run({0, 2});
+  Ending other;
+  other.losses.assign(12, 1.0F);
+  for (auto* const part : {&other.parameters, &other.before, &other.mean, &other.square, &other.gradient})
+    part->assign(workload.network().count(), 0.5F);
+  workload.arrived(2, other);
+  CHECK(workload.digest() != digest);
+  CHECK(workload.verify(VerifyLevel::full, 1).message.find("seed 9: the loss of step 1 is") == 0);
 }

@@ -62,6 +62,10 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   CHECK(problem_of_reference_size({&large, {}}, false, 100).params.size ==
         1 << 12);  // enlarged no further, and no smaller than full
   CHECK(problem_of_reference_size({&large, {}}, true).params.size == 1 << 10);
+  SuiteInfo in_rounds = with;
+  in_rounds.shorten = [](SuiteParams& params) { params.options["rounds"] = "8"; };
+  for (const bool cpu : {false, true}) CHECK(problem_of_reference_size({&in_rounds, {}}, cpu).params.options.at("rounds") == "8");
+  CHECK(!problem_of_reference_size({&with, {}}, true).params.options.contains("rounds"));
   FakeBackend backend({sum_device("0:0", DeviceType::cpu), sum_device("0:1", DeviceType::gpu)}, sum_kernels());
   Executor executor(backend, 1);
   for (const Device& facts : backend.enumerate().devices) {
