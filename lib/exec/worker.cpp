@@ -267,7 +267,7 @@ void DeviceWorker::enqueue(const Slice& slice) {
     }
     entry.batch = member().device->submit();
   });
-  rounds_ = entry.rejected ? 0 : run_.workload.shape().rounds;
+  rounds_ = entry.rejected ? 0 : std::min(run_.workload.shape().rounds, run_.most_rounds);
   next_round_ = entry.rounds = checkpoint_ = rounds_done_ = run_.first_round;
   entry.goes_on = has_rounds_left();
   in_flight_.push_back(entry);

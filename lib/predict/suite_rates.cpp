@@ -125,7 +125,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   if (capacity.fits < workload.shape().items) return std::nullopt;
   Programs programs(backend);
   programs.add(workload, device, capacity);
-  const ProbeSize whole_problem{1, capacity.fits, {}};
+  const ProbeSize whole_problem{1, capacity.fits, {}, 0, true};
   Probe probe;
   programs.guard([&] {
     load(backend, programs.members().front());
