@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lib/plan/strategy.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "suites/suites.hpp"
 
 using namespace mgpu;
@@ -104,5 +105,21 @@ TEST_CASE("the shape of a problem is known before it is made") {
       ++tried;
     }
     CHECK(tried > 1);
+  }
+}
+
+TEST_CASE("what CPUs are measured with before a run is small, whatever options name") {
+  for (const SuiteInfo& info : all_suites()) {
+    for (const SuiteParams& params : variations_of(info)) {
+      const Problem reference = problem_of_reference_size({&info, params}, true);
+      for (const auto& [name, value] : reference.params.options) CAPTURE(name + "=" + value);
+      CAPTURE(info.name);
+      try {
+        info.check(reference.params);
+      } catch (const Error&) {
+        continue;  // not with the other options as they come
+      }
+      CHECK(info.host_bytes(reference.params) <= Bytes{256} << 20);
+    }
   }
 }
