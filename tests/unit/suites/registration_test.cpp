@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lib/plan/strategy.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "suites/suites.hpp"
 
 using namespace mgpu;
@@ -127,5 +128,25 @@ TEST_CASE("what a problem takes of the host is known of any size, up to the larg
         if (bytes > Bytes{1} << 43) break;
       }
     }
+  }
+}
+
+TEST_CASE("what CPUs are measured with before a run is small, whatever options name") {
+  for (const SuiteInfo& info : all_suites()) {
+    CAPTURE(info.name);
+    std::size_t tried = 0;
+    for (const SuiteParams& params : variations_of(info)) {
+      Problem reference;
+      try {
+        reference = problem_of_reference_size({&info, params}, true);
+        info.check(reference.params);
+      } catch (const Error&) {
+        continue;  // not with the other options as they come
+      }
+      for (const auto& [name, value] : reference.params.options) CAPTURE(name + "=" + value);
+      CHECK(info.host_bytes(reference.params) <= Bytes{256} << 20);
+      ++tried;
+    }
+    CHECK(tried > 1);
   }
 }
