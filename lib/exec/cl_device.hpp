@@ -12,7 +12,6 @@
 #include "lib/exec/cl_memory.hpp"
 #include "lib/exec/cl_notifier.hpp"
 #include "lib/exec/cl_objects.hpp"
-#include "lib/exec/cl_open_number.hpp"
 #include "lib/exec/cl_program_cache.hpp"
 #include "lib/exec/cl_slow_down.hpp"
 #include "lib/exec/cl_staging.hpp"
@@ -162,8 +161,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   DeviceTraits traits_;
   cl::Device device_;
   cl::Context context_;
-  std::array<cl::CommandQueue, 3> queues_;      // by queue_of
-  std::unique_ptr<const ClOpenNumber> number_;  // of a device of PoCL; none for others
+  std::array<cl::CommandQueue, 3> queues_;  // by queue_of
   std::span<const EmbeddedText> kernels_;
   const ClProgramCache& cache_;
   std::vector<ClBuiltProgram> programs_;

@@ -48,7 +48,7 @@ class TrialStream final : public Stream {
 
 // Released from the last to the first.
 struct ClDevice::Handles {
-  std::unique_ptr<const ClOpenNumber> number;  // of a device of PoCL
+  bool pocl = false;
   cl::Context context;
   std::array<cl::CommandQueue, 3> queues;
   std::vector<ClBuiltProgram> programs;
@@ -62,7 +62,7 @@ struct ClDevice::Handles {
   // PoCL's own thread is not done with an event when the host sees it complete. A device closed at once, on a busy machine, made
   // PoCL 3.1 crash in POclReleaseEvent in 20 of 70 runs; after 50 ms in none of 40.
   ~Handles() {
-    if (number) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (pocl) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 };
 
@@ -93,7 +93,6 @@ ClDevice::~ClDevice() { close(); }
 
 void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned) {
   batches_.emplace_back();
-  if (is_pocl(facts_)) number_ = std::make_unique<const ClOpenNumber>();
   traits_.buffer_alignment = device_.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8;
   const WaitLimits& limits = backend_.limits();
   std::tie(context_, queues_) = driver_result("opening " + name(), limits.build, limits.stop, [device = device_] {
@@ -113,7 +112,6 @@ void ClDevice::close() noexcept {
   const bool idle = context_() == nullptr || try_drain(backend_, *this);
   try {
     auto handles = std::make_shared<Handles>();
-    handles->number = std::exchange(number_, {});
     handles->context = std::exchange(context_, {});
     handles->queues = std::exchange(queues_, {});
     handles->programs = std::exchange(programs_, {});
@@ -125,6 +123,7 @@ void ClDevice::close() noexcept {
     handles->staging = std::exchange(staging_, {});
     wait_list_.clear();
     if (!idle) return leak_shared(std::move(handles));
+    handles->pocl = is_pocl(facts_);
     driver_call("closing " + name(), kClosing, {}, [held = std::move(handles)]() mutable { held.reset(); });
   } catch (...) {  // left behind
   }
@@ -221,14 +220,15 @@ cl::Kernel ClDevice::make_kernel(std::string_view file, const char* entry, const
 
 // PoCL (3.1 to 5.0 at least) counts the users of a loaded kernel by its program and work-group size, but loads it anew for a wider
 // grid: two devices that run one program at once with different grids take each other's counts, and an assertion ends the process
-// (pocl_release_dlhandle_cache). A definition that no other open device has makes each one's program another one. It is a number
-// and not the device's name, so that PoCL finds compiled for the parts of a CPU what it has compiled for the whole, and for a lone
-// device what it has for the first of two: with names the tests compiled 1401 kernels, of which 571 differ. And with warnings PoCL
-// writes their number to standard error ("364 warnings generated."), which is the user's: -w leaves none. Errors are in the log all
-// the same.
+// (pocl_release_dlhandle_cache). A definition of its own makes each device's program another one. And with warnings PoCL writes
+// their number to standard error ("364 warnings generated."), which is the user's: -w leaves none. Errors are in the log all the
+// same.
 std::string ClDevice::own_options(const std::string& options) const {
-  if (!number_) return options;
-  return options + " -w -DMGPU_DEVICE_" + number_->text();
+  if (!is_pocl(facts_)) return options;
+  std::string own = facts_.id;
+  std::replace_if(
+      own.begin(), own.end(), [](char c) { return c == ':' || c == '.'; }, '_');
+  return options + " -w -DMGPU_DEVICE_" + own;
 }
 
 const cl::Program& ClDevice::program(std::string_view file, const std::string& given) {
