@@ -73,7 +73,8 @@ def paths(groups, _):
     axes.set(yticks=ticks, yticklabels=[f"{path}\n{case.name}, {case.on} devices{case.marks}" for _, path, case in bars], xlim=(0, 1.45 * longest),
              ylim=(ticks[-1] + 0.6, ticks[0] - (1.0 if len(problems) > 1 else 0.6)), xlabel=f"time of {what}, {unit}: median of the fastest strategy")
     axes.tick_params(axis="y", labelsize=9.5)
-    axes.set_title(first.title if len(problems) == 1 else f"{first.suite}, {first.mode.replace('_', ' ')}")
+    title = first.title if len(problems) == 1 else f"{first.suite}, {first.mode.replace('_', ' ')}"
+    axes.set_title("\n".join(textwrap.wrap(title, 56, break_on_hyphens=False)))
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 2, [case for _, _, case in bars])
     return figure

@@ -239,14 +239,14 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   });
   const std::uint32_t rounds = some ? std::min(shape.rounds, kRounds) : shape.rounds;
   const Nanos begin = backend.now();
-  const auto is_enough = [&](std::size_t rounds) {
+  const auto is_enough = [&](std::size_t turns) {
     const Nanos spent = backend.now() - begin;
-    if (rounds == kMost) return true;
-    if (rounds < kFewest) return rounds > 0 && spent >= kLong;
+    if (turns == kMost) return true;
+    if (turns < kFewest) return turns > 0 && spent >= kLong;
     if (!shared_by_cpus) return spent >= kEnough;
-    return spent >= (rounds < size.turns ? kMostOfCpus : kEnoughOfCpus);
+    return spent >= (turns < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };
-  for (std::size_t round = 0; !is_enough(round); ++round) {
+  for (std::size_t turn = 0; !is_enough(turn); ++turn) {
     // The largest last: what it leaves behind may be looked at, and of work that goes in rounds pieces are no part of a result.
     for (const std::size_t which : {at_small, in_pieces, at_large}) {
       if (which != at_large && small == large) continue;

@@ -106,6 +106,7 @@ SuiteInfo lbm_suite() {
   info.sizes_per_doubling = 2;
   info.full_size = 256;
   info.full_size_cpu = 24;
+  info.shorten = [](SuiteParams& params) { params.options["iterations"] = "25"; };
   info.options = lbm_options();
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input = "velocities and densities to begin with, as --output writes them: a .npy array of float32, cells x 4";

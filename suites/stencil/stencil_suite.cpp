@@ -50,6 +50,7 @@ SuiteInfo stencil_suite() {
   info.quick_size = 256;
   info.sizes_per_doubling = 2;
   info.full_size_of = full_size;
+  info.shorten = [](SuiteParams& params) { params.options["iterations"] = "25"; };
   info.options = {
       {"kind",
        "jacobi2d: a plane, each cell the mean of four neighbours; heat3d: a box, explicit steps of the heat equation; star: a "

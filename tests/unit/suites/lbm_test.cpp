@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "lib/predict/probe.hpp"
 #include "tests/support/lbm_sample.hpp"
 
 using namespace mgpu;
@@ -240,4 +241,29 @@ TEST_CASE("a result can be what the next run begins with") {
     }
   }
   std::filesystem::remove(file);
+}
+
+TEST_CASE("a probe does 256 of a thousand rounds, and infers how long all take") {
+  struct Probed {
+    double kernels, spent;  // seconds
+  };
+  const auto probed = [](unsigned steps) {
+    lbm::LbmWorkload workload(lbm_params({.flow = "cavity", .n = 5, .planes = 8, .steps = steps}));
+    const FakeDevice device = RoundsSample::devices(1, {}).front();
+    FakeBackend backend({device}, lbm_kernels(workload.problem().flow));
+    const auto open = backend.open(device.facts);
+    const Capacity capacity = workload.capacity(open->resources().traits(), Mode::resident);
+    const auto program = workload.program(open->resources(), Mode::resident, capacity);
+    program->load(open->stream());
+    const Member member{open.get(), program.get()};
+    finish_batch(backend, *open, open->submit());
+    Executor executor(backend, 1);
+    const Nanos begin = backend.now();
+    const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {1, capacity.fits, {}});
+    REQUIRE(probe.devices.size() == 1);
+    return Probed{seconds(probe.devices.front().kernels.at_large), seconds(backend.now() - begin)};
+  };
+  const Probed few = probed(256), many = probed(1024);
+  CHECK(many.kernels == doctest::Approx(4 * few.kernels).epsilon(0.02));
+  CHECK(many.spent < 1.1 * few.spent);
 }
