@@ -76,7 +76,8 @@ void TrainingProgram::draw(const Slice& slice, std::uint32_t step, Stream& strea
   // Places behind those of the last shard of the slice are of the shards that follow: whatever is computed there, nobody adds.
   stream.launch(*draw_, grid_of(all, local_),
                 {points_.get(), u32(shards.begin), places(problem_, way_), problem_.shards, problem_.points, problem_.boundary,
-                 problem_.initial, problem_.seed_of_points(step), u32(all)});
+                 problem_.initial, problem_.seed_of_points(step), u32(all), static_cast<float>(problem_.first().low),
+                 static_cast<float>(problem_.first().high)});
 }
 
 void TrainingProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {

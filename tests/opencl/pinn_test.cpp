@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "suites/pinn/domain_program.hpp"
 #include "suites/pinn/ensemble_program.hpp"
 #include "suites/pinn/pinn_workload.hpp"
 #include "suites/pinn/training_program.hpp"
@@ -158,4 +159,31 @@ TEST_CASE("members of an ensemble are found right, as GPUs launch them, and one 
   workload.arrived(2, other);
   CHECK(workload.digest() != digest);
   CHECK(workload.verify(VerifyLevel::full, 1).message.find("seed 9: the loss of step 1 is") == 0);
+}
+
+TEST_CASE("parts of a domain are found right, and one whose neighbour was another than it is told of is not") {
+  DeviceResources& device = testing::machine().open.front()->resources();
+  DomainWorkload workload(params_of(
+      90, {{"layers", "2"}, {"width", "8"}, {"iterations", "3"}, {"shards", "4"}, {"partition", "domain"}, {"parts", "2"}}));
+  DomainProgram program(workload, device, Mode::resident, ways(device.traits(), workload.part(0)).front(), 2);
+  const Slice all{0, 2};
+  REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
+  workload.own({});
+  workload.begin_sample();
+  REQUIRE(device.try_out([&](Stream& stream) {
+    program.enqueue(all, 0, stream);
+    for (std::uint32_t round = 0; round < 3; ++round) program.enqueue_round(all, round, stream);
+  }));
+  CHECK(workload.verify(VerifyLevel::full, 1).message.find("parts") != std::string::npos);  // they are still on the device
+  REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
+  program.published();
+  const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  CHECK(verdict.method.find("another problem") != std::string::npos);
+  // The bias of the output: the step from it to what came after is as before.
+  Ending other = workload.ending(1);
+  other.before.back() += 0.25F;
+  other.parameters.back() += 0.25F;
+  workload.arrived(1, other);
+  CHECK(workload.verify(VerifyLevel::full, 1).message.find(": the loss in the last step is") != std::string::npos);
 }
