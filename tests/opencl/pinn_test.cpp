@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "lib/exec/leak.hpp"
+#include "lib/plan/rounds.hpp"
 #include "suites/pinn/domain_program.hpp"
 #include "suites/pinn/ensemble_program.hpp"
 #include "suites/pinn/pinn_workload.hpp"
@@ -186,4 +188,38 @@ TEST_CASE("parts of a domain are found right, and one whose neighbour was anothe
   other.parameters.back() += 0.25F;
   workload.arrived(1, other);
   CHECK(workload.verify(VerifyLevel::full, 1).message.find(": the loss in the last step is") != std::string::npos);
+}
+
+TEST_CASE("a training that is stopped ends, though a device waits for what another one will not send any more") {
+  testing::Machine& machine = testing::machine();
+  if (machine.open.size() < 2) return;
+  std::vector<OpenDevice*> devices{machine.open[0].get(), machine.open[1].get()};
+  const auto group = machine.backend->connect(devices, std::nullopt);
+  PinnWorkload workload(
+      params_of(60, {{"layers", "2"}, {"width", "8"}, {"iterations", "1000000"}, {"shards", "4"}, {"snapshots", "0"}}));
+  workload.connect(*group);
+  const Problem& problem = workload.problem();
+  {
+    std::vector<std::unique_ptr<DeviceProgram>> programs;
+    SampleRequest request;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      DeviceResources& resources = devices[i]->resources();
+      programs.push_back(std::make_unique<TrainingProgram>(workload, resources, Mode::end_to_end,
+                                                           ways(resources.traits(), problem).front(), problem.shards));
+      request.members.push_back({devices[i], programs.back().get()});
+      request.places.push_back({i});
+      request.exchanging.push_back(true);
+    }
+    const auto source = make_kept_shares({2, 2}, std::nullopt);
+    int asked = 0;
+    request.workload = &workload;
+    request.source = source.get();
+    request.peers = group.get();
+    request.stop = [&] { return ++asked > 20; };
+    const RawSample sample = machine.executor->run(request);
+    CHECK(sample.interrupted);
+    for (OpenDevice* device : devices) CHECK(try_drain(*machine.backend, *device));
+    CHECK_THROWS_AS(group->check({0}), Error);  // it is of no use any more
+  }
+  workload.disconnect();
 }
