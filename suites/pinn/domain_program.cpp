@@ -12,6 +12,7 @@ DomainProgram::DomainProgram(DomainWorkload& workload, DeviceResources& device, 
       mode_(mode),
       lanes_(device.traits().cpu ? 8 : 64),
       trainer_(workload.part(0), std::move(way), device),
+      in_series_(!device.traits().cpu && trainer_.is_by_shard()),
       peer_(workload.values(0) != nullptr ? device.peer() : nullptr),
       states_(device.allocate(problem_.parts * trainer_.state_size() * kNumber)),
       endings_(device.allocate(parts * trainer_.ending_size() * kNumber)),
@@ -83,6 +84,7 @@ void DomainProgram::enqueue_round(const Slice& slice, std::uint32_t round, Strea
     if (p + 1 < problem_.parts) tell(slice, p, 1, round, values, stream);
   }
   if (!neighbours_.empty()) peer_->sync(neighbours_, neighbours_);
+  if (in_series_) stream.begin_series(static_cast<unsigned>(slice.size()) * (1 + trainer_.launches_of_step()));
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
     const Problem part = workload_.part(p);
     stream.launch(*take_values_, grid_of(trainer_.places(), trainer_.local()),

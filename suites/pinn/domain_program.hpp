@@ -33,6 +33,7 @@ class DomainProgram final : public DeviceProgram {
   const Mode mode_;
   const std::size_t lanes_;
   Trainer trainer_;
+  const bool in_series_;
   Peer* peer_;  // null: it exchanges nothing, and shares no sample
   std::unique_ptr<Kernel> values_at_end_, take_values_;
   std::vector<Trained> trained_;

@@ -23,6 +23,7 @@ class Trainer {
 
   Trained make(DeviceResources& device) const;
   const std::string& way() const { return way_.name; }
+  bool is_by_shard() const { return !way_.by_layer; }
   const Network& network() const { return wide_; }  // as it is on the device
 
   // How many numbers a network begins with, and ends with: parameters, those before the last step, moments, gradient, losses.

@@ -167,14 +167,20 @@ TEST_CASE("parts of a domain are found right, and one whose neighbour was anothe
   DeviceResources& device = testing::machine().open.front()->resources();
   DomainWorkload workload(params_of(
       90, {{"layers", "2"}, {"width", "8"}, {"iterations", "3"}, {"shards", "4"}, {"partition", "domain"}, {"parts", "2"}}));
-  DomainProgram program(workload, device, Mode::resident, ways(device.traits(), workload.part(0)).front(), 2);
+  testing::AsGpu as_gpu(device, " -DROLLED");
+  DomainProgram program(workload, as_gpu, Mode::resident, ways(as_gpu.traits(), workload.part(0)).front(), 2);
   const Slice all{0, 2};
   REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
   workload.own({});
   workload.begin_sample();
   REQUIRE(device.try_out([&](Stream& stream) {
     program.enqueue(all, 0, stream);
-    for (std::uint32_t round = 0; round < 3; ++round) program.enqueue_round(all, round, stream);
+    CountedSeries counted(stream);
+    for (std::uint32_t round = 0; round < 3; ++round) {
+      program.enqueue_round(all, round, counted);
+      CHECK(counted.announced == 2 * 3);  // what the neighbour is, gradients, Adam
+      CHECK(counted.launches == counted.announced);
+    }
   }));
   CHECK(workload.verify(VerifyLevel::full, 1).message.find("parts") != std::string::npos);  // they are still on the device
   REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
