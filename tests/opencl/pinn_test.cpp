@@ -65,6 +65,10 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
     for (std::uint32_t round = 0; round < steps;) round += program.enqueue_rounds(all, round, steps - round, counted);
     const bool in_series = !device.traits().cpu && program.kernel_variant().starts_with("shards");
     CHECK((counted.announced > 0) == in_series);
+    const Problem& problem = workload.problem();
+    const std::uint32_t draws = problem.resample > 0 ? (steps - 1) / problem.resample : 0;
+    const std::uint32_t each = program.kernel_variant().starts_with("shards") ? 2 : 2 * (problem.layers - 1) + 5;
+    CHECK(counted.launches == steps * each + draws + problem.snapshots);
     if (in_series) CHECK(counted.announced == counted.launches);
   }));
   REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
