@@ -4,8 +4,10 @@
 // Both matrices lie along what is summed over, so that a vector in local memory is the jet of a point: 4 terms of a sum. Vectors
 // are placed such that 8 work-items which read of 8 rows next to each other, or of every fourth, read of all banks.
 //
-// Predicted, not measured: on an H200 a layer of 256 at 65,536 points is 34 GFLOP, 0.7 ms, as in kernels/pinn_product.cl: 24 reads of
-// 16 bytes for 512 fma of a work-item are the ratio of kernels/matrix_packed.cl.
+// On an H200 the three layers of 4 x 256 at 65,536 points are 103 GFLOP: predicted 2.1 ms, as 24 reads of 16 bytes for 512 fma of a
+// work-item are the ratio of kernels/matrix_packed.cl. Measured 2.85 ms (36 TFLOP/s); 4.70 with a branch around the sums of biases,
+// which kept reads of the next points from being issued before it. Reads of 4 bytes, so that registers of a product may lie in
+// any bank: 2.94 ms; 8 x 8 sums of a work-item, in 128 registers: 3.03.
 //
 // Given by -D: BM, BN: the tile of a work-group, weights by input and by output; TM, TN, WM, WN, STAGES, ASYNC of gpu_tiles.cl;
 // WIDTH.
@@ -39,9 +41,9 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
   const uint quad = id % QUADS, first_row = id / QUADS;
   __global const float* const pa = jets + above * layer + (k0 + first_row) * PANEL + quad * 4;
   __global const float* const pb = bars + (above + 1) * layer + (n0 + first_row) * PANEL + quad * 4;
-  const bool with_bias = k0 == 0 && warp / WN == 0;
+  const uint my_bias = my_n + DOWN(lane) % TN / 4 * 16 + DOWN(lane) % 4;  // a column of its own: 8 work-items have the same
 
-  float sum[TM][TN], bias = 0.0f;  // of column DOWN(lane) of its own: 8 work-items have the same columns, and TN is at most 8
+  float sum[TM][TN], bias = 0.0f;
   CLEAR(sum)
 
 #define A_TO(stage, i) (memory + (stage) * STAGE + PLACE_A(first_row + (i) * ROWS_AT_ONCE, quad))
@@ -69,22 +71,18 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
   }
 #endif
 
-#define ADD(c) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x.s##c, y[j].s##c, sum[i][j]);
-#define WORK(stage)                                                                                               \
-  UNROLL for (uint q = 0; q < QUADS; ++q) {                                                                       \
-    __local const float* const of_a = memory + (stage) * STAGE + ((q ^ (my_k >> 1)) & 3) * 4;                     \
-    __local const float* const of_b = memory + (stage) * STAGE + BK * BM + ((q ^ (my_n >> 2)) & 3) * 4;           \
-    float4 y[TN];                                                                                                 \
-    UNROLL for (uint j = 0; j < TN; ++j) y[j] = *(__local const float4*)(of_b + (my_n + j / 4 * 16 + j % 4) * BK); \
-    UNROLL for (uint i = 0; i < TM; ++i) {                                                                        \
-      const float4 x = *(__local const float4*)(of_a + (my_k + i * LM) * BK);                                     \
-      ADD(0) ADD(1) ADD(2) ADD(3)                                                                                 \
-    }                                                                                                             \
-    if (with_bias) {                                                                                              \
-      float mine = y[0].s0;                                                                                       \
-      UNROLL for (uint j = 1; j < TN; ++j) mine = DOWN(lane) == j ? y[j].s0 : mine;                               \
-      bias += mine;                                                                                               \
-    }                                                                                                             \
+#define ADD(c) UNROLL for (uint j = 0; j < TN; ++j) sum[i][j] = fma(x.s##c, y[c][j], sum[i][j]);
+#define WORK(stage)                                                                                                     \
+  UNROLL for (uint q = 0; q < QUADS; ++q) {                                                                             \
+    __local const float* const of_a = memory + (stage) * STAGE + ((q ^ (my_k >> 1)) & 3) * 4;                           \
+    __local const float* const of_b = memory + (stage) * STAGE + BK * BM + ((q ^ (my_n >> 2)) & 3) * 4;                  \
+    float y[4][TN];                                                                                                     \
+    UNROLL for (uint j = 0; j < TN; ++j) UNROLL for (uint c = 0; c < 4; ++c) y[c][j] = of_b[(my_n + j / 4 * 16 + j % 4) * BK + c]; \
+    bias += of_b[my_bias * BK];                                                                                         \
+    UNROLL for (uint i = 0; i < TM; ++i) {                                                                              \
+      const float4 x = *(__local const float4*)(of_a + (my_k + i * LM) * BK);                                           \
+      ADD(0) ADD(1) ADD(2) ADD(3)                                                                                       \
+    }                                                                                                                   \
   }
   SUM_OVER(inner)
 
@@ -92,6 +90,5 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
   UNROLL for (uint i = 0; i < TM; ++i) UNROLL for (uint j = 0; j < TN; j += 4)
     *(__global float4*)(g + (k0 + my_k + i * LM) * WIDTH + n0 + my_n + j / 4 * 16) =
         (float4)(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
-  const uint j = DOWN(lane);
-  if (with_bias && j < TN) g[WIDTH * WIDTH + n0 + my_n + j / 4 * 16 + j % 4] = bias;
+  if (k0 == 0 && warp / WN == 0 && DOWN(lane) < TN) g[WIDTH * WIDTH + n0 + my_bias] = bias;
 }

@@ -146,6 +146,8 @@ void ClPeers::try_pair(DeviceIndex from, DeviceIndex to) {
 
 std::unique_ptr<SharedMemory> ClPeers::allocate(Bytes size) { return std::make_unique<ClSharedMemory>(devices_, paths_, size); }
 
+Bytes ClPeers::most_shared() const { return ClSharedMemory::most(paths_); }
+
 std::unique_ptr<SharedMemory> ClPeers::allocate_reachable(Bytes size) {
   bool staged = false, imported = true;
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {

@@ -55,6 +55,10 @@ ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, Bytes size)
   }
 }
 
+Bytes ClSharedMemory::most(std::span<const PeerPath> paths) {
+  return std::find(paths.begin(), paths.end(), PeerPath::direct) == paths.end() ? ~Bytes{0} : kMostImported;
+}
+
 void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex device, std::span<const PeerPath> paths) {
   const std::size_t n = devices.size();
   ClDevice& own = *devices[device.value];

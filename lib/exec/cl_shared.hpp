@@ -17,6 +17,8 @@ class ClSharedMemory final : public SharedMemory {
  public:
   // `paths`: by sender and receiver. Throws Error(out_of_memory), Error(unsupported), Error(device), Error(timeout).
   ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths, Bytes size);
+  // The largest piece that devices with these paths share.
+  static Bytes most(std::span<const PeerPath> paths);
   // All pieces in memory of the host, which kernels of all devices reach: NVIDIA GPUs. Throws likewise.
   ClSharedMemory(std::span<ClDevice* const> devices, Bytes size);
   ~ClSharedMemory() override;  // leaks it all where one of the devices may be at work on it

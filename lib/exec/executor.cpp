@@ -42,6 +42,7 @@ struct Executor::Sample {
     run.merge_device = request.merge_device;
     run.timeout = request.timeout;
     run.merges = request.merges;
+    run.most_rounds = request.most_rounds;
     run.peers = request.peers;
     run.places = request.places;
     run.exchanging = request.exchanging;

@@ -21,6 +21,7 @@ struct SampleRequest {
   PeerGroup* peers = nullptr;                           // that the members exchange data in; none: they do not
   std::vector<DeviceIndex> places = {};                 // of the members in it
   std::vector<bool> exchanging = {};                    // by member: who exchanges in this sample, at least two of them
+  std::uint32_t most_rounds = ~std::uint32_t{0};        // of work that goes in rounds: a probe does no more of them
   bool again = false;                                   // the sample before lost a device: Workload::begin_again
   std::function<bool()> stop = {};                      // asked now and then on the caller's thread: true interrupts the sample
   std::function<std::optional<Member>()> reserve = {};  // asked when no member is left, likewise: who goes on instead, if anybody

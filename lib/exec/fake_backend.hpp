@@ -19,7 +19,8 @@
 namespace mgpu {
 
 // A kernel argument as the host function sees it; local memory arrives as its size.
-using FakeArg = std::variant<std::span<std::byte>, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double, ValueBytes>;
+using FakeArg =
+    std::variant<std::span<std::byte>, LocalBytes, std::uint32_t, std::int32_t, std::uint64_t, float, double, ValueBytes>;
 
 struct FakeKernelCode {
   std::function<void(const Grid&, std::span<const FakeArg>)> run;    // the result
@@ -65,7 +66,8 @@ struct FakeDevice {
   Nanos build{};                                      // what building for it costs, as far as it says
   std::int64_t clock_offset_ns = 0;                   // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
-  FakeScript script{};  // none: nothing goes wrong. In real time asked by the thread that drives the device
+  FakeScript script{};            // none: nothing goes wrong. In real time asked by the thread that drives the device
+  Bytes most_shared = ~Bytes{0};  // of memory that it shares with other devices, in one piece
 };
 
 // What all devices together carry, shared fairly at every moment.

@@ -157,6 +157,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     order_ = std::move(order);
   }
   DeviceIndex in_machine() const { return index_; }
+  Bytes most_shared() const { return spec_.most_shared; }
   std::unique_ptr<Buffer> shared_piece(Bytes size) { return allocate(size); }
   void put(std::span<const std::byte> from, std::span<std::byte> to, const ExchangeInfo& info, const PeerLink& link) {
     const FakeFault fault = check(FakeCall::exchange);

@@ -79,7 +79,14 @@ FakePeers::~FakePeers() {
   machine_->forget(signals_);
 }
 
+Bytes FakePeers::most_shared() const {
+  Bytes most = ~Bytes{0};
+  for (const OpenFake* device : devices_) most = std::min(most, device->most_shared());
+  return most;
+}
+
 std::unique_ptr<SharedMemory> FakePeers::allocate(Bytes size) {
+  if (size > most_shared()) throw Error(ErrorKind::unsupported, "pieces of memory that devices share are smaller");
   std::vector<std::unique_ptr<Buffer>> pieces;
   for (OpenFake* device : devices_) pieces.push_back(device->shared_piece(size));
   return std::make_unique<FakeSharedMemory>(std::move(pieces), links_);

@@ -28,6 +28,7 @@ class FakePeers final : public PeerGroup {
   std::size_t size() const override { return devices_.size(); }
   Peer& peer(DeviceIndex device) override { return *peers_[device.value]; }
   std::unique_ptr<SharedMemory> allocate(Bytes size) override;
+  Bytes most_shared() const override;
   std::span<const std::string> notes() const override { return notes_; }
   void lose(DeviceIndex device) override;
   void check(DeviceIndex device) override;

@@ -36,6 +36,7 @@ struct SampleRun {
   std::vector<DeviceIndex> places;
   std::vector<bool> exchanging;  // by member, as far as they have places: before its first slice, or to combine partials
   bool exchanges(DeviceIndex member) const { return member.value < exchanging.size() && exchanging[member.value]; }
+  std::uint32_t most_rounds = ~std::uint32_t{0};
   std::uint32_t first_round = 0;      // of work that goes in rounds: others are done already
   bool combines = false;              // partials stay on the devices until all are there
   std::atomic<bool> together = true;  // nobody was lost, nobody else made any: devices combine them among themselves

@@ -165,12 +165,17 @@ bool DeviceWorker::retire() {
   return progress;
 }
 
+// What the batch of a slice added to the device's time.
+Nanos DeviceWorker::busy_with(BatchId batch) {
+  const DeviceSpan span = driver([&] { return member().device->span(batch); });
+  const std::uint64_t from = std::max(span.started, previous_end_);
+  previous_end_ = std::max(previous_end_, span.ended);
+  return Nanos{span.ended > from ? static_cast<std::int64_t>(span.ended - from) : 0};
+}
+
 void DeviceWorker::retire_slice(const InFlight& done) {
   finished_any_ = true;
-  const DeviceSpan span = driver([&] { return member().device->span(done.batch); });
-  const std::uint64_t from = std::max(span.started, previous_end_);
-  const Nanos busy{span.ended > from ? static_cast<std::int64_t>(span.ended - from) : 0};
-  previous_end_ = std::max(previous_end_, span.ended);
+  const Nanos busy = run_.source.uses_times() ? busy_with(done.batch) : Nanos{};
   const Nanos now = run_.backend.now();
   const bool arrived = brings_ == Brings::slice;
   if (arrived) member().program->finished(done.slice);
@@ -262,7 +267,7 @@ void DeviceWorker::enqueue(const Slice& slice) {
     }
     entry.batch = member().device->submit();
   });
-  rounds_ = entry.rejected ? 0 : run_.workload.shape().rounds;
+  rounds_ = entry.rejected ? 0 : std::min(run_.workload.shape().rounds, run_.most_rounds);
   next_round_ = entry.rounds = checkpoint_ = rounds_done_ = run_.first_round;
   entry.goes_on = has_rounds_left();
   in_flight_.push_back(entry);

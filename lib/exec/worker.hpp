@@ -58,6 +58,7 @@ class DeviceWorker {
   void ask_source(Function&& function);  // calls what may throw for the sample as a whole
   bool advance();
   bool retire();
+  Nanos busy_with(BatchId batch);
   void retire_slice(const InFlight& done);
   bool act();
   bool ask();  // false: the sample is over

@@ -27,6 +27,7 @@ class KeptShares final : public SliceSource {
     return Wait{true};
   }
   void finished(DeviceIndex, const Slice& slice, Nanos) override { left_ -= slice.size(); }
+  bool uses_times() const override { return false; }
   void rejected(DeviceIndex, const Slice& slice, Items) override {
     throw Error(ErrorKind::unsupported,
                 fmt::format("a device has no memory for its share of {} items, which it needs whole", slice.size()));

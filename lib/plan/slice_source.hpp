@@ -122,6 +122,9 @@ class SliceSource {
   virtual Answer next(DeviceIndex device) = 0;
   // busy = end - max(own start, end of this device's previous slice): what the slice added to the device's time.
   virtual void finished(DeviceIndex device, const Slice& slice, Nanos busy) = 0;
+  // Whether finished() looks at `busy`; else it may be zero. To read time stamps takes NVIDIA's driver a microsecond a slice, in
+  // which the device's thread enqueues nothing. The same answer for as long as it lives.
+  virtual bool uses_times() const { return true; }
   // The slice was not started, for want of memory: offer this device at most `at_most` items from now on (0: nothing more).
   virtual void rejected(DeviceIndex device, const Slice& slice, Items at_most) = 0;
   // The device is gone. These slices, some of them perhaps reported finished, have no result on the host: next() of the others

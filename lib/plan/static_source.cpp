@@ -36,6 +36,7 @@ class StaticSource final : public SliceSource {
     return ledger_.nothing_now();
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos) override { ledger_.finished(device, slice); }
+  bool uses_times() const override { return false; }
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { ledger_.rejected(device, slice, at_most); }
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override { ledger_.lost(device, not_on_host); }
   void joined(DeviceIndex device) override { ledger_.joined(device); }

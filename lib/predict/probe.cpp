@@ -19,9 +19,10 @@ constexpr Nanos kEnough = std::chrono::milliseconds(60);
 // On CPUs samples of the same work lie 10 % apart, and a few of them say little of how fast one is beside another: several at once
 // are probed for longer. One alone is not, or eight sub-devices would take seconds before their first sample.
 constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240), kMostOfCpus = std::chrono::seconds(1);
+constexpr std::uint32_t kRounds = 256;  // of thousands: with several looks at each a probe would take longer than a sample
 constexpr Nanos kLong = std::chrono::seconds(1);  // of one turn: work of ten thousand rounds would take half a minute for three
-constexpr double kHardlyLonger = 0.2;      // if four times the work takes only this share longer, most of it is latency
-constexpr double kSlowerThanCached = 1.5;  // a steeper line than this is not a peculiarity of small slices (msm: up to 1.31)
+constexpr double kHardlyLonger = 0.2;             // if four times the work takes only this share longer, most of it is latency
+constexpr double kSlowerThanCached = 1.5;         // a steeper line than this is not a peculiarity of small slices (msm: up to 1.31)
 // If the kernels that grow with the slice explain this share of what an item costs a full device, the others are taken to be
 // constant. On an H200 the share is 0.57 or more for msm (once below 0.5, for 2^16 terms); 0 for merkle, matrix and fisher.
 constexpr double kExplained = 0.25;
@@ -232,6 +233,11 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   const auto is_cpu = [](const Member& member) { return member.device->resources().traits().cpu; };
   const bool shared_by_cpus = members.size() > 1 && std::any_of(members.begin(), members.end(), is_cpu);
   const Items pieces = (large + small - 1) / small, places = pieces == 1 ? shape.items / large : 1;
+  // The last round brings results where devices do not keep them.
+  const bool some = !size.all_rounds && std::all_of(members.begin(), members.end(), [](const Member& member) {
+    return member.program->brings() == Brings::publish;
+  });
+  const std::uint32_t rounds = some ? std::min(shape.rounds, kRounds) : shape.rounds;
   const Nanos begin = backend.now();
   const auto is_enough = [&](std::size_t rounds) {
     const Nanos spent = backend.now() - begin;
@@ -245,8 +251,9 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     for (const std::size_t which : {at_small, in_pieces, at_large}) {
       if (which != at_large && small == large) continue;
       ProbeSource source(which == at_small ? small : large, which == at_large ? large : small, members.size(), places);
-      const RawSample sample =
-          executor.run({&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, backend.limits().answer, false});
+      SampleRequest request{&workload, &source, {members.begin(), members.end()}, DeviceIndex{0}, backend.limits().answer, false};
+      request.most_rounds = rounds;
+      const RawSample sample = executor.run(request);
       if (sample.failure || !sample.faults.empty()) {
         probe.faults = sample.faults;
         return probe;
@@ -256,6 +263,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
         return probe;
       }
       seen[which].push_back(read_execution(sample, members.size()));
+      if (rounds < shape.rounds) stretch(seen[which].back(), static_cast<double>(shape.rounds) / rounds);
     }
   }
   probe.fixed = median_of(seen[at_large], [](const Execution& execution) { return execution.rest; });

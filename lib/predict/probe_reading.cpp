@@ -83,6 +83,18 @@ Execution read_execution(const RawSample& sample, std::size_t devices) {
   return execution;
 }
 
+void stretch(Execution& execution, double times) {
+  constexpr auto compute = static_cast<std::size_t>(CommandKind::compute);
+  const auto longer = [&](Nanos& time) { time = from_seconds(seconds(time) * times); };
+  for (std::size_t i = 0; i < execution.stages.size(); ++i) {
+    const Nanos before = execution.copying[i][compute];
+    longer(execution.copying[i][compute]);
+    execution.finished[i] += execution.copying[i][compute] - before;
+    longer(execution.stages[i][compute]);
+    longer(execution.contended[i]);
+  }
+}
+
 Nanos kernels_of(const RawBatch& batch) {
   std::vector<const RawCommand*> kernels;
   for (const RawCommand& command : batch.commands) {

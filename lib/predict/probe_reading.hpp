@@ -29,6 +29,9 @@ struct Execution {
 // `devices`: how many took part.
 Execution read_execution(const RawSample& sample, std::size_t devices);
 
+// As if all of its slices had gone `times` as many rounds.
+void stretch(Execution& execution, double times);
+
 // From the first kernel's start to the last one's end, without the gaps in which kernels wait for uploads of their own slice (msm
 // sorts scalars while points are on their way): behind another slice's kernels nothing is seen of those.
 Nanos kernels_of(const RawBatch& batch);

@@ -68,6 +68,9 @@ std::string work_of(const Problem& problem) {
 
 namespace {
 
+std::uint64_t full_size_of_cpus(const SuiteInfo& suite) { return suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size; }
+std::uint64_t full_size_of_gpus(const SuiteInfo& suite) { return suite.full_size > 0 ? suite.full_size : suite.default_size; }
+
 Problem of_reference_size(const Problem& like, bool cpu, Bytes most) {
   const SuiteInfo& suite = *like.suite;
   if (const auto own = own_problem(like)) {
@@ -75,12 +78,10 @@ Problem of_reference_size(const Problem& like, bool cpu, Bytes most) {
     reference.params.cpus = cpu;
     return reference;
   }
-  if (cpu) {
-    Problem reference = problem_of_size(like, suite.full_size_cpu > 0 ? suite.full_size_cpu : suite.quick_size);
-    reference.params.cpus = true;
-    return reference;
-  }
-  Problem reference = problem_of_size(like, suite.full_size > 0 ? suite.full_size : suite.default_size);
+  Problem reference = problem_of_size(like, cpu ? full_size_of_cpus(suite) : full_size_of_gpus(suite));
+  reference.params.cpus = cpu;
+  if (suite.full_size_of != nullptr) reference.params.size = suite.full_size_of(reference.params);
+  if (cpu) return reference;
   if (suite.host_bytes == nullptr || reference.params.size == 0) return reference;
   while (suite.host_bytes(reference.params) < suite.full_bytes) {
     Problem larger = problem_of_size(like, 2 * reference.params.size);
@@ -125,7 +126,7 @@ std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor
   if (capacity.fits < workload.shape().items) return std::nullopt;
   Programs programs(backend);
   programs.add(workload, device, capacity);
-  const ProbeSize whole_problem{1, capacity.fits, {}};
+  const ProbeSize whole_problem{1, capacity.fits, {}, 0, true};
   Probe probe;
   programs.guard([&] {
     load(backend, programs.members().front());

@@ -33,7 +33,14 @@ Needed needed_for(std::span<const Collective> ops, Element element, Bytes size, 
   return needed;
 }
 
+// lib/exchange/collectives.cpp
+Bytes landing_for(Bytes size, std::size_t devices) { return size + (Bytes{256} << 10) * devices; }
+
 }  // namespace
+
+Bytes shared_by_call(LinkSet& set, std::span<const Collective> ops, Element element, Bytes size) {
+  return std::max(needed_for(ops, element, size, set.size()).output, landing_for(size, set.size()));
+}
 
 LargestCall largest_call(LinkSet& set, std::span<const Collective> ops, Element element) {
   constexpr Bytes kSmallest = 4096;
@@ -43,7 +50,7 @@ LargestCall largest_call(LinkSet& set, std::span<const Collective> ops, Element 
     const auto free = static_cast<Bytes>(static_cast<double>(set.device(device).free_memory()) * kShare);
     const auto fits = [&](Bytes size) {
       const Needed needed = needed_for(ops, element, size, set.size());
-      const Bytes landing = size + (Bytes{256} << 10) * set.size();  // lib/exchange/collectives.cpp
+      const Bytes landing = landing_for(size, set.size());
       return needed.input + needed.output + landing <= free &&
              std::max({needed.input, needed.output, landing}) <= set.traits(device).max_allocation;
     };

@@ -18,6 +18,9 @@ struct LargestCall {
 };
 LargestCall largest_call(LinkSet& set, std::span<const Collective> ops, Element element);
 
+// Bytes that such a call of `size` has in one piece of memory that the devices share.
+Bytes shared_by_call(LinkSet& set, std::span<const Collective> ops, Element element, Bytes size);
+
 class CollectiveRuns {
  public:
   // `largest`: bytes of the largest call. Throws Error(out_of_memory), Error(device), Error(timeout).

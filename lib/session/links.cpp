@@ -37,8 +37,24 @@ std::vector<Bytes> default_sizes(LinkSet& set, bool quick) {
   return {4 * kKiB, 64 * kKiB, 1 * kMiB, 16 * kMiB, 256 * kMiB};
 }
 
+// Sizes that take more in one piece than the devices can share are left out.
+void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<Bytes>& sizes, LinksReport& report) {
+  const Bytes most = set.group().most_shared();
+  std::string left_out;
+  std::erase_if(sizes, [&](Bytes size) {
+    if (shared_by_call(set, options.ops, options.element, size) <= most) return false;
+    left_out += (left_out.empty() ? "" : ", ") + format_bytes(static_cast<double>(size));
+    return true;
+  });
+  if (left_out.empty()) return;
+  report.warnings.push_back("collectives of " + left_out + " are left out: on the " + set.path_among(set.all()) +
+                            " path devices share at most " + format_bytes(static_cast<double>(most)) +
+                            " in one piece; --peer staged has no such limit");
+}
+
 // Sizes that do not fit are replaced by the largest that does.
 std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest, LinksReport& report) {
+  if (sizes.empty()) return sizes;
   const Bytes asked = *std::max_element(sizes.begin(), sizes.end());
   if (asked <= largest.size) return sizes;
   report.warnings.push_back("sizes up to " + format_bytes(static_cast<double>(asked)) + " were asked for: the memory of device " +
@@ -51,8 +67,10 @@ std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest,
 void measure_collectives(LinkSet& set, const LinksOptions& options, LinksReport& report,
                          const std::function<void(const std::string&)>& progress) {
   const LargestCall most = largest_call(set, options.ops, options.element);
-  std::vector<Bytes> sizes = fitting(options.sizes.empty() ? default_sizes(set, options.quick) : options.sizes, most, report);
-  const Bytes largest = *std::max_element(sizes.begin(), sizes.end());
+  std::vector<Bytes> sizes = options.sizes.empty() ? default_sizes(set, options.quick) : options.sizes;
+  leave_out_unshared(set, options, sizes, report);
+  sizes = fitting(std::move(sizes), most, report);
+  const Bytes largest = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
   CollectiveRuns& runs = set.hold(
       std::make_unique<CollectiveRuns>(set, options.ops, options.element, options.reduction, largest, repetitions_of(options)));
   for (const Collective op : options.ops) {

@@ -64,6 +64,8 @@ class PeerGroup {
   virtual Peer& peer(DeviceIndex device) = 0;
   // `size` bytes on each device, above 0. Throws Error(out_of_memory), Error(device), Error(timeout).
   virtual std::unique_ptr<SharedMemory> allocate(Bytes size) = 0;
+  // Bytes that allocate() makes on a device at once at most, however much memory there is: more is Error(unsupported).
+  virtual Bytes most_shared() const { return ~Bytes{0}; }
   // The same where kernels of every device reach every piece, and see while they run what those of others store there: each
   // other's memory, or that of the host. For little: what goes through the host's is as slow as its link. Null: there is no such
   // memory. Throws like allocate().

@@ -255,6 +255,9 @@ struct SuiteInfo {
   std::uint64_t full_size = 0;      // fills any GPU, so that its rate there is the device's; 0: default_size
   Bytes full_bytes = 0;             // and that takes this much at least: rates beyond a GPU's caches. Needs `host_bytes`
   std::uint64_t full_size_cpu = 0;  // likewise, of CPUs; 0: quick_size
+  // Where options change which size that is, as a side means less of a plane than of a box: of `cpus` or of GPUs. Null: they do
+  // not.
+  std::uint64_t (*full_size_of)(const SuiteParams&) = nullptr;
   std::vector<SuiteOption> options;
   std::vector<Mode> modes = {Mode::resident, Mode::end_to_end};  // and its own; others asked for are left out
   std::size_t inputs = 1;                                        // how many files --input takes at most

@@ -1,9 +1,9 @@
 // Parts of buffers that kernels are given, kept from one slice to the next.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
-#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/workload/stream.hpp"
@@ -40,7 +40,18 @@ class Parts {
   }
 
   DeviceResources& device_;
-  std::map<std::tuple<Buffer*, Bytes, Bytes>, Buffer*> known_;
+  struct Which {
+    Buffer* whole;
+    Bytes offset, size;
+    bool operator==(const Which&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Which& which) const {
+      const std::hash<Bytes> number;
+      return (std::hash<Buffer*>()(which.whole) * 31 + number(which.offset)) * 0x9E3779B97F4A7C15 + number(which.size);
+    }
+  };
+  std::unordered_map<Which, Buffer*, Hash> known_;  // thousands, and looked up for each argument of each slice
   std::vector<std::unique_ptr<Buffer>> made_;
 };
 

@@ -16,10 +16,15 @@ Bytes bytes_of_slot(const Problem& problem) {
          (problem.from_file ? 2 : 1) * fields_of_plane(problem);
 }
 
+// What lands of other devices beside lattices: halos, or blocks of two steps, and what is sent of them.
+Bytes bytes_beside(const Problem& problem) {
+  if (problem.columns > 1) return 3 * most_landing(problem) * sizeof(float);
+  return problem.depth == 1 ? halo_blocks * problem.plane_bytes() : 0;
+}
+
 std::uint64_t slots_on(const Problem& problem, const DeviceMemory& memory) {
   if (memory.allocation < problem.plane_bytes()) return 0;
-  const Bytes landing = problem.columns > 1 || problem.lands_beside() ? 3 * most_landing(problem) * sizeof(float) : 0,
-              most = memory.global / 10 * 9;
+  const Bytes landing = bytes_beside(problem), most = memory.global / 10 * 9;
   const std::uint64_t slots = (most - std::min(most, landing)) / bytes_of_slot(problem);
   return std::min({problem.planes, slots, memory.allocation / fields_of_plane(problem)});  // what is looked at lies in one piece
 }
@@ -27,7 +32,6 @@ std::uint64_t slots_on(const Problem& problem, const DeviceMemory& memory) {
 }  // namespace
 
 std::uint64_t most_landing(const Problem& problem) {
-  if (problem.lands_beside()) return 2 * crossing * problem.population_bytes() / sizeof(float);
   // A share is at most three patches, each with two faces of at most n rows and two of at most all planes, and four edges.
   return 3 * problem.n * (2 * crossing * (problem.n + problem.planes) + 4);
 }
@@ -56,10 +60,9 @@ Lattice lattice_of(const Problem& problem, const std::vector<DeviceMemory>& devi
 DeviceBytes bytes_on_device(const Problem& problem, const Lattice& lattice, std::uint64_t planes_of_file) {
   const Bytes fields = lattice.slots * fields_of_plane(problem),
               file = problem.from_file ? planes_of_file * fields_of_plane(problem) : 0,
-              copy = problem.checkpoint_rounds > 0 ? lattice.slots * problem.plane_bytes() : 0,
-              landing = problem.columns > 1 || problem.lands_beside() ? most_landing(problem) * sizeof(float) : 0;
-  return {problem.lattices * lattice.slots * problem.plane_bytes() + fields + file + copy + 3 * landing,
-          std::max({lattice.in_piece * problem.plane_bytes(), fields, file, landing})};
+              copy = problem.checkpoint_rounds > 0 ? lattice.slots * problem.plane_bytes() : 0;
+  return {problem.lattices * lattice.slots * problem.plane_bytes() + fields + file + copy + bytes_beside(problem),
+          std::max({lattice.in_piece * problem.plane_bytes(), fields, file, bytes_beside(problem)})};
 }
 
 std::vector<Run> runs_of(const Problem& problem, const Lattice& lattice, std::int64_t first, std::int64_t end) {

@@ -7,11 +7,11 @@
 // its memory).
 //
 // With two lattices a step goes from one to the other; each population lies in the cell that it left, and comes from there to the
-// next cell with the next step. What crosses a border is put where the neighbour keeps that plane: the five populations of the
-// outermost plane that go there, in one piece. In place there is one lattice and two kinds of steps by turns. The first takes what
-// lies in other cells, swapped, and leaves it in others, those beyond a border among them: of these the five populations are then
-// put where they belong. The second changes nothing but its own cells, and swaps: then the five populations of the outermost plane
-// are put beside the border, as with two lattices.
+// next cell with the next step. Of what crosses a border, the five populations of the outermost plane that go there, a copy is put
+// among the neighbour's halos. In place there is one lattice and two kinds of steps by turns. The first takes what lies in other
+// cells, swapped, and leaves it in others, those beyond a border among them: of these five populations are put among the
+// neighbour's halos, which takes them from there to where they belong. The second changes nothing but its own cells, and swaps:
+// then the five populations of the outermost plane are put among the halos, as with two lattices.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,15 @@
 // The order of a round: the planes that others need are computed first and sent, then the rest, then the device waits for theirs.
-// What a put overwrites is in use nowhere: with two lattices it is beyond the borders of the lattice that the round computes; after
-// --depth steps of which only the last is exchanged devices first tell each other that they have done with it. In place it is what
-// only cells beyond the border would have touched.
+// What crosses a border lands in memory of its own, which is small: GPUs share pieces of a few hundred MiB, not lattices. What a
+// put overwrites is in use nowhere: with two lattices such memory alternates as they do, and in place nobody sends before the other
+// one has read. With --depth whole planes are put into lattices, once devices have told each other that they have done with them.
 #include "suites/lbm/lbm_program.hpp"
 
 #include <algorithm>
 
 namespace mgpu::lbm {
 namespace {
+
+constexpr std::uint32_t kLanded = 1;  // the block of halos where lands, in place, what left its cells beyond borders
 
 std::string options(const Problem& problem, const LbmWorkload::Variant& variant) {
   std::string text;
@@ -25,7 +27,7 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
       problem_(workload.problem()),
       mode_(mode),
       variant_(workload.variant_on(device.traits())),
-      peer_(workload.shared(0, 0) != nullptr ? device.peer() : nullptr) {
+      peer_(workload.is_connected() ? device.peer() : nullptr) {
   const std::string given = options(problem_, variant_);
   const auto kernel = [&](const char* entry) { return device.kernel("lbm.cl", entry, given); };
   begin_ = kernel("begin");
@@ -35,7 +37,7 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
   } else {
     step_across_ = kernel("step_across");
     step_within_ = kernel("step_within");
-    if (problem_.lands_beside()) take_crossed_ = kernel("take_crossed");
+    if (peer_ != nullptr) take_crossed_ = kernel("take_crossed");
   }
   const Lattice& lattice = workload_.lattice();
   along_ = device.allocate(problem_.n * sizeof(Cell));
@@ -53,14 +55,23 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
     unpack_ = kernel("unpack");
     if (peer_ != nullptr) packed_ = device.allocate(most_landing(problem_) * sizeof(float));
   }
-  if (peer_ != nullptr) return;
+  if (workload_.shared(0, 0) != nullptr) return;
   for (std::uint32_t i = 0; i < problem_.lattices; ++i)
     for (std::uint64_t which = 0; which < lattice.pieces(); ++which)
       own_[i].push_back(device.allocate(lattice.slots_of_piece(which) * problem_.plane_bytes()));
 }
 
 Buffer& LbmProgram::piece(std::uint32_t lattice, std::uint64_t which) {
-  return peer_ != nullptr ? workload_.shared(lattice, which)->piece(peer_->self()) : *own_[lattice][which];
+  SharedMemory* const shared = workload_.shared(lattice, which);
+  return shared != nullptr ? shared->piece(peer_->self()) : *own_[lattice][which];
+}
+
+// The plane beside a run: where it lies in the lattice, or what a neighbour sent of it.
+LbmProgram::Beside LbmProgram::beside(std::int64_t z, std::uint32_t lattice) {
+  if (mailed_ && (z + 1 == planes_of(*done_).first || z == planes_of(*done_).end))
+    return {&workload_.halos()->piece(peer_->self()), lattice};
+  const Slot slot = workload_.lattice().slot_of(z);
+  return {&piece(lattice, slot.piece), u32(slot.at)};
 }
 
 Grid LbmProgram::grid(std::uint64_t rows, std::uint64_t planes) const {
@@ -106,6 +117,7 @@ void LbmProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
 
 void LbmProgram::settle(const Slice& slice) {
   done_ = slice;
+  mailed_ = false;
   if (problem_.columns == 1) {
     neighbours_ = neighbours_of(workload_.owners(), slice, true);
     others_ = neighbours_.devices();
@@ -187,26 +199,28 @@ void LbmProgram::slabs_round(const Slice& slice, std::uint32_t round, bool last,
     step_rows({all.first + depth, all.end - depth}, round, stream);
   }
   meet();
-  if (problem_.lands_beside() && layout_after(round + 1) == 2) take_crossed(planes_of(slice), stream);
+  if (layout_after(round + 1) == 2) {
+    take_crossed(planes_of(slice), stream);
+  } else {
+    mailed_ = workload_.halos() != nullptr;
+  }
 }
 
 void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round, Stream& stream) {
-  const Lattice& lattice = workload_.lattice();
   const std::uint32_t n = u32(problem_.n), stride = u32(problem_.stride()), from = lattice_after(round),
                       to = lattice_after(round + 1);
   for (const Run& run : runs(planes)) {
-    const Slot before = lattice.slot_of(run.z - 1), after = lattice.slot_of(run.z + static_cast<std::int64_t>(run.count));
+    const Beside before = beside(run.z - 1, from), after = beside(run.z + static_cast<std::int64_t>(run.count), from);
     Buffer& own = piece(from, run.slot.piece);
     const Grid all = grid(right - left, run.count);
     if (problem_.lattices == 2) {
       stream.launch(*step_between_, all,
-                    {&own, &piece(from, before.piece), u32(before.at), &piece(from, after.piece), u32(after.at),
-                     &piece(to, run.slot.piece), u32(run.slot.at), u32(left), u32(right), n, n, stride, problem_.even_rate,
-                     problem_.odd_rate, problem_.drag(), problem_.lift()});
+                    {&own, before.in, before.at, after.in, after.at, &piece(to, run.slot.piece), u32(run.slot.at), u32(left),
+                     u32(right), n, n, stride, problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
     } else if (round % 2 == 0) {
       stream.launch(*step_across_, all,
-                    {&own, &piece(from, before.piece), u32(before.at), &piece(from, after.piece), u32(after.at), u32(run.slot.at),
-                     u32(left), u32(right), n, n, stride, problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
+                    {&own, before.in, before.at, after.in, after.at, u32(run.slot.at), u32(left), u32(right), n, n, stride,
+                     problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
     } else {
       stream.launch(*step_within_, all,
                     {&own, u32(run.slot.at), u32(left), u32(right), n, n, stride, problem_.even_rate, problem_.odd_rate,
@@ -215,14 +229,12 @@ void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t ri
   }
 }
 
-void LbmProgram::put(std::int64_t z, std::uint32_t first, std::uint32_t count, std::uint32_t steps, DeviceIndex to,
-                     std::int64_t on) {
+void LbmProgram::put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::int64_t on) {
   const Lattice& lattice = workload_.lattice();
   const Slot here = lattice.slot_of(z), there = lattice.slot_of(z + on);
   const std::uint32_t which = lattice_after(steps);
-  const Bytes skipped = first * problem_.population_bytes();
-  peer_->put(piece(which, here.piece), here.at * problem_.plane_bytes() + skipped, *workload_.shared(which, there.piece), to,
-             there.at * problem_.plane_bytes() + skipped, count * problem_.population_bytes());
+  const Bytes plane = problem_.plane_bytes();
+  peer_->put(piece(which, here.piece), here.at * plane, *workload_.shared(which, there.piece), to, there.at * plane, plane);
 }
 
 // What the neighbours need for the next step.
@@ -230,46 +242,42 @@ void LbmProgram::send(const Slice& slice, std::uint32_t steps) {
   const Planes mine = planes_of(slice);
   const auto planes = static_cast<std::int64_t>(problem_.planes);
   const DeviceIndex before = neighbours_.before->device, after = neighbours_.after->device;
-  // To them, planes go on over the end of the box.
-  const std::int64_t on_before = mine.first == 0 ? planes : 0, on_after = mine.end == planes ? -planes : 0;
-  const std::uint32_t layout = layout_after(steps);
-  if (layout == 2 && problem_.lands_beside()) return send_crossed(mine, steps);
-  if (layout == 2) {  // what left its cells beyond the borders
-    put(mine.end, first_up, crossing, steps, after, on_after);
-    put(mine.first - 1, first_down, crossing, steps, before, on_before);
+  if (workload_.halos() == nullptr) {  // further planes are computed beyond the border, and need all populations
+    // To them, planes go on over the end of the box.
+    const std::int64_t on_before = mine.first == 0 ? planes : 0, on_after = mine.end == planes ? -planes : 0;
+    for (std::int64_t i = 0; i < std::int64_t{problem_.depth}; ++i) {
+      put(mine.end - 1 - i, steps, after, on_after);
+      put(mine.first + i, steps, before, on_before);
+    }
     return;
   }
-  const std::int64_t depth = problem_.depth;
-  for (std::int64_t i = 0; i < depth; ++i) {
-    // Further planes are computed beyond the border, and need all populations.
-    const bool whole = depth > 1;
-    const std::uint32_t up = layout == 1 ? first_down : first_up, down = layout == 1 ? first_up : first_down;
-    put(mine.end - 1 - i, whole ? 0 : up, whole ? populations : crossing, steps, after, on_after);
-    put(mine.first + i, whole ? 0 : down, whole ? populations : crossing, steps, before, on_before);
+  const std::uint32_t layout = layout_after(steps), lattice = lattice_after(steps);
+  if (layout == 2) {  // what left its cells beyond the borders
+    put_crossing(mine.end, lattice, first_up, after, kLanded);
+    put_crossing(mine.first - 1, lattice, first_down, before, kLanded);
+    return;
   }
+  put_crossing(mine.end - 1, lattice, layout == 1 ? first_down : first_up, after, lattice);
+  put_crossing(mine.first, lattice, layout == 1 ? first_up : first_down, before, lattice);
 }
 
-// What left its cells beyond the borders, beside walls.
-void LbmProgram::send_crossed(const Planes& mine, std::uint32_t steps) {
-  const Bytes size = crossing * problem_.population_bytes();
-  const auto put_beside = [&](std::int64_t z, std::uint32_t first, DeviceIndex to, Bytes at) {
-    const Slot slot = workload_.lattice().slot_of(z);
-    peer_->put(piece(lattice_after(steps), slot.piece), slot.at * problem_.plane_bytes() + first * problem_.population_bytes(),
-               workload_.landing(0), to, at, size);
-  };
-  put_beside(mine.end, first_up, neighbours_.after->device, 0);
-  put_beside(mine.first - 1, first_down, neighbours_.before->device, size);
+// Five populations of plane z to where they lie in a block of another device's halos.
+void LbmProgram::put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first, DeviceIndex to, std::uint32_t block) {
+  const Beside from = beside(z, lattice);
+  const Bytes skipped = first * problem_.population_bytes();
+  peer_->put(*from.in, from.at * problem_.plane_bytes() + skipped, *workload_.halos(), to, block * problem_.plane_bytes() + skipped,
+             crossing * problem_.population_bytes());
 }
 
 void LbmProgram::take_crossed(const Planes& mine, Stream& stream) {
-  const auto take = [&](std::int64_t z, std::uint32_t landed_at, std::uint32_t first) {
+  const auto take = [&](std::int64_t z, std::uint32_t first) {
     const Slot slot = workload_.lattice().slot_of(z);
     stream.launch(*take_crossed_, grid(problem_.n, 1),
-                  {&workload_.landing(0).piece(peer_->self()), &piece(0, slot.piece), landed_at, first, u32(slot.at),
-                   u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
+                  {&workload_.halos()->piece(peer_->self()), &piece(0, slot.piece), kLanded * populations + first, first,
+                   u32(slot.at), u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
   };
-  take(mine.first, 0, first_up);
-  take(mine.end - 1, crossing, first_down);
+  take(mine.first, first_up);
+  take(mine.end - 1, first_down);
 }
 
 // The new owners need all of their planes and what lies beside them; where they have a plane, they keep it.
@@ -283,7 +291,7 @@ void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, S
     const Planes theirs = planes_of(owner.items);
     for (const std::int64_t on : {-planes, std::int64_t{0}, planes}) {
       const std::int64_t first = std::max(mine.first + on, theirs.first - halo), end = std::min(mine.end + on, theirs.end + halo);
-      for (std::int64_t z = first; z < end; ++z) put(z - on, 0, populations, steps, owner.device, on);
+      for (std::int64_t z = first; z < end; ++z) put(z - on, steps, owner.device, on);
     }
   }
   peer_->sync(others, others);
@@ -303,22 +311,20 @@ void LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& str
                   {&piece(lattice_after(steps), run.slot.piece), &copy, std::uint64_t{first / each}, std::uint64_t{size / each}});
     stream.download_rows(copy, host + run.in_box * rows * row, {row, run.count * rows, first, stride, row});
   }
-  if (problem_.lattices == 1) meet();  // what the next step leaves beyond borders is put among what was copied
 }
 
 // Velocities and densities of the share, to the host.
 void LbmProgram::bring_result(Stream& stream) {
-  const Lattice& lattice = workload_.lattice();
   const std::uint32_t n = u32(problem_.n), steps = problem_.steps, from = lattice_after(steps);
   const std::vector<Patch> patches = problem_.columns > 1 ? mine_ : std::vector<Patch>{{done_->begin, done_->end, 0, problem_.n}};
   for (const Patch& patch : patches) {
     const std::uint64_t base = problem_.columns > 1 ? 0 : patch.first;  // whose fields come first on the device
     for (const Run& run : runs({static_cast<std::int64_t>(patch.first), static_cast<std::int64_t>(patch.end)})) {
-      const Slot before = lattice.slot_of(run.z - 1), after = lattice.slot_of(run.z + static_cast<std::int64_t>(run.count));
+      const Beside before = beside(run.z - 1, from), after = beside(run.z + static_cast<std::int64_t>(run.count), from);
       stream.launch(*look_, grid(patch.right - patch.left, run.count),
-                    {&piece(from, run.slot.piece), &piece(from, before.piece), u32(before.at), &piece(from, after.piece),
-                     u32(after.at), fields_.get(), layout_after(steps), u32(run.slot.at), u32(run.in_box - base), u32(patch.left),
-                     u32(patch.right), n, n, u32(problem_.stride()), problem_.half_force()});
+                    {&piece(from, run.slot.piece), before.in, before.at, after.in, after.at, fields_.get(), layout_after(steps),
+                     u32(run.slot.at), u32(run.in_box - base), u32(patch.left), u32(patch.right), n, n, u32(problem_.stride()),
+                     problem_.half_force()});
     }
     const Bytes row = problem_.n * sizeof(Cell), plane = problem_.n * row, length = (patch.right - patch.left) * row;
     stream.download_rows(*fields_, workload_.result().data() + patch.first * plane + patch.left * row,

@@ -35,6 +35,11 @@ class LbmProgram final : public DeviceProgram {
   std::vector<Run> runs(const Planes& planes) const { return runs_of(problem_, workload_.lattice(), planes.first, planes.end); }
   Grid grid(std::uint64_t rows, std::uint64_t planes) const;
   Buffer& piece(std::uint32_t lattice, std::uint64_t which);
+  struct Beside {
+    Buffer* in;
+    std::uint32_t at;  // its number there
+  };
+  Beside beside(std::int64_t z, std::uint32_t lattice);
   std::uint32_t lattice_after(std::uint32_t steps) const { return problem_.lattices == 2 ? steps % 2 : 0; }
   // Where populations lie after so many steps, as kernels/lbm.cl has it.
   std::uint32_t layout_after(std::uint32_t steps) const { return problem_.lattices == 2 ? 0 : 1 + steps % 2; }
@@ -44,10 +49,10 @@ class LbmProgram final : public DeviceProgram {
   void restore(std::span<const std::byte> host, const Planes& planes, std::uint32_t steps, Stream& stream);
   void step(const Planes& planes, std::uint64_t left, std::uint64_t right, std::uint32_t round, Stream& stream);
   void step_rows(const Planes& planes, std::uint32_t round, Stream& stream) { step(planes, 0, problem_.n, round, stream); }
-  // Populations [first, first + count) of a plane of this device's to another one, for which its number is that plus `on`.
-  void put(std::int64_t z, std::uint32_t first, std::uint32_t count, std::uint32_t steps, DeviceIndex to, std::int64_t on);
+  // A plane of this device's into a lattice of another one, for which its number is that plus `on`.
+  void put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::int64_t on);
+  void put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first, DeviceIndex to, std::uint32_t block);
   void send(const Slice& slice, std::uint32_t steps);
-  void send_crossed(const Planes& mine, std::uint32_t steps);
   void take_crossed(const Planes& mine, Stream& stream);
   void slabs_round(const Slice& slice, std::uint32_t round, bool last, Stream& stream);
   void blocks_round(std::uint32_t round, bool last, Stream& stream);
@@ -68,6 +73,7 @@ class LbmProgram final : public DeviceProgram {
   std::vector<Patch> mine_;          // of blocks
   std::vector<Transfer> sends_, takes_;
   std::optional<Slice> done_;
+  bool mailed_ = false;       // what lies beside its planes is among the halos, not in the lattice
   std::uint64_t sample_ = 0;  // of that
 };
 

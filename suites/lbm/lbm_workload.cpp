@@ -142,18 +142,25 @@ Exchanged LbmWorkload::exchanged(Mode) const {
 }
 
 void LbmWorkload::connect(PeerGroup& group) {
-  for (std::uint32_t i = 0; i < problem_.lattices; ++i) {
-    shared_[i].clear();
-    for (std::uint64_t piece = 0; piece < lattice_.pieces(); ++piece)
-      shared_[i].push_back(group.allocate(lattice_.slots_of_piece(piece) * problem_.plane_bytes()));
+  if (problem_.columns > 1) {
+    for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * sizeof(float));
+    return;
   }
-  if (problem_.columns == 1 && !problem_.lands_beside()) return;
-  for (auto& landing : landing_) landing = group.allocate(most_landing(problem_) * sizeof(float));
+  if (problem_.depth == 1) halos_ = group.allocate(halo_blocks * problem_.plane_bytes());
+  try {
+    for (std::uint32_t i = 0; i < problem_.lattices; ++i)
+      for (std::uint64_t piece = 0; piece < lattice_.pieces(); ++piece)
+        shared_[i].push_back(group.allocate(lattice_.slots_of_piece(piece) * problem_.plane_bytes()));
+  } catch (const Error& error) {
+    if (!halos_ || error.kind() != ErrorKind::unsupported) throw;
+    for (auto& lattice : shared_) lattice.clear();
+  }
 }
 
 void LbmWorkload::disconnect() {
   for (auto& lattice : shared_) lattice.clear();
   for (auto& landing : landing_) landing.reset();
+  halos_.reset();
 }
 
 void LbmWorkload::own(std::span<const Owner> owners) {
@@ -174,7 +181,7 @@ void LbmWorkload::own(std::span<const Owner> owners) {
 
 // Planes go to slots that nobody else's of that device are in, as long as its share before and after fit side by side.
 bool LbmWorkload::move(std::span<const Owner> owners) {
-  if (problem_.columns > 1) return false;
+  if (shared_[0].empty()) return false;
   for (const Owner& owner : owners) {
     if (owner.items.size() < problem_.depth) return false;
     if (lattice_.slots == problem_.planes) continue;

@@ -32,7 +32,7 @@ class LbmWorkload final : public Workload {
   void disconnect() override;
   // Throws Error(unsupported) where a share has fewer planes than others need of it.
   void own(std::span<const Owner> owners) override;
-  // Of blocks nothing is moved.
+  // Of blocks nothing is moved, and where devices cannot put planes into each other's lattices.
   bool move(std::span<const Owner> owners) override;
   void begin_sample() override;
   std::uint32_t rounds_kept() const override { return checkpoints_.complete(); }
@@ -62,11 +62,16 @@ class LbmWorkload final : public Workload {
   void arrived(const Slice& items) { arrivals_.arrived({&items, 1}); }
   std::span<const Owner> owners() const { return owners_; }
   std::span<const Transfer> transfers() const { return transfers_; }
-  // What devices of the group put planes into, and pieces of blocks; null: there is no group.
+  // Lattices that devices of the group put planes into, where they can; null: they have lattices of their own.
   SharedMemory* shared(std::uint32_t lattice, std::uint64_t piece) const {
     return shared_[lattice].empty() ? nullptr : shared_[lattice][piece].get();
   }
-  SharedMemory& landing(std::uint32_t which) { return *landing_[which]; }
+  // What crosses borders of slabs from step to step: blocks of the populations of a plane, five of them of the plane before the
+  // share and five of the one after it. With two lattices a block for each; in place one of them, and one for what left its cells
+  // beyond the borders. Null with --depth above 1, of blocks, and without a group.
+  SharedMemory* halos() const { return halos_.get(); }
+  SharedMemory& landing(std::uint32_t which) { return *landing_[which]; }  // of blocks
+  bool is_connected() const { return halos_ || landing_[0] || !shared_[0].empty(); }
   struct Variant {
     std::string name;           // empty: there is but one
     std::size_t local = 1;      // work-items of a group, along x
@@ -87,7 +92,7 @@ class LbmWorkload final : public Workload {
   std::optional<Beginning> beginning_;
   std::uint32_t begun_from_ = 0;
   std::vector<std::unique_ptr<SharedMemory>> shared_[2];
-  std::unique_ptr<SharedMemory> landing_[2];
+  std::unique_ptr<SharedMemory> halos_, landing_[2];
   std::vector<Owner> owners_;
   std::vector<Transfer> transfers_;
   Arrivals arrivals_;

@@ -26,8 +26,6 @@ struct Problem {
   double viscosity = 0;
   float even_rate = 0, odd_rate = 0;  // of relaxation, of sums and differences of opposite populations
 
-  // What crosses borders in place lands in memory of its own, as it must not overwrite what walls have reflected.
-  bool lands_beside() const { return lattices == 1 && has_walls_y(); }
   bool has_walls_x() const { return flow == Flow::cavity; }
   bool has_walls_y() const { return flow != Flow::taylor_green; }
   std::uint64_t items() const { return planes * columns; }
@@ -49,6 +47,7 @@ struct Problem {
 inline constexpr std::uint32_t populations = 19;
 // Of those that go to the next plane, and those that go to the one before, the first, and how many.
 inline constexpr std::uint32_t first_up = 9, first_down = 14, crossing = 5;
+inline constexpr std::uint32_t halo_blocks = 2;
 
 inline Bytes Problem::plane_bytes() const { return populations * population_bytes(); }
 inline Bytes Problem::state_bytes() const { return cells() * populations * sizeof(float); }

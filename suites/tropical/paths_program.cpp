@@ -7,7 +7,7 @@
 namespace mgpu::tropical {
 namespace {
 
-constexpr std::size_t rows_group = 64;  // work-items of close_rows
+constexpr std::size_t close_columns = 64;  // COLUMNS of tropical_close.cl
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -20,9 +20,11 @@ PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mod
       mode_(mode),
       kernels_(std::move(kernels)),
       peer_(device.peer()),
-      group_(blocks_.inner == 64 ? 256 : 64) {
-  const std::string options = define("T", blocks_.inner) + define("GROUP", group_) + define("PATHS", problem_.paths) +
-                              define("INT32", problem_.integers) + define("MAXIMUM", problem_.maximum) + define("ORDERED", 0) + (device.traits().cpu ? " -DROLLED" : "");
+      group_(blocks_.inner == 64 ? 256 : 64),
+      parts_(blocks_.inner == 64 ? 4 : 1) {
+  const std::string options = define("T", blocks_.inner) + define("GROUP", group_) + define("PARTS", parts_) +
+                              define("PATHS", problem_.paths) + define("INT32", problem_.integers) +
+                              define("MAXIMUM", problem_.maximum) + define("ORDERED", 0) + (device.traits().cpu ? " -DROLLED" : "");
   const auto kernel = [&](const char* name) { return device.kernel("tropical_close.cl", name, options); };
   begin_ = kernel("begin");
   copy_rows_ = kernel("copy_rows");
@@ -65,7 +67,9 @@ Rows PathsProgram::rows_of(const Slice& slice) const {
   return {row, blocks_.first(slice.end) - first, first * stride, stride, row};
 }
 
-void PathsProgram::load(Stream& stream) { stream.upload_rows(*initial_, workload_.weights().data(), rows_of({0, blocks_.count()})); }
+void PathsProgram::load(Stream& stream) {
+  stream.upload_rows(*initial_, workload_.weights().data(), rows_of({0, blocks_.count()}));
+}
 
 void PathsProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   sample_ = workload_.sample();
@@ -73,7 +77,8 @@ void PathsProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   others_.clear();
   const auto& owners = workload_.owners();
   const auto is_mine = [&](const Owner& owner) { return peer_ != nullptr && owner.device == peer_->self(); };
-  const bool shared = std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) { return is_mine(owner) && owner.items == slice; });
+  const bool shared =
+      std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) { return is_mine(owner) && owner.items == slice; });
   for (const Owner& owner : owners)
     if (shared && !is_mine(owner)) others_.push_back(owner.device);
   const Rows rows = rows_of(slice);
@@ -116,7 +121,8 @@ void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
   }
 }
 
-void PathsProgram::pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by, std::uint64_t size, Buffer& packed, Stream& stream) {
+void PathsProgram::pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by, std::uint64_t size, Buffer& packed,
+                        Stream& stream) {
   const Variant& variant = kernels_.variant;
   stream.launch(*kernels_.pack_rows, pack_rows_grid(variant, rows, variant.packed_inner(size)),
                 {state_.get(), &packed, u32(first), u32(blocks_.vertices), u32(size), u32(blocks_.stride()), u32(by)});
@@ -153,7 +159,7 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
   for (std::uint64_t by = first; by < end; by += blocks_.inner) {
     const std::uint64_t size = std::min(blocks_.inner, end - by);
     stream.launch(*close_block_, {{group_, 1, 1}, {group_, 1, 1}}, {state_.get(), &paths(), u32(by), u32(size), u32(stride)});
-    stream.launch(*close_rows_, {{stride, 1, 1}, {rows_group, 1, 1}},
+    stream.launch(*close_rows_, {{stride * parts_, 1, 1}, {close_columns * parts_, 1, 1}},
                   {state_.get(), &paths(), &rows, &rows_paths, u32(by), u32(size), u32(stride)});
     if (at_once) break;
     Buffer& wanted = packed_if_wanted(rows, size, packed_inner_panel_.get(), stream);
@@ -161,7 +167,7 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
     update({first, end - first, by, size, end, 0}, *packed_inner_, wanted, rows_paths, stream);
   }
   if (!at_once) {
-    stream.launch(*copy_rows_, {{stride, end - first, 1}, {64, 1, 1}},
+    stream.launch(*copy_rows_, {{round_up(stride / 4, 64), end - first, 1}, {64, 1, 1}},
                   {state_.get(), &paths(), &panel(block), &panel_paths(block), u32(first), u32(stride)});
   }
   send(block);

@@ -2,8 +2,8 @@
 //
 // A round has a block of vertices. Its owner closes their rows: by no more than 64 vertices at a time, the block between them, then
 // their rows, then those of the rest of the block. These rows are the panel that all devices need: each row of theirs becomes the
-// better of itself and the sum of its way into the block with the panel, a product in the semiring. Who owns the next block updates that
-// first, closes it and sends it ahead of the rest of the round.
+// better of itself and the sum of its way into the block with the panel, a product in the semiring. Who owns the next block updates
+// that first, closes it and sends it ahead of the rest of the round.
 #pragma once
 
 #include <optional>
@@ -51,6 +51,7 @@ class PathsProgram final : public DeviceProgram {
   Peer* peer_;  // null: it exchanges nothing
   std::unique_ptr<Kernel> begin_, copy_rows_, close_block_, close_rows_;
   std::size_t group_;  // work-items of close_block
+  std::size_t parts_;  // of the rows of a block, a work-item each
   std::unique_ptr<Buffer> initial_, state_, paths_;
   std::unique_ptr<Buffer> own_panels_[2], own_panel_paths_[2];  // where there is no group
   std::unique_ptr<Buffer> inner_panel_, inner_paths_;           // rows that were closed at once

@@ -13,7 +13,8 @@ namespace {
 using namespace tropical;
 
 Bytes host_bytes(const SuiteParams& params) {
-  if (params.size > most_rows) return ~Bytes{0};
+  const bool paths = params.options.at("op") == "apsp";
+  if (params.size > (paths ? most_vertices : most_rows)) return ~Bytes{0};
   const Problem problem = problem_of(params);
   return problem.shortest_paths ? host_bytes_of_paths(problem) : problem.sizes().host_bytes();
 }

@@ -47,10 +47,31 @@ class Forgetful final : public DeviceResources {
   ForgetfulPeer peer_;
 };
 
+// A group whose devices share pieces of so many bytes at most, as GPUs do.
+class SmallPieces final : public PeerGroup {
+ public:
+  SmallPieces(PeerGroup& group, Bytes most) : group_(group), most_(most) {}
+  std::size_t size() const override { return group_.size(); }
+  Peer& peer(DeviceIndex device) override { return group_.peer(device); }
+  std::unique_ptr<SharedMemory> allocate(Bytes size) override {
+    if (size > most_) throw Error(ErrorKind::unsupported, "pieces are too large");
+    return group_.allocate(size);
+  }
+  std::span<const std::string> notes() const override { return group_.notes(); }
+  void lose(DeviceIndex device) override { group_.lose(device); }
+  void check(DeviceIndex device) override { group_.check(device); }
+  DeviceIndex awaited_by(DeviceIndex device) override { return group_.awaited_by(device); }
+
+ private:
+  PeerGroup& group_;
+  Bytes most_;
+};
+
 struct RoundsPlanted {
   std::vector<FakeScript> scripts = {};
   std::map<std::size_t, std::set<unsigned>> forgotten;  // puts of devices
   Bytes memory = 0;                                     // of each device; 0: plenty
+  Bytes most_shared = ~Bytes{0};                        // in a piece
   bool moves = false;                                   // borders, between rounds
   bool large_groups = false;                            // devices have room for those of persistent kernels, two at a time
 };
@@ -66,7 +87,8 @@ struct RoundsSample {
       members.push_back(open.back().get());
     }
     group = backend.connect(members, path);
-    workload.connect(*group);
+    SmallPieces small(*group, planted.most_shared);
+    workload.connect(small);
     SampleRequest request;
     for (std::uint32_t i = 0; i < shares.size(); ++i) {
       const Capacity capacity = workload.capacity(open[i]->resources().traits(), mode);

@@ -84,7 +84,7 @@ double worthwhile_chunk(const PlanRequest& request, double granules, double devi
 class DynamicSource final : public SliceSource {
  public:
   // `chunks` per device; 0: as many as are worth it.
-  DynamicSource(const PlanRequest& request, double chunks) : ledger_(request), observed_(request) {
+  DynamicSource(const PlanRequest& request, double chunks) : ledger_(request), observed_(request), several_(ledger_.able() > 1) {
     const auto granules = static_cast<double>(ceil_div(request.items, request.granularity));
     const auto devices = static_cast<double>(std::max<std::size_t>(ledger_.able(), 1));
     chunk_ = std::max(1.0, chunks > 0 ? granules / (chunks * devices) : worthwhile_chunk(request, granules, devices));
@@ -100,8 +100,9 @@ class DynamicSource final : public SliceSource {
   }
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     ledger_.finished(device, slice);
-    observed_.finished(device, slice, busy);
+    if (several_) observed_.finished(device, slice, busy);
   }
+  bool uses_times() const override { return several_; }
   void rejected(DeviceIndex device, const Slice& slice, Items at_most) override { ledger_.rejected(device, slice, at_most); }
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override { ledger_.lost(device, not_on_host); }
   void joined(DeviceIndex device) override {
@@ -148,6 +149,7 @@ class DynamicSource final : public SliceSource {
   Ledger ledger_;
   ObservedRates observed_;
   double chunk_ = 1;  // granules in a chunk, before rounding
+  bool several_;      // devices: else it does not matter how fast they are
 };
 
 class Dynamic final : public Strategy {

@@ -54,6 +54,10 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
   CHECK(problem_of_reference_size({&with, {}}, true).params.size == 1 << 10);
   CHECK(problem_of_reference_size({&without, {}}, true).params.size == 1 << 12);
   CHECK(problem_of_reference_size({&with, {}}, false).params.size == 1 << 12);
+  SuiteInfo chosen = with;
+  chosen.full_size_of = [](const SuiteParams& params) -> std::uint64_t { return params.cpus ? 96 : 512; };
+  CHECK(problem_of_reference_size({&chosen, {}}, true).params.size == 96);
+  CHECK(problem_of_reference_size({&chosen, {}}, false).params.size == 512);
   SuiteInfo large = with;
   large.host_bytes = [](const SuiteParams& params) { return params.size * 8; };
   large.full_bytes = 100'000;

@@ -22,15 +22,7 @@ struct Measured {
   std::string failure;
 };
 
-// Of devices the last of which has the script.
-Measured measured(std::size_t count, LinksOptions options, FakeScript script = {}, FakeTime time = FakeTime::is_virtual) {
-  std::vector<FakeDevice> devices;
-  for (std::size_t i = 0; i < count; ++i) {
-    FakeDevice& device = devices.emplace_back(fake_device("0:" + std::to_string(i)));
-    device.facts.global_memory = 4 * kPiece;
-    device.down = 2e10;
-  }
-  devices.back().script = std::move(script);
+Measured measured(const std::vector<FakeDevice>& devices, LinksOptions options, FakeTime time = FakeTime::is_virtual) {
   FakeBackend backend(devices, collective_kernels(), time);
   backend.limit_waits({.answer = std::chrono::milliseconds(200)});
   options.devices = backend.enumerate().devices;
@@ -42,6 +34,18 @@ Measured measured(std::size_t count, LinksOptions options, FakeScript script = {
     result.failure = error.what();
   }
   return result;
+}
+
+// Of devices the last of which has the script.
+Measured measured(std::size_t count, LinksOptions options, FakeScript script = {}, FakeTime time = FakeTime::is_virtual) {
+  std::vector<FakeDevice> devices;
+  for (std::size_t i = 0; i < count; ++i) {
+    FakeDevice& device = devices.emplace_back(fake_device("0:" + std::to_string(i)));
+    device.facts.global_memory = 4 * kPiece;
+    device.down = 2e10;
+  }
+  devices.back().script = std::move(script);
+  return measured(devices, std::move(options), time);
 }
 
 const LinkMoves& transfer(const LinksReport& report, LinkTraffic traffic, const std::string& from, const std::string& to,
@@ -158,6 +162,30 @@ TEST_CASE("sizes are limited by memory, in one line") {
   CHECK(report.collectives[0].size == 1 << 20);
   REQUIRE(report.warnings.size() == 1);
   CHECK(report.warnings[0] == "sizes up to 64.0 MiB were asked for: the memory of device 0:0 allows 1.00 MiB");
+}
+
+TEST_CASE("sizes that devices cannot share in one piece are left out, one line names them, and all others are measured") {
+  LinksOptions options;
+  options.matrices = false;
+  options.ops = {Collective::all_reduce, Collective::barrier};
+  options.sizes = {4096, 1 << 20, 2 << 20, 3 << 20};
+  std::vector<FakeDevice> devices{fake_device("0:0"), fake_device("0:1")};
+  for (FakeDevice& device : devices) device.most_shared = Bytes{2} << 20;
+  const LinksReport report = measured(devices, options).report;
+  CHECK(report.complete);
+  REQUIRE(report.collectives.size() == 3);
+  CHECK(report.collectives[0].size == 4096);
+  CHECK(report.collectives[1].size == 1 << 20);
+  CHECK(report.collectives[2].op == "barrier");
+  REQUIRE(report.warnings.size() == 1);
+  CHECK(report.warnings[0] ==
+        "collectives of 2.00 MiB, 3.00 MiB are left out: on the direct path devices share at most 2.00 MiB in one piece; --peer "
+        "staged "
+        "has no such limit");
+  options.sizes = {3 << 20};
+  const LinksReport none = measured(devices, options).report;
+  CHECK(none.complete);
+  CHECK(none.collectives.size() == 1);
 }
 
 TEST_CASE("what arrives wrong is counted, and has no rate") {

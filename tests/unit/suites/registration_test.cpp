@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lib/plan/strategy.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "suites/suites.hpp"
 
 using namespace mgpu;
@@ -101,6 +102,49 @@ TEST_CASE("the shape of a problem is known before it is made") {
       CHECK(before.bytes_out == made.bytes_out);
       CHECK(before.cost.ops == made.cost.ops);
       CHECK(before.ops == made.ops);
+      ++tried;
+    }
+    CHECK(tried > 1);
+  }
+}
+
+TEST_CASE("what a problem takes of the host is known of any size, up to the largest that a host with 8 TiB has room for") {
+  for (const SuiteInfo& info : all_suites()) {
+    if (info.own != nullptr) continue;  // sizes are the descriptor's
+    for (SuiteParams params : variations_of(info)) {
+      CAPTURE(info.name);
+      try {
+        info.check(params);
+      } catch (const Error&) {
+        continue;  // not with the other options as they come
+      }
+      std::string given;
+      for (const auto& [option, value] : params.options) given += option + '=' + value + ' ';
+      CAPTURE(given);
+      for (params.size = 1; params.size <= std::uint64_t{1} << 40; params.size *= 2) {
+        CAPTURE(params.size);
+        Bytes bytes = 0;
+        CHECK_NOTHROW(bytes = info.host_bytes(params));
+        if (bytes > Bytes{1} << 43) break;
+      }
+    }
+  }
+}
+
+TEST_CASE("what CPUs are measured with before a run is small, whatever options name") {
+  for (const SuiteInfo& info : all_suites()) {
+    CAPTURE(info.name);
+    std::size_t tried = 0;
+    for (const SuiteParams& params : variations_of(info)) {
+      Problem reference;
+      try {
+        reference = problem_of_reference_size({&info, params}, true);
+        info.check(reference.params);
+      } catch (const Error&) {
+        continue;  // not with the other options as they come
+      }
+      for (const auto& [name, value] : reference.params.options) CAPTURE(name + "=" + value);
+      CHECK(info.host_bytes(reference.params) <= Bytes{256} << 20);
       ++tried;
     }
     CHECK(tried > 1);
