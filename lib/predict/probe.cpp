@@ -239,12 +239,12 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   });
   const std::uint32_t rounds = some ? std::min(shape.rounds, kRounds) : shape.rounds;
   const Nanos begin = backend.now();
-  const auto is_enough = [&](std::size_t rounds) {
+  const auto is_enough = [&](std::size_t turns) {
     const Nanos spent = backend.now() - begin;
-    if (rounds == kMost) return true;
-    if (rounds < kFewest) return rounds > 0 && spent >= kLong;
+    if (turns == kMost) return true;
+    if (turns < kFewest) return turns > 0 && spent >= kLong;
     if (!shared_by_cpus) return spent >= kEnough;
-    return spent >= (rounds < size.turns ? kMostOfCpus : kEnoughOfCpus);
+    return spent >= (turns < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };
   for (std::size_t round = 0; !is_enough(round); ++round) {
     // The largest last: what it leaves behind may be looked at, and of work that goes in rounds pieces are no part of a result.
