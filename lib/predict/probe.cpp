@@ -246,7 +246,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     if (!shared_by_cpus) return spent >= kEnough;
     return spent >= (turns < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };
-  for (std::size_t round = 0; !is_enough(round); ++round) {
+  for (std::size_t turn = 0; !is_enough(turn); ++turn) {
     // The largest last: what it leaves behind may be looked at, and of work that goes in rounds pieces are no part of a result.
     for (const std::size_t which : {at_small, in_pieces, at_large}) {
       if (which != at_large && small == large) continue;
