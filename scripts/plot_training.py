@@ -6,6 +6,7 @@ import textwrap
 
 import matplotlib.pyplot as plt
 import numpy
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from plot_style import GREY, several
 from result_file import get
@@ -37,6 +38,10 @@ def training(group, _):
         axes.text(milestone["rounds"], 0.98, f" {milestone['name'].rsplit(' ', 1)[-1]} after {milestone['time_ns'] / 1e9:.3g} s", rotation=90, va="top",
                   ha="right", fontsize=8, transform=axes.get_xaxis_transform())
     axes.set(yscale="log", xlabel="steps", xlim=(0, None))
+    low, high = axes.get_ylim()
+    if high < 100 * low:  # one or two powers of ten say little
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 56, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
     axes.legend(loc="upper right")

@@ -173,6 +173,8 @@ void Executor::interrupt(SampleRun& run) {
     run.sample.interrupted = true;
     run.fail(Error(ErrorKind::internal, "interrupted"));
   }
+  // What is under way may wait for what others would have sent in rounds that nobody begins any more.
+  if (run.peers != nullptr && !run.places.empty()) run.peers->lose(run.places.front());
   run.notify_all();
 }
 

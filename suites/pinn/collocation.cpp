@@ -21,10 +21,10 @@ Collocation on_boundary(const Problem& problem, std::uint64_t seed, std::uint64_
   Collocation point{Collocation::Kind::boundary, {}, problem.equation == Equation::allen_cahn ? -1.0 : 0.0};
   switch (n % (problem.in_time() ? 2 : 4)) {
     case 0:
-      point.place = {first.low, between(second, u)};
+      point.place = {static_cast<float>(first.low), between(second, u)};
       break;
     case 1:
-      point.place = {first.high, between(second, u)};
+      point.place = {static_cast<float>(first.high), between(second, u)};
       break;
     case 2:
       point.place = {between(first, u), second.low};

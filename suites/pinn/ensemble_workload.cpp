@@ -60,18 +60,15 @@ Capacity EnsembleWorkload::capacity(const DeviceTraits& device, Mode) const {
   Capacity capacity;
   const std::vector<Way> all = ways(device, problem_, &capacity.reason);
   if (all.empty()) return capacity;
-  const Bytes parameters = Network{problem_.layers, wide(problem_)}.stride() * sizeof(float),
-              jets = jet_bytes(problem_, all.front(), problem_.shards);
+  const TrainerMemory memory = memory_of(problem_, all.front());
+  const Bytes parameters = Network{problem_.layers, wide(problem_)}.stride() * sizeof(float);
   const Bytes states = problem_.members * 3 * parameters;
-  const Bytes fixed =
-      2 * jets + all_places(problem_, all.front(), problem_.shards) * 36 + (problem_.shards + 12) * parameters + states;
   for (Items members = problem_.members; members > 0; members /= 2) {
-    const Bytes endings = 2 * members * (5 * parameters + Bytes{problem_.steps} * 12), memory = fixed + endings;
-    if (std::max({jets, states, endings, problem_.shards * parameters}) > device.max_allocation ||
-        memory > device.global_memory / 10 * 9)
-      continue;
+    const Bytes ending = members * (5 * parameters + Bytes{problem_.steps} * 12);
+    const Bytes all_of_it = memory.shared + memory.each + states + 2 * ending;
+    if (std::max({memory.largest, states, ending}) > device.max_allocation || all_of_it > device.global_memory / 10 * 9) continue;
     capacity.fits = capacity.pipeline = members;
-    capacity.resident = memory;
+    capacity.resident = all_of_it;
     return capacity;
   }
   capacity.reason =

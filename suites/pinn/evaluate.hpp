@@ -29,6 +29,8 @@ class Evaluation {
   std::vector<double> now_, next_;  // of each neuron a row of all places
 };
 
+inline std::vector<double> widened(std::span<const float> values) { return {values.begin(), values.end()}; }
+
 // What solves the equation at a place, of the network's value there.
 double constrained(const Problem& problem, const Place& place, double value);
 

@@ -8,8 +8,11 @@ namespace mgpu::pinn {
 inline constexpr Bytes kNumber = sizeof(float);
 
 // Steps that are one command of the timeline, and that many launches of two kernels each. On an H200 a step of 3 x 20 is predicted
-// to take 14 us that way, and 24 with a time stamp for each kernel.
+// to take 11 us that way (kernels/pinn_shards.cl), and 24 with a time stamp for each kernel, which the host needs.
 inline constexpr std::uint32_t kSeries = 64;
+// Kernels of large networks are worth a look one by one, but not those of ten thousand steps: their twelve time stamps a step are
+// 140 us of the host of an H200, more than a device takes for the few shards of a probe.
+inline constexpr std::uint32_t kLookedAt = 256;
 
 // A work-item for each of `items`, in groups of `local`.
 inline Grid grid_of(std::uint64_t items, std::size_t local) { return {{(items + local - 1) / local * local, 1, 1}, {local, 1, 1}}; }

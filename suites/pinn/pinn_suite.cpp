@@ -1,6 +1,7 @@
 // The pinn suite as the tool knows it: name, options, sizes.
 #include <fmt/format.h>
 
+#include "suites/pinn/domain_workload.hpp"
 #include "suites/pinn/ensemble_workload.hpp"
 #include "suites/pinn/pinn_workload.hpp"
 #include "suites/pinn/state_file.hpp"
@@ -20,6 +21,7 @@ Bytes host_bytes(const SuiteParams& params) {
   if (params.size > most_points) return ~Bytes{0};
   const Problem problem = problem_of(params);
   const Bytes parameters = Network{problem.layers, problem.width}.count() * sizeof(float);
+  if (problem.partition == Partition::domain) return problem.parts * (20 * parameters + Bytes{problem.steps} * 24);
   if (problem.partition == Partition::ensemble) return problem.members * (20 * parameters + Bytes{problem.steps} * 24);
   return (2 * Bytes{problem.shards} + 2 * Bytes{problem.snapshots} + 20) * parameters + Bytes{problem.steps} * 24;
 }
@@ -38,6 +40,7 @@ std::uint64_t size_of_input(SuiteParams& params) { return points_in_state_file(*
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
+  if (params.options.at("partition") == "domain") return std::make_unique<DomainWorkload>(params);
   if (params.options.at("partition") == "ensemble") return std::make_unique<EnsembleWorkload>(params);
   return std::make_unique<PinnWorkload>(params);
 }
@@ -76,9 +79,10 @@ SuiteInfo pinn_suite() {
        "3 x 20, raissi 8 x 20; auto: large, or small where all devices are CPUs",
        {"auto", "large", "small", "deepxde", "raissi"}},
       {"partition",
-       "what devices share: the points of one network (data), or networks of different seeds, each trained by one device "
-       "(ensemble)",
-       {"data", "ensemble"}},
+       "what devices share: the points of one network (data); parts of the domain with a network each, which is another problem "
+       "(domain); or networks of different seeds, each trained by one device (ensemble)",
+       {"data", "domain", "ensemble"}},
+      {"parts", "parts of the domain along the first input; auto: 4, or as many as devices", {"auto"}, Option::count},
       {"members", "networks of an ensemble, with the seeds from --seed on; auto: 8", {"auto"}, Option::count},
       {"layers", "hidden layers of tanh", {"auto"}, Option::count},
       {"width", "neurons of a hidden layer", {"auto"}, Option::count},

@@ -70,25 +70,42 @@ void check_points(const Problem& problem) {
                                         ", which knows no time; accepted with it: 0");
 }
 
-void read_partition(const SuiteParams& params, Problem& problem) {
-  if (params.options.at("partition") == "data") {
-    if (params.options.at("members") == "auto") return;
-    throw refused("members", in_quotes(params.options.at("members")) + " with --partition data; accepted with it: auto");
-  }
-  problem.partition = Partition::ensemble;
-  problem.members = count(params, "members", 1, 1024, 8);
-  const auto alone = [&](const char* option, std::initializer_list<const char*> accepted) {
+// What one network that is trained from round to round has, and several have not.
+void refuse_of_several(const SuiteParams& params, const std::string& partition) {
+  const auto refuse_unless = [&](const char* option, std::initializer_list<const char*> accepted) {
     const std::string& given = params.options.at(option);
     if (std::find(accepted.begin(), accepted.end(), given) == accepted.end())
-      throw refused(
-          option, in_quotes(given) +
-                      " with --partition ensemble, whose members are slices of their own; accepted with it: " + *accepted.begin());
+      throw refused(option, in_quotes(given) + " with --partition " + partition +
+                                ", which trains several networks; accepted with it: " + *accepted.begin());
   };
-  alone("checkpoint-rounds", {"none"});
-  alone("snapshots", {"0", "24"});  // the last is what it is without being given
+  refuse_unless("checkpoint-rounds", {"none"});
+  refuse_unless("snapshots", {"0", "24"});  // the last is what it is without being given
   if (params.input)
-    throw refused("input",
-                  params.input->string() + " with --partition ensemble, whose members begin anew; accepted with --partition data");
+    throw refused("input", params.input->string() + " with --partition " + partition +
+                               ", which trains several networks from the beginning; accepted with --partition data");
+}
+
+void read_partition(const SuiteParams& params, Problem& problem) {
+  const std::string& partition = params.options.at("partition");
+  for (const auto& [option, of] : {std::pair{"members", "ensemble"}, {"parts", "domain"}})
+    if (partition != of && params.options.at(option) != "auto")
+      throw refused(option, in_quotes(params.options.at(option)) + " with --partition " + partition + "; accepted with it: auto");
+  if (partition == "data") return;
+  refuse_of_several(params, partition);
+  problem.snapshots = 0;
+  if (partition == "ensemble") {
+    problem.partition = Partition::ensemble;
+    problem.members = count(params, "members", 1, 1024, 8);
+    return;
+  }
+  problem.partition = Partition::domain;
+  problem.parts = count(params, "parts", 2, 64, std::max<std::uint32_t>(4, u32(params.devices)));
+  if (problem.parts < params.devices)
+    throw refused("parts", std::to_string(problem.parts) + " cannot be shared by " + std::to_string(params.devices) +
+                               " devices; accepted: at least as many as devices");
+  if (problem.hard)
+    throw refused("constraints",
+                  "hard with --partition domain, whose parts have ends where no value is known; accepted with it: soft");
 }
 
 }  // namespace
@@ -143,6 +160,21 @@ Problem Problem::member(std::uint64_t number) const {
   member.members = 1;
   member.seed += number;
   return member;
+}
+
+Problem Problem::part(std::uint64_t number) const {
+  constexpr double overlap = 0.1;
+  const auto share = [&](std::uint32_t all) { return (all + parts - 1) / parts; };
+  const double across = (whole().high - whole().low) / parts, low = whole().low + across * static_cast<double>(number);
+  Problem part = member(number);
+  part.parts = 1;
+  part.points = share(points);
+  part.initial = share(initial);
+  part.goes_on_below = number > 0;
+  part.goes_on_above = number + 1 < parts;
+  part.range = Range{part.goes_on_below ? low - overlap * across : whole().low,
+                     part.goes_on_above ? low + (1 + overlap) * across : whole().high};
+  return part;
 }
 
 std::uint32_t places_of_shard(const Problem& problem) {
@@ -202,6 +234,17 @@ Problem problem_of(const SuiteParams& params) {
 Shape shape_of(const Problem& problem) {
   const Network network{problem.layers, problem.width};
   Shape shape;
+  if (problem.partition == Partition::domain) {
+    shape.items = problem.parts;
+    shape.rounds = problem.steps;
+    shape.large_result = true;
+    shape.cost.ops = static_cast<double>(problem.part(0).points) * problem.steps;
+    shape.ops = shape.cost.ops * problem.parts;
+    shape.rate_unit = "points/s";
+    shape.cost.in_bytes = shape.cost.out_bytes = static_cast<double>(network.count() * 3 * sizeof(float));
+    shape.bytes_in = shape.bytes_out = network.count() * 3 * sizeof(float) * problem.parts;
+    return shape;
+  }
   if (problem.partition == Partition::ensemble) {
     shape.items = problem.members;
     shape.cost.ops = static_cast<double>(problem.points) * problem.steps;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "lib/workload/workload.hpp"
 
@@ -11,8 +12,9 @@ namespace mgpu::pinn {
 // burgers: u_t + u u_x = nu u_xx; allen_cahn: u_t = D u_xx - 5 (u^3 - u); helmholtz: u_xx + u_yy + u = f; poisson: without u.
 enum class Equation { burgers, allen_cahn, helmholtz, poisson };
 enum class Compute { chosen, shards, layers };
-// What devices share: the points of one network, or networks of different seeds that have nothing to do with each other.
-enum class Partition { data, ensemble };
+// What devices share: the points of one network; the parts of its domain, with a network each, which is another problem; or
+// networks of different seeds that have nothing to do with each other.
+enum class Partition { data, domain, ensemble };
 
 struct Range {
   double low = -1, high = 1;
@@ -33,13 +35,18 @@ struct Problem {
   std::uint64_t seed = 0;
   Compute compute = Compute::chosen;
   Partition partition = Partition::data;
-  std::uint32_t members = 1;     // of an ensemble
+  std::uint32_t members = 1;  // of an ensemble
+  std::uint32_t parts = 1;    // of the domain, along the first input
+  // Of such a part: where it is, and at which of its ends another one goes on.
+  std::optional<Range> range;
+  bool goes_on_below = false, goes_on_above = false;
   std::uint32_t steps_done = 0;  // by the training that --input continues
 
   bool in_time() const { return equation == Equation::burgers || equation == Equation::allen_cahn; }
   std::uint64_t all_points() const { return std::uint64_t{points} + boundary + initial; }
   // Of the first input (x) and the second one (t, or y).
-  Range first() const { return equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
+  Range first() const { return range ? *range : whole(); }
+  Range whole() const { return equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
   Range second() const { return in_time() || equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }
   double diffusion() const;                                                // nu, D
   double wave() const { return equation == Equation::helmholtz ? 1 : 0; }  // k^2
@@ -60,6 +67,11 @@ struct Problem {
   double flop_per_point() const;
   // The training of an ensemble's member: that of the next seed for each.
   Problem member(std::uint64_t number) const;
+  // The training of a part of the domain, from 0 on: a run of the first input that reaches over to its neighbours by a tenth of its
+  // width, with its share of the points, and of the next seed for each.
+  Problem part(std::uint64_t number) const;
+  // Points at each end of a part: at most so many of those of the boundary.
+  std::uint32_t points_of_end() const { return (boundary + (in_time() ? 1 : 3)) / (in_time() ? 2 : 4); }
 };
 
 inline constexpr std::uint64_t most_points = 1 << 23;

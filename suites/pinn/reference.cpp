@@ -78,8 +78,6 @@ Loss loss_of(const Problem& problem, const double* parameters, std::span<const C
   return sum;
 }
 
-std::vector<double> widened(std::span<const float> values) { return {values.begin(), values.end()}; }
-
 double sign(std::uint64_t seed, std::uint64_t parameter) { return splitmix64(seed, parameter) >> 63 != 0 ? 1 : -1; }
 
 double affordable_flop(unsigned threads) { return most_flop * std::min(threads, most_threads); }
@@ -159,14 +157,7 @@ std::string Check::wrong_step(const Ending& whole) const {
   return {};
 }
 
-// Computed once: samples that end with the same parameters are compared with the same numbers.
-const Check::Expected& Check::expected(const Ending& whole, std::uint64_t shard, std::uint64_t seed) {
-  if (expected_of_ != whole.before || expected_seed_ != seed) expected_.clear();
-  expected_of_ = whole.before;
-  expected_seed_ = seed;
-  const auto known = expected_.find(shard);
-  if (known != expected_.end()) return known->second;
-  const std::vector<Collocation> points = collocation(problem_, shard, shard + 1, problem_.steps - 1);
+Check::Expected Check::expected_at(const Ending& whole, const std::vector<Collocation>& points, std::uint64_t seed) const {
   const std::vector<double> parameters = widened(whole.before);
   std::vector<double> up = parameters, down = parameters;
   for (std::uint64_t i = 0; i < parameters.size(); ++i) {
@@ -174,26 +165,44 @@ const Check::Expected& Check::expected(const Ending& whole, std::uint64_t shard,
     down[i] -= sign(seed, i) * step_of_parameters;
   }
   const Loss above = loss(up, points), below = loss(down, points);
-  return expected_[shard] = {loss(parameters, points), (above.value - below.value) / (2 * step_of_parameters)};
+  return {loss(parameters, points), (above.value - below.value) / (2 * step_of_parameters)};
 }
 
-// Its loss, and its gradient along a direction in which every parameter goes up or down.
-std::string Check::wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed) {
-  const Expected& known = expected(outcome.whole, shard, seed);
-  const auto& losses = outcome.whole.losses_of_shards[shard];
+// Computed once: samples that end with the same parameters are compared with the same numbers.
+const Check::Expected& Check::expected(const Ending& whole, std::uint64_t shard, std::uint64_t seed) {
+  if (expected_of_ != whole.before || expected_seed_ != seed) expected_.clear();
+  expected_of_ = whole.before;
+  expected_seed_ = seed;
+  const auto known = expected_.find(shard);
+  if (known != expected_.end()) return known->second;
+  return expected_[shard] = expected_at(whole, collocation(problem_, shard, shard + 1, problem_.steps - 1), seed);
+}
+
+// A loss, in three parts, and its gradient along a direction in which every parameter goes up or down.
+std::string Check::differs(const std::string& what, const Expected& known, const float* losses, std::span<const float> gradient,
+                           std::uint64_t seed) const {
   const double found = static_cast<double>(losses[0]) + losses[1] + losses[2];
   if (!(std::abs(found - known.loss.value) <= known.loss.uncertain))
-    return fmt::format("the loss of shard {} in the last step is {} instead of {}", shard, found, known.loss.value);
+    return fmt::format("the loss{} in the last step is {} instead of {}", what, found, known.loss.value);
   double along = 0, squares = 0;
   for (std::uint64_t i = 0; i < network_.count(); ++i) {
-    const double g = outcome.whole.shards[shard][i];
+    const double g = gradient[i];
     along += sign(seed, i) * g;
     squares += g * g;
   }
   // The gradient is as uncertain as the loss is, relatively.
   const double uncertain = (1e-3 + known.loss.uncertain / known.loss.value) * (std::sqrt(squares) + std::abs(known.slope));
   if (std::abs(known.slope - along) <= uncertain) return {};
-  return fmt::format("the gradient of shard {} is {} along a direction in which the loss grows by {}", shard, along, known.slope);
+  return fmt::format("the gradient{} is {} along a direction in which the loss grows by {}", what, along, known.slope);
+}
+
+std::string Check::wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed) {
+  return differs(fmt::format(" of shard {}", shard), expected(outcome.whole, shard, seed),
+                 outcome.whole.losses_of_shards[shard].data(), outcome.whole.shards[shard], seed);
+}
+
+std::string Check::wrong_ending(const Ending& whole, const std::vector<Collocation>& points, std::uint64_t seed) const {
+  return differs("", expected_at(whole, points, seed), whole.losses.data() + whole.losses.size() - 3, whole.gradient, seed);
 }
 
 std::string Check::first_wrong(const Outcome& outcome, bool full, std::uint64_t seed) {

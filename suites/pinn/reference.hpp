@@ -34,18 +34,25 @@ class Check {
   std::string first_wrong(const Outcome& outcome, bool full, std::uint64_t seed);
   const std::string& method() const { return method_; }  // what it was compared with, after first_wrong
 
+  // What Adam makes of the moments in the last step.
+  std::string wrong_step(const Ending& whole) const;
+  // The last loss and gradient, at all points of a training whose shards are not looked at.
+  std::string wrong_ending(const Ending& whole, const std::vector<Collocation>& points, std::uint64_t seed) const;
+
   Loss loss(const std::vector<double>& parameters, const std::vector<Collocation>& points) const;
   // Of the loss by every parameter, by central differences.
   std::vector<double> gradient(const std::vector<double>& parameters, const std::vector<Collocation>& points) const;
 
  private:
   std::string wrong_sums(const Outcome& outcome) const;
-  std::string wrong_step(const Ending& whole) const;
   // Of a shard in the last step: its loss, and how fast that grows along a direction which `seed` chooses.
   struct Expected {
     Loss loss;
     double slope = 0;
   };
+  Expected expected_at(const Ending& whole, const std::vector<Collocation>& points, std::uint64_t seed) const;
+  std::string differs(const std::string& what, const Expected& known, const float* losses, std::span<const float> gradient,
+                      std::uint64_t seed) const;
   const Expected& expected(const Ending& whole, std::uint64_t shard, std::uint64_t seed);
   std::string wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed);
 

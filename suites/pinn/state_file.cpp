@@ -69,18 +69,22 @@ void read_state_file(const std::filesystem::path& file, const Problem& problem, 
     for (std::uint64_t c = 0; c < columns; ++c) state[c * count + i] = values[(header_rows + i) * columns + c];
 }
 
+void write_state_files(const std::filesystem::path& file, const Problem& problem, std::span<const std::vector<float>> states) {
+  const std::uint64_t count = Network{problem.layers, problem.width}.count();
+  std::vector<float> values;
+  for (const std::vector<float>& state : states) {
+    values.insert(values.end(), {format, static_cast<float>(problem.layers), static_cast<float>(problem.width),
+                                 static_cast<float>(static_cast<int>(problem.equation)),
+                                 static_cast<float>(problem.steps_done + problem.steps), static_cast<float>(problem.points)});
+    for (std::uint64_t i = 0; i < count; ++i)
+      for (std::uint64_t c = 0; c < columns; ++c) values.push_back(state[c * count + i]);
+  }
+  write_npy(file, {values.size() / columns, columns, sizeof(float)}, std::as_bytes(std::span(values)));
+}
+
 void write_state_file(const std::filesystem::path& file, const Problem& problem, std::span<const float> state) {
-  const std::uint64_t count = Network{problem.layers, problem.width}.count(), rows = count + header_rows;
-  std::vector<float> values{format,
-                            static_cast<float>(problem.layers),
-                            static_cast<float>(problem.width),
-                            static_cast<float>(static_cast<int>(problem.equation)),
-                            static_cast<float>(problem.steps_done + problem.steps),
-                            static_cast<float>(problem.points)};
-  values.resize(rows * columns);
-  for (std::uint64_t i = 0; i < count; ++i)
-    for (std::uint64_t c = 0; c < columns; ++c) values[(header_rows + i) * columns + c] = state[c * count + i];
-  write_npy(file, {rows, columns, sizeof(float)}, std::as_bytes(std::span(values)));
+  const std::vector<float> one(state.begin(), state.end());
+  write_state_files(file, problem, {&one, 1});
 }
 
 void write_solution_file(const std::filesystem::path& state_file, std::size_t rows, std::span<const double> network,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <vector>
 
 #include "suites/pinn/problem.hpp"
 
@@ -21,6 +22,9 @@ void read_state_file(const std::filesystem::path& file, const Problem& problem, 
 
 // `state` after `problem.steps` more steps. Throws Error(output).
 void write_state_file(const std::filesystem::path& file, const Problem& problem, std::span<const float> state);
+
+// Of several networks, one below the other, each as above.
+void write_state_files(const std::filesystem::path& file, const Problem& problem, std::span<const std::vector<float>> states);
 
 // Beside it, FILE.solution.npy: the network on a grid, the solution, and the difference, `rows` rows each. Throws Error(output).
 void write_solution_file(const std::filesystem::path& state_file, std::size_t rows, std::span<const double> network,

@@ -23,7 +23,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
       stride_(u32(wide_.stride())),
       hidden_(way_.by_layer ? problem_.layers - 1 : 0),
       local_(device.traits().cpu ? 16 : 64),
-      in_series_(!device.traits().cpu && !way_.by_layer),
+      in_series_(!device.traits().cpu && (!way_.by_layer || problem_.steps > kLookedAt)),
       peer_(workload.sums(0) != nullptr ? device.peer() : nullptr),
       gradients_(Gradients::make(problem_, way_, shards, device)) {
   const std::string rolled = device.traits().cpu ? " -DROLLED" : "", of = equation_options(problem_) + rolled;
@@ -76,7 +76,8 @@ void TrainingProgram::draw(const Slice& slice, std::uint32_t step, Stream& strea
   // Places behind those of the last shard of the slice are of the shards that follow: whatever is computed there, nobody adds.
   stream.launch(*draw_, grid_of(all, local_),
                 {points_.get(), u32(shards.begin), places(problem_, way_), problem_.shards, problem_.points, problem_.boundary,
-                 problem_.initial, problem_.seed_of_points(step), u32(all)});
+                 problem_.initial, problem_.seed_of_points(step), u32(all), static_cast<float>(problem_.first().low),
+                 static_cast<float>(problem_.first().high)});
 }
 
 void TrainingProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
@@ -121,7 +122,7 @@ void TrainingProgram::move(const Slice&, const Slice& to, std::uint32_t steps, S
 }
 
 std::uint32_t TrainingProgram::enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most, Stream& stream) {
-  // Kernels of large networks are worth a look one by one, and what others are sent is no launch.
+  // What others are sent is no launch.
   const bool in_series = in_series_ && others_.empty();
   const std::uint32_t steps = in_series ? std::min(most, kSeries) : 1;
   if (steps > 1) {

@@ -156,13 +156,13 @@ std::string jet_options(const Problem& problem) { return define("LAPLACIAN", pro
 
 std::string equation_options(const Problem& problem) {
   const int kind = problem.equation == Equation::burgers ? 0 : problem.equation == Equation::allen_cahn ? 1 : 2;
-  const Range first = problem.first(), second = problem.second();
-  return jet_options(problem) + fmt::format(
-                                    " -DPROBLEM={} -DHARD={} -DWAVE_IS_0={} -DDIFFUSION={:#.9g}f -DWAVE={:#.9g}f -DSOURCE={:#.9g}f "
-                                    "-DLOW0={:#.9g}f "
-                                    "-DHIGH0={:#.9g}f -DLOW1={:#.9g}f -DHIGH1={:#.9g}f",
-                                    kind, problem.hard ? 1 : 0, problem.wave() == 0 ? 1 : 0, problem.diffusion(), problem.wave(),
-                                    problem.source(), first.low, first.high, second.low, second.high);
+  const Range second = problem.second();
+  return jet_options(problem) +
+         fmt::format(
+             " -DPROBLEM={} -DHARD={} -DWAVE_IS_0={} -DDIFFUSION={:#.9g}f -DWAVE={:#.9g}f -DSOURCE={:#.9g}f -DLOW1={:#.9g}f "
+             "-DHIGH1={:#.9g}f",
+             kind, problem.hard ? 1 : 0, problem.wave() == 0 ? 1 : 0, problem.diffusion(), problem.wave(), problem.source(),
+             second.low, second.high);
 }
 
 }  // namespace mgpu::pinn

@@ -74,6 +74,19 @@ class Trains(Pinn):
         self.assertEqual(best["values"], alone["curves"][0]["values"])
         self.assertEqual((self.folder / "best.npy").read_bytes(), (self.folder / "alone.npy").read_bytes())
 
+    def test_parts_of_a_domain_have_the_same_bits_whoever_owns_them_and_come_near_the_solution(self):
+        parts = ("--partition", "domain", "--parts", 3)
+        found = [run["verify"] for run in self.passed(*SIX, *parts, "--resample", 2, "-s", "single,equal", "--verify", "full")]
+        found += [run["verify"] for run in self.passed(*SIX, *parts, "--resample", 2, *RESIDENT, "-s", "equal", "--peer", "staged")]
+        self.assertEqual((len(found), len({verify["digest"] for verify in found})), (5, 1))
+        self.assertIn("another problem than that of one network", found[0]["method"])
+        options = ("--size", 150, *NETWORK, *parts, "--problem", "poisson", "--iterations", 500, "--learning-rate", "0.01", *RESIDENT)
+        run = self.passed(*options, "-s", "equal", "--output", self.folder / "parts.npy")[0]
+        figures = {figure["name"]: figure["value"] for figure in run["verify"]["found"]["figures"]}
+        self.assertLess(figures["relative L2 error"], 0.6)
+        self.assertLess(figures["greatest step between parts"], 0.3)
+        self.refused(["run", "pinn", *binary.DEVICES, *NETWORK, "--problem", "poisson", "--input", self.folder / "parts.npy"], 2, "319 parameters", "105")
+
     def test_a_training_that_is_continued_ends_with_the_same_bits(self):
         whole, half, rest = (self.folder / name for name in ("whole.npy", "half.npy", "rest.npy"))
         options = (*NETWORK, *RESIDENT, "--resample", 2, "-s", "equal", "--snapshots", 0)
@@ -111,6 +124,10 @@ class Refuses(Pinn):
             (("--snapshots", 5000), ("--snapshots", "0 to 1000")),
             (("--partition", "width"), ("--partition", "ensemble")),
             (("--members", 3), ("--members", "--partition data")),
+            (("--parts", 3), ("--parts", "--partition data")),
+            (("--partition", "domain", "--parts", 1), ("--parts", "2 to 64")),
+            (("--partition", "domain", "--constraints", "hard"), ("--constraints", "soft")),
+            (("--partition", "domain", "--checkpoint-rounds", 5), ("--checkpoint-rounds", "domain")),
             (("--partition", "ensemble", "--members", 0), ("--members", "1 to 1024")),
             (("--partition", "ensemble", "--snapshots", 5), ("--snapshots", "ensemble")),
             (("--partition", "ensemble", "--checkpoint-rounds", 5), ("--checkpoint-rounds", "ensemble")),

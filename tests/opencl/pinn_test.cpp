@@ -4,6 +4,9 @@
 
 #include <map>
 
+#include "lib/exec/leak.hpp"
+#include "lib/plan/rounds.hpp"
+#include "suites/pinn/domain_program.hpp"
 #include "suites/pinn/ensemble_program.hpp"
 #include "suites/pinn/pinn_workload.hpp"
 #include "suites/pinn/training_program.hpp"
@@ -62,6 +65,10 @@ std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
     for (std::uint32_t round = 0; round < steps;) round += program.enqueue_rounds(all, round, steps - round, counted);
     const bool in_series = !device.traits().cpu && program.kernel_variant().starts_with("shards");
     CHECK((counted.announced > 0) == in_series);
+    const Problem& problem = workload.problem();
+    const std::uint32_t draws = problem.resample > 0 ? (steps - 1) / problem.resample : 0;
+    const std::uint32_t each = program.kernel_variant().starts_with("shards") ? 2 : 2 * (problem.layers - 1) + 5;
+    CHECK(counted.launches == steps * each + draws + problem.snapshots);
     if (in_series) CHECK(counted.announced == counted.launches);
   }));
   REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
@@ -158,4 +165,71 @@ TEST_CASE("members of an ensemble are found right, as GPUs launch them, and one 
   workload.arrived(2, other);
   CHECK(workload.digest() != digest);
   CHECK(workload.verify(VerifyLevel::full, 1).message.find("seed 9: the loss of step 1 is") == 0);
+}
+
+TEST_CASE("parts of a domain are found right, and one whose neighbour was another than it is told of is not") {
+  DeviceResources& device = testing::machine().open.front()->resources();
+  DomainWorkload workload(params_of(
+      90, {{"layers", "2"}, {"width", "8"}, {"iterations", "3"}, {"shards", "4"}, {"partition", "domain"}, {"parts", "2"}}));
+  testing::AsGpu as_gpu(device, " -DROLLED");
+  DomainProgram program(workload, as_gpu, Mode::resident, ways(as_gpu.traits(), workload.part(0)).front(), 2);
+  const Slice all{0, 2};
+  REQUIRE(device.try_out([&](Stream& stream) { program.load(stream); }));
+  workload.own({});
+  workload.begin_sample();
+  REQUIRE(device.try_out([&](Stream& stream) {
+    program.enqueue(all, 0, stream);
+    CountedSeries counted(stream);
+    for (std::uint32_t round = 0; round < 3; ++round) {
+      program.enqueue_round(all, round, counted);
+      CHECK(counted.announced == 2 * 3);  // what the neighbour is, gradients, Adam
+      CHECK(counted.launches == counted.announced);
+    }
+  }));
+  CHECK(workload.verify(VerifyLevel::full, 1).message.find("parts") != std::string::npos);  // they are still on the device
+  REQUIRE(device.try_out([&](Stream& stream) { program.publish(stream); }));
+  program.published();
+  const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  CHECK(verdict.method.find("another problem") != std::string::npos);
+  // The bias of the output: the step from it to what came after is as before.
+  Ending other = workload.ending(1);
+  other.before.back() += 0.25F;
+  other.parameters.back() += 0.25F;
+  workload.arrived(1, other);
+  CHECK(workload.verify(VerifyLevel::full, 1).message.find(": the loss in the last step is") != std::string::npos);
+}
+
+TEST_CASE("a training that is stopped ends, though a device waits for what another one will not send any more") {
+  testing::Machine& machine = testing::machine();
+  if (machine.open.size() < 2) return;
+  std::vector<OpenDevice*> devices{machine.open[0].get(), machine.open[1].get()};
+  const auto group = machine.backend->connect(devices, std::nullopt);
+  PinnWorkload workload(
+      params_of(60, {{"layers", "2"}, {"width", "8"}, {"iterations", "1000000"}, {"shards", "4"}, {"snapshots", "0"}}));
+  workload.connect(*group);
+  const Problem& problem = workload.problem();
+  {
+    std::vector<std::unique_ptr<DeviceProgram>> programs;
+    SampleRequest request;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      DeviceResources& resources = devices[i]->resources();
+      programs.push_back(std::make_unique<TrainingProgram>(workload, resources, Mode::end_to_end,
+                                                           ways(resources.traits(), problem).front(), problem.shards));
+      request.members.push_back({devices[i], programs.back().get()});
+      request.places.push_back({i});
+      request.exchanging.push_back(true);
+    }
+    const auto source = make_kept_shares({2, 2}, std::nullopt);
+    int asked = 0;
+    request.workload = &workload;
+    request.source = source.get();
+    request.peers = group.get();
+    request.stop = [&] { return ++asked > 20; };
+    const RawSample sample = machine.executor->run(request);
+    CHECK(sample.interrupted);
+    for (OpenDevice* device : devices) CHECK(try_drain(*machine.backend, *device));
+    CHECK_THROWS_AS(group->check({0}), Error);  // it is of no use any more
+  }
+  workload.disconnect();
 }

@@ -9,6 +9,7 @@
 #include "suites/pinn/nodes.hpp"
 #include "suites/pinn/reference.hpp"
 #include "suites/pinn/solution.hpp"
+#include "suites/suites.hpp"
 
 using namespace mgpu;
 using namespace mgpu::pinn;
@@ -180,4 +181,47 @@ TEST_CASE("findings say when an error was reached first, and thin long curves") 
   whole.losses[301] = std::nanf("");
   CHECK(findings_of(problem, whole, nothing, 1).warnings.front().find("no finite number from step 101 on") != std::string::npos);
   CHECK(words_of(problem, found).find("loss 1.5 in step 1, 1.5 in step 5000; relative L2 error") != std::string::npos);
+}
+
+TEST_CASE("steps that are too short to be shared by GPUs are doubted, and those of large networks or of ensembles are not") {
+  const auto doubts = [](const char* preset, const char* partition, std::size_t devices, bool cpus) {
+    SuiteParams params;
+    params.size = 2540;
+    params.devices = devices;
+    params.cpus = cpus;
+    for (const SuiteInfo& suite : all_suites()) {
+      if (suite.name != "pinn") continue;
+      for (const SuiteOption& option : suite.options) params.options[option.name] = option.values.front();
+      params.options["preset"] = preset;
+      params.options["partition"] = partition;
+      return suite.doubts(params);
+    }
+    return std::vector<std::string>{"there is no such suite"};
+  };
+  REQUIRE(doubts("small", "data", 2, false).size() == 1);
+  CHECK(doubts("small", "data", 2, false).front().find("3 x 20 at 2540 points is 0.051 GFLOP") != std::string::npos);
+  CHECK(doubts("small", "data", 1, false).empty());
+  CHECK(doubts("small", "data", 2, true).empty());
+  CHECK(doubts("small", "ensemble", 2, false).empty());
+  CHECK(doubts("large", "data", 2, false).empty());
+}
+
+TEST_CASE("parts of a domain cover it, reach over to their neighbours and share its points") {
+  Problem problem = small();
+  problem.partition = Partition::domain;
+  problem.parts = 4;
+  problem.points = 26;
+  for (std::uint64_t p = 0; p < 4; ++p) {
+    const Problem part = problem.part(p);
+    CHECK(part.first().low == doctest::Approx(p == 0 ? -1 : -1.05 + 0.5 * static_cast<double>(p)));
+    CHECK(part.first().high == doctest::Approx(p == 3 ? 1 : -0.45 + 0.5 * static_cast<double>(p)));
+    CHECK((part.goes_on_below == (p > 0) && part.goes_on_above == (p < 3)));
+    CHECK(part.points == 7);
+    CHECK(part.initial == 2);
+    CHECK(part.seed == problem.seed + p);
+    for (const Collocation& point : collocation(part, 0, part.shards, 0)) {
+      CHECK(point.place.x >= static_cast<float>(part.first().low));
+      CHECK(point.place.x <= static_cast<float>(part.first().high));
+    }
+  }
 }
