@@ -11,10 +11,10 @@
 // Every kernel reads records from word `from` of `in` on, and writes those it makes from word `to` of `out` on; `passes` is how often
 // a stage does its work. What a stage writes may be another device's memory: only whole rows of words are written, side by side.
 //
-// Predicted for one H200 (132 SMs, 1.75 GHz), 65,536 records of 256 words, a pass of each: `hash` 17 blocks a record at the 15 G
-// blocks/s that merkle.cl reaches: 74 us. `transform` 8 levels of 640 words in local memory, 160 clocks of it an SM and record: 45
-// us. `product` 4,096 multiply-adds, 64 a clock and SM: 18 us. `reduce` reads 64 MiB at 4 TB/s: 17 us. None but `reduce` takes less than
-// the 32 us that reading and writing 128 MiB does, but for `product` with fewer than two passes.
+// Predicted for one H200 (132 SMs, 1.75 GHz) and a pass over 65,536 records of 256 words: `hash` has 17 blocks a record, at the 15 G
+// blocks/s that merkle.cl reaches: 74 us. `transform` moves 640 words a level to and from local memory, 32 a clock and SM, on 8 levels:
+// 45 us. `product` has 4,096 multiply-adds, 64 a clock and SM: 18 us. Each reads and writes 128 MiB, at 4 TB/s: 33 us a launch, beside which
+// all but a single pass of `product` compute longer; `reduce` reads half of that: 17 us.
 #define word uint
 #define LANES 1
 #define RFC6962 0

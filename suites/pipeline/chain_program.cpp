@@ -4,11 +4,12 @@
 
 namespace mgpu::pipeline {
 
-ChainProgram::ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode)
+ChainProgram::ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode, std::size_t group)
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
-      kernels_(device, problem_),
+      variant_(variant_name(group)),
+      kernels_(device, problem_, group),
       peer_(device.peer()),
       records_(device.allocate(problem_.in_bytes())),
       results_(device.allocate(problem_.out_bytes())) {}

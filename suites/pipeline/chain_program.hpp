@@ -16,9 +16,10 @@ namespace mgpu::pipeline {
 class ChainProgram final : public DeviceProgram {
  public:
   // `workload` outlives it. Throws what StageKernels does.
-  ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode);
+  ChainProgram(ChainWorkload& workload, DeviceResources& device, Mode mode, std::size_t group);
 
   StageKernels& kernels() { return kernels_; }
+  std::string kernel_variant() const override { return variant_; }
   void load(Stream& stream) override { stream.upload(*records_, 0, workload_.records()); }
   void prepare(Stream&) override {}
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -37,6 +38,7 @@ class ChainProgram final : public DeviceProgram {
   ChainWorkload& workload_;
   const Problem& problem_;
   const Mode mode_;
+  const std::string variant_;
   StageKernels kernels_;
   Peer* peer_;                                  // null: it exchanges nothing
   std::unique_ptr<Buffer> records_, results_;   // of all batches

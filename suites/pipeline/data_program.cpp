@@ -4,8 +4,12 @@
 
 namespace mgpu::pipeline {
 
-DataProgram::DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits)
-    : workload_(workload), problem_(workload.problem()), mode_(mode), kernels_(device, problem_) {
+DataProgram::DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits, std::size_t group)
+    : workload_(workload),
+      problem_(workload.problem()),
+      mode_(mode),
+      variant_(variant_name(group)),
+      kernels_(device, problem_, group) {
   const bool end_to_end = mode_ == Mode::end_to_end;
   const std::uint64_t records = end_to_end ? std::min(problem_.records, fits * problem_.batch) : problem_.records;
   for (unsigned slot = 0; slot < (end_to_end ? 2u : 1u); ++slot) {

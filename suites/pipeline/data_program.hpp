@@ -9,9 +9,10 @@ namespace mgpu::pipeline {
 class DataProgram final : public DeviceProgram {
  public:
   // Takes slices of at most `fits` batches. `workload` outlives it. Throws what StageKernels does.
-  DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits);
+  DataProgram(DataWorkload& workload, DeviceResources& device, Mode mode, Items fits, std::size_t group);
 
   StageKernels& kernels() { return kernels_; }
+  std::string kernel_variant() const override { return variant_; }
   void load(Stream& stream) override;
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
@@ -26,6 +27,7 @@ class DataProgram final : public DeviceProgram {
   DataWorkload& workload_;
   const Problem& problem_;
   const Mode mode_;
+  const std::string variant_;
   StageKernels kernels_;
   std::unique_ptr<Buffer> records_[2], results_[2];  // by slot; resident ones have but the first
   std::vector<Slice> done_;                          // since prepare, resident

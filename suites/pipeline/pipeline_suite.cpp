@@ -54,6 +54,7 @@ SuiteInfo pipeline_suite() {
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input = "records: a .npy file of int32, a row a record, of --width words";
+  info.has_kernel_variants = true;
   info.host_bytes = host_bytes_of;
   info.size_of_input = records_of_input;
   info.check = check_problem;

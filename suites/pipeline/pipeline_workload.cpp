@@ -56,17 +56,55 @@ Demand PipelineWorkload::demand(const DeviceTraits&) const {
   return demand;
 }
 
+std::vector<std::string> PipelineWorkload::kernel_variants(const DeviceTraits& device) const {
+  std::vector<std::string> names;
+  for (const std::size_t group : groups_for(device)) names.push_back(variant_name(group));
+  return names;
+}
+
+bool PipelineWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
+  for (const std::size_t group : groups_for(device)) {
+    if (variant_name(group) != variant) continue;
+    preferred_[device.id] = group;
+    return true;
+  }
+  return false;
+}
+
+std::size_t PipelineWorkload::group_on(const DeviceTraits& device) const {
+  const auto found = preferred_.find(device.id);
+  return found == preferred_.end() ? groups_for(device).front() : found->second;
+}
+
 void PipelineWorkload::note_times(const std::string& device, const std::optional<StageTimes>& times) {
-  if (times) times_[device] = *times;
+  if (!times) return;
+  const auto found = std::find_if(times_.begin(), times_.end(), [&](const auto& of) { return of.first == device; });
+  if (found == times_.end()) {
+    times_.emplace_back(device, *times);
+  } else {
+    found->second = *times;
+  }
 }
 
 const StageTimes* PipelineWorkload::times_on(const std::string& device) const {
-  const auto found = times_.find(device);
+  const auto found = std::find_if(times_.begin(), times_.end(), [&](const auto& of) { return of.first == device; });
   return found == times_.end() ? nullptr : &found->second;
+}
+
+// A record is transformed in local memory, from one half of that to the other.
+bool PipelineWorkload::has_local_memory(const DeviceTraits& device, Capacity& capacity) const {
+  Bytes most = 0;
+  for (const Stage& stage : problem_.stages)
+    if (stage.kind == Kind::transform) most = std::max<Bytes>(most, Bytes{8} * stage.width);
+  if (most <= device.local_memory) return true;
+  capacity.reason = "to transform a record takes " + format_bytes(static_cast<double>(most)) + " of local memory; the device has " +
+                    format_bytes(static_cast<double>(device.local_memory)) + "; try a smaller --width";
+  return false;
 }
 
 Capacity PipelineWorkload::capacity_of_all(const DeviceTraits& device, Items items, Bytes more) const {
   Capacity capacity;
+  if (!has_local_memory(device, capacity)) return capacity;
   const Bytes in = problem_.in_bytes(), out = problem_.out_bytes();
   const auto usable = static_cast<Bytes>(static_cast<double>(device.global_memory) * usable_part);
   capacity.resident = in + out + 3 * buffer_bytes(problem_) + more;
@@ -125,6 +163,7 @@ Capacity DataWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   if (mode == Mode::resident) return capacity_of_all(device, problem_.batches(), 0);
   // As other suites do: slices of 8 MiB at least, sixteen of them, 1 GiB at most.
   Capacity capacity;
+  if (!has_local_memory(device, capacity)) return capacity;
   const Bytes in = problem_.batch * problem_.width() * 4, out = problem_.batch * problem_.width_after() * 4;
   const auto usable = static_cast<Bytes>(static_cast<double>(device.global_memory) * usable_part);
   const Bytes between = 3 * buffer_bytes(problem_);
@@ -143,7 +182,7 @@ Capacity DataWorkload::capacity(const DeviceTraits& device, Mode mode) const {
 }
 
 std::unique_ptr<DeviceProgram> DataWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
-  auto program = std::make_unique<DataProgram>(*this, device, mode, capacity.fits);
+  auto program = std::make_unique<DataProgram>(*this, device, mode, capacity.fits, group_on(device.traits()));
   note_times(device.traits().id, program->kernels().measure(nullptr));
   return program;
 }
@@ -153,7 +192,7 @@ Capacity ChainWorkload::capacity(const DeviceTraits& device, Mode) const {
 }
 
 std::unique_ptr<DeviceProgram> ChainWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
-  auto program = std::make_unique<ChainProgram>(*this, device, mode);
+  auto program = std::make_unique<ChainProgram>(*this, device, mode, group_on(device.traits()));
   Peer* const peer = device.peer();
   Buffer* next = nullptr;
   if (peer != nullptr && mail_) next = mail_->remote(peer->self(), {static_cast<std::uint32_t>((peer->self().value + 1) % peer->count())});

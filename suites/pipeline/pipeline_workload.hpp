@@ -22,6 +22,8 @@ class PipelineWorkload : public Workload {
  public:
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
+  bool prefer(const DeviceTraits& device, const std::string& variant) override;
   std::span<const std::byte> transfer_memory() const override { return {pages_.data(), host_bytes(problem_)}; }
   void begin_sample() override { arrivals_.begin_sample(results()); }
   void merge() override {}
@@ -42,6 +44,8 @@ class PipelineWorkload : public Workload {
   // What stages take on a device, by its id; when a program is made.
   void note_times(const std::string& device, const std::optional<StageTimes>& times);
   const StageTimes* times_on(const std::string& device) const;
+  bool has_local_memory(const DeviceTraits& device, Capacity& capacity) const;  // false: `capacity` says why
+  std::size_t group_on(const DeviceTraits& device) const;  // work-items of a work-group
   // Of a device that keeps all records and results, and what lies between stages; `more` bytes besides.
   Capacity capacity_of_all(const DeviceTraits& device, Items items, Bytes more) const;
 
@@ -55,7 +59,8 @@ class PipelineWorkload : public Workload {
   unsigned host_threads_;
   Pages pages_;
   Arrivals arrivals_;
-  std::map<std::string, StageTimes> times_;
+  std::vector<std::pair<std::string, StageTimes>> times_;  // by device, in the order of the set
+  std::map<std::string, std::size_t> preferred_;           // work-group by device
   std::map<std::pair<bool, std::string>, Verdict> verified_;  // by whether it was whole, and the digest
 };
 

@@ -32,7 +32,7 @@ std::vector<StageTimes> times_on(const Problem& problem, std::span<DeviceResourc
     const DeviceIndex self = device->peer()->self();
     Buffer* const next = memory.remote(self, {static_cast<std::uint32_t>((self.value + 1) % devices.size())});
     if (next == nullptr) return {};
-    const auto times = StageKernels(*device, problem).measure(next);
+    const auto times = StageKernels(*device, problem, groups_for(device->traits()).front()).measure(next);
     if (!times) return {};
     all.push_back(*times);
   }

@@ -50,15 +50,26 @@ std::vector<std::uint32_t> matrix_of(const Problem& problem, std::uint32_t side)
 
 Bytes buffer_bytes(const Problem& problem) { return std::min(problem.batch, problem.records) * problem.widest() * 4; }
 
-StageKernels::StageKernels(DeviceResources& device, const Problem& problem)
-    : device_(device), problem_(problem), group_(device.traits().cpu ? 16 : 64) {
+// A work-group of 64 has 4.25 KiB of rows, so that local memory limits nothing; PoCL compiles a loop over the work-items of each.
+std::vector<std::size_t> groups_for(const DeviceTraits& device) {
+  std::vector<std::size_t> groups;
+  for (const std::size_t group : device.cpu ? std::vector<std::size_t>{16, 64} : std::vector<std::size_t>{64, 128, 256})
+    if (group <= device.max_work_group) groups.push_back(group);
+  if (groups.empty()) groups.push_back(std::max<std::size_t>(1, device.max_work_group));
+  return groups;
+}
+
+std::string variant_name(std::size_t group) { return "groups of " + std::to_string(group); }
+
+StageKernels::StageKernels(DeviceResources& device, const Problem& problem, std::size_t group)
+    : device_(device), problem_(problem), group_(group) {
   static constexpr const char* entries[] = {"hash", "transform", "product", "reduce"};
   const DeviceTraits& traits = device.traits();
   std::string options = define("GROUP", group_) + define("UNROLL_ROUNDS", traits.cpu ? 1 : 3);
   if (traits.cpu) options += " -DROLLED";
   if (traits.nvidia) options += " -DMULTIPLY_ADDS";
   for (const Stage& stage : problem.stages) {
-    items_.push_back(std::min<std::size_t>(stage.width / 2, traits.cpu ? 8 : 128));
+    items_.push_back(std::min<std::size_t>(stage.width / 2, std::min<std::size_t>(traits.max_work_group, traits.cpu ? 8 : 128)));
     kernels_.push_back(device.kernel("pipeline.cl", entries[static_cast<std::size_t>(stage.kind)],
                                      options + define("WIDTH", stage.width) + define("ITEMS", items_.back())));
     const std::vector<std::uint32_t> table = table_of(problem, stage);
@@ -115,7 +126,17 @@ std::optional<double> StageKernels::seconds_of(std::size_t stage, Buffer& to) {
   return seconds(*best);
 }
 
+// Words such as stages see, as a GPU that computes with zeros needs less power, and is faster.
+void StageKernels::fill_buffers() {
+  std::vector<std::uint64_t> words(buffer_bytes(problem_) / 8);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = splitmix64(problem_.seed, i);
+  device_.try_out([&](Stream& stream) {
+    for (const auto& buffer : buffers_) stream.upload(*buffer, 0, std::as_bytes(std::span(words)));
+  });
+}
+
 std::optional<StageTimes> StageKernels::measure(Buffer* next) {
+  fill_buffers();
   StageTimes times;
   for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
     const auto keeps = seconds_of(s, *buffers_[1]);

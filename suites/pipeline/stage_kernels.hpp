@@ -15,11 +15,15 @@ struct Records {
   std::uint64_t word = 0;
 };
 
+// Work-items of a work-group of `hash` and `product` that a device may be given, the one taken by default first.
+std::vector<std::size_t> groups_for(const DeviceTraits& device);
+std::string variant_name(std::size_t group);
+
 class StageKernels {
  public:
-  // Builds all kernels and allocates three buffers of a batch. `problem` outlives it. Throws Error(out_of_memory), Error(device),
+  // `group` is one of groups_for() the device. Builds all kernels and allocates three buffers of a batch. `problem` outlives it. Throws Error(out_of_memory), Error(device),
   // Error(timeout), Error(unsupported).
-  StageKernels(DeviceResources& device, const Problem& problem);
+  StageKernels(DeviceResources& device, const Problem& problem, std::size_t group);
 
   // Stages [first, end) of `count` records, from one place to another, which may be memory of another device. What lies between goes
   // through two of the buffers; the third is for the caller.
@@ -33,11 +37,12 @@ class StageKernels {
 
  private:
   void launch(std::size_t stage, const Records& from, const Records& to, std::uint64_t count, Stream& stream);
+  void fill_buffers();
   std::optional<double> seconds_of(std::size_t stage, Buffer& to);
 
   DeviceResources& device_;
   const Problem& problem_;
-  const std::size_t group_;  // work-items of a work-group of hash and product
+  const std::size_t group_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::size_t> items_;               // by stage: work-items that transform a record
   std::vector<std::unique_ptr<Buffer>> tables_;  // by stage; null: it has none

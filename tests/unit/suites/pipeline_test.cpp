@@ -56,7 +56,7 @@ FakeKernels kernels_of(const Problem& problem) {
 
 // The digest of a sample with these stages by device.
 std::string digest_of(const SuiteParams& params, const std::vector<Items>& shares, Mode mode, PeerPath path,
-                      const test::RoundsPlanted& planted = {}) {
+                      const test::RoundsPlanted& planted = {.large_groups = true}) {
   ChainWorkload workload(problem_of(params), params);
   test::RoundsSample sample(workload, kernels_of(workload.problem()), shares, mode, path, planted);
   REQUIRE_MESSAGE(!sample.raw.failure, (sample.raw.failure ? sample.raw.failure->what() : ""));
@@ -208,7 +208,7 @@ TEST_CASE("one record, one batch, two and three of them go through as many do, a
       Problem narrow = problem;
       narrow.stages.front().width = 8;  // what comes after the reduction
       for (const char* name : {"hash", "transform"}) kernels[name] = kernels_of(narrow)[name];
-      test::RoundsSample sample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct, {});
+      test::RoundsSample sample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct, {.large_groups = true});
       REQUIRE_FALSE(sample.raw.failure);
       const Verdict verdict = workload.verify(VerifyLevel::full, 1);
       CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
@@ -216,10 +216,23 @@ TEST_CASE("one record, one batch, two and three of them go through as many do, a
   }
 }
 
+TEST_CASE("a device without local memory for a record is told how much that takes, and one without memory for all of them too") {
+  const SuiteParams params = params_of(21, kAll, "pipeline", "3", "4096");
+  ChainWorkload workload(problem_of(params), params);
+  DeviceTraits traits;
+  traits.local_memory = 32767;
+  traits.global_memory = traits.max_allocation = Bytes{1} << 30;
+  CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "takes 32 KiB of local memory"));
+  traits.local_memory = 32768;
+  CHECK(workload.capacity(traits, Mode::resident).fits == 4);
+  traits.global_memory = 1 << 20;
+  CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "records, results and what lies between stages take"));
+}
+
 TEST_CASE("a batch that is not put where the next device reads is found") {
   const SuiteParams params = params_of(21, kAll, "pipeline", "3");
   ChainWorkload workload(problem_of(params), params);
-  test::RoundsPlanted planted;
+  test::RoundsPlanted planted{.large_groups = true};
   planted.forgotten[0] = {4};
   test::RoundsSample sample(workload, kernels_of(workload.problem()), {2, 2}, Mode::resident, PeerPath::staged, planted);
   REQUIRE_FALSE(sample.raw.failure);
