@@ -54,9 +54,15 @@ FakeKernels kernels_of(const Problem& problem) {
   return all;
 }
 
+test::RoundsPlanted with_local_memory() {
+  test::RoundsPlanted planted;
+  planted.large_groups = true;
+  return planted;
+}
+
 // The digest of a sample with these stages by device.
 std::string digest_of(const SuiteParams& params, const std::vector<Items>& shares, Mode mode, PeerPath path,
-                      const test::RoundsPlanted& planted = {.large_groups = true}) {
+                      const test::RoundsPlanted& planted = with_local_memory()) {
   ChainWorkload workload(problem_of(params), params);
   test::RoundsSample sample(workload, kernels_of(workload.problem()), shares, mode, path, planted);
   REQUIRE_MESSAGE(!sample.raw.failure, (sample.raw.failure ? sample.raw.failure->what() : ""));
@@ -208,7 +214,7 @@ TEST_CASE("one record, one batch, two and three of them go through as many do, a
       Problem narrow = problem;
       narrow.stages.front().width = 8;  // what comes after the reduction
       for (const char* name : {"hash", "transform"}) kernels[name] = kernels_of(narrow)[name];
-      test::RoundsSample sample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct, {.large_groups = true});
+      test::RoundsSample sample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct, with_local_memory());
       REQUIRE_FALSE(sample.raw.failure);
       const Verdict verdict = workload.verify(VerifyLevel::full, 1);
       CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
@@ -222,17 +228,17 @@ TEST_CASE("a device without local memory for a record is told how much that take
   DeviceTraits traits;
   traits.local_memory = 32767;
   traits.global_memory = traits.max_allocation = Bytes{1} << 30;
-  CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "takes 32 KiB of local memory"));
+  CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "to transform a record takes 32.0 KiB of local memory; the device has"));
   traits.local_memory = 32768;
   CHECK(workload.capacity(traits, Mode::resident).fits == 4);
-  traits.global_memory = 1 << 20;
+  traits.global_memory = 1 << 19;
   CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "records, results and what lies between stages take"));
 }
 
 TEST_CASE("a batch that is not put where the next device reads is found") {
   const SuiteParams params = params_of(21, kAll, "pipeline", "3");
   ChainWorkload workload(problem_of(params), params);
-  test::RoundsPlanted planted{.large_groups = true};
+  test::RoundsPlanted planted = with_local_memory();
   planted.forgotten[0] = {4};
   test::RoundsSample sample(workload, kernels_of(workload.problem()), {2, 2}, Mode::resident, PeerPath::staged, planted);
   REQUIRE_FALSE(sample.raw.failure);
