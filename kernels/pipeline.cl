@@ -6,7 +6,7 @@
 //   GROUP   work-items of a work-group of `hash` and `product`
 //   ITEMS   work-items that transform a record
 //   ROLLED  see unroll.cl
-//   MULTIPLY_ADDS, UNROLL_ROUNDS  of SHA-256, see merkle.cl
+//   MULTIPLY_ADDS  of SHA-256, see merkle.cl
 //
 // Every kernel reads records from word `from` of `in` on, and writes those it makes from word `to` of `out` on; `passes` is how often
 // a stage does its work. What a stage writes may be another device's memory: only whole rows of words are written, side by side.
@@ -18,15 +18,15 @@
 #define word uint
 #define LANES 1
 #define RFC6962 0
-#define UNROLL UNROLL_ROUNDS
+#define UNROLL 1
 #include "merkle_sha256.cl"
 #undef UNROLL
 #include "unroll.cl"
 
 #define BLOCKS (WIDTH / 16 + 1)  // of SHA-256, the padded one included
 
-// Words of a record, i is below 16: those of a block of the message.
-uint message_word(__global const uint* words, uint j, const uint* mask) { return words[j] ^ rotate(mask[j % 8], j / 8); }
+// Word i of a block of 16 of a record, which is x, after the passes so far.
+uint masked(uint x, uint block, uint i, const uint* mask) { return x ^ rotate(mask[i % 8], block * 2 + i / 8); }
 
 // A record is a message of SHA-256 (FIPS 180-4), each word as its four bytes from the highest on. Word j of it becomes that with word
 // j % 8 of the digest, rotated by j / 8, by an exclusive or. `one` is 1.
@@ -42,10 +42,22 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void hash(__global c
     initial_state(s);
 #pragma unroll 1
     for (uint block = 0; block < BLOCKS; ++block) {
-      UNROLL
-      for (uint i = 0; i < 16; ++i) {
-        const uint j = block * 16 + i;
-        w[i] = j < WIDTH ? message_word(words, j, mask) : j == WIDTH ? 0x80000000u : i == 15 ? WIDTH * 32u : 0u;
+      if (block < WIDTH / 16) {
+        UNROLL
+        for (uint i = 0; i < 16; i += 4) {  // 16 bytes a load: lanes lie a record apart, so that each load is as many lines as lanes
+          const uint4 x = ((__global const uint4*)words)[block * 4 + i / 4];
+          w[i] = masked(x.s0, block, i, mask);
+          w[i + 1] = masked(x.s1, block, i + 1, mask);
+          w[i + 2] = masked(x.s2, block, i + 2, mask);
+          w[i + 3] = masked(x.s3, block, i + 3, mask);
+        }
+      } else {  // eight words are left of a record of eight, none of others
+        UNROLL
+        for (uint i = 0; i < 8; ++i) w[i] = WIDTH == 8 ? masked(words[i], 0, i, mask) : 0;
+        UNROLL
+        for (uint i = 8; i < 15; ++i) w[i] = 0;
+        w[WIDTH % 16] = 0x80000000u;
+        w[15] = WIDTH * 32u;
       }
       compress(s, w, one);
     }
@@ -107,7 +119,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void transform(__glo
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void product(__global const uint* in, ulong from, __global uint* out,
                                                                          ulong to, uint count, uint passes,
                                                                          __global const uint* matrix) {
-  __local uint rows[GROUP * (SIDE + 1)], factor[SIDE * SIDE];
+  __local uint rows[GROUP * (SIDE + 1)];
+  __local uint factor[SIDE * SIDE] __attribute__((aligned(16)));
   const uint lane = get_local_id(0);
   const ulong at = (ulong)get_group_id(0) * GROUP * SIDE, all = (ulong)count * WIDTH;
   const uint words_left = (uint)min((ulong)(GROUP * SIDE), all - at);
@@ -119,6 +132,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void product(__globa
   for (uint i = 0; i < SIDE; ++i) x[i] = rows[lane * (SIDE + 1) + i];
 #pragma unroll 1
   for (uint pass = 0; pass < passes; ++pass) {
+#ifndef ROLLED
+    barrier(CLK_LOCAL_MEM_FENCE);  // or NVIDIA's compiler keeps the matrix in registers, 255 of them, and few rows are under way
+#endif
     UNROLL
     for (uint j = 0; j < SIDE; ++j) y[j] = 0;
     UNROLL

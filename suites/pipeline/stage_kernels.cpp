@@ -65,7 +65,7 @@ StageKernels::StageKernels(DeviceResources& device, const Problem& problem, std:
     : device_(device), problem_(problem), group_(group) {
   static constexpr const char* entries[] = {"hash", "transform", "product", "reduce"};
   const DeviceTraits& traits = device.traits();
-  std::string options = define("GROUP", group_) + define("UNROLL_ROUNDS", traits.cpu ? 1 : 3);
+  std::string options = define("GROUP", group_);
   if (traits.cpu) options += " -DROLLED";
   if (traits.nvidia) options += " -DMULTIPLY_ADDS";
   for (const Stage& stage : problem.stages) {
