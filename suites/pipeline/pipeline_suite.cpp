@@ -18,8 +18,6 @@ Bytes host_bytes_of(const SuiteParams& params) {
 
 void check_problem(const SuiteParams& params) { problem_of(params); }
 
-void resolve(SuiteParams& params) { params.options["batch"] = std::to_string(problem_of(params).batch); }
-
 std::uint64_t records_of_input(SuiteParams& params) { return problem_of(params).records; }
 
 Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
@@ -58,7 +56,6 @@ SuiteInfo pipeline_suite() {
   info.host_bytes = host_bytes_of;
   info.size_of_input = records_of_input;
   info.check = check_problem;
-  info.resolve = resolve;
   info.settle = settle_place;
   info.shape = shape;
   info.make = make;

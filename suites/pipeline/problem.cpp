@@ -37,7 +37,7 @@ Stage stage_of(const std::string& text, const std::string& all) {
   const char *begin = text.data() + colon + 1, *end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(begin, end, stage.passes);
   if (error != std::errc() || rest != end || stage.passes < 1 || stage.passes > most_passes)
-    throw refused_stages(all, in_quotes(text.substr(colon + 1)) + " is no number of passes");
+    throw refused_stages(all, in_quotes(text.substr(colon + 1)) + " is not a number of passes");
   return stage;
 }
 

@@ -136,7 +136,8 @@ Finding check(const Problem& problem, std::span<const std::uint32_t> records, st
   const bool all = which.size() == problem.records;
   Finding finding;
   finding.method = (all ? "all " + std::to_string(problem.records) : std::to_string(which.size()) + " of " + std::to_string(problem.records)) +
-                   " records, bit for bit, with all stages on the host (SHA-256 by OpenSSL)";
+                   " records in " + std::to_string(problem.batches()) + " batches of " + std::to_string(problem.batch) +
+                   ", bit for bit, with all stages on the host (SHA-256 by OpenSSL)";
   if (wrong == problem.records) return finding;
   const Words expected = through_all(problem, records.subspan(wrong * in, in));
   for (std::size_t k = 0; k < out; ++k) {

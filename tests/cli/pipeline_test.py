@@ -40,7 +40,8 @@ class Pipeline(Case):
     def test_auto_says_which_placement_it_took_and_the_record_what_stages_take(self):
         run, = self.run_pipeline(*FEW, "--size", 64, "-s", "equal", "--mode", "resident")
         self.assertIn(run["params"]["place"], ("data", "pipeline"))
-        self.assertEqual(run["params"]["batch"], 2)
+        self.assertEqual(run["params"]["batch"], "auto")
+        self.assertIn("all 64 records in 32 batches of 2", run["verify"]["method"])
         names = [figure["name"] for figure in run["verify"]["found"]["figures"]]
         self.assertEqual(len(names), 4 * len(run["devices"]))
         self.assertTrue(names[1].startswith("ms of stage 2 (transform:2) a batch on "), names)
@@ -76,8 +77,8 @@ class Pipeline(Case):
     def test_what_it_cannot_take_is_refused_in_one_line(self):
         def refuse(code, words, *arguments):
             self.refused(["run", "pipeline", *binary.ONE_DEVICE, "-n", 1, "-s", "single", *arguments], code, *words)
-        for stages, why in ((",", "no stage is called"), ("hsah", "hsah"), ("hash:0", '"0" is no number of passes'), ("hash:x", "no number"),
-                            ("hash:1025", "no number"), ("hash,", "no stage"), (",".join(["hash"] * 17), "17 stages are too many")):
+        for stages, why in ((",", "no stage is called"), ("hsah", "hsah"), ("hash:0", '"0" is not a number of passes'), ("hash:x", "not a number"),
+                            ("hash:1025", "not a number"), ("hash,", "no stage"), (",".join(["hash"] * 17), "17 stages are too many")):
             refuse(2, ("--stages", why, "accepted: up to 16 of"), "--size", 8, f"--stages={stages}")
         for width in ("4", "24", "8192", "1e3", "-8"):
             refuse(2, ("--width", width), "--size", 8, f"--width={width}")
