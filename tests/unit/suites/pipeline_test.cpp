@@ -10,6 +10,7 @@
 #include "suites/pipeline/stage_kernels.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/rounds_sample.hpp"
+#include "tests/support/rounds_session.hpp"
 
 using namespace mgpu;
 using namespace mgpu::pipeline;
@@ -29,7 +30,7 @@ SuiteParams params_of(std::uint64_t records, const std::string& stages, const st
 }
 
 // Each kernel as the reference does that stage.
-FakeKernels kernels_of(const Problem& problem) {
+FakeKernels kernels_of(const pipeline::Problem& problem) {
   static constexpr const char* names[] = {"hash", "transform", "product", "reduce"};
   FakeKernels all;
   for (const Kind kind : {Kind::hash, Kind::transform, Kind::product, Kind::reduction}) {
@@ -40,7 +41,7 @@ FakeKernels kernels_of(const Problem& problem) {
         const auto bytes = std::get<std::span<std::byte>>(args[i]);
         return reinterpret_cast<std::uint32_t*>(bytes.data()) + std::get<std::uint64_t>(args[i + 1]);
       };
-      Problem one = problem;
+      pipeline::Problem one = problem;
       one.stages = {{kind, std::get<std::uint32_t>(args[5]), problem.width()}};
       const std::uint32_t *from = words(0), count = std::get<std::uint32_t>(args[4]);
       std::uint32_t* to = words(2);
@@ -71,6 +72,41 @@ std::string digest_of(const SuiteParams& params, const std::vector<Items>& share
   return workload.digest();
 }
 
+// A device whose stages take so many seconds.
+class Timed final : public DeviceResources, private Stream {
+ public:
+  Timed(DeviceResources& device, std::vector<double> stages) : device_(device), stages_(std::move(stages)) {}
+  const DeviceTraits& traits() const override { return device_.traits(); }
+  std::unique_ptr<Buffer> allocate(Bytes size) override { return device_.allocate(size); }
+  Peer* peer() override { return device_.peer(); }
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+    auto made = device_.kernel(file, entry, options);
+    kernels_.push_back(made.get());
+    return made;
+  }
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override {
+    took_ = Nanos{};
+    commands(*this);
+    return took_;
+  }
+  unsigned tried() const { return tried_; }
+
+ private:
+  void upload(Buffer&, Bytes, std::span<const std::byte>) override {}
+  void download(Buffer&, Bytes, std::span<std::byte>) override {}
+  void launch(Kernel& kernel, const Grid&, std::span<const KernelArg>) override {
+    const auto stage = std::find(kernels_.begin(), kernels_.end(), &kernel) - kernels_.begin();
+    took_ += from_seconds(stages_.at(static_cast<std::size_t>(stage)));
+    ++tried_;
+  }
+
+  DeviceResources& device_;
+  std::vector<double> stages_;
+  std::vector<Kernel*> kernels_;
+  Nanos took_{};
+  unsigned tried_ = 0;
+};
+
 std::vector<std::uint32_t> words_up_to(std::uint32_t n) {
   std::vector<std::uint32_t> words(n);
   for (std::uint32_t i = 0; i < n; ++i) words[i] = 0x9e3779b9u * (i + 1);
@@ -78,7 +114,7 @@ std::vector<std::uint32_t> words_up_to(std::uint32_t n) {
 }
 
 std::vector<std::uint32_t> through(const char* stages, const std::vector<std::uint32_t>& record) {
-  Problem problem;
+  pipeline::Problem problem;
   problem.seed = 4;
   problem.stages = stages_of(stages, static_cast<std::uint32_t>(record.size()));
   return through_all(problem, record);
@@ -150,7 +186,7 @@ TEST_CASE("the hash adds SHA-256 of the record's bytes, as other programs give i
 }
 
 TEST_CASE("a product is that of matrices, and passes of a reduction rotate and weigh words") {
-  Problem problem;
+  pipeline::Problem problem;
   problem.seed = 4;
   problem.stages = stages_of("product", 32);
   const auto matrix = matrix_of(problem, 16);
@@ -168,7 +204,7 @@ TEST_CASE("a product is that of matrices, and passes of a reduction rotate and w
 }
 
 TEST_CASE("the reference finds one word that is off, and names it") {
-  Problem problem = problem_of(params_of(5, kAll, "data"));
+  pipeline::Problem problem = problem_of(params_of(5, kAll, "data"));
   std::vector<std::uint32_t> records, results;
   for (std::uint32_t i = 0; i < 5; ++i) {
     auto record = words_up_to(16);
@@ -208,10 +244,10 @@ TEST_CASE("one record, one batch, two and three of them go through as many do, a
       CAPTURE(records);
       CAPTURE(batch);
       const SuiteParams params = params_of(records, "reduction,hash,transform", "pipeline", batch);
-      Problem problem = problem_of(params);
+      pipeline::Problem problem = problem_of(params);
       ChainWorkload workload(problem, params);
       FakeKernels kernels = kernels_of(problem);
-      Problem narrow = problem;
+      pipeline::Problem narrow = problem;
       narrow.stages.front().width = 8;  // what comes after the reduction
       for (const char* name : {"hash", "transform"}) kernels[name] = kernels_of(narrow)[name];
       test::RoundsSample sample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct, with_local_memory());
@@ -248,7 +284,7 @@ TEST_CASE("a batch that is not put where the next device reads is found") {
 TEST_CASE("by measured times data is never slower on equal devices, and a pipeline faster where each does well what the other does not") {
   std::mt19937_64 random(2);
   for (unsigned n = 0; n < 100; ++n) {
-    Problem problem = problem_of(params_of(1 + random() % 40, kAll, "data", "1"));
+    pipeline::Problem problem = problem_of(params_of(1 + random() % 40, kAll, "data", "1"));
     StageTimes times;
     for (unsigned s = 0; s < 4; ++s) times.keeps.push_back(static_cast<double>(1 + random() % 9));
     times.hands_over = times.keeps;
@@ -256,12 +292,50 @@ TEST_CASE("by measured times data is never slower on equal devices, and a pipeli
     const Placements found = placements_of(problem, alike);
     CHECK(found.data <= found.stages * (1 + 1e-9));
   }
-  const Problem problem = problem_of(params_of(40, kAll, "data", "1"));
+  const pipeline::Problem problem = problem_of(params_of(40, kAll, "data", "1"));
   const std::vector<StageTimes> unalike{{{1, 1, 9, 9}, {1, 1, 9, 9}}, {{9, 9, 1, 1}, {9, 9, 1, 1}}};
   const Placements found = placements_of(problem, unalike);
   CHECK(found.shares == std::vector<Items>{2, 2});
   CHECK(found.stages == doctest::Approx(4 + 39 * 2));
   CHECK(found.data == doctest::Approx(400));
+}
+
+TEST_CASE("whenever a device of a pipeline is lost, the others begin its sample again, and records are right") {
+  const std::map<std::string, std::string> options = {{"stages", "hash,product,hash:2"}, {"place", "pipeline"}, {"width", "16"}, {"batch", "2"}};
+  SuiteParams params = params_of(21, "hash,product,hash:2", "pipeline", "2");
+  params.seed = 3;
+  const FakeKernels kernels = kernels_of(problem_of(params));
+  std::size_t begun_again = 0;
+  for (std::uint64_t launch = 5; launch < 330; launch += 13) {
+    CAPTURE(launch);
+    const auto fault =
+        test::fault_of(test::run_rounds({"pipeline", kernels, options, Mode::resident, {{}, test::fails_at_launch(launch)}, 21}));
+    if (!fault) continue;
+    REQUIRE(fault->begun_again);
+    CHECK(fault->begun_again->round == 0);
+    ++begun_again;
+  }
+  CHECK(begun_again > 2);
+}
+
+TEST_CASE("auto measures every stage on every device, and takes the pipeline where devices do well what the others do not") {
+  const FakeKernels kernels = kernels_of(problem_of(params_of(64, kAll, "auto")));
+  const auto settled = [&](double first, double second) {
+    FakeBackend backend({test::fake_device("0:0", 1e6), test::fake_device("0:1", 1e6)}, kernels);
+    std::vector<std::unique_ptr<OpenDevice>> open;
+    std::vector<OpenDevice*> members;
+    for (const Device& device : backend.enumerate().devices) members.push_back(open.emplace_back(backend.open(device)).get());
+    const auto group = backend.connect(members, PeerPath::direct);
+    Timed one(open[0]->resources(), {first, first, second, second}), other(open[1]->resources(), {second, second, first, first});
+    DeviceResources* const devices[] = {&one, &other};
+    SuiteParams params = params_of(64, kAll, "auto");
+    settle_place(params, devices, group.get());
+    CHECK(one.tried() > 8);
+    CHECK(other.tried() > 8);
+    return params.options.at("place");
+  };
+  CHECK(settled(1, 1) == "data");
+  CHECK(settled(1, 5) == "pipeline");
 }
 
 TEST_CASE("without other devices, or without stages to share, auto is by data, and what was asked for stays") {
