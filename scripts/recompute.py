@@ -161,6 +161,27 @@ def round_imbalances(timeline):
     return found
 
 
+def chain_phases(timeline):
+    """Of a chain of stages of which several devices have some: what lib/profile/chain.hpp says, without the stages."""
+    devices = {}
+    for c in rows_of(timeline, "commands"):
+        if c["kind"] == "compute" and c.get("round") is not None:
+            devices.setdefault(c["device"], []).append((c["started_ns"], c["ended_ns"], c["round"]))
+    found = {"filling": 0, "busy": 0, "period": 0}
+    first_done = min(max(end for _, end, _ in kernels) for kernels in devices.values())
+    for _, kernels in sorted(devices.items()):
+        rounds, length, reached = len({number for _, _, number in kernels}), 0, None
+        for begin, end, _ in sorted(kernels):
+            length += max(0, end - (begin if reached is None else max(begin, reached)))
+            reached = end if reached is None else max(end, reached)
+        first = min(begin for begin, _, _ in kernels)
+        found["filling"] = max(found["filling"], first)
+        if length // rounds > found["busy"]:
+            found["busy"], found["period"] = length // rounds, (reached - first) // rounds
+    found["filling"] += max(0, timeline["makespan_ns"] - first_done)
+    return found
+
+
 def metrics(run, devices, alone):
     """As lib/profile/README.md defines them; None where undefined."""
     m = dict.fromkeys(run["metrics"])
@@ -199,6 +220,10 @@ def metrics(run, devices, alone):
     if rounds and "round_imbalance_percent" in m:
         m["round_imbalance_percent"] = statistics.fmean(rounds.values())
         m["worst_round_imbalance_percent"] = max(rounds.values())
+    if "filling_share" in m:
+        chain = chain_phases(run["timeline"])
+        m["filling_share"] = chain["filling"] / run["timeline"]["makespan_ns"]
+        m["period_ratio"] = chain["period"] / chain["busy"]
     if whole:
         m["comm_share"] = (transfers - hidden) / (n * whole)
         if "exchange_share" in m:

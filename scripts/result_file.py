@@ -206,7 +206,7 @@ class Group:
 
 
 # The parameter that --size sets, and those that are the same unless they are given.
-SIZES = {"batch": (), "leaves": (), "n": (), "points": (), "rows": ("cols", "inner"), "side": (), "terms": (), "multivectors": ()}
+SIZES = {"records": (), "batch": (), "leaves": (), "n": (), "points": (), "rows": ("cols", "inner"), "side": (), "terms": (), "multivectors": ()}
 # What `mgpu-bench list suites` says the options are by default, and what "auto" then becomes: for files that do not say it themselves
 # (in "defaults"), which older ones do not. Titles leave these out.
 DEFAULTS = {"fisher": {"regime": "empirical", "family": "normal", "precision": "fp32", "classes": ("auto", 4), "scores": ("auto", 256), "params": "none",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/chain.hpp"
 
 namespace mgpu {
 namespace {
@@ -73,14 +74,15 @@ std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy, const 
   }
   std::unique_ptr<SliceSource> source = strategy.make(params)->begin(request, history);
   if (request.rounds == 0) return source;
-  const std::vector<Items> shares = source->first_shares();
+  const bool balances = request.chain != nullptr && strategy.traits.by_rate;
+  const std::vector<Items> shares = balances ? balanced_chain(request) : source->first_shares();
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i] <= request.devices[i].fits) continue;
     throw Error(ErrorKind::unsupported, fmt::format("device {} of the set holds {} items at most, and its share is {}", i,
                                                     request.devices[i].fits, shares[i]));
   }
   const bool several = std::count_if(shares.begin(), shares.end(), [](Items share) { return share > 0; }) > 1;
-  if (!strategy.traits.learns || !several) return make_kept_shares(shares);
+  if (!strategy.traits.learns || !several || request.chain != nullptr) return make_kept_shares(shares);
   return make_kept_shares(shares, Borders(request, shares));
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/plan/chain.hpp"
 #include "lib/plan/device_policy.hpp"
 #include "lib/plan/exchange.hpp"
 #include "lib/plan/interval_set.hpp"
@@ -333,6 +334,9 @@ class Simulator {
 
 }  // namespace
 
-Simulation simulate(const PlanRequest& request, SliceSource& source) { return Simulator(request, source).run(); }
+Simulation simulate(const PlanRequest& request, SliceSource& source) {
+  if (request.chain != nullptr) return simulate_chain(request, source.first_shares());
+  return Simulator(request, source).run();
+}
 
 }  // namespace mgpu

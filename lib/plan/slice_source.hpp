@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -74,6 +75,19 @@ struct ExchangeEstimate {
   bool any() const { return !links.empty() && (gathers || combines > 0 || rounds > 0); }
 };
 
+// Of work whose items are stages of a chain: a round is a batch, which goes through all of them in order. Items are not alike then,
+// and what a device takes for a round is known of each.
+struct StageTimes {
+  std::vector<double> keeps;       // seconds of a round by item, where the same device does the next one
+  std::vector<double> hands_over;  // likewise, where another one does; empty: not known, the links between devices say it
+  bool operator==(const StageTimes&) const = default;
+};
+struct ChainEstimate {
+  std::vector<StageTimes> devices;  // of the request
+  std::vector<Bytes> bytes;         // by item, of what goes to the next one in a round
+  bool operator==(const ChainEstimate&) const = default;
+};
+
 // Of a device's `fixed`, where only some of the devices take part, or so many exchange data, which it does too.
 constexpr Nanos fixed_of(const DeviceEstimate& device, std::size_t taking_part, std::size_t all, std::size_t exchanging = 1) {
   const Nanos done_by_others = device.fixed_shared - device.fixed_shared / static_cast<std::int64_t>(exchanging);
@@ -92,6 +106,7 @@ struct PlanRequest {
   ExchangeEstimate exchange{};
   // Above 0: the work goes in rounds (lib/plan/rounds.hpp); what items cost is what they cost in all of them.
   std::uint32_t rounds = 0;
+  const ChainEstimate* chain = nullptr;  // null: items are alike
 };
 
 // What is given, or known better, of a whole set of devices; owned, where a request only views them.
@@ -100,6 +115,7 @@ struct SetEstimates {
   LinkRate link_up{}, link_down{};
   MergeEstimate merge{};
   ExchangeEstimate exchange{};
+  std::optional<ChainEstimate> chain{};  // none: items are alike
 };
 
 struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined

@@ -48,6 +48,7 @@ struct StrategyTraits {
   bool fixed_shares = false;   // known at begin(); devices are only handed them in pieces
   bool single_device = false;  // everything goes to the device that is fastest alone: the base of every speed-up. One has it
   bool equal_shares = false;   // what one would do without this tool: others are compared with it, noise is measured with it. One
+  bool by_rate = false;        // shares by what was measured: of a chain of stages, those of chain.hpp
   bool learns = false;         // shares follow what earlier samples of the case showed
   bool any_count = false;      // `auto` tries it on other numbers of devices too than the closed forms would use
   // Seconds from begin to end, in closed form, where those of its shares (seconds_of_shares) would not do as its pieces are its

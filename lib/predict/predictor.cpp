@@ -112,6 +112,12 @@ SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
     }
     add_facts(estimate, known);
   }
+  set.chain = chain_of(devices);
+  for (std::size_t n = 0; set.chain && n < devices.size(); ++n) {  // a probe is of the first stages only
+    const std::vector<double>& stages = set.chain->devices[n].keeps;
+    const double all = std::accumulate(stages.begin(), stages.end(), 0.0) * workload_.shape().rounds;
+    if (all > 0) set.devices[n].items_per_s = static_cast<double>(stages.size()) / all;
+  }
   if (given_) {
     set.link_up = given_->link_up;
     set.link_down = given_->link_down;
@@ -122,6 +128,12 @@ SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
   set.link_up = link_of(together_up, std::move(own_up), calibrated ? link_->up : LinkRate{});
   set.link_down = link_of(together_down, std::move(own_down), calibrated ? link_->down : LinkRate{});
   return set;
+}
+
+std::optional<ChainEstimate> Predictor::chain_of(std::span<const std::size_t> devices) const {
+  std::vector<std::string> ids;
+  for (const std::size_t i : devices) ids.push_back(devices_[i].facts->id);
+  return workload_.chain(ids);
 }
 
 Predictor::Seen Predictor::seen_of(std::span<const std::size_t> devices, std::size_t n) const {
@@ -178,7 +190,8 @@ SetEstimates Predictor::estimate_from_calibration() const {
 PlanRequest Predictor::request(const SetEstimates& estimates) const {
   const Shape& shape = workload_.shape();
   return {shape.items,       shape.granularity,   mode_,           workload_.cost(mode_), estimates.devices,
-          estimates.link_up, estimates.link_down, estimates.merge, estimates.exchange,    shape.rounds};
+          estimates.link_up, estimates.link_down, estimates.merge, estimates.exchange,    shape.rounds,
+          estimates.chain ? &*estimates.chain : nullptr};
 }
 
 bool Predictor::can_predict(const SetEstimates& estimates) const {

@@ -79,6 +79,7 @@ class Predictor {
     DeviceEstimate estimate;
     double up = 0, down = 0;  // bytes/s, while the others copied, too; 0: no limit seen
   };
+  std::optional<ChainEstimate> chain_of(std::span<const std::size_t> devices) const;
   Seen seen_of(std::span<const std::size_t> devices, std::size_t n) const;
   const Probe& probe_of(std::span<const std::size_t> devices) const;
   bool can_predict(const SetEstimates& estimates) const;

@@ -47,7 +47,7 @@ std::vector<std::string> impossible_stamps(const Timeline& timeline);
 struct Metrics {
   std::optional<double> speedup, ideal_speedup, efficiency, balance, imbalance_percent, imbalance_derose_percent, karp_flatt,
       utilisation_stdev, overlap, comm_share, exchange_share, waiting_share, exchange_overlap, round_imbalance_percent,
-      worst_round_imbalance_percent, sync_share, share_error, prediction_error, roofline_fraction;
+      worst_round_imbalance_percent, filling_share, period_ratio, sync_share, share_error, prediction_error, roofline_fraction;
 };
 
 // `time` is the median T of the case. `alone` holds tau_i of each device of the set (none where not measured); speedup,

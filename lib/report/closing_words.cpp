@@ -138,6 +138,19 @@ std::string of_rounds(const RunRecord& run) {
   return words + '.';
 }
 
+// " Its chain of stages ...", where several devices shared one.
+std::string of_chain(const RunRecord& run) {
+  if (!run.chain) return "";
+  const ChainPhases& chain = *run.chain;
+  const ChainPhases::Stage& stage = chain.stages[chain.slowest_stage()];
+  return fmt::format(
+      " Its chain of stages takes {} to fill and {} to drain; between, a batch comes every {} from the slowest device, {}, whose kernels "
+      "take {}; the slowest stage is {} with {} on {}.",
+      format_duration(chain.filling), format_duration(chain.draining), format_duration(chain.period),
+      run.devices.at(chain.slowest.value), format_duration(chain.busy), stage.kernel.text(), format_duration(stage.time),
+      run.devices.at(stage.device.value));
+}
+
 // "50 / 50 %"
 std::string percentages(const std::vector<Items>& shares) {
   const auto all = static_cast<double>(std::accumulate(shares.begin(), shares.end(), Items{0}));
@@ -233,7 +246,7 @@ std::string words_for(const RunGroup& group, bool exact) {
   return fmt::format("{}: {}{}{}.{}{}{}{}", group.title, who_is_first(group, first, ok, exact), single,
                      against_equal(group, best, gained, several), unranked(unknown.size()),
                      best.timeline.commands.empty() ? "" : held_back(best, several ? group.labels[first.front()] : "it", exact),
-                     several ? "" : of_rounds(best), moved_borders(group) + faults_of(group));
+                     several ? "" : of_chain(best) + of_rounds(best), moved_borders(group) + faults_of(group));
 }
 
 // Where the line is broken, before the character there: at the last blank that leaves a line of the width. A list one|two|three

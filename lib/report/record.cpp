@@ -41,6 +41,7 @@ RunRecord without_figures(const RunRecord& run) {
   bare.per_device.clear();
   bare.metrics = {};
   bare.worst_round.reset();
+  bare.chain.reset();
   bare.borders.clear();
   bare.bottleneck = {};
   bare.timeline = {};

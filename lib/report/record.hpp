@@ -18,6 +18,7 @@
 #include "lib/device/handicap.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/profile/bottleneck.hpp"
+#include "lib/profile/chain.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/metrics.hpp"
 #include "lib/profile/telemetry.hpp"
@@ -166,6 +167,7 @@ struct RunRecord {
   std::vector<PerDevice> per_device;
   Metrics metrics;
   std::optional<std::uint32_t> worst_round;  // with Metrics::worst_round_imbalance_percent; none: no rounds, or one device
+  std::optional<ChainPhases> chain;          // of sample_index, where items are stages and several devices have some
   std::vector<MovedBordersRecord> borders;   // of the last run's samples in which they moved
   Bottleneck bottleneck;
   VerifyRecord verify;

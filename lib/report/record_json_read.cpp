@@ -265,6 +265,20 @@ MovedBordersRecord read_borders(const JsonReader& j) {
   return borders;
 }
 
+ChainPhases read_chain(const JsonReader& j, std::uint32_t devices) {
+  const std::uint32_t last = devices - 1;  // as indices
+  ChainPhases phases;
+  phases.filling = j.at("filling_ns").nanos();
+  phases.draining = j.at("draining_ns").nanos();
+  phases.slowest = {j.at("slowest_device").integer<std::uint32_t>(0, last)};
+  phases.busy = j.at("busy_ns").nanos();
+  phases.period = j.at("period_ns").nanos();
+  j.at("stages").elements([&](const JsonReader& e) {
+    phases.stages.push_back({{e.at("device").integer<std::uint32_t>(0, last)}, Name(e.at("kernel").string()), e.at("time_ns").nanos()});
+  });
+  return phases;
+}
+
 void read_results(const JsonReader& j, RunRecord& run) {
   j.at("per_device").elements([&](const JsonReader& e) { run.per_device.push_back(read_per_device(e)); });
   const JsonReader metrics = j.at("metrics"), bottleneck = j.at("bottleneck"), verify = j.at("verify");
@@ -272,6 +286,11 @@ void read_results(const JsonReader& j, RunRecord& run) {
     if (!metric.optional || metrics.has(metric.name))
       run.metrics.*metric.value = metrics.at(metric.name).optional([](const JsonReader& v) { return v.number(); });
   if (j.has("worst_round")) run.worst_round = j.at("worst_round").integer<std::uint32_t>();
+  if (j.has("chain")) {
+    if (run.devices.empty()) j.at("chain").fail("there are no devices");
+    run.chain = read_chain(j.at("chain"), static_cast<std::uint32_t>(run.devices.size()));
+    if (run.chain->stages.empty()) j.at("chain").at("stages").fail("there are none");
+  }
   if (j.has("borders")) j.at("borders").elements([&](const JsonReader& e) { run.borders.push_back(read_borders(e)); });
   run.bottleneck.name = bottleneck.at("name").string();
   for (const WhatIfField& f : kWhatIfFields) run.bottleneck.*f.member = read_what_if(bottleneck.at("what_if_ns").at(f.name));

@@ -210,6 +210,16 @@ Json borders(const std::vector<MovedBordersRecord>& all) {
   return j;
 }
 
+Json chain(const RunRecord& run) {
+  const ChainPhases& phases = *run.chain;
+  Json stages = Json::array();
+  for (const ChainPhases::Stage& stage : phases.stages)
+    stages.push_back({{"device", stage.device.value}, {"kernel", stage.kernel.text()}, {"time_ns", stage.time.count()}});
+  return {{"filling_ns", phases.filling.count()}, {"draining_ns", phases.draining.count()},
+          {"slowest_device", phases.slowest.value}, {"busy_ns", phases.busy.count()},
+          {"period_ns", phases.period.count()},   {"stages", std::move(stages)}};
+}
+
 Json results(const RunRecord& run) {
   Json j = Json::object();
   Json devices = Json::array();
@@ -218,6 +228,7 @@ Json results(const RunRecord& run) {
   for (const MetricInfo& metric : all_metrics())
     if (!metric.optional || run.metrics.*metric.value) j["metrics"][metric.name] = number_json(run.metrics.*metric.value);
   if (run.worst_round) j["worst_round"] = *run.worst_round;
+  if (run.chain) j["chain"] = chain(run);
   if (!run.borders.empty()) j["borders"] = borders(run.borders);
   j["bottleneck"]["name"] = run.bottleneck.name;
   for (const WhatIfField& f : kWhatIfFields) j["bottleneck"]["what_if_ns"][f.name] = ns(run.bottleneck.*f.member);

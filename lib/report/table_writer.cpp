@@ -119,6 +119,7 @@ std::vector<RunColumn> run_columns(const GroupScales& in) {
       {{"overlap", "%", true, 30, false}, metric(&Metrics::overlap, 1, 100)},
       {{"comm", "%", true, 35, false}, metric(&Metrics::comm_share, 1, 100)},
       {{"exchange", "%", true, 36, false}, metric(&Metrics::exchange_share, 1, 100)},
+      {{"filling", "%", true, 37, false}, metric(&Metrics::filling_share, 1, 100)},
       {{"predicted", in.time.prefix, true, 65, false},
        [](Run run, Scales scales) {
          return run.plan.predicted ? scales.time.format(static_cast<double>(run.plan.predicted->count())) : "-";
@@ -130,14 +131,14 @@ std::vector<RunColumn> run_columns(const GroupScales& in) {
 }
 
 // Those that the style asks for, however wide, or all. There is no result that could be verified where nothing was computed, and
-// nothing to say of exchanges where there was none.
-std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style, bool simulated, bool exchanges) {
+// nothing to say of exchanges, or chains of stages, where there was none.
+std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style, bool simulated, bool exchanges, bool chains) {
   std::vector<RunColumn> columns = run_columns(scales);
   std::erase_if(columns, [&](RunColumn& column) {
     const bool chosen = std::find(style.columns.begin(), style.columns.end(), column.heading.name) != style.columns.end();
     if (chosen) column.heading.importance = 0;
     return (!chosen && !style.columns.empty()) || (simulated && column.heading.name == "verified") ||
-           (!chosen && !exchanges && column.heading.name == "exchange");
+           (!chosen && !exchanges && column.heading.name == "exchange") || (!chosen && !chains && column.heading.name == "filling");
   });
   return columns;
 }
@@ -189,8 +190,9 @@ std::string warning_lines(const RunGroup& group, bool simulated, std::size_t wid
 std::string run_table(const RunGroup& group, bool simulated, const TableStyle& style, std::vector<std::string>& hidden) {
   const GroupScales scales = scales_of(group);
   const auto exchanges = [](const RunRecord* run) { return run->metrics.exchange_share.has_value(); };
-  const std::vector<RunColumn> columns =
-      run_columns(scales, style, simulated, std::any_of(group.runs.begin(), group.runs.end(), exchanges));
+  const auto chains = [](const RunRecord* run) { return run->metrics.filling_share.has_value(); };
+  const auto any = [&](const auto& has) { return std::any_of(group.runs.begin(), group.runs.end(), has); };
+  const std::vector<RunColumn> columns = run_columns(scales, style, simulated, any(exchanges), any(chains));
   std::vector<TextColumn> headings = {{"", "", false, 0, false}, {"strategy", "", false, 0, true}, {"dev", "", true, 0, false}};
   for (const RunColumn& column : columns) headings.push_back(column.heading);
   const auto is_ok = [](const RunRecord* run) { return run->status == Status::ok; };

@@ -160,6 +160,7 @@ class Recorder {
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
     if (run.metrics.worst_round_imbalance_percent) run.worst_round = round_imbalance(run.timeline)->worst_round;
+    if (the_case.prediction.estimates.chain) add_chain(run);
     for (std::size_t k = 0; k < the_case.samples.size(); ++k)
       if (!the_case.samples[k].moves.empty()) run.borders.push_back(borders(the_case, earlier + k, the_case.samples[k], set));
     run.bottleneck = find_bottleneck(run.timeline);
@@ -174,6 +175,13 @@ class Recorder {
     std::vector<TimeWindow> windows(earlier);  // which nothing that was read lies near
     for (const RawSample& sample : the_case.samples) windows.push_back({sample.begin, sample.end});
     add_telemetry(run, windows, tracks_, cpus_only(the_case));
+  }
+
+  static void add_chain(RunRecord& run) {
+    run.chain = chain_phases(run.timeline);
+    if (!run.chain || run.timeline.makespan <= Nanos{} || run.chain->busy <= Nanos{}) return;
+    run.metrics.filling_share = seconds(run.chain->filling + run.chain->draining) / seconds(run.timeline.makespan);
+    run.metrics.period_ratio = seconds(run.chain->period) / seconds(run.chain->busy);
   }
 
   // Samples have shares by member, the record by device of the set.

@@ -9,6 +9,7 @@
 #include "lib/session/kernel_variants.hpp"
 #include "lib/session/missing_rates.hpp"
 #include "lib/session/recorder.hpp"
+#include "lib/session/settle.hpp"
 #include "lib/session/time_left.hpp"
 #include "lib/session/watch.hpp"
 
@@ -149,11 +150,11 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
   SuiteRates rates = options.suite_rates;
   forget_cpus(devices, rates);
   for (std::size_t index = 0; index < options.problems.size(); ++index) {
-    const Problem& problem = options.problems[index];
-    if (const std::size_t own = groups_of(problem, options); own == 0 || number + own <= finished) {
+    if (const std::size_t own = groups_of(options.problems[index], options); own == 0 || number + own <= finished) {
       number += own;
       continue;
     }
+    const Problem problem = settled(options.problems[index], backend, devices, options.peer, observer);
     std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
     const auto variants = index < options.variants.size() ? options.variants[index] : std::map<std::string, std::string>();
     take_cached_variants(*workload, variants, devices, observer);

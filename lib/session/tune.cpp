@@ -156,7 +156,8 @@ std::vector<Tuning> tune_suites(Backend& backend, std::span<const Device> device
           const Tuning* like = alike(all, devices, device, tuning.work);
           const auto cached = afresh ? std::nullopt : store.load_variant(device, tuning.work, warnings);
           if (!workload) workload = suite.make(problem.params);
-          tuning.unit = workload->shape().rate_unit;
+          const Shape& shape = workload->shape();  // as rates of suites have it
+          tuning.unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
           if (cached) {
             tuning.variant = *cached;
           } else if (like != nullptr) {

@@ -179,6 +179,10 @@ class Workload {
   // are by themselves, which tells what they cost, and have no neighbours.
   virtual void own(std::span<const Owner>) {}
 
+  // Likewise, where items are stages of a chain (StageTimes): what programs measured when they were made, of devices by
+  // DeviceTraits::id. None: items are alike, or nothing is known of one of these devices.
+  virtual std::optional<ChainEstimate> chain(std::span<const std::string>) const { return std::nullopt; }
+
   // Likewise between rounds, while none is under way: from now on these own the items, each has some and had some before. False:
   // they stay where they are.
   virtual bool move(std::span<const Owner>) { return false; }
@@ -277,6 +281,10 @@ struct SuiteInfo {
   void (*resolve)(SuiteParams&) = nullptr;
   // Makes a problem short whose rate alone is asked for, at the reference size: by fewer rounds, say. Null: it is short.
   void (*shorten)(SuiteParams&) = nullptr;
+  // With the devices of the set opened, before `make`: puts what only devices can tell into options that leave it open. `group`: that
+  // these devices exchange data in, in their order; null: they cannot. Blocks. Throws Error(device), Error(timeout),
+  // Error(out_of_memory), Error(unsupported); the options are then left as they are. Null: nothing is left open.
+  void (*settle)(SuiteParams&, std::span<DeviceResources* const> devices, PeerGroup* group) = nullptr;
   // Where the value of an option stands for several problems: the options of each. Null: none does. Throws Error(usage).
   std::vector<std::map<std::string, std::string>> (*swept)(const std::map<std::string, std::string>& options) = nullptr;
   // Where an option names what is computed: the size it has without --size, that with --quick, and what tells its work from other

@@ -14,6 +14,7 @@
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/msm/msm_workload.hpp"
 #include "suites/pac/pac_workload.hpp"
+#include "suites/pipeline/pipeline_workload.hpp"
 #include "suites/stencil/stencil_workload.hpp"
 #include "tests/oclgrind/simulator.hpp"
 #include "tests/support/fisher_problem.hpp"
@@ -158,6 +159,24 @@ void compute_stencils(bool cpu) {
   }
 }
 
+void compute_stages(bool cpu) {
+  for (const char* place : {"data", "pipeline"}) {
+    SuiteParams params;
+    params.size = 5;
+    params.seed = 2;
+    params.host_threads = 1;
+    params.options = {{"stages", "hash,transform,product:2,reduction:2,hash"}, {"place", place}, {"width", "32"}, {"batch", "3"}};
+    const pipeline::Problem problem = pipeline::problem_of(params);
+    if (problem.place == pipeline::Place::data) {
+      pipeline::DataWorkload workload(problem, params);
+      compute(workload, Mode::end_to_end, cpu);
+    } else {
+      pipeline::ChainWorkload workload(problem, params);
+      compute(workload, Mode::resident, cpu);
+    }
+  }
+}
+
 void compute_flows(bool cpu) {
   for (const char* flow : {"taylor-green", "cavity", "channel"}) {
     for (const char* lattices : {"two", "one"}) {
@@ -282,3 +301,5 @@ TEST_CASE("calibration") {
   device.stream().launch(*spin, {{1, 1, 1}, {1, 1, 1}}, {out.get(), std::uint32_t{2}});
   finish(device);
 }
+TEST_CASE("pipeline, as on GPUs") { compute_stages(false); }
+TEST_CASE("pipeline, as on CPUs") { compute_stages(true); }

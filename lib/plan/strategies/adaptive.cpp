@@ -104,7 +104,7 @@ StrategyInfo adaptive_strategy() {
           "shares that follow what is measured, within a sample and between samples",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Adaptive>(); },
-          {.learns = true}};
+          {.by_rate = true, .learns = true}};
 }
 
 }  // namespace mgpu

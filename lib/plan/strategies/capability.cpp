@@ -20,7 +20,7 @@ StrategyInfo capability_strategy() {
           "shares in proportion to the measured rate",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<ByCapability>(); },
-          {.fixed_shares = true}};
+          {.fixed_shares = true, .by_rate = true}};
 }
 
 }  // namespace mgpu

@@ -108,6 +108,30 @@ TEST_CASE("exchanges come back in each of their parts, and files without any hav
   CHECK(to_json_text(read).find("waiting_ns") == std::string::npos);
 }
 
+TEST_CASE("how a chain of stages went comes back, and devices that the run does not have are refused") {
+  Report report = test::sample_report();
+  CHECK(to_json_text(report).find("\"chain\"") == std::string::npos);
+  RunRecord& run = report.runs.front();
+  REQUIRE(run.devices.size() == 2);
+  run.chain = ChainPhases{Nanos{10}, Nanos{20}, {1}, Nanos{30}, Nanos{33}, {{{0}, Name("hash"), Nanos{25}}, {{1}, Name("reduce"), Nanos{30}}}};
+  run.metrics.filling_share = 0.25;
+  run.metrics.period_ratio = 1.1;
+  const Json json = Json::parse(to_json_text(report));
+  const RunRecord back = report_from_json(json).runs.front();
+  CHECK(back.chain == run.chain);
+  CHECK(back.metrics.filling_share == 0.25);
+  CHECK(back.metrics.period_ratio == 1.1);
+  const auto refused = [&](const char* pointer, const Json& value) {
+    Json changed = json;
+    changed["runs"][0]["chain"][Json::json_pointer(pointer)] = value;
+    CHECK_THROWS_AS(report_from_json(changed), Error);
+  };
+  refused("/slowest_device", 2);
+  refused("/stages/0/device", 2);
+  refused("/stages", Json::array());
+  refused("/busy_ns", "long");
+}
+
 TEST_CASE("numbers of rounds come back with and without exchanges, and files of work without any have no column for them") {
   Report report = test::sample_report();
   CHECK(to_json_text(report).find("round\"") == std::string::npos);

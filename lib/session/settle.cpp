@@ -1,0 +1,44 @@
+#include "lib/session/settle.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace mgpu {
+namespace {
+
+// Null: they cannot exchange data.
+std::unique_ptr<PeerGroup> group_of(Backend& backend, std::span<OpenDevice* const> devices, std::optional<PeerPath> path) {
+  if (devices.size() < 2) return nullptr;
+  try {
+    return backend.connect(devices, path);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) throw;
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Problem settled(const Problem& problem, Backend& backend, std::span<const SessionDevice> devices, std::optional<PeerPath> path,
+                SessionObserver& observer) {
+  Problem settled = problem;
+  if (problem.suite->settle == nullptr) return settled;
+  std::vector<OpenDevice*> open;
+  std::vector<DeviceResources*> resources;
+  for (const SessionDevice& device : devices) {
+    if (!device.open || device.reserve || device.lost) continue;
+    open.push_back(device.open.get());
+    resources.push_back(&device.open->resources());
+  }
+  try {
+    const std::unique_ptr<PeerGroup> group = group_of(backend, open, path);
+    problem.suite->settle(settled.params, resources, group.get());
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) throw;
+    observer.warning(problem.suite->name + ": what its options leave open could not be measured: " + error.what());
+    settled.params = problem.params;
+  }
+  return settled;
+}
+
+}  // namespace mgpu

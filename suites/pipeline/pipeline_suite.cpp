@@ -1,0 +1,65 @@
+// The pipeline suite as the tool knows it: name, options, sizes.
+#include "lib/base/error.hpp"
+#include "suites/pipeline/pipeline_workload.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo pipeline_suite();
+
+namespace {
+
+using namespace pipeline;
+
+Bytes host_bytes_of(const SuiteParams& params) {
+  if (params.size > most_records) return ~Bytes{0};
+  return pipeline::host_bytes(problem_of(params));
+}
+
+void check_problem(const SuiteParams& params) { problem_of(params); }
+
+std::uint64_t records_of_input(SuiteParams& params) { return problem_of(params).records; }
+
+Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
+
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  if (problem.place == Place::stages) return std::make_unique<ChainWorkload>(problem, params);
+  return std::make_unique<DataWorkload>(problem, params);
+}
+
+}  // namespace
+
+SuiteInfo pipeline_suite() {
+  using Kind = SuiteOption::Kind;
+  SuiteInfo info;
+  info.name = "pipeline";
+  info.summary = "Batches of records that go through a chain of stages, split by batches or by stages";
+  info.size_name = "records";
+  info.default_size = 1 << 21;
+  info.quick_size = 1 << 12;
+  info.full_size = 1 << 20;
+  info.full_size_cpu = 1 << 10;
+  info.options = {
+      {"stages", "hash, transform, product, reduction, one after another, each with its number of passes",
+       {"hash:8,transform:4,product:16,reduction"}, Kind::text},
+      {"place",
+       "who does what: every device all stages of some batches (data), or some stages of every batch (pipeline); auto: what takes less by "
+       "what stages are measured to take",
+       {"auto", "pipeline", "data"}},
+      {"width", "32-bit words of a record, a power of two from 8 to 4096", {"256"}, Kind::count},
+      {"batch", "records of a batch; auto: a 32nd of all, up to 65536", {"auto"}, Kind::count},
+  };
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.input = "records: a .npy file of int32, a row a record, of --width words";
+  info.has_kernel_variants = true;
+  info.host_bytes = host_bytes_of;
+  info.size_of_input = records_of_input;
+  info.check = check_problem;
+  info.settle = settle_place;
+  info.shape = shape;
+  info.make = make;
+  return info;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,214 @@
+#include "suites/pipeline/pipeline_workload.hpp"
+
+#include <algorithm>
+
+#include "lib/base/quantity.hpp"
+#include "lib/workload/npy.hpp"
+#include "lib/workload/parallel_for.hpp"
+#include "lib/workload/splitmix64.hpp"
+#include "suites/common/sha256_hex.hpp"
+#include "suites/pipeline/chain_program.hpp"
+#include "suites/pipeline/data_program.hpp"
+#include "suites/pipeline/reference.hpp"
+
+namespace mgpu::pipeline {
+namespace {
+
+constexpr double usable_part = 0.9;  // of a device's memory
+
+void fill(std::span<std::byte> to, std::uint64_t seed, unsigned threads) {
+  constexpr std::uint64_t at_once = std::uint64_t{1} << 17;
+  auto* const words = reinterpret_cast<std::uint64_t*>(to.data());  // records have an even number of words
+  const std::uint64_t count = to.size() / 8;
+  parallel_for((count + at_once - 1) / at_once, threads, [&](std::uint64_t part) {
+    for (std::uint64_t i = part * at_once; i < std::min(count, (part + 1) * at_once); ++i) words[i] = splitmix64(seed, i);
+  });
+}
+
+std::span<const std::uint32_t> words_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const std::uint32_t*>(bytes.data()), bytes.size() / 4};
+}
+
+}  // namespace
+
+PipelineWorkload::PipelineWorkload(const Problem& problem, const SuiteParams& params)
+    : problem_(problem),
+      shape_(shape_of(problem)),
+      host_threads_(params.host_threads),
+      pages_(host_bytes(problem), std::to_string(problem.records) + " records"),
+      arrivals_(problem.batches(), params.host_threads) {
+  const std::span<std::byte> to{pages_.data(), problem_.in_bytes()};
+  if (params.input) {
+    read_npy(*params.input, {problem_.records, problem_.width(), 4, NpyNumbers::int32}, to);
+  } else {
+    fill(to, params.seed, host_threads_);
+  }
+}
+
+Demand PipelineWorkload::demand(const DeviceTraits&) const {
+  Demand demand;
+  double words = 0;  // read and written, a record
+  for (const Stage& stage : problem_.stages) {
+    demand.int32 += operations(stage) * static_cast<double>(problem_.records);
+    words += stage.width + stage.width_after();
+  }
+  demand.memory_bytes = words * 4 * static_cast<double>(problem_.records);
+  return demand;
+}
+
+std::vector<std::string> PipelineWorkload::kernel_variants(const DeviceTraits& device) const {
+  std::vector<std::string> names;
+  for (const std::size_t group : groups_for(device)) names.push_back(variant_name(group));
+  return names;
+}
+
+bool PipelineWorkload::prefer(const DeviceTraits& device, const std::string& variant) {
+  for (const std::size_t group : groups_for(device)) {
+    if (variant_name(group) != variant) continue;
+    preferred_[device.id] = group;
+    return true;
+  }
+  return false;
+}
+
+std::size_t PipelineWorkload::group_on(const DeviceTraits& device) const {
+  const auto found = preferred_.find(device.id);
+  return found == preferred_.end() ? groups_for(device).front() : found->second;
+}
+
+void PipelineWorkload::note_times(const std::string& device, const std::optional<StageTimes>& times) {
+  if (!times) return;
+  const auto found = std::find_if(times_.begin(), times_.end(), [&](const auto& of) { return of.first == device; });
+  if (found == times_.end()) {
+    times_.emplace_back(device, *times);
+  } else {
+    found->second = *times;
+  }
+}
+
+const StageTimes* PipelineWorkload::times_on(const std::string& device) const {
+  const auto found = std::find_if(times_.begin(), times_.end(), [&](const auto& of) { return of.first == device; });
+  return found == times_.end() ? nullptr : &found->second;
+}
+
+// A record is transformed in local memory, from one half of that to the other.
+bool PipelineWorkload::has_local_memory(const DeviceTraits& device, Capacity& capacity) const {
+  Bytes most = 0;
+  for (const Stage& stage : problem_.stages)
+    if (stage.kind == Kind::transform) most = std::max<Bytes>(most, Bytes{8} * stage.width);
+  if (most <= device.local_memory) return true;
+  capacity.reason = "to transform a record takes " + format_bytes(static_cast<double>(most)) + " of local memory; the device has " +
+                    format_bytes(static_cast<double>(device.local_memory)) + "; try a smaller --width";
+  return false;
+}
+
+Capacity PipelineWorkload::capacity_of_all(const DeviceTraits& device, Items items, Bytes more) const {
+  Capacity capacity;
+  if (!has_local_memory(device, capacity)) return capacity;
+  const Bytes in = problem_.in_bytes(), out = problem_.out_bytes();
+  const auto usable = static_cast<Bytes>(static_cast<double>(device.global_memory) * usable_part);
+  capacity.resident = in + out + 3 * buffer_bytes(problem_) + more;
+  if (std::max(in, out) > device.max_allocation || capacity.resident > usable) {
+    capacity.reason = "records, results and what lies between stages take " + format_bytes(static_cast<double>(capacity.resident)) +
+                      "; the device has " + format_bytes(static_cast<double>(usable)) + " to give and buffers of at most " +
+                      format_bytes(static_cast<double>(device.max_allocation)) + "; try --place data --mode end-to-end";
+    return capacity;
+  }
+  capacity.fits = capacity.pipeline = items;
+  return capacity;
+}
+
+std::string PipelineWorkload::digest() const { return sha256_hex(results()); }
+
+// "; by what stages take, ..." where all devices that have programs were measured.
+std::string PipelineWorkload::placement_words() const {
+  if (times_.size() < 2) return "";
+  std::vector<StageTimes> times;
+  for (const auto& [device, of_device] : times_) times.push_back(of_device);
+  const bool free = std::any_of(times.begin(), times.end(), [](const StageTimes& of) { return of.hands_over.empty(); });
+  const Placements found = placements_of(problem_, times);
+  return "; by what stages take on " + std::to_string(times.size()) + " devices, data takes " +
+         format_duration(from_seconds(found.data)) + " and a pipeline " + (free ? "at least " : "") +
+         format_duration(from_seconds(found.stages));
+}
+
+void PipelineWorkload::add_findings(Verdict& verdict) const {
+  for (const auto& [device, times] : times_) {
+    for (std::size_t s = 0; s < times.keeps.size(); ++s)
+      verdict.found.figures.push_back({"ms of stage " + std::to_string(s + 1) + " (" + problem_.stages[s].name() + ") a batch on " + device,
+                                       times.keeps[s] * 1e3});
+  }
+}
+
+Verdict PipelineWorkload::verify(VerifyLevel level, std::uint64_t seed) {
+  using Status = Verdict::Status;
+  if (level == VerifyLevel::off) return {};
+  if (const auto missing = arrivals_.look("batches")) return *missing;
+  const bool whole = level == VerifyLevel::full;
+  const auto key = std::pair(whole, digest());
+  if (const auto known = verified_.find(key); known != verified_.end()) return known->second;
+  const Finding finding = check(problem_, words_of(records()), words_of(std::as_const(*this).results()), whole, seed, host_threads_);
+  Verdict verdict{finding.message.empty() ? Status::passed : Status::failed, finding.method, finding.message};
+  if (verdict.status == Status::failed) return verdict;
+  verdict.method += placement_words();
+  add_findings(verdict);
+  return verified_[key] = verdict;
+}
+
+void PipelineWorkload::write_result(const std::filesystem::path& file) const {
+  write_npy(file, {problem_.records, problem_.width_after(), 4, NpyNumbers::int32}, results());
+}
+
+Capacity DataWorkload::capacity(const DeviceTraits& device, Mode mode) const {
+  if (mode == Mode::resident) return capacity_of_all(device, problem_.batches(), 0);
+  // As other suites do: slices of 8 MiB at least, sixteen of them, 1 GiB at most.
+  Capacity capacity;
+  if (!has_local_memory(device, capacity)) return capacity;
+  const Bytes in = problem_.batch * problem_.width() * 4, out = problem_.batch * problem_.width_after() * 4;
+  const auto usable = static_cast<Bytes>(static_cast<double>(device.global_memory) * usable_part);
+  const Bytes between = 3 * buffer_bytes(problem_);
+  const Bytes left = usable > between ? usable - between : 0;
+  const Items most = std::min({device.max_allocation, left / 4, Bytes{1} << 30}) / std::max(in, out);
+  if (most == 0) {
+    capacity.reason = "a batch takes " + format_bytes(static_cast<double>(2 * (in + out) + between)) + "; the device has " +
+                      format_bytes(static_cast<double>(usable)) + " to give; try a smaller --batch";
+    return capacity;
+  }
+  const Items all = problem_.batches(), wanted = std::max<Items>((all + 15) / 16, std::max<Items>(1, (Bytes{8} << 20) / in));
+  capacity.fits = std::min(most, all);
+  capacity.pipeline = std::min(wanted, capacity.fits);
+  capacity.resident = 2 * capacity.fits * (in + out) + between;
+  return capacity;
+}
+
+std::unique_ptr<DeviceProgram> DataWorkload::program(DeviceResources& device, Mode mode, const Capacity& capacity) {
+  auto program = std::make_unique<DataProgram>(*this, device, mode, capacity.fits, group_on(device.traits()));
+  note_times(device.traits().id, program->kernels().measure(nullptr));
+  return program;
+}
+
+Capacity ChainWorkload::capacity(const DeviceTraits& device, Mode) const {
+  return capacity_of_all(device, problem_.stages.size(), 2 * problem_.most_handed_over());
+}
+
+std::unique_ptr<DeviceProgram> ChainWorkload::program(DeviceResources& device, Mode mode, const Capacity&) {
+  auto program = std::make_unique<ChainProgram>(*this, device, mode, group_on(device.traits()));
+  Peer* const peer = device.peer();
+  Buffer* next = nullptr;
+  if (peer != nullptr && mail_) next = mail_->remote(peer->self(), {static_cast<std::uint32_t>((peer->self().value + 1) % peer->count())});
+  note_times(device.traits().id, program->kernels().measure(next));
+  return program;
+}
+
+std::optional<ChainEstimate> ChainWorkload::chain(std::span<const std::string> devices) const {
+  ChainEstimate chain;
+  chain.bytes = handed_over(problem_);
+  for (const std::string& device : devices) {
+    const StageTimes* const times = times_on(device);
+    if (times == nullptr) return std::nullopt;
+    chain.devices.push_back(*times);
+  }
+  return chain;
+}
+
+}  // namespace mgpu::pipeline

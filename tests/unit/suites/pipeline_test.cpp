@@ -1,0 +1,347 @@
+// The pipeline suite: what is asked for, the reference, who does what, and its own programs on the fake backend, whose kernels are the
+// host's: whatever the stages by device, the path and the mode, every record is what all stages on the host make of it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "suites/pipeline/pipeline_workload.hpp"
+#include "suites/pipeline/reference.hpp"
+#include "suites/pipeline/stage_kernels.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/rounds_sample.hpp"
+#include "tests/support/rounds_session.hpp"
+
+using namespace mgpu;
+using namespace mgpu::pipeline;
+
+namespace {
+
+constexpr const char* kAll = "hash:2,transform,product:3,reduction";
+
+SuiteParams params_of(std::uint64_t records, const std::string& stages, const std::string& place, const std::string& batch = "auto",
+                      const std::string& width = "16") {
+  SuiteParams params;
+  params.size = records;
+  params.seed = 9;
+  params.host_threads = 1;
+  params.options = {{"stages", stages}, {"place", place}, {"batch", batch}, {"width", width}};
+  return params;
+}
+
+// Each kernel as the reference does that stage.
+FakeKernels kernels_of(const pipeline::Problem& problem) {
+  static constexpr const char* names[] = {"hash", "transform", "product", "reduce"};
+  FakeKernels all;
+  for (const Kind kind : {Kind::hash, Kind::transform, Kind::product, Kind::reduction}) {
+    FakeKernelCode code;
+    code.ops = [](const Grid& grid, std::span<const FakeArg>) { return static_cast<double>(grid.global[0]); };
+    code.run = [problem, kind](const Grid&, std::span<const FakeArg> args) {
+      const auto words = [&](std::size_t i) {
+        const auto bytes = std::get<std::span<std::byte>>(args[i]);
+        return reinterpret_cast<std::uint32_t*>(bytes.data()) + std::get<std::uint64_t>(args[i + 1]);
+      };
+      pipeline::Problem one = problem;
+      one.stages = {{kind, std::get<std::uint32_t>(args[5]), problem.width()}};
+      const std::uint32_t *from = words(0), count = std::get<std::uint32_t>(args[4]);
+      std::uint32_t* to = words(2);
+      for (std::uint32_t i = 0; i < count; ++i, from += one.width(), to += one.width_after()) {
+        const auto made = through_all(one, {from, one.width()});
+        std::copy(made.begin(), made.end(), to);
+      }
+    };
+    all[names[static_cast<std::size_t>(kind)]] = code;
+  }
+  return all;
+}
+
+test::RoundsPlanted with_local_memory() {
+  test::RoundsPlanted planted;
+  planted.large_groups = true;
+  return planted;
+}
+
+// The digest of a sample with these stages by device.
+std::string digest_of(const SuiteParams& params, const std::vector<Items>& shares, Mode mode, PeerPath path,
+                      const test::RoundsPlanted& planted = with_local_memory()) {
+  ChainWorkload workload(problem_of(params), params);
+  test::RoundsSample sample(workload, kernels_of(workload.problem()), shares, mode, path, planted);
+  REQUIRE_MESSAGE(!sample.raw.failure, (sample.raw.failure ? sample.raw.failure->what() : ""));
+  const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+  CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+  return workload.digest();
+}
+
+// A device whose stages take so many seconds.
+class Timed final : public DeviceResources, private Stream {
+ public:
+  Timed(DeviceResources& device, std::vector<double> stages) : device_(device), stages_(std::move(stages)) {}
+  const DeviceTraits& traits() const override { return device_.traits(); }
+  std::unique_ptr<Buffer> allocate(Bytes size) override { return device_.allocate(size); }
+  Peer* peer() override { return device_.peer(); }
+  std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override {
+    auto made = device_.kernel(file, entry, options);
+    kernels_.push_back(made.get());
+    return made;
+  }
+  std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override {
+    took_ = Nanos{};
+    commands(*this);
+    return took_;
+  }
+  unsigned tried() const { return tried_; }
+
+ private:
+  void upload(Buffer&, Bytes, std::span<const std::byte>) override {}
+  void download(Buffer&, Bytes, std::span<std::byte>) override {}
+  void launch(Kernel& kernel, const Grid&, std::span<const KernelArg>) override {
+    const auto stage = std::find(kernels_.begin(), kernels_.end(), &kernel) - kernels_.begin();
+    took_ += from_seconds(stages_.at(static_cast<std::size_t>(stage)));
+    ++tried_;
+  }
+
+  DeviceResources& device_;
+  std::vector<double> stages_;
+  std::vector<Kernel*> kernels_;
+  Nanos took_{};
+  unsigned tried_ = 0;
+};
+
+std::vector<std::uint32_t> words_up_to(std::uint32_t n) {
+  std::vector<std::uint32_t> words(n);
+  for (std::uint32_t i = 0; i < n; ++i) words[i] = 0x9e3779b9u * (i + 1);
+  return words;
+}
+
+std::vector<std::uint32_t> through(const char* stages, const std::vector<std::uint32_t>& record) {
+  pipeline::Problem problem;
+  problem.seed = 4;
+  problem.stages = stages_of(stages, static_cast<std::uint32_t>(record.size()));
+  return through_all(problem, record);
+}
+
+}  // namespace
+
+TEST_CASE("stages are read with their passes, and a reduction narrows the records of those that follow") {
+  const std::vector<Stage> stages = stages_of("hash:8,reduction,transform:1024", 64);
+  REQUIRE(stages.size() == 3);
+  CHECK(stages[0].name() == "hash:8");
+  CHECK(stages[1].width == 64);
+  CHECK(stages[2].width == 8);
+  CHECK(stages[2].passes == 1024);
+}
+
+TEST_CASE("stages that are none are refused with what is accepted") {
+  for (const char* text : {"", ",", "hash,", "hsah", "hash:0", "hash:1025", "hash:", "hash:x", "hash:2x", "hash:-1", "hash 2", "HASH",
+                           "hash,,product", "hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash"}) {
+    CAPTURE(text);
+    const std::string why = test::refusal([&] { stages_of(text, 8); });
+    CHECK(test::has(why, std::string("--stages: \"") + std::string(text).substr(0, 20)));
+    CHECK(test::has(why, "accepted: up to 16 of hash, transform, product and reduction"));
+  }
+}
+
+TEST_CASE("widths, batches and sizes that cannot be are refused, each in its own line") {
+  const auto refusal = [](std::uint64_t records, const char* batch, const char* width) {
+    return test::refusal([&] { problem_of(params_of(records, kAll, "data", batch, width)); });
+  };
+  for (const char* width : {"4", "12", "8192", "0"}) CHECK(test::has(refusal(10, "auto", width), "--width: "));
+  CHECK(test::has(refusal(0, "auto", "8"), "--size: 0 records; accepted: 1 to"));
+  CHECK(test::has(refusal(most_records + 1, "auto", "8"), "--size: "));
+  CHECK(test::has(refusal(1 << 20, "40000", "1024"), "--batch: \"40000\"; accepted with --width 1024: 1 to 32768"));
+  CHECK(test::has(refusal(10, "0", "8"), "--batch: "));
+}
+
+TEST_CASE("a batch is a 32nd of all where nobody says otherwise, and never more than devices share") {
+  CHECK(problem_of(params_of(1, kAll, "data")).batch == 1);
+  CHECK(problem_of(params_of(33, kAll, "data")).batches() == 17);
+  CHECK(problem_of(params_of(std::uint64_t{1} << 24, kAll, "data", "auto", "8")).batch == 65536);
+  CHECK(problem_of(params_of(std::uint64_t{1} << 22, kAll, "data", "auto", "4096")).batch == 8192);
+}
+
+TEST_CASE("the transform is the sum that defines it, and its square root of unity turns words around") {
+  constexpr std::uint64_t p = 998244353;
+  for (const std::uint32_t n : {8u, 16u, 64u}) {
+    const auto x = words_up_to(n), found = through("transform", x);
+    std::uint64_t root = 1;
+    for (std::uint64_t i = 0; i < (p - 1) / n; ++i) root = root * 3 % p;
+    for (std::uint32_t k = 0; k < n; ++k) {
+      std::uint64_t sum = 0, w = 1, step = 1;
+      for (std::uint32_t i = 0; i < k; ++i) step = step * root % p;
+      for (std::uint32_t j = 0; j < n; ++j, w = w * step % p) sum = (sum + x[j] % p * w) % p;
+      REQUIRE(found[k] == sum);
+    }
+    const auto twice = through("transform:2", x);  // n x[-j]
+    for (std::uint32_t j = 0; j < n; ++j) CHECK(twice[j] == x[(n - j) % n] % p * n % p);
+  }
+}
+
+TEST_CASE("the hash adds SHA-256 of the record's bytes, as other programs give it, and rotates it for words after the eighth") {
+  // Of 32 bytes of zeros: 66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925.
+  constexpr std::uint32_t known[] = {0x66687aad, 0xf862bd77, 0x6c8fc18b, 0x8e9f8e20, 0x08971485, 0x6ee233b3, 0x902a591d, 0x0d5f2925};
+  const auto found = through("hash", std::vector<std::uint32_t>(8, 0));
+  CHECK(std::equal(found.begin(), found.end(), known));
+  const auto wider = through("hash", std::vector<std::uint32_t>(16, 0));
+  CHECK(wider[8] == (wider[0] << 1 | wider[0] >> 31));
+}
+
+TEST_CASE("a product is that of matrices, and passes of a reduction rotate and weigh words") {
+  pipeline::Problem problem;
+  problem.seed = 4;
+  problem.stages = stages_of("product", 32);
+  const auto matrix = matrix_of(problem, 16);
+  std::vector<std::uint32_t> unit(32, 0);
+  unit[16 + 3] = 1;  // the second row picks a row of the matrix
+  const auto found = through_all(problem, unit);
+  for (std::uint32_t j = 0; j < 16; ++j) {
+    CHECK(found[j] == 0);
+    CHECK(found[16 + j] == matrix[3 * 16 + j]);
+  }
+  std::vector<std::uint32_t> record(16, 0);
+  record[0] = 1;
+  record[8] = 0x80000000u;
+  CHECK(through("reduction:2", record)[0] == (2u * 3 + 4u * 5) + (1u * 3 + 2u * 5));
+}
+
+TEST_CASE("the reference finds one word that is off, and names it") {
+  pipeline::Problem problem = problem_of(params_of(5, kAll, "data"));
+  std::vector<std::uint32_t> records, results;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    auto record = words_up_to(16);
+    record[0] = i;
+    records.insert(records.end(), record.begin(), record.end());
+    const auto made = through_all(problem, record);
+    results.insert(results.end(), made.begin(), made.end());
+  }
+  CHECK(check(problem, records, results, true, 1, 2).message.empty());
+  results[4 * 8 + 6] ^= 1;
+  results[2 * 8 + 5] ^= 1;
+  CHECK(test::has(check(problem, records, results, true, 1, 2).message, "word 5 of record 2 is"));
+  problem.records = 1;
+  CHECK(check(problem, records, results, false, 1, 1).message.empty());
+}
+
+TEST_CASE("every record is what the host makes of it, whoever has which stages, on any path and in both modes") {
+  std::string digest;
+  for (const std::vector<Items>& shares : std::vector<std::vector<Items>>{
+           {4}, {1, 3}, {2, 2}, {3, 1}, {4, 0}, {0, 4}, {1, 1, 1, 1}, {1, 0, 2, 1}, {0, 1, 0, 3, 0}, {1, 1, 0, 1, 0, 1}}) {
+    for (const Mode& mode : {Mode::resident, Mode::end_to_end}) {
+      for (const PeerPath path : {PeerPath::direct, PeerPath::staged}) {
+        CAPTURE(shares.size());
+        CAPTURE(shares.front());
+        CAPTURE(to_string(mode));
+        const std::string found = digest_of(params_of(21, kAll, "pipeline", "3"), shares, mode, path);
+        if (digest.empty()) digest = found;
+        CHECK(found == digest);
+      }
+    }
+  }
+}
+
+TEST_CASE("one record, one batch, two and three of them go through as many do, and ragged last ones") {
+  for (const std::uint64_t records : {1, 2, 3, 4, 5, 7}) {
+    for (const char* batch : {"1", "2", "5"}) {
+      CAPTURE(records);
+      CAPTURE(batch);
+      const SuiteParams params = params_of(records, "reduction,hash,transform", "pipeline", batch);
+      pipeline::Problem problem = problem_of(params);
+      ChainWorkload workload(problem, params);
+      FakeKernels kernels = kernels_of(problem);
+      pipeline::Problem narrow = problem;
+      narrow.stages.front().width = 8;  // what comes after the reduction
+      for (const char* name : {"hash", "transform"}) kernels[name] = kernels_of(narrow)[name];
+      test::RoundsSample sample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct, with_local_memory());
+      REQUIRE_FALSE(sample.raw.failure);
+      const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+      CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
+    }
+  }
+}
+
+TEST_CASE("a device without local memory for a record is told how much that takes, and one without memory for all of them too") {
+  const SuiteParams params = params_of(21, kAll, "pipeline", "3", "4096");
+  ChainWorkload workload(problem_of(params), params);
+  DeviceTraits traits;
+  traits.local_memory = 32767;
+  traits.global_memory = traits.max_allocation = Bytes{1} << 30;
+  CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "to transform a record takes 32.0 KiB of local memory; the device has"));
+  traits.local_memory = 32768;
+  CHECK(workload.capacity(traits, Mode::resident).fits == 4);
+  traits.global_memory = 1 << 19;
+  CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "records, results and what lies between stages take"));
+}
+
+TEST_CASE("a batch that is not put where the next device reads is found") {
+  const SuiteParams params = params_of(21, kAll, "pipeline", "3");
+  ChainWorkload workload(problem_of(params), params);
+  test::RoundsPlanted planted = with_local_memory();
+  planted.forgotten[0] = {4};
+  test::RoundsSample sample(workload, kernels_of(workload.problem()), {2, 2}, Mode::resident, PeerPath::staged, planted);
+  REQUIRE_FALSE(sample.raw.failure);
+  CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::failed);
+}
+
+TEST_CASE("by measured times data is never slower on equal devices, and a pipeline faster where each does well what the other does not") {
+  std::mt19937_64 random(2);
+  for (unsigned n = 0; n < 100; ++n) {
+    pipeline::Problem problem = problem_of(params_of(1 + random() % 40, kAll, "data", "1"));
+    StageTimes times;
+    for (unsigned s = 0; s < 4; ++s) times.keeps.push_back(static_cast<double>(1 + random() % 9));
+    times.hands_over = times.keeps;
+    const std::vector<StageTimes> alike(1 + random() % 4, times);
+    const Placements found = placements_of(problem, alike);
+    CHECK(found.data <= found.stages * (1 + 1e-9));
+  }
+  const pipeline::Problem problem = problem_of(params_of(40, kAll, "data", "1"));
+  const std::vector<StageTimes> unalike{{{1, 1, 9, 9}, {1, 1, 9, 9}}, {{9, 9, 1, 1}, {9, 9, 1, 1}}};
+  const Placements found = placements_of(problem, unalike);
+  CHECK(found.shares == std::vector<Items>{2, 2});
+  CHECK(found.stages == doctest::Approx(4 + 39 * 2));
+  CHECK(found.data == doctest::Approx(400));
+}
+
+TEST_CASE("whenever a device of a pipeline is lost, the others begin its sample again, and records are right") {
+  const std::map<std::string, std::string> options = {{"stages", "hash,product,hash:2"}, {"place", "pipeline"}, {"width", "16"}, {"batch", "2"}};
+  SuiteParams params = params_of(21, "hash,product,hash:2", "pipeline", "2");
+  params.seed = 3;
+  const FakeKernels kernels = kernels_of(problem_of(params));
+  std::size_t begun_again = 0;
+  for (std::uint64_t launch = 5; launch < 330; launch += 13) {
+    CAPTURE(launch);
+    const auto fault =
+        test::fault_of(test::run_rounds({"pipeline", kernels, options, Mode::resident, {{}, test::fails_at_launch(launch)}, 21}));
+    if (!fault) continue;
+    REQUIRE(fault->begun_again);
+    CHECK(fault->begun_again->round == 0);
+    ++begun_again;
+  }
+  CHECK(begun_again > 2);
+}
+
+TEST_CASE("auto measures every stage on every device, and takes the pipeline where devices do well what the others do not") {
+  const FakeKernels kernels = kernels_of(problem_of(params_of(64, kAll, "auto")));
+  const auto settled = [&](double first, double second) {
+    FakeBackend backend({test::fake_device("0:0", 1e6), test::fake_device("0:1", 1e6)}, kernels);
+    std::vector<std::unique_ptr<OpenDevice>> open;
+    std::vector<OpenDevice*> members;
+    for (const Device& device : backend.enumerate().devices) members.push_back(open.emplace_back(backend.open(device)).get());
+    const auto group = backend.connect(members, PeerPath::direct);
+    Timed one(open[0]->resources(), {first, first, second, second}), other(open[1]->resources(), {second, second, first, first});
+    DeviceResources* const devices[] = {&one, &other};
+    SuiteParams params = params_of(64, kAll, "auto");
+    settle_place(params, devices, group.get());
+    CHECK(one.tried() > 8);
+    CHECK(other.tried() > 8);
+    return params.options.at("place");
+  };
+  CHECK(settled(1, 1) == "data");
+  CHECK(settled(1, 5) == "pipeline");
+}
+
+TEST_CASE("without other devices, or without stages to share, auto is by data, and what was asked for stays") {
+  for (const auto& [place, settled] : std::map<std::string, std::string>{{"auto", "data"}, {"pipeline", "pipeline"}, {"data", "data"}}) {
+    SuiteParams params = params_of(21, kAll, place);
+    settle_place(params, {}, nullptr);
+    CHECK(params.options.at("place") == settled);
+  }
+}
