@@ -276,8 +276,8 @@ struct SuiteInfo {
   std::vector<std::string> (*doubts)(const SuiteParams&) = nullptr;
   // After `check`: puts what the options left open into them, for the record. Null: nothing is left open.
   void (*resolve)(SuiteParams&) = nullptr;
-  // With the devices of the set opened, before `make`: puts what only devices can tell into options that leave it open. `group`: that
-  // these devices exchange data in, in their order; null: they cannot. Blocks. Throws Error(device), Error(timeout),
+  // With the devices of the set opened, before `make`: puts what only devices can tell into options that leave it open. `group`:
+  // that these devices exchange data in, in their order; null: they cannot. Blocks. Throws Error(device), Error(timeout),
   // Error(out_of_memory), Error(unsupported); the options are then left as they are. Null: nothing is left open.
   void (*settle)(SuiteParams&, std::span<DeviceResources* const> devices, PeerGroup* group) = nullptr;
   // Where the value of an option stands for several problems: the options of each. Null: none does. Throws Error(usage).
