@@ -113,7 +113,7 @@ SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
     add_facts(estimate, known);
   }
   set.chain = chain_of(devices);
-  for (std::size_t n = 0; set.chain && n < devices.size(); ++n) {  // a probe is of the first stages only
+  for (std::size_t n = 0; set.chain && !given_ && n < devices.size(); ++n) {  // a probe is of the first stages only
     const std::vector<double>& stages = set.chain->devices[n].keeps;
     const double all = std::accumulate(stages.begin(), stages.end(), 0.0) * workload_.shape().rounds;
     if (all > 0) set.devices[n].items_per_s = static_cast<double>(stages.size()) / all;
@@ -189,8 +189,16 @@ SetEstimates Predictor::estimate_from_calibration() const {
 
 PlanRequest Predictor::request(const SetEstimates& estimates) const {
   const Shape& shape = workload_.shape();
-  return {shape.items,       shape.granularity,   mode_,           workload_.cost(mode_), estimates.devices,
-          estimates.link_up, estimates.link_down, estimates.merge, estimates.exchange,    shape.rounds,
+  return {shape.items,
+          shape.granularity,
+          mode_,
+          workload_.cost(mode_),
+          estimates.devices,
+          estimates.link_up,
+          estimates.link_down,
+          estimates.merge,
+          estimates.exchange,
+          shape.rounds,
           estimates.chain ? &*estimates.chain : nullptr};
 }
 

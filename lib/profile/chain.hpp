@@ -1,5 +1,5 @@
-// How a chain of stages went, of which each device has some and every round is a batch that goes through all of them. Pure functions
-// of a timeline.
+// How a chain of stages went, of which each device has some and every round is a batch that goes through all of them. Pure
+// functions of a timeline.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,8 @@ struct ChainPhases {
     Nanos time{};  // of a batch, the mean
     bool operator==(const Stage&) const = default;
   };
-  std::vector<Stage> stages;  // launches of a round, in the order of the devices and, on each, of a round; kernels of exchanges are none
+  std::vector<Stage>
+      stages;  // launches of a round, in the order of the devices and, on each, of a round; kernels of exchanges are none
   std::size_t slowest_stage() const;
   bool operator==(const ChainPhases&) const = default;
 };

@@ -144,7 +144,8 @@ std::string of_chain(const RunRecord& run) {
   const ChainPhases& chain = *run.chain;
   const ChainPhases::Stage& stage = chain.stages[chain.slowest_stage()];
   return fmt::format(
-      " Its chain of stages takes {} to fill and {} to drain; between, a batch comes every {} from the slowest device, {}, whose kernels "
+      " Its chain of stages takes {} to fill and {} to drain; between, a batch comes every {} from the slowest device, {}, whose "
+      "kernels "
       "take {}; the slowest stage is {} with {} on {}.",
       format_duration(chain.filling), format_duration(chain.draining), format_duration(chain.period),
       run.devices.at(chain.slowest.value), format_duration(chain.busy), stage.kernel.text(), format_duration(stage.time),

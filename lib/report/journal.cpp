@@ -25,7 +25,9 @@ constexpr std::size_t kHash = 16;  // hexadecimal digits
 std::string with_hash(const std::string& json) { return fnv1a_hex(json) + ' ' + json + '\n'; }
 
 std::string entry_text(const JournalGroup& g) {
-  return flat_json({{"group", {{"number", g.number}, {"name", g.name}, {"devices", g.devices}, {"cases", g.cases}}}});
+  LineJson group = {{"number", g.number}, {"name", g.name}, {"devices", g.devices}, {"cases", g.cases}};
+  if (!g.settled.empty()) group["settled"] = g.settled;
+  return flat_json({{"group", std::move(group)}});
 }
 
 std::string entry_text(const JournalSample& s) {
@@ -151,8 +153,10 @@ class JournalReading {
   }
 
   void group(const JsonReader& j) {
-    const JournalGroup begins{j.at("number").integer<std::uint32_t>(), j.at("name").string(), j.at("devices").strings(),
-                              j.at("cases").strings()};
+    JournalGroup begins{j.at("number").integer<std::uint32_t>(), j.at("name").string(), j.at("devices").strings(),
+                        j.at("cases").strings()};
+    if (j.has("settled"))
+      j.at("settled").members([&](const std::string& name, const JsonReader& value) { begins.settled[name] = value.string(); });
     const auto [at, is_new] = journal_.groups.try_emplace(begins.number);
     current_ = &at->second;
     if (!is_new && current_->group != begins) j.fail("it was another group before");

@@ -48,10 +48,11 @@ struct JournalHeader {
 
 // A group begins; once more when another run goes on with it.
 struct JournalGroup {
-  std::size_t number = 0;            // in the session, from 0
-  std::string name;                  // "merkle resident"
-  std::vector<std::string> devices;  // ids
-  std::vector<std::string> cases;    // "alone 0:0", "dynamic:chunks=32 on 2"
+  std::size_t number = 0;                           // in the session, from 0
+  std::string name;                                 // "merkle resident"
+  std::vector<std::string> devices;                 // ids
+  std::vector<std::string> cases;                   // "alone 0:0", "dynamic:chunks=32 on 2"
+  std::map<std::string, std::string> settled = {};  // options that were left open until devices were there, as they are
   bool operator==(const JournalGroup&) const = default;
 };
 // Cases and devices count from 0 in their group's lists.

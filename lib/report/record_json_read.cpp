@@ -274,7 +274,8 @@ ChainPhases read_chain(const JsonReader& j, std::uint32_t devices) {
   phases.busy = j.at("busy_ns").nanos();
   phases.period = j.at("period_ns").nanos();
   j.at("stages").elements([&](const JsonReader& e) {
-    phases.stages.push_back({{e.at("device").integer<std::uint32_t>(0, last)}, Name(e.at("kernel").string()), e.at("time_ns").nanos()});
+    phases.stages.push_back(
+        {{e.at("device").integer<std::uint32_t>(0, last)}, Name(e.at("kernel").string()), e.at("time_ns").nanos()});
   });
   return phases;
 }

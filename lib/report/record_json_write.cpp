@@ -215,9 +215,9 @@ Json chain(const RunRecord& run) {
   Json stages = Json::array();
   for (const ChainPhases::Stage& stage : phases.stages)
     stages.push_back({{"device", stage.device.value}, {"kernel", stage.kernel.text()}, {"time_ns", stage.time.count()}});
-  return {{"filling_ns", phases.filling.count()}, {"draining_ns", phases.draining.count()},
+  return {{"filling_ns", phases.filling.count()},   {"draining_ns", phases.draining.count()},
           {"slowest_device", phases.slowest.value}, {"busy_ns", phases.busy.count()},
-          {"period_ns", phases.period.count()},   {"stages", std::move(stages)}};
+          {"period_ns", phases.period.count()},     {"stages", std::move(stages)}};
 }
 
 Json results(const RunRecord& run) {

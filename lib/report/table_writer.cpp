@@ -132,7 +132,8 @@ std::vector<RunColumn> run_columns(const GroupScales& in) {
 
 // Those that the style asks for, however wide, or all. There is no result that could be verified where nothing was computed, and
 // nothing to say of exchanges, or chains of stages, where there was none.
-std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style, bool simulated, bool exchanges, bool chains) {
+std::vector<RunColumn> run_columns(const GroupScales& scales, const TableStyle& style, bool simulated, bool exchanges,
+                                   bool chains) {
   std::vector<RunColumn> columns = run_columns(scales);
   std::erase_if(columns, [&](RunColumn& column) {
     const bool chosen = std::find(style.columns.begin(), style.columns.end(), column.heading.name) != style.columns.end();

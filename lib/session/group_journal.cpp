@@ -11,7 +11,8 @@ namespace mgpu {
 void Group::note(const JournalEntry& entry) { given_.observer.noted(entry, given_.backend.now()); }
 
 void Group::note_group() {
-  JournalGroup group{given_.number, std::string(given_.problem.suite->name) + ' ' + to_string(given_.mode), {}, {}};
+  JournalGroup group{given_.number, std::string(given_.problem.suite->name) + ' ' + to_string(given_.mode), {}, {}, {}};
+  group.settled = given_.problem.settled;
   for (const SessionDevice& device : given_.devices) group.devices.push_back(device.facts.id);
   for (const Case& the_case : result_.cases) {
     group.cases.push_back(the_case.alone() ? "alone " + given_.devices[the_case.devices.front()].facts.id

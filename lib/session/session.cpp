@@ -108,6 +108,13 @@ void take_over_devices(Report& report, std::span<const DeviceRecord> earlier) {
   }
 }
 
+// In a group that is under way, among `count` from number `first` on; null: in none.
+const std::map<std::string, std::string>* settled_earlier(const SessionOptions& options, std::size_t first, std::size_t count) {
+  if (!options.continued) return nullptr;
+  const auto at = options.continued->under_way.lower_bound(first);
+  return at == options.continued->under_way.end() || at->first >= first + count ? nullptr : &at->second.group.settled;
+}
+
 // What an earlier run verified of this problem in another mode.
 void note_digests(Digests& digests, std::span<const RunRecord> rows) {
   for (const RunRecord& run : rows) {
@@ -154,7 +161,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       number += own;
       continue;
     }
-    const Problem problem = settled(options.problems[index], backend, devices, options.peer, observer);
+    const Problem problem = settled(options.problems[index], backend, devices, options.peer,
+                                    settled_earlier(options, number, groups_of(options.problems[index], options)), observer);
     std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
     const auto variants = index < options.variants.size() ? options.variants[index] : std::map<std::string, std::string>();
     take_cached_variants(*workload, variants, devices, observer);

@@ -20,9 +20,14 @@ std::unique_ptr<PeerGroup> group_of(Backend& backend, std::span<OpenDevice* cons
 }  // namespace
 
 Problem settled(const Problem& problem, Backend& backend, std::span<const SessionDevice> devices, std::optional<PeerPath> path,
-                SessionObserver& observer) {
+                const std::map<std::string, std::string>* earlier, SessionObserver& observer) {
   Problem settled = problem;
   if (problem.suite->settle == nullptr) return settled;
+  if (earlier != nullptr) {
+    settled.settled = *earlier;
+    for (const auto& [name, value] : *earlier) settled.params.options[name] = value;
+    return settled;
+  }
   std::vector<OpenDevice*> open;
   std::vector<DeviceResources*> resources;
   for (const SessionDevice& device : devices) {
@@ -34,9 +39,13 @@ Problem settled(const Problem& problem, Backend& backend, std::span<const Sessio
     const std::unique_ptr<PeerGroup> group = group_of(backend, open, path);
     problem.suite->settle(settled.params, resources, group.get());
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::interrupted) throw;
-    observer.warning(problem.suite->name + ": what its options leave open could not be measured: " + error.what());
+    if (error.kind() != ErrorKind::interrupted)  // of that the cases will say so
+      observer.warning(problem.suite->name + ": what its options leave open could not be measured: " + error.what());
     settled.params = problem.params;
+  }
+  for (const auto& [name, value] : settled.params.options) {
+    const auto asked = problem.params.options.find(name);
+    if (asked == problem.params.options.end() || asked->second != value) settled.settled[name] = value;
   }
   return settled;
 }

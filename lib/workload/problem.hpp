@@ -1,8 +1,10 @@
 // A suite with a size and options: what is to be computed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/device/device.hpp"
@@ -13,6 +15,7 @@ namespace mgpu {
 struct Problem {
   const SuiteInfo* suite = nullptr;
   SuiteParams params;
+  std::map<std::string, std::string> settled = {};  // of its options, those that SuiteInfo::settle changed, as they are
 };
 
 std::vector<DeviceMemory> memory_of(std::span<const Device> devices);

@@ -60,8 +60,8 @@ void ChainProgram::enqueue_round(const Slice& slice, std::uint32_t batch, Stream
   }
 }
 
-// Signal n of one device to another ends its wait n, so that there are as many of both: a place is free for batch b from when batch b - 2
-// was read there.
+// Signal n of one device to another ends its wait n, so that there are as many of both: a place is free for batch b from when batch
+// b - 2 was read there.
 void ChainProgram::hand_over(const Slice& slice, std::uint32_t batch) {
   const std::uint64_t batches = problem_.batches();
   std::vector<DeviceIndex> signal, await;

@@ -1,9 +1,10 @@
-// One device's part of a pipeline: some consecutive stages of every batch. A batch comes from the device before, into one of two places
-// in memory that it may put into, by turns; it goes into one of two places of the device after. Where kernels reach that one's memory,
-// that of the last stage here writes there itself, so that batches move while stages compute; else they are put there afterwards.
+// One device's part of a pipeline: some consecutive stages of every batch. A batch comes from the device before, into one of two
+// places in memory that it may put into, by turns; it goes into one of two places of the device after. Where kernels reach that
+// one's memory, that of the last stage here writes there itself, so that batches move while stages compute; else they are put there
+// afterwards.
 //
-// After a batch a device signals the next one that it is there, and the one before that its place is free, and waits for the same of the
-// next batch from them. All of it is enqueued ahead: the host is not asked between batches.
+// After a batch a device signals the next one that it is there, and the one before that its place is free, and waits for the same
+// of the next batch from them. All of it is enqueued ahead: the host is not asked between batches.
 #pragma once
 
 #include <optional>
@@ -40,10 +41,10 @@ class ChainProgram final : public DeviceProgram {
   const Mode mode_;
   const std::string variant_;
   StageKernels kernels_;
-  Peer* peer_;                                  // null: it exchanges nothing
-  std::unique_ptr<Buffer> records_, results_;   // of all batches
-  std::optional<DeviceIndex> before_, after_;   // who has the stages there; none: nobody
-  Buffer* mail_of_after_ = nullptr;             // null: its kernels do not reach it
+  Peer* peer_;                                 // null: it exchanges nothing
+  std::unique_ptr<Buffer> records_, results_;  // of all batches
+  std::optional<DeviceIndex> before_, after_;  // who has the stages there; none: nobody
+  Buffer* mail_of_after_ = nullptr;            // null: its kernels do not reach it
   std::optional<Slice> done_;
   std::uint64_t sample_ = 0;  // of that
 };

@@ -44,7 +44,8 @@ void DataProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
 }
 
 void DataProgram::download(const Slice& slice, Bytes offset, unsigned slot, Stream& stream) {
-  const Bytes each = Bytes{problem_.width_after()} * 4, begin = problem_.first(slice.begin) * each, end = problem_.first(slice.end) * each;
+  const Bytes each = Bytes{problem_.width_after()} * 4, begin = problem_.first(slice.begin) * each,
+              end = problem_.first(slice.end) * each;
   stream.download(*results_[slot], offset, workload_.results().subspan(begin, end - begin));
 }
 

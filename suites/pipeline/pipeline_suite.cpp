@@ -41,10 +41,13 @@ SuiteInfo pipeline_suite() {
   info.full_size = 1 << 20;
   info.full_size_cpu = 1 << 10;
   info.options = {
-      {"stages", "hash, transform, product, reduction, one after another, each with its number of passes",
-       {"hash:8,transform:4,product:16,reduction"}, Kind::text},
+      {"stages",
+       "hash, transform, product, reduction, one after another, each with its number of passes",
+       {"hash:8,transform:4,product:16,reduction"},
+       Kind::text},
       {"place",
-       "who does what: every device all stages of some batches (data), or some stages of every batch (pipeline); auto: what takes less by "
+       "who does what: every device all stages of some batches (data), or some stages of every batch (pipeline); auto: what takes "
+       "less by "
        "what stages are measured to take",
        {"auto", "pipeline", "data"}},
       {"width", "32-bit words of a record, a power of two from 8 to 4096", {"256"}, Kind::count},

@@ -135,8 +135,9 @@ std::string PipelineWorkload::placement_words() const {
 void PipelineWorkload::add_findings(Verdict& verdict) const {
   for (const auto& [device, times] : times_) {
     for (std::size_t s = 0; s < times.keeps.size(); ++s)
-      verdict.found.figures.push_back({"ms of stage " + std::to_string(s + 1) + " (" + problem_.stages[s].name() + ") a batch on " + device,
-                                       times.keeps[s] * 1e3});
+      verdict.found.figures.push_back(
+          {"ms of stage " + std::to_string(s + 1) + " (" + problem_.stages[s].name() + ") a batch on " + device,
+           times.keeps[s] * 1e3});
   }
 }
 
@@ -147,7 +148,8 @@ Verdict PipelineWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const bool whole = level == VerifyLevel::full;
   const auto key = std::pair(whole, digest());
   if (const auto known = verified_.find(key); known != verified_.end()) return known->second;
-  const Finding finding = check(problem_, words_of(records()), words_of(std::as_const(*this).results()), whole, seed, host_threads_);
+  const Finding finding =
+      check(problem_, words_of(records()), words_of(std::as_const(*this).results()), whole, seed, host_threads_);
   Verdict verdict{finding.message.empty() ? Status::passed : Status::failed, finding.method, finding.message};
   if (verdict.status == Status::failed) return verdict;
   verdict.method += placement_words();
@@ -195,7 +197,8 @@ std::unique_ptr<DeviceProgram> ChainWorkload::program(DeviceResources& device, M
   auto program = std::make_unique<ChainProgram>(*this, device, mode, group_on(device.traits()));
   Peer* const peer = device.peer();
   Buffer* next = nullptr;
-  if (peer != nullptr && mail_) next = mail_->remote(peer->self(), {static_cast<std::uint32_t>((peer->self().value + 1) % peer->count())});
+  if (peer != nullptr && mail_)
+    next = mail_->remote(peer->self(), {static_cast<std::uint32_t>((peer->self().value + 1) % peer->count())});
   note_times(device.traits().id, program->kernels().measure(next));
   return program;
 }

@@ -1,13 +1,14 @@
-// A stream of batches of records that go through a chain of stages, as a Workload: records and results in host memory, what stages were
-// measured to take, verification. Who does what is a choice of two:
+// A stream of batches of records that go through a chain of stages, as a Workload: records and results in host memory, what stages
+// were measured to take, verification. Who does what is a choice of two:
 //
 // - `data`: items are batches, and every device does all stages of those it is given. Any strategy hands them out (DataWorkload).
-// - `pipeline`: items are stages, and a round is a batch: a device keeps consecutive stages for a whole sample, and hands each batch to
-//   the device that has the next ones (ChainWorkload). Strategies say how many stages each device has: `equal` as many as the others,
-//   those that go by what was measured (`capability`, `latency`, `adaptive`) so that all take least (lib/plan/chain.hpp).
+// - `pipeline`: items are stages, and a round is a batch: a device keeps consecutive stages for a whole sample, and hands each
+// batch to
+//   the device that has the next ones (ChainWorkload). Strategies say how many stages each device has: `equal` as many as the
+//   others, those that go by what was measured (`capability`, `latency`, `adaptive`) so that all take least (lib/plan/chain.hpp).
 //
-// `--place auto` is settled before a workload is made (placement.hpp); where nothing can be measured, it is `data`. Both run the same
-// kernels on the same batches, so that results have the same bits.
+// `--place auto` is settled before a workload is made (placement.hpp); where nothing can be measured, it is `data`. Both run the
+// same kernels on the same batches, so that results have the same bits.
 #pragma once
 
 #include <map>
@@ -45,7 +46,7 @@ class PipelineWorkload : public Workload {
   void note_times(const std::string& device, const std::optional<StageTimes>& times);
   const StageTimes* times_on(const std::string& device) const;
   bool has_local_memory(const DeviceTraits& device, Capacity& capacity) const;  // false: `capacity` says why
-  std::size_t group_on(const DeviceTraits& device) const;  // work-items of a work-group
+  std::size_t group_on(const DeviceTraits& device) const;                       // work-items of a work-group
   // Of a device that keeps all records and results, and what lies between stages; `more` bytes besides.
   Capacity capacity_of_all(const DeviceTraits& device, Items items, Bytes more) const;
 
@@ -59,8 +60,8 @@ class PipelineWorkload : public Workload {
   unsigned host_threads_;
   Pages pages_;
   Arrivals arrivals_;
-  std::vector<std::pair<std::string, StageTimes>> times_;  // by device, in the order of the set
-  std::map<std::string, std::size_t> preferred_;           // work-group by device
+  std::vector<std::pair<std::string, StageTimes>> times_;     // by device, in the order of the set
+  std::map<std::string, std::size_t> preferred_;              // work-group by device
   std::map<std::pair<bool, std::string>, Verdict> verified_;  // by whether it was whole, and the digest
 };
 

@@ -9,7 +9,8 @@
 namespace mgpu::pipeline {
 namespace {
 
-// The least time in which devices do so many batches, of which each takes so long: whole ones, whoever is done first takes the next.
+// The least time in which devices do so many batches, of which each takes so long: whole ones, whoever is done first takes the
+// next.
 double seconds_of_shares(std::span<const double> each, std::uint64_t batches) {
   constexpr std::uint64_t counted = 100'000;  // of more, a batch more or less does not matter
   double rate = 0;

@@ -21,8 +21,8 @@ Placements placements_of(const Problem& problem, std::span<const StageTimes> tim
 // Bytes that go from each stage to the next, of a batch.
 std::vector<Bytes> handed_over(const Problem& problem);
 
-// Measures the stages on the devices, and puts `pipeline` or `data` for `place` into the options: by stages where that takes less. Without
-// a group whose kernels reach each other's memory, it is by data. As SuiteInfo::settle.
+// Measures the stages on the devices, and puts `pipeline` or `data` for `place` into the options: by stages where that takes less.
+// Without a group whose kernels reach each other's memory, it is by data. As SuiteInfo::settle.
 void settle_place(SuiteParams& params, std::span<DeviceResources* const> devices, PeerGroup* group);
 
 }  // namespace mgpu::pipeline

@@ -17,13 +17,15 @@ namespace mgpu::pipeline {
 namespace {
 
 constexpr std::string_view names[] = {"hash", "transform", "product", "reduction"};
-// So many batches where nobody says how large they are: the first and the last, in which devices wait, are then 3 % of a pipeline's time.
+// So many batches where nobody says how large they are: the first and the last, in which devices wait, are then 3 % of a pipeline's
+// time.
 constexpr std::uint64_t batches_of_all = 32, most_by_itself = 65536;
 
 Error refused_stages(const std::string& text, const std::string& why) {
-  return refused_option("stages", in_quotes(text) + ": " + why +
-                                      "; accepted: up to 16 of hash, transform, product and reduction, separated by commas, each with a "
-                                      "number of passes from 1 to 1024 if it likes: hash:8,transform,reduction");
+  return refused_option("stages",
+                        in_quotes(text) + ": " + why +
+                            "; accepted: up to 16 of hash, transform, product and reduction, separated by commas, each with a "
+                            "number of passes from 1 to 1024 if it likes: hash:8,transform,reduction");
 }
 
 Stage stage_of(const std::string& text, const std::string& all) {
@@ -97,9 +99,9 @@ Problem problem_of(const SuiteParams& params) {
   problem.seed = params.seed;
   problem.records = params.input ? records_in(params, width) : params.size;
   if (problem.records < 1 || problem.records > most_records)
-    throw Error(params.input ? ErrorKind::input : ErrorKind::usage,
-                (params.input ? "--input: " : "--size: ") + std::to_string(problem.records) + " records; accepted: 1 to " +
-                    std::to_string(most_records));
+    throw Error(params.input ? ErrorKind::input : ErrorKind::usage, (params.input ? "--input: " : "--size: ") +
+                                                                        std::to_string(problem.records) +
+                                                                        " records; accepted: 1 to " + std::to_string(most_records));
   const std::uint64_t widest = most_of_batch / 4 / width;
   if (params.options.at("batch") == "auto") {
     const std::uint64_t wanted = (problem.records + batches_of_all - 1) / batches_of_all;
@@ -107,8 +109,8 @@ Problem problem_of(const SuiteParams& params) {
   } else {
     problem.batch = count_of_option(params, "batch", most_records);
     if (std::min(problem.batch, problem.records) > widest)
-      throw refused_option("batch", in_quotes(params.options.at("batch")) + "; accepted with --width " + std::to_string(width) + ": 1 to " +
-                                        std::to_string(widest) + ", as a batch has at most " +
+      throw refused_option("batch", in_quotes(params.options.at("batch")) + "; accepted with --width " + std::to_string(width) +
+                                        ": 1 to " + std::to_string(widest) + ", as a batch has at most " +
                                         format_bytes(static_cast<double>(most_of_batch)));
   }
   return problem;
@@ -140,10 +142,14 @@ Bytes host_bytes(const Problem& problem) { return in_pages(problem.in_bytes()) +
 double operations(const Stage& stage) {
   const double width = stage.width, passes = stage.passes;
   switch (stage.kind) {
-    case Kind::hash: return passes * (std::floor(width / 16) + 1) * (64 * 14 + 48 * 10) + width * passes * 2;
-    case Kind::transform: return passes * width / 2 * std::log2(width) * 9;
-    case Kind::product: return passes * width * std::min(width, 16.0) * 2;
-    case Kind::reduction: return passes * width * 3;
+    case Kind::hash:
+      return passes * (std::floor(width / 16) + 1) * (64 * 14 + 48 * 10) + width * passes * 2;
+    case Kind::transform:
+      return passes * width / 2 * std::log2(width) * 9;
+    case Kind::product:
+      return passes * width * std::min(width, 16.0) * 2;
+    case Kind::reduction:
+      return passes * width * 3;
   }
   return 0;
 }

@@ -135,16 +135,17 @@ Finding check(const Problem& problem, std::span<const std::uint32_t> records, st
   });
   const bool all = which.size() == problem.records;
   Finding finding;
-  finding.method = (all ? "all " + std::to_string(problem.records) : std::to_string(which.size()) + " of " + std::to_string(problem.records)) +
-                   " records in " + std::to_string(problem.batches()) + " batches of " + std::to_string(problem.batch) +
-                   ", bit for bit, with all stages on the host (SHA-256 by OpenSSL)";
+  finding.method =
+      (all ? "all " + std::to_string(problem.records) : std::to_string(which.size()) + " of " + std::to_string(problem.records)) +
+      " records in " + std::to_string(problem.batches()) + " batches of " + std::to_string(problem.batch) +
+      ", bit for bit, with all stages on the host (SHA-256 by OpenSSL)";
   if (wrong == problem.records) return finding;
   const Words expected = through_all(problem, records.subspan(wrong * in, in));
   for (std::size_t k = 0; k < out; ++k) {
     const std::uint32_t found = results[wrong * out + k];
     if (found == expected[k]) continue;
-    finding.message = "word " + std::to_string(k) + " of record " + std::to_string(wrong) + " is " + std::to_string(found) + ", not " +
-                      std::to_string(expected[k]);
+    finding.message = "word " + std::to_string(k) + " of record " + std::to_string(wrong) + " is " + std::to_string(found) +
+                      ", not " + std::to_string(expected[k]);
     break;
   }
   return finding;

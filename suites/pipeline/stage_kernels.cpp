@@ -44,7 +44,8 @@ std::string define(const char* name, std::uint64_t value) { return std::string("
 std::vector<std::uint32_t> matrix_of(const Problem& problem, std::uint32_t side) {
   constexpr std::uint64_t apart = 0x9d2c5680;  // from the seed of records
   std::vector<std::uint32_t> matrix(std::size_t{side} * side);
-  for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<std::uint32_t>(splitmix64(problem.seed ^ apart, i) >> 32) | 1;
+  for (std::size_t i = 0; i < matrix.size(); ++i)
+    matrix[i] = static_cast<std::uint32_t>(splitmix64(problem.seed ^ apart, i) >> 32) | 1;
   return matrix;
 }
 
@@ -79,7 +80,8 @@ StageKernels::StageKernels(DeviceResources& device, const Problem& problem, std:
   for (auto& buffer : buffers_) buffer = device.allocate(buffer_bytes(problem));
 }
 
-void StageKernels::run(std::size_t first, std::size_t end, const Records& from, const Records& to, std::uint64_t count, Stream& stream) {
+void StageKernels::run(std::size_t first, std::size_t end, const Records& from, const Records& to, std::uint64_t count,
+                       Stream& stream) {
   Records now = from;
   for (std::size_t s = first; s < end; ++s) {
     const Records next = s + 1 == end ? to : Records{buffers_[s % 2].get(), 0};
@@ -118,8 +120,9 @@ void StageKernels::launch(std::size_t s, const Records& from, const Records& to,
 std::optional<double> StageKernels::seconds_of(std::size_t stage, Buffer& to) {
   std::optional<Nanos> best;
   for (unsigned n = 0; n <= tries; ++n) {  // the first may compile
-    const auto took = device_.try_out(
-        [&](Stream& stream) { launch(stage, {buffers_[0].get(), 0}, {&to, 0}, std::min(problem_.batch, problem_.records), stream); });
+    const auto took = device_.try_out([&](Stream& stream) {
+      launch(stage, {buffers_[0].get(), 0}, {&to, 0}, std::min(problem_.batch, problem_.records), stream);
+    });
     if (!took) return std::nullopt;
     if (n > 0 && (!best || *took < *best)) best = took;
   }

@@ -21,18 +21,18 @@ std::string variant_name(std::size_t group);
 
 class StageKernels {
  public:
-  // `group` is one of groups_for() the device. Builds all kernels and allocates three buffers of a batch. `problem` outlives it. Throws Error(out_of_memory), Error(device),
-  // Error(timeout), Error(unsupported).
+  // `group` is one of groups_for() the device. Builds all kernels and allocates three buffers of a batch. `problem` outlives it.
+  // Throws Error(out_of_memory), Error(device), Error(timeout), Error(unsupported).
   StageKernels(DeviceResources& device, const Problem& problem, std::size_t group);
 
-  // Stages [first, end) of `count` records, from one place to another, which may be memory of another device. What lies between goes
-  // through two of the buffers; the third is for the caller.
+  // Stages [first, end) of `count` records, from one place to another, which may be memory of another device. What lies between
+  // goes through two of the buffers; the third is for the caller.
   void run(std::size_t first, std::size_t end, const Records& from, const Records& to, std::uint64_t count, Stream& stream);
   Buffer& spare() { return *buffers_[2]; }
 
-  // Executes each stage on a batch a few times, and says how long it takes in the best case: where the next stage is on this device,
-  // and where its records go to `next`, memory of another one that has room for those of any stage but the last (null: there is
-  // none). Nothing where the device cannot be tried at set-up. Blocks. Throws what DeviceResources::try_out does.
+  // Executes each stage on a batch a few times, and says how long it takes in the best case: where the next stage is on this
+  // device, and where its records go to `next`, memory of another one that has room for those of any stage but the last (null:
+  // there is none). Nothing where the device cannot be tried at set-up. Blocks. Throws what DeviceResources::try_out does.
   std::optional<StageTimes> measure(Buffer* next);
 
  private:

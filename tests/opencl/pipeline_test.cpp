@@ -1,5 +1,5 @@
-// Stages as other GPUs than NVIDIA's are given them, on the devices there are: those of CPUs and of NVIDIA are run by the tests of the
-// command line.
+// Stages as other GPUs than NVIDIA's are given them, on the devices there are: those of CPUs and of NVIDIA are run by the tests of
+// the command line.
 #include <doctest/doctest.h>
 
 #include "suites/pipeline/pipeline_workload.hpp"

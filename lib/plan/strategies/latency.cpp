@@ -44,7 +44,10 @@ StrategyInfo latency_strategy() {
           "the split predicted to end soonest, given launches, transfers and the shared link",
           {},
           [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Latency>(); },
-          {.fixed_shares = true, .by_rate = true, .any_count = true, .seconds = [](const PlanRequest& request, std::span<const double> rates) {
+          {.fixed_shares = true,
+           .by_rate = true,
+           .any_count = true,
+           .seconds = [](const PlanRequest& request, std::span<const double> rates) {
              return least_completion(request, {rates.begin(), rates.end()}).seconds;
            }}};
 }

@@ -133,7 +133,8 @@ TEST_CASE("records that come up and results that go down at their own rate may b
 TEST_CASE("strategies that go by rates balance stages, equal counts them, and a set without room is refused") {
   const StageTimes times{{4, 1, 1, 1}, {4, 1, 1, 1}};
   Request request({times, times}, 100);
-  for (const char* strategy : {"capability", "latency", "adaptive"}) CHECK(shares_of(strategy, request.plan) == std::vector<Items>{1, 3});
+  for (const char* strategy : {"capability", "latency", "adaptive"})
+    CHECK(shares_of(strategy, request.plan) == std::vector<Items>{1, 3});
   CHECK(shares_of("equal", request.plan) == std::vector<Items>{2, 2});
   for (DeviceEstimate& estimate : request.estimates) estimate.fits = 0;
   CHECK_THROWS_AS(balanced_chain(request.plan), Error);

@@ -187,3 +187,15 @@ TEST_CASE("a journal on disk is gone on with behind its last whole line, begun a
   writer.remove();
   CHECK_FALSE(std::filesystem::exists(file));
 }
+
+TEST_CASE("what was settled when devices were there comes back with its group, and groups that settled otherwise are others") {
+  JournalGroup begins{2, "pipeline resident", {"0:0"}, {"alone 0:0"}, {{"place", "data"}}};
+  const Journal read = journal_from_text(journal_line(header()) + journal_line(begins));
+  REQUIRE(read.groups.size() == 1);
+  CHECK(read.groups.at(2).group == begins);
+  CHECK(read.groups.at(2).group.settled.at("place") == "data");
+  CHECK(journal_line(group()).find("settled") == std::string::npos);
+  JournalGroup other = begins;
+  other.settled["place"] = "pipeline";
+  CHECK_THROWS_AS(journal_from_text(journal_line(header()) + journal_line(begins) + journal_line(other)), Error);
+}

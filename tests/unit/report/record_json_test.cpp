@@ -113,7 +113,8 @@ TEST_CASE("how a chain of stages went comes back, and devices that the run does 
   CHECK(to_json_text(report).find("\"chain\"") == std::string::npos);
   RunRecord& run = report.runs.front();
   REQUIRE(run.devices.size() == 2);
-  run.chain = ChainPhases{Nanos{10}, Nanos{20}, {1}, Nanos{30}, Nanos{33}, {{{0}, Name("hash"), Nanos{25}}, {{1}, Name("reduce"), Nanos{30}}}};
+  run.chain = ChainPhases{Nanos{10}, Nanos{20}, {1},
+                          Nanos{30}, Nanos{33}, {{{0}, Name("hash"), Nanos{25}}, {{1}, Name("reduce"), Nanos{30}}}};
   run.metrics.filling_share = 0.25;
   run.metrics.period_ratio = 1.1;
   const Json json = Json::parse(to_json_text(report));

@@ -165,11 +165,16 @@ TEST_CASE("closing words say how long a chain of stages fills and drains, its be
   Report report = test::sample_report();
   report.runs = {*std::find_if(report.runs.begin(), report.runs.end(), [](const RunRecord& r) { return r.strategy == "dynamic"; })};
   RunRecord& run = report.runs.front();
-  run.chain = ChainPhases{Nanos{10'000}, Nanos{20'000}, {1}, Nanos{30'000}, Nanos{33'000},
-                          {{{0}, Name("hash"), Nanos{25'000}}, {{1}, Name("product"), Nanos{30'000}}}};
-  CHECK(closing_words(report).find(" Its chain of stages takes 10.0 us to fill and 20.0 us to drain; between, a batch comes every 33.0 us "
-                                   "from the slowest device, " + run.devices[1] + ", whose kernels take 30.0 us; the slowest stage is "
-                                   "product with 30.0 us on " + run.devices[1] + ".") != std::string::npos);
+  run.chain =
+      ChainPhases{Nanos{10'000}, Nanos{20'000}, {1},
+                  Nanos{30'000}, Nanos{33'000}, {{{0}, Name("hash"), Nanos{25'000}}, {{1}, Name("product"), Nanos{30'000}}}};
+  CHECK(closing_words(report).find(
+            " Its chain of stages takes 10.0 us to fill and 20.0 us to drain; between, a batch comes every 33.0 us "
+            "from the slowest device, " +
+            run.devices[1] +
+            ", whose kernels take 30.0 us; the slowest stage is "
+            "product with 30.0 us on " +
+            run.devices[1] + ".") != std::string::npos);
 }
 
 TEST_CASE("closing words say whose borders moved, how often, and from what to what where devices are few") {

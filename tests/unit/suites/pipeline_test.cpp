@@ -1,5 +1,5 @@
-// The pipeline suite: what is asked for, the reference, who does what, and its own programs on the fake backend, whose kernels are the
-// host's: whatever the stages by device, the path and the mode, every record is what all stages on the host make of it.
+// The pipeline suite: what is asked for, the reference, who does what, and its own programs on the fake backend, whose kernels are
+// the host's: whatever the stages by device, the path and the mode, every record is what all stages on the host make of it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -132,8 +132,9 @@ TEST_CASE("stages are read with their passes, and a reduction narrows the record
 }
 
 TEST_CASE("stages that are none are refused with what is accepted") {
-  for (const char* text : {"", ",", "hash,", "hsah", "hash:0", "hash:1025", "hash:", "hash:x", "hash:2x", "hash:-1", "hash 2", "HASH",
-                           "hash,,product", "hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash"}) {
+  for (const char* text :
+       {"", ",", "hash,", "hsah", "hash:0", "hash:1025", "hash:", "hash:x", "hash:2x", "hash:-1", "hash 2", "HASH", "hash,,product",
+        "hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash,hash"}) {
     CAPTURE(text);
     const std::string why = test::refusal([&] { stages_of(text, 8); });
     CHECK(test::has(why, std::string("--stages: \"") + std::string(text).substr(0, 20)));
@@ -178,7 +179,8 @@ TEST_CASE("the transform is the sum that defines it, and its square root of unit
 
 TEST_CASE("the hash adds SHA-256 of the record's bytes, as other programs give it, and rotates it for words after the eighth") {
   // Of 32 bytes of zeros: 66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925.
-  constexpr std::uint32_t known[] = {0x66687aad, 0xf862bd77, 0x6c8fc18b, 0x8e9f8e20, 0x08971485, 0x6ee233b3, 0x902a591d, 0x0d5f2925};
+  constexpr std::uint32_t known[] = {0x66687aad, 0xf862bd77, 0x6c8fc18b, 0x8e9f8e20,
+                                     0x08971485, 0x6ee233b3, 0x902a591d, 0x0d5f2925};
   const auto found = through("hash", std::vector<std::uint32_t>(8, 0));
   CHECK(std::equal(found.begin(), found.end(), known));
   const auto wider = through("hash", std::vector<std::uint32_t>(16, 0));
@@ -264,7 +266,8 @@ TEST_CASE("a device without local memory for a record is told how much that take
   DeviceTraits traits;
   traits.local_memory = 32767;
   traits.global_memory = traits.max_allocation = Bytes{1} << 30;
-  CHECK(test::has(workload.capacity(traits, Mode::resident).reason, "to transform a record takes 32.0 KiB of local memory; the device has"));
+  CHECK(test::has(workload.capacity(traits, Mode::resident).reason,
+                  "to transform a record takes 32.0 KiB of local memory; the device has"));
   traits.local_memory = 32768;
   CHECK(workload.capacity(traits, Mode::resident).fits == 4);
   traits.global_memory = 1 << 19;
@@ -281,7 +284,8 @@ TEST_CASE("a batch that is not put where the next device reads is found") {
   CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::failed);
 }
 
-TEST_CASE("by measured times data is never slower on equal devices, and a pipeline faster where each does well what the other does not") {
+TEST_CASE(
+    "by measured times data is never slower on equal devices, and a pipeline faster where each does well what the other does not") {
   std::mt19937_64 random(2);
   for (unsigned n = 0; n < 100; ++n) {
     pipeline::Problem problem = problem_of(params_of(1 + random() % 40, kAll, "data", "1"));
@@ -301,7 +305,8 @@ TEST_CASE("by measured times data is never slower on equal devices, and a pipeli
 }
 
 TEST_CASE("whenever a device of a pipeline is lost, the others begin its sample again, and records are right") {
-  const std::map<std::string, std::string> options = {{"stages", "hash,product,hash:2"}, {"place", "pipeline"}, {"width", "16"}, {"batch", "2"}};
+  const std::map<std::string, std::string> options = {
+      {"stages", "hash,product,hash:2"}, {"place", "pipeline"}, {"width", "16"}, {"batch", "2"}};
   SuiteParams params = params_of(21, "hash,product,hash:2", "pipeline", "2");
   params.seed = 3;
   const FakeKernels kernels = kernels_of(problem_of(params));
@@ -339,7 +344,8 @@ TEST_CASE("auto measures every stage on every device, and takes the pipeline whe
 }
 
 TEST_CASE("without other devices, or without stages to share, auto is by data, and what was asked for stays") {
-  for (const auto& [place, settled] : std::map<std::string, std::string>{{"auto", "data"}, {"pipeline", "pipeline"}, {"data", "data"}}) {
+  for (const auto& [place, settled] :
+       std::map<std::string, std::string>{{"auto", "data"}, {"pipeline", "pipeline"}, {"data", "data"}}) {
     SuiteParams params = params_of(21, kAll, place);
     settle_place(params, {}, nullptr);
     CHECK(params.options.at("place") == settled);
