@@ -41,4 +41,6 @@ TEST_CASE("a case starts cold with a device that stood still for 2 ms, if it nee
   Case fresh;
   fresh.devices = {0};
   CHECK(idle_tracker.starts_cold(fresh, late));  // before its first sample it may need all
+  fresh.prediction.expected.emplace().makespan = std::chrono::seconds(3);
+  CHECK_FALSE(idle_tracker.starts_cold(fresh, late));  // it need not be done twice
 }
