@@ -59,23 +59,21 @@ Residual error_at(const Problem& problem, const Collocation& point, std::span<co
   return residual(problem, point.place, values);
 }
 
-// Of a few points, with all their places at once.
-Loss loss_of(const Problem& problem, const double* parameters, std::span<const Collocation> points, Evaluation& evaluation) {
+// Of each of a few points, with all their places at once.
+void losses_of(const Problem& problem, const double* parameters, std::span<const Collocation> points, Evaluation& evaluation,
+               std::span<Loss> losses) {
   std::vector<Place> places;
   std::vector<std::size_t> counts;
   for (const Collocation& point : points) counts.push_back(add_places(point, places));
   std::vector<double> values(places.size());
   evaluation.evaluate(parameters, places, values.data());
   const std::array<double, 4> weights = problem.weights();
-  Loss sum;
   for (std::size_t i = 0, at = 0; i < points.size(); at += counts[i++]) {
     const Residual r =
         error_at(problem, points[i], std::span(places).subspan(at, counts[i]), std::span(values).subspan(at, counts[i]));
     const double weight = weights[static_cast<std::size_t>(points[i].kind)], off = rounding * (1 + r.size);
-    sum.value += weight * r.value * r.value;
-    sum.uncertain += weight * (2 * std::abs(r.value) * off + off * off);
+    losses[i] = {weight * r.value * r.value, weight * (2 * std::abs(r.value) * off + off * off)};
   }
-  return sum;
 }
 
 double sign(std::uint64_t seed, std::uint64_t parameter) { return splitmix64(seed, parameter) >> 63 != 0 ? 1 : -1; }
@@ -91,19 +89,24 @@ double flop_of(const Network& network, std::size_t points) {
 Check::Check(const Problem& problem, const Network& network, unsigned threads)
     : problem_(problem), network_(network), threads_(threads) {}
 
-Loss Check::loss(const std::vector<double>& parameters, const std::vector<Collocation>& points) const {
+std::vector<Loss> Check::losses(const std::vector<double>& parameters, const std::vector<Collocation>& points) const {
   constexpr std::size_t each = 16;
   const std::size_t parts = (points.size() + each - 1) / each;
-  std::vector<Loss> partial(parts);
+  std::vector<Loss> all(points.size());
   parallel_for(parts, threads_, [&](std::uint64_t part) {
     Evaluation evaluation(network_, each * evaluations);
     const std::size_t begin = part * each, count = std::min(each, points.size() - begin);
-    partial[part] = loss_of(problem_, parameters.data(), std::span(points).subspan(begin, count), evaluation);
+    losses_of(problem_, parameters.data(), std::span(points).subspan(begin, count), evaluation,
+              std::span(all).subspan(begin, count));
   });
+  return all;
+}
+
+Loss Check::loss(const std::vector<double>& parameters, const std::vector<Collocation>& points) const {
   Loss sum;
-  for (const Loss& each_part : partial) {
-    sum.value += each_part.value;
-    sum.uncertain += each_part.uncertain;
+  for (const Loss& of_point : losses(parameters, points)) {
+    sum.value += of_point.value;
+    sum.uncertain += of_point.uncertain;
   }
   return sum;
 }
@@ -164,8 +167,14 @@ Check::Expected Check::expected_at(const Ending& whole, const std::vector<Colloc
     up[i] += sign(seed, i) * step_of_parameters;
     down[i] -= sign(seed, i) * step_of_parameters;
   }
-  const Loss above = loss(up, points), below = loss(down, points);
-  return {loss(parameters, points), (above.value - below.value) / (2 * step_of_parameters)};
+  const std::vector<Loss> above = losses(up, points), below = losses(down, points);
+  Expected expected{loss(parameters, points)};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double slope = (above[i].value - below[i].value) / (2 * step_of_parameters);
+    expected.slope += slope;
+    expected.slopes += std::abs(slope);
+  }
+  return expected;
 }
 
 // Computed once: samples that end with the same parameters are compared with the same numbers.
@@ -190,8 +199,10 @@ std::string Check::differs(const std::string& what, const Expected& known, const
     along += sign(seed, i) * g;
     squares += g * g;
   }
-  // The gradient is as uncertain as the loss is, relatively.
-  const double uncertain = (1e-3 + known.loss.uncertain / known.loss.value) * (std::sqrt(squares) + std::abs(known.slope));
+  // What each point adds to the gradient is as uncertain as what it adds to the loss, relatively; where a training has come far,
+  // what points add has both signs, and their sum is small.
+  const double uncertain = 1e-3 * (std::sqrt(squares) + std::abs(known.slope)) +
+                           known.loss.uncertain / known.loss.value * (std::sqrt(squares) + known.slopes);
   if (std::abs(known.slope - along) <= uncertain) return {};
   return fmt::format("the gradient{} is {} along a direction in which the loss grows by {}", what, along, known.slope);
 }

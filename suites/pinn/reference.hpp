@@ -39,6 +39,7 @@ class Check {
   // The last loss and gradient, at all points of a training whose shards are not looked at.
   std::string wrong_ending(const Ending& whole, const std::vector<Collocation>& points, std::uint64_t seed) const;
 
+  std::vector<Loss> losses(const std::vector<double>& parameters, const std::vector<Collocation>& points) const;  // of each
   Loss loss(const std::vector<double>& parameters, const std::vector<Collocation>& points) const;
   // Of the loss by every parameter, by central differences.
   std::vector<double> gradient(const std::vector<double>& parameters, const std::vector<Collocation>& points) const;
@@ -48,7 +49,7 @@ class Check {
   // Of a shard in the last step: its loss, and how fast that grows along a direction which `seed` chooses.
   struct Expected {
     Loss loss;
-    double slope = 0;
+    double slope = 0, slopes = 0;  // along a direction; of all points, whatever their sign
   };
   Expected expected_at(const Ending& whole, const std::vector<Collocation>& points, std::uint64_t seed) const;
   std::string differs(const std::string& what, const Expected& known, const float* losses, std::span<const float> gradient,
