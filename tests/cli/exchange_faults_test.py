@@ -55,7 +55,7 @@ class Links(Failing):
         for failing in self.ids(PARTS):
             for action in ACTIONS:
                 with self.subTest(failing=failing, action=action):
-                    self.names_it(f"device={failing} call=clEnqueueCopyBuffer nth=90 do={action}", "--op", "all-reduce", "--sizes", "4KiB",
+                    self.names_it(f"device={failing} call=clEnqueueCopyBuffer nth=20 do={action}", "--op", "all-reduce", "--sizes", "4KiB",
                                   devices=PARTS, failing=failing)
 
     def test_staged(self):
