@@ -3,8 +3,7 @@
 //
 // - `data`: items are batches, and every device does all stages of those it is given. Any strategy hands them out (DataWorkload).
 // - `pipeline`: items are stages, and a round is a batch: a device keeps consecutive stages for a whole sample, and hands each
-// batch to
-//   the device that has the next ones (ChainWorkload). Strategies say how many stages each device has: `equal` as many as the
+//   batch to the device that has the next ones (ChainWorkload). Strategies say how many stages each device has: `equal` as many as the
 //   others, those that go by what was measured (`capability`, `latency`, `adaptive`) so that all take least (lib/plan/chain.hpp).
 //
 // `--place auto` is settled before a workload is made (placement.hpp); where nothing can be measured, it is `data`. Both run the
