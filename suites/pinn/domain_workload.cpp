@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "lib/workload/splitmix64.hpp"
-#include "suites/common/sha256_hex.hpp"
 #include "suites/pinn/domain_program.hpp"
 #include "suites/pinn/findings.hpp"
 #include "suites/pinn/state_file.hpp"
@@ -82,12 +81,7 @@ void DomainWorkload::arrived(std::uint64_t part, Ending ending) {
   arrivals_.arrived({&slice, 1});
 }
 
-std::string DomainWorkload::digest() const {
-  std::vector<float> all;
-  for (const Ending& part : parts_)
-    for (const auto* of : {&part.parameters, &part.mean, &part.square, &part.losses}) all.insert(all.end(), of->begin(), of->end());
-  return sha256_hex(std::as_bytes(std::span(all)));
-}
+std::string DomainWorkload::digest() const { return digest_of(parts_); }
 
 // With what the parts beyond its ends are there, in the first step or before the last one.
 std::vector<Collocation> DomainWorkload::points_of(std::uint64_t part, std::uint32_t step, bool last) const {

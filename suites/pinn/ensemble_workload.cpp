@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "lib/workload/splitmix64.hpp"
-#include "suites/common/sha256_hex.hpp"
 #include "suites/pinn/ensemble_program.hpp"
 #include "suites/pinn/findings.hpp"
 #include "suites/pinn/state_file.hpp"
@@ -91,13 +90,7 @@ void EnsembleWorkload::arrived(std::uint64_t member, Ending ending) {
   arrivals_.arrived({&slice, 1});
 }
 
-std::string EnsembleWorkload::digest() const {
-  std::vector<float> all;
-  for (const Ending& member : members_)
-    for (const auto* part : {&member.parameters, &member.mean, &member.square, &member.losses})
-      all.insert(all.end(), part->begin(), part->end());
-  return sha256_hex(std::as_bytes(std::span(all)));
-}
+std::string EnsembleWorkload::digest() const { return digest_of(members_); }
 
 // As a training by itself is checked, with all its points for the only shard.
 std::string EnsembleWorkload::first_wrong(std::uint64_t member, std::uint64_t seed) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace mgpu::pinn {
@@ -22,6 +24,9 @@ struct Ending {
   std::vector<Snapshot> snapshots;                   // in order, without the last step's
   std::vector<std::vector<float>> losses_of_shards;  // three each
 };
+
+// SHA-256 of the parameters, moments and losses of all.
+std::string digest_of(std::span<const Ending> endings);
 
 struct Outcome {
   Ending whole;

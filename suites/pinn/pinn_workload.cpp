@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "lib/base/error.hpp"
-#include "suites/common/sha256_hex.hpp"
 #include "suites/pinn/findings.hpp"
 #include "suites/pinn/state_file.hpp"
 #include "suites/pinn/training_program.hpp"
@@ -118,12 +117,7 @@ void PinnWorkload::arrived(const Slice& shards, const Ending& ending) {
   whole.snapshots = ending.snapshots;
 }
 
-std::string PinnWorkload::digest() const {
-  std::vector<float> all;
-  for (const auto* part : {&outcome_.whole.parameters, &outcome_.whole.mean, &outcome_.whole.square, &outcome_.whole.losses})
-    all.insert(all.end(), part->begin(), part->end());
-  return sha256_hex(std::as_bytes(std::span(all)));
-}
+std::string PinnWorkload::digest() const { return digest_of({&outcome_.whole, 1}); }
 
 // Errors take a second or two, and are the same for the same parameters.
 const Findings& PinnWorkload::found() {
