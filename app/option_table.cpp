@@ -87,7 +87,7 @@ std::vector<OptionSpec> own_run_options() {
       {"device-counts", 0, Kind::list, "N,..", "Measure with the first N devices, for each N (default: all of them)", kDevices,
        in_simulate | in_links | not_confirmed | important},
       {"slow", 0, Kind::list, "DEV=FACTOR",
-       "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the items on), 0=2@20ms; DEV is a rank among the chosen "
+       "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the work on), 0=2@20ms; DEV is a rank among the chosen "
        "devices or any term of --devices",
        kDevices},
       {"cap-memory", 0, Kind::list, "DEV=SIZE", "Let devices have no more memory than this: 0=512MiB", kDevices},

@@ -24,7 +24,7 @@ std::string in_words(const Handicap& handicap) {
     if (handicap.slow_from_time) {
       slow += fmt::format(" from {} on", format_duration(*handicap.slow_from_time));
     } else if (handicap.slow_from_fraction > 0) {
-      slow += fmt::format(" from {:.3g} % of the items on", handicap.slow_from_fraction * 100);
+      slow += fmt::format(" from {:.3g} % of the work on", handicap.slow_from_fraction * 100);
     }
     add(slow);
   }

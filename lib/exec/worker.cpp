@@ -67,10 +67,8 @@ bool DeviceWorker::advance() {
     leave();
     return true;
   }
-  if (SlowDown& slow_down = member().device->slow_down(); slow_down.waits_for_share()) {
-    const auto items = static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
-    slow_down.reached(static_cast<double>(run_.finished) / items, run_.backend.now());
-  }
+  if (SlowDown& slow_down = member().device->slow_down(); slow_down.waits_for_share())
+    slow_down.reached(share_done(), run_.backend.now());
   // All who exchange data have to take part, with or without a slice.
   if (run_.exchanges(self_) && !prepared_ && !run_.over()) {
     enter(HostState::in_flight);
@@ -95,6 +93,13 @@ bool DeviceWorker::advance() {
                 "no answer for " + format_duration(run_.timeout + (finished_any_ ? Nanos{} : member().compiling)));
   }
   return act() || progress;
+}
+
+// Of the sample's items, by all devices; where work goes in rounds and no item is finished before the last one, of its own rounds.
+double DeviceWorker::share_done() const {
+  const auto share = [](double done, double of) { return of > 0 ? done / of : 0; };
+  if (rounds_ > 0) return share(rounds_done_, rounds_);
+  return share(static_cast<double>(run_.finished), static_cast<double>(run_.workload.shape().items));
 }
 
 bool DeviceWorker::would_act_on_others() {

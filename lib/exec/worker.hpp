@@ -57,6 +57,7 @@ class DeviceWorker {
   template <class Function>
   void ask_source(Function&& function);  // calls what may throw for the sample as a whole
   bool advance();
+  double share_done() const;
   bool retire();
   Nanos busy_with(BatchId batch);
   void retire_slice(const InFlight& done);

@@ -27,7 +27,7 @@ TEST_CASE("a handicap is told in words, each of its parts only when it has it") 
   handicap.slow = 2.5;
   CHECK(in_words(handicap) == "kernels 2.5 times as long");
   handicap.slow_from_fraction = 0.5;
-  CHECK(in_words(handicap) == "kernels 2.5 times as long from 50 % of the items on");
+  CHECK(in_words(handicap) == "kernels 2.5 times as long from 50 % of the work on");
   handicap.slow_from_time = std::chrono::milliseconds(20);
   handicap.delay = std::chrono::milliseconds(1);
   handicap.memory_cap = Bytes{512} << 20;
