@@ -21,9 +21,11 @@ struct RoundsAsked {
   Mode mode = Mode::resident;
   std::vector<FakeScript> scripts{};
   std::uint64_t size = 30;
+  std::string strategy = "equal";
+  std::vector<Handicap> handicaps{};
 };
 
-// `equal` on three devices, or as many as there are scripts.
+// On three devices, or as many as there are scripts.
 inline Report run_rounds(const RoundsAsked& asked) {
   std::vector<FakeDevice> fakes;
   for (std::size_t i = 0; i < std::max<std::size_t>(3, asked.scripts.size()); ++i) {
@@ -34,6 +36,7 @@ inline Report run_rounds(const RoundsAsked& asked) {
   FakeBackend backend(fakes, asked.kernels);
   SessionOptions options;
   options.devices = backend.enumerate().devices;
+  options.handicaps = asked.handicaps;
   const auto suites = all_suites();
   const auto found = std::find_if(suites.begin(), suites.end(), [&](const SuiteInfo& info) { return info.name == asked.suite; });
   REQUIRE(found != suites.end());
@@ -47,7 +50,7 @@ inline Report run_rounds(const RoundsAsked& asked) {
   for (const auto& [name, value] : asked.options) params.options[name] = value;
   options.problems = {{&suite, params}};
   options.modes = {asked.mode};
-  options.strategies = parse_strategies("equal");
+  options.strategies = parse_strategies(asked.strategy);
   options.device_counts = {fakes.size()};
   options.stop.exactly = 4;
   options.stop.warmup = 1;
@@ -56,7 +59,7 @@ inline Report run_rounds(const RoundsAsked& asked) {
   for (DeviceEstimate& device : given.devices) {
     device.items_per_s = 1e4;
     device.score = 50;
-    device.fits = device.pipeline = 30;
+    device.fits = device.pipeline = asked.size;
   }
   QuietObserver observer;
   return run_session(backend, options, {}, observer);

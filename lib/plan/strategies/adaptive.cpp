@@ -92,19 +92,26 @@ class AdaptiveSource final : public QueueSource {
 
 class Adaptive final : public Strategy {
  public:
+  explicit Adaptive(bool from_equal) : from_equal_(from_equal) {}
   std::unique_ptr<SliceSource> begin(const PlanRequest& request, const History& history) const override {
-    return std::make_unique<AdaptiveSource>(request, learned_shares(request, history, estimated_speeds(request).rates));
+    auto shares = learned_shares(request, history, estimated_speeds(request).rates);
+    if (!shares && from_equal_) shares.emplace(request.devices.size(), 1.0);
+    return std::make_unique<AdaptiveSource>(request, shares);
   }
+
+ private:
+  bool from_equal_;
 };
 
 }  // namespace
 
 StrategyInfo adaptive_strategy() {
-  return {"adaptive",
-          "shares that follow what is measured, within a sample and between samples",
-          {},
-          [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Adaptive>(); },
-          {.by_rate = true, .learns = true}};
+  return {
+      "adaptive",
+      "shares that follow what is measured, within a sample and between samples",
+      {named_param("start", {"estimates", "equal"}, "the shares of a first sample, of which nothing is known but by probes")},
+      [](const StrategyParams& params) -> std::unique_ptr<Strategy> { return std::make_unique<Adaptive>(params.at("start") == 1); },
+      {.by_rate = true, .learns = true}};
 }
 
 }  // namespace mgpu
