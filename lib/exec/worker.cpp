@@ -97,9 +97,8 @@ bool DeviceWorker::advance() {
 
 // Of the sample's items, by all devices; where work goes in rounds and no item is finished before the last one, of its own rounds.
 double DeviceWorker::share_done() const {
-  const auto share = [](double done, double of) { return of > 0 ? done / of : 0; };
-  if (rounds_ > 0) return share(rounds_done_, rounds_);
-  return share(static_cast<double>(run_.finished), static_cast<double>(run_.workload.shape().items));
+  if (rounds_ > 0) return static_cast<double>(rounds_done_) / rounds_;
+  return static_cast<double>(run_.finished) / static_cast<double>(std::max<Items>(run_.workload.shape().items, 1));
 }
 
 bool DeviceWorker::would_act_on_others() {
