@@ -51,7 +51,7 @@ double number(const SuiteParams& params, const char* name, double most, const ch
 }
 
 std::uint32_t shards(const SuiteParams& params) {
-  const std::uint32_t value = count(params, "shards", 1, 256, 64);
+  const std::uint32_t value = count(params, "shards", 1, 256, 128);
   if ((value & (value - 1)) != 0) throw refused("shards", std::to_string(value) + " is no power of two; accepted: 1, 2, 4 .. 256");
   if (value >= params.devices || params.options.at("partition") != "data") return value;
   throw refused("shards", std::to_string(value) + " cannot be shared by " + std::to_string(params.devices) +
