@@ -126,7 +126,7 @@ enum class VerifyLevel { full, sample, off };
 
 struct Verdict {
   enum class Status { passed, failed, off } status = Status::off;
-  std::string method;   // what it was compared with, for a person
+  std::string method;   // what it was compared with, for a person; off: why with nothing
   std::string message;  // when failed: what differed
   Findings found{};     // when passed; times are left to who records it
 };
