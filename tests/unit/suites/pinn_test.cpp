@@ -229,6 +229,20 @@ TEST_CASE("where a training has come far, rounding of what points add to a gradi
   CHECK(told(sum([](std::size_t p) { return p == 1 ? 0.9 : 1.0; })) > directions / 2);
 }
 
+TEST_CASE("differences are as exact as the check takes them to be, across the shock of Burgers' equation") {
+  Problem problem = small();
+  problem.layers = problem.width = 1;
+  const Check check(problem, {problem.layers, problem.width}, 1);
+  const double scale = 2 * problem.diffusion();  // -tanh(x / scale) stays as it is: a shock that does not move
+  const std::vector<double> shock{1 / scale, 0, 0, -1, 0};
+  for (int k = -40; k <= 40; ++k) {
+    const Collocation point{Collocation::Kind::domain, {0.1 * k * scale, 0.5}, 0};
+    const Loss loss = check.loss(shock, {point});
+    CAPTURE(k);
+    CHECK(loss.value < 0.2 * loss.uncertain);
+  }
+}
+
 TEST_CASE("findings say when an error was reached first, and thin long curves") {
   Problem problem = small(Equation::poisson);
   problem.steps = 5000;
