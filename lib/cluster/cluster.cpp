@@ -10,6 +10,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/cluster/cluster_backend.hpp"
 #include "lib/cluster/served_device.hpp"
+#include "lib/exec/leak.hpp"
 
 namespace mgpu {
 namespace {
@@ -177,7 +178,15 @@ struct Cluster::State {
 std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Backend> local, const Fingerprint& mine,
                                        const std::filesystem::path& program) {
   const std::filesystem::path plugin = plugin_of(launch.mpi, program);
-  return std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); }, launch.times, std::move(local), mine);
+  auto cluster =
+      std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); }, launch.times, std::move(local), mine);
+  try {
+    cluster->greet();
+  } catch (const Error&) {
+    leak(std::move(cluster));  // its thread goes on until the launcher ends it
+    throw;
+  }
+  return cluster;
 }
 
 Cluster::Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times, std::unique_ptr<Backend> local,
@@ -194,16 +203,19 @@ Cluster::Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes tim
                            if (of < state.links.size() && state.links[of] != nullptr) state.links[of]->looked(exchange);
                          },
                      .lost = [&state](RankNumber lost, const std::string& why) { state.was_lost(lost, why); }});
-  if (state.post->rank() != 0) {
+}
+
+void Cluster::greet() {
+  if (rank() != 0) {
     Writer hello(Call::hello);
-    write(hello, mine);
-    state.post->send(0, hello.take());
-    return;
+    write(hello, state_->mine);
+    return state_->post->send(0, hello.take());
   }
   try {
-    state.greet();
-  } catch (const Error& error) {
-    state.tell_others_to_leave();
+    state_->greet();
+  } catch (const Error&) {
+    state_->tell_others_to_leave();
+    state_->post->end();
     throw;
   }
 }

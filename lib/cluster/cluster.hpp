@@ -20,9 +20,10 @@ class Cluster {
   // the others have been told to leave.
   static std::unique_ptr<Cluster> join(const Launch& launch, std::unique_ptr<Backend> local, const Fingerprint& mine,
                                        const std::filesystem::path& program);
-  // Likewise by any transport.
+  // By any transport. Then greet(), which throws what is above, when the others have been told to leave.
   Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times, std::unique_ptr<Backend> local, const Fingerprint& mine);
-  ~Cluster();
+  ~Cluster();  // after leave(): else its threads still use it
+  void greet();
 
   RankNumber rank() const;
   // Of rank 0: the devices of all ranks. Lives as long as the cluster at most.

@@ -8,7 +8,7 @@
 namespace mgpu {
 namespace {
 
-constexpr unsigned kExchangesOfRun = 100;
+constexpr std::uint32_t kExchangesOfRun = 100;
 
 }  // namespace
 

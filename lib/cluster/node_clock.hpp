@@ -21,7 +21,7 @@ class NodeClock {
  public:
   // NTP slews a clock by 500 ppm at most, and two may be slewed in opposite directions.
   static constexpr double kMostDrift = 1e-3;
-  static constexpr std::size_t kKept = 64;  // the newest; older ones say little, as the clocks may have drifted since
+  static constexpr std::size_t kKept = 256;  // the newest; older ones say little, as the clocks may have drifted since
 
   void add(const ClockExchange& exchange);
   bool empty() const { return exchanges_.empty(); }

@@ -75,14 +75,14 @@ void NodeLink::throw_if_lost() const {
   if (post_.is_stuck()) throw Error(ErrorKind::device, name() + " cannot be reached: MPI does not return from a call");
 }
 
-void NodeLink::look_at_clock(unsigned exchanges) {
-  for (unsigned i = 0; i < exchanges; ++i) {
-    std::unique_lock lock(mutex_);
-    const std::uint64_t before = looks_;
-    post_.ask_clock(rank_);
+void NodeLink::look_at_clock(std::uint32_t exchanges) {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t enough = looks_ + exchanges;
+  post_.ask_clock(rank_, exchanges);
+  for (std::uint64_t before = looks_; looks_ < enough; before = looks_) {
     if (changed_.wait_for(lock, kLongestLook, [&] { return looks_ != before; })) continue;
     lock.unlock();
-    throw_if_lost();
+    return throw_if_lost();
   }
 }
 

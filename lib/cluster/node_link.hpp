@@ -51,7 +51,7 @@ class NodeLink {
   bool is_lost() const { return post_.lost(rank_).has_value(); }
 
   // Exchanges with its clock, one after the other, then what is known of it.
-  void look_at_clock(unsigned exchanges);
+  void look_at_clock(std::uint32_t exchanges);
   NodeClock clock() const;
 
   std::uint32_t add_device(std::shared_ptr<RemoteArrivals> arrivals);

@@ -20,6 +20,9 @@ constexpr Nanos kIdleAfter = std::chrono::milliseconds(20);
 
 Call call_of(const Message& message) { return message.empty() ? Call::sign : static_cast<Call>(message.front()); }
 
+// At once again and again, as long as some are left: both sides are awake then.
+Message ping(Nanos sent, std::uint32_t left) { return Writer(Call::ping).put(sent).put(left).take(); }
+
 }  // namespace
 
 struct Post::State {
@@ -69,7 +72,12 @@ struct Post::State {
       ready.swap(outbox);
     }
     for (auto& [to, message] : ready) {
-      if (call_of(message) == Call::ping) message = Writer(Call::ping).put(now()).take();  // the latest that is before it
+      if (call_of(message) == Call::ping) {
+        Reader in(message);
+        in.get<Call>();
+        in.get<Nanos>();
+        message = ping(now(), in.get<std::uint32_t>());  // the latest that is before it
+      }
       transport->send(to, std::move(message));
     }
   }
@@ -80,15 +88,19 @@ struct Post::State {
       case Call::sign:
         return;
       case Call::ping: {
-        Reader in(message);
-        in.get<Call>();
-        return transport->send(from, Writer(Call::pong).put(in.get<Nanos>()).put(heard[from]).take());
+        message.front() = static_cast<std::byte>(Call::pong);
+        const Nanos here = now();
+        const auto* bytes = reinterpret_cast<const std::byte*>(&here);
+        message.insert(message.end(), bytes, bytes + sizeof here);
+        return transport->send(from, std::move(message));
       }
       case Call::pong: {
         Reader in(message);
         in.get<Call>();
         const auto sent = in.get<Nanos>();
+        const auto left = in.get<std::uint32_t>();
         const auto there = in.get<Nanos>();
+        if (left > 1) transport->send(from, ping(now(), left - 1));
         if (handlers.clock) handlers.clock(from, {sent, heard[from], there});
         return;
       }
@@ -157,7 +169,7 @@ void Post::start(PostHandlers handlers) {
 }
 
 void Post::send(RankNumber to, Message message) { state_->push(to, std::move(message)); }
-void Post::ask_clock(RankNumber of) { state_->push(of, Writer(Call::ping).take()); }
+void Post::ask_clock(RankNumber of, std::uint32_t exchanges) { state_->push(of, ping(Nanos{}, exchanges)); }
 
 std::optional<std::string> Post::lost(RankNumber rank) const {
   const std::lock_guard lock(state_->mutex);

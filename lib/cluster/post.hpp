@@ -46,7 +46,8 @@ class Post {
 
   void start(PostHandlers handlers);            // messages that came before wait until then
   void send(RankNumber to, Message message);    // from any thread; nothing for who is lost
-  void ask_clock(RankNumber of);                // answered by handlers.clock
+  // So many exchanges, one after the other, each of which handlers.clock is told of.
+  void ask_clock(RankNumber of, std::uint32_t exchanges);
   std::optional<std::string> lost(RankNumber rank) const;  // why
   // Is the thread at work? One that MPI holds gives no sign.
   bool is_stuck() const;

@@ -6,7 +6,7 @@
 namespace mgpu {
 namespace {
 
-constexpr unsigned kClockExchanges = 12;  // before probes of a device's clock, and after them
+constexpr std::uint32_t kClockExchanges = 25;  // before probes of a device's clock, and after them
 
 class RemoteBuffer final : public Buffer {
  public:
