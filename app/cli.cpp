@@ -194,6 +194,8 @@ class Tree {
               OptionSpec::important});
     add(sub, {"as-predicted", 0, OptionSpec::Kind::flag, "",
               "With --from: devices as the case was predicted with, not as its median sample then found them", kScenario});
+    add(sub, {"grow-to", 0, OptionSpec::Kind::value, "N",
+              "So many devices: those that are not there are like the last one, and so are the links to them", kScenario});
     for (const OptionSpec& spec : simulate_specs_) add(sub, spec);
   }
 

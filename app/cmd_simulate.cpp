@@ -58,6 +58,23 @@ NamedScenario read_named_scenario(const Invocation& invocation) {
   return {read_scenario(invocation.arguments.front()), invocation.arguments.front(), std::nullopt};
 }
 
+// More devices than were measured, as many as are asked for.
+void grow_as_asked(NamedScenario& named, const Settings& settings) {
+  const Given* asked = settings.find("grow-to");
+  if (asked == nullptr) return;
+  Scenario& scenario = named.scenario;
+  const std::size_t before = scenario.devices.size(), devices = count_setting(settings, "grow-to", before, before);
+  const std::size_t most = scenario.exchange.any() ? kMostLinkedDevices : kMostScenarioDevices;
+  if (devices > most) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is too many{}; accepted: {} to {}", asked->from, in_quotes(asked->value),
+                            scenario.exchange.any() ? " for devices that exchange data" : "", before, most));
+  }
+  if (devices == before) return;
+  grow(scenario, devices);
+  named.source += fmt::format(", with {} devices like its last", devices - before);
+}
+
 SetEstimates given_estimates(const Scenario& scenario) {
   if (scenario.given) return *scenario.given;
   SetEstimates given{{}, scenario.link_up, scenario.link_down, scenario.work.merge, scenario.exchange};
@@ -71,7 +88,8 @@ ExitCode cmd_simulate(const Context& context) {
   outlive_readers();
   install_stop_signals();
   const Settings& settings = context.invocation.settings;
-  const NamedScenario named = read_named_scenario(context.invocation);
+  NamedScenario named = read_named_scenario(context.invocation);
+  grow_as_asked(named, settings);
   const Scenario& scenario = named.scenario;
   const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
   const SuiteInfo suite = scenario_suite(scenario, *backend);

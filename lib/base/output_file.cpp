@@ -44,13 +44,16 @@ Target target_of(const fs::path& file) {
   if (file.filename().empty()) refuse(file, "it names a directory");
   struct stat info {};
   if (::stat(target.path.c_str(), &info) == 0) {
-    target.exists = true;
     if (S_ISDIR(info.st_mode)) refuse(file, "it is a directory");
-    target.special = !S_ISREG(info.st_mode);
-    target.permissions = info.st_mode & 0777;
-    if (::access(target.path.c_str(), W_OK) != 0) refuse(file, errno);
+    // Another process may have removed it between the two calls, as check_writable() does: then it is not there.
+    target.exists = ::access(target.path.c_str(), W_OK) == 0;
+    if (!target.exists && errno != ENOENT) refuse(file, errno);
   } else if (errno != ENOENT) {
     refuse(file, errno);
+  }
+  if (target.exists) {
+    target.special = !S_ISREG(info.st_mode);
+    target.permissions = info.st_mode & 0777;
   }
   if (target.path.has_parent_path()) {
     fs::create_directories(target.path.parent_path(), error);
@@ -193,7 +196,8 @@ void check_writable(const fs::path& file) {
   // The target itself is tried too: its name may be too long, which the temporary's is not.
   if (!target.exists) {
     const int fd = ::open(target.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) refuse(file, errno);
+    if (fd < 0 && errno != EEXIST) refuse(file, errno);
+    if (fd < 0) return;  // another process made it since: its name is one that can be had
     ::close(fd);
     ::unlink(target.path.c_str());
     return;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,9 +14,11 @@
 
 namespace mgpu {
 
-// Hashes of a launch: `alike` of kernel and grid, `exact` of the plain arguments too. Slices of one size differ in their offsets.
+// Hashes of a launch: `kernel` of that and the work-group's size, `alike` of the grid too, `exact` of the plain arguments too. Slices
+// of one size differ in their offsets.
 struct LaunchKey {
-  std::uint64_t alike = 0, exact = 0;
+  std::uint64_t kernel = 0, alike = 0, exact = 0;
+  std::uint64_t work_items = 0;
 };
 
 LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::span<const KernelArg> args);
@@ -25,21 +28,15 @@ inline LaunchKey launch_key(const std::string& kernel, const Grid& grid, std::in
 
 class KernelTimes {
  public:
-  void saw(const LaunchKey& key, Nanos took) {
-    if (times_.size() > kMost) times_.clear();
-    times_[key.alike] = times_[key.exact] = took;
-  }
-  // Of that very launch, else of one with other arguments; nothing for a kernel or grid that has not run.
-  std::optional<Nanos> expected(const LaunchKey& key) const {
-    for (const std::uint64_t hash : {key.exact, key.alike}) {
-      if (const auto found = times_.find(hash); found != times_.end()) return found->second;
-    }
-    return {};
-  }
+  void saw(const LaunchKey& key, Nanos took);
+  // Of that very launch, else of one with other arguments, else by the work-items from the launch of that kernel whose grid was nearest
+  // to it, at most twice as large or small; nothing where there was none.
+  std::optional<Nanos> expected(const LaunchKey& key) const;
 
  private:
   static constexpr std::size_t kMost = 1 << 16;  // offsets are many: 3 MB
   std::unordered_map<std::uint64_t, Nanos> times_;
+  std::unordered_map<std::uint64_t, std::map<std::uint64_t, Nanos>> by_work_items_;  // of each kernel
 };
 
 }  // namespace mgpu

@@ -15,16 +15,29 @@ constexpr double kWorthMoving = 0.02;  // of a round: a smaller gain is noise
 // Where no link is known: a copy by way of the host, which is the slowest.
 constexpr double kSlowestLink = 1e9;
 
+// What devices put into each other's memory; where nothing is known of the paths between them, by way of the host.
+double seconds_to_move(double bytes, const PlanRequest& request, const std::vector<Items>& shares, std::size_t to) {
+  const PeerLinks& links = request.exchange.links;
+  if (links.empty()) {
+    const auto link = [](double rate) { return rate > 0 ? rate : kSlowestLink; };
+    return bytes / link(request.devices[to].up) + bytes / link(request.devices[to].down);
+  }
+  double slowest = 0;
+  for (std::size_t from = 0; from < shares.size(); ++from) {
+    if (from == to || shares[from] == 0) continue;
+    if (const double rate = links.of(from, to).bytes_per_s; rate > 0) slowest = std::max(slowest, bytes / rate);
+  }
+  return slowest;
+}
+
 }  // namespace
 
 Borders::Borders(const PlanRequest& request, std::vector<Items> shares)
     : items_(request.items), granularity_(request.granularity), rounds_(request.rounds), shares_(std::move(shares)) {
   const double item = std::max(request.cost.in_bytes, request.cost.out_bytes);  // its state
   for (std::size_t i = 0; i < shares_.size(); ++i) {
-    const DeviceEstimate& device = request.devices[i];
-    fits_.push_back(shares_[i] > 0 ? device.fits : 0);
-    const auto link = [&](double rate) { return rate > 0 ? rate : kSlowestLink; };
-    seconds_per_item_.push_back(item / link(device.up) + item / link(device.down));
+    fits_.push_back(shares_[i] > 0 ? request.devices[i].fits : 0);
+    seconds_per_item_.push_back(seconds_to_move(item, request, shares_, i));
   }
 }
 

@@ -29,7 +29,7 @@ class Borders {
   Items items_, granularity_;
   std::uint32_t rounds_;
   std::vector<Items> fits_, shares_, before_;
-  std::vector<double> seconds_per_item_;  // to move one to the device, or from it
+  std::vector<double> seconds_per_item_;  // to move one to the device
   std::uint32_t meeting_ = 4;
 };
 

@@ -40,6 +40,10 @@ struct Scenario {
   std::optional<SetEstimates> given;  // what strategies are given; none: how the devices are, but for `slow`
 };
 
+// More devices, up to `devices`: those beyond are like the last one, and so are the links to them. The host link stays as it is: how
+// many devices use it at once is what it is known for. A set that is no smaller stays.
+void grow(Scenario& scenario, std::size_t devices);
+
 // More are refused: each device alone is a case of every session.
 inline constexpr std::size_t kMostScenarioDevices = 4096;
 // With links between them: all send something to all others.

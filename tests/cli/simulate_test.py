@@ -208,6 +208,17 @@ class SimulatesAResult(Scenarios):
                 self.assertAlmostEqual(simulated["time_ns"]["median"] / wanted, 1, delta=0.02, msg=(number, told))
                 self.assertAlmostEqual(simulated["plan"]["predicted_ns"] / run["plan"]["predicted_ns"], 1, delta=0.02, msg=(number, told))
 
+    def test_devices_that_were_not_measured_are_like_the_last_one(self):
+        file, grown = self.scenario(devices=[{"name": "one", "items_per_s": 1e6}, {"name": "other", "items_per_s": 2e6}],
+                                    work={"items": 10**6}), self.folder / "grown.json"
+        self.good("simulate", file, "--grow-to", 5, "-s", "capability", "--mode", "resident", "-n", 1, "-o", grown)
+        report = json.loads(grown.read_text())
+        self.assertEqual([device["name"] for device in report["devices"]], ["one"] + 4 * ["other"])
+        self.assertAlmostEqual(report["runs"][-1]["time_ns"]["median"], 1e9 / 9, delta=2e6)
+        self.assertIn("3 devices like its last", report["environment"]["simulated"])
+        for counts in ("1", "no", "4097"):
+            self.refused(["simulate", file, "--grow-to", counts], 2, "--grow-to", f'"{counts}"', "accepted")
+
     def test_a_result_without_estimates_or_without_that_case_is_refused(self):
         self.refused(["simulate", "--from", self.result()], 2, "--from", "r.json", "plan.estimates")
         file = self.result(1)

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,22 @@ TEST_CASE("checking leaves no file behind, and an older one as it was") {
   check_writable(folder.path() / "old.json");
   CHECK(test::file_text(folder.path() / "old.json") == "old");
   CHECK(files_in(folder.path()) == 2);
+}
+
+TEST_CASE("checks of one name at the same time do not disturb each other") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "out.json";
+  const auto check_often = [&] {
+    for (int k = 0; k < 2000; ++k) {
+      const std::string told = output_error([&] { check_writable(file); });
+      if (!told.empty()) return told;
+    }
+    return std::string();
+  };
+  auto other = std::async(std::launch::async, check_often);
+  CHECK(check_often() == "");
+  CHECK(other.get() == "");
+  CHECK(files_in(folder.path()) == 0);
 }
 
 TEST_CASE("a file is on the disk before it takes its name, and the name before it counts as written") {

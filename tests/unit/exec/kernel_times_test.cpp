@@ -6,7 +6,7 @@
 using namespace mgpu;
 
 TEST_CASE("a kernel is expected to take what that very launch took, else what one of its grid took last") {
-  const Grid grid{{1024, 1, 1}, {64, 1, 1}}, wider{{2048, 1, 1}, {64, 1, 1}};
+  const Grid grid{{1024, 1, 1}, {64, 1, 1}};
   const auto at = [&](std::uint64_t offset, const Grid& of) { return launch_key("sum", of, {offset}); };
   KernelTimes times;
   CHECK_FALSE(times.expected(at(0, grid)));
@@ -15,9 +15,23 @@ TEST_CASE("a kernel is expected to take what that very launch took, else what on
   CHECK(times.expected(at(0, grid)) == Nanos{100});
   CHECK(times.expected(at(512, grid)) == Nanos{130});
   CHECK(times.expected(at(7, grid)) == Nanos{130});
-  CHECK_FALSE(times.expected(at(0, wider)));
   CHECK_FALSE(times.expected(launch_key("other", grid, {std::uint64_t{0}})));
   CHECK_FALSE(times.expected(launch_key("sum", {{1024, 1, 1}, {32, 1, 1}}, {std::uint64_t{0}})));
   times.saw(at(0, grid), Nanos{110});
   CHECK(times.expected(at(0, grid)) == Nanos{110});
+}
+
+TEST_CASE("a grid that has not run takes what the nearest one took, by its work-items; one far from all that have is not known") {
+  const auto of = [](std::size_t rows) { return launch_key("step", {{64, rows, 1}, {64, 1, 1}}, {std::uint64_t{rows}}); };
+  KernelTimes times;
+  times.saw(of(4096), Nanos{4000});
+  CHECK(times.expected(of(2776)) == Nanos{2711});
+  CHECK(times.expected(of(8192)) == Nanos{8000});
+  CHECK_FALSE(times.expected(of(8193)));
+  CHECK_FALSE(times.expected(of(2047)));
+  times.saw(of(2000), Nanos{3000});  // of which less was known
+  CHECK(times.expected(of(2400)) == Nanos{3600});
+  CHECK(times.expected(of(3500)) == Nanos{3418});
+  CHECK(times.expected(of(4096)) == Nanos{4000});
+  CHECK_FALSE(times.expected(launch_key("other", {{64, 4096, 1}, {64, 1, 1}}, {std::uint64_t{0}})));
 }

@@ -99,6 +99,27 @@ TEST_CASE("borders move to where all are busy for as long, and stay when that ga
   CHECK_FALSE(heavy.meet(std::vector<Nanos>{1ms, 2ms}));
 }
 
+// Rows of 8192 cells of which two GPUs hold half each, one of them slowed down: by way of the host 1365 rows would take 90 ms, over
+// a direct link 0.1, and the rounds to come gain 9.
+TEST_CASE("what moving borders costs goes by the links between the devices") {
+  Request request(2);
+  request.plan.items = 8192;
+  request.plan.rounds = 200;
+  request.plan.cost.in_bytes = request.plan.cost.out_bytes = 32768;
+  for (DeviceEstimate& device : request.devices) device.fits = 8192;
+  using namespace std::chrono_literals;
+  const auto meet = [&] {
+    Borders borders(request.plan, {4096, 4096});
+    CHECK(borders.next_meeting(0) == 4U);
+    return borders.meet(std::vector<Nanos>{75us, 150us});
+  };
+  CHECK_FALSE(meet());
+  request.plan.exchange.links = PeerLinks(2, {PeerPath::direct, 380e9, 17us});
+  CHECK(meet() == std::vector<Items>{5461, 2731});
+  request.plan.exchange.links.of(1, 0).bytes_per_s = 1e9;  // the way that rows go
+  CHECK_FALSE(meet());
+}
+
 TEST_CASE("borders leave no device without a share that had one, give none to one that had none, and none more than fits") {
   Request request(3);
   request.plan.rounds = 100;
