@@ -24,3 +24,8 @@ function(mgpu_mpi_plugin name module)
 endfunction()
 mgpu_mpi_plugin(openmpi ompi-c)
 mgpu_mpi_plugin(mpich mpich)
+
+# Each is a package of its own, as it depends on its MPI.
+foreach(name IN LISTS mgpu_mpi_plugins)
+  install(TARGETS mgpu_mpi_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/mgpu-bench COMPONENT ${name})
+endforeach()
