@@ -5,15 +5,16 @@
 //
 // The order of every sum is that of the tiled kernels (pinn_product.cl, pinn_weights.cl, pinn_edges.cl), so that bits are the same.
 //
-// Predicted, not measured: on an H200 a shard of 3 x 20 with 44 points takes 256 work-items 10,500 cycles, 5.6 us. What is read from
-// local memory counts, 128 bytes a cycle: of a layer forward, and back, 20 times 4 for a jet and 1.4 for four weights, by 7 warps, 760
-// (1,700 where weights were read one by one, for two neurons); of its weights' gradients 44 times 6 by 4 warps, 1,060; the first
-// layer, tanh, the output's chains and what waits for global memory are 5,400. A step adds 2.5 us of Adam and two launches, 1.5 us each:
-// 11 us.
+// What is read from local memory counts, 128 bytes a cycle of an H200: of a shard of 3 x 20 with 44 points, a layer forward, and back,
+// is 20 times 4 for a jet and 1.4 for four weights, by 7 warps, 760 cycles (1,700 where weights were read one by one, for two neurons);
+// its weights' gradients 44 times 6 by 4 warps, 1,060. Predicted were 11 us for a step of 64 such shards and a launch for Adam,
+// measured 22: what waits, for memory and for other warps, is twice as much. Of 128 shards each has half of the points, and Adam is no
+// launch of its own.
 //
 // Given by -D: those of pinn_residual.cl; LAYERS, WIDTH; LANES: work-items; TILE: points at once, a multiple of BLOCK unless it is all of
-// a shard; WEIGHTS_LOCAL: whether they have room in local memory.
+// a shard; WEIGHTS_LOCAL: whether they have room in local memory; STEP: whether a launch is a whole step, of all shards.
 #include "pinn_residual.cl"
+#include "pinn_step.cl"
 
 #define ROW (TILE | 1)  // jets from one neuron to the next: odd, so that neurons side by side are in different banks
 #define LAYER (WIDTH * ROW)
@@ -179,26 +180,27 @@ inline void input_gradient(__global float* g, __local const float4* bars, __loca
   }
 }
 
-// A work-group a shard, of `places` points. Its gradient, then its losses, begin `stride` numbers after those of the one before.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void shard_gradients(__global const float* restrict parameters,
-                                                                                 __global const float4* restrict points,
-                                                                                 __global float* restrict gradients, uint places,
-                                                                                 uint stride, float4 weights) {
-  __local float4 jets[LAYERS * LAYER], in[TILE], out[TILE];
-  __local float error[TILE];
-  const uint lane = (uint)get_local_id(0), shard = (uint)get_group_id(0);
+// What a work-group holds: the jets of its points, what is known of these, and the weights where there is room for them.
+#define LOCAL_MEMORY                               \
+  __local float4 jets[LAYERS * LAYER], in[TILE], out[TILE]; \
+  __local float error[TILE];                       \
+  LOCAL_WEIGHTS
 #if WEIGHTS_LOCAL
-  __local float w[COUNT] __attribute__((aligned(16)));
+#define LOCAL_WEIGHTS                             \
+  __local float w[COUNT] __attribute__((aligned(16))); \
   FOR_ITEMS(i, COUNT) w[i] = parameters[i];
 #else
-  weights_at w = parameters;
+#define LOCAL_WEIGHTS weights_at w = parameters;
 #endif
-  __global float* const g = gradients + (ulong)shard * stride;
+
+// Of the shard whose `places` points begin with the first of `points`: its gradient, then its losses, to g.
+inline void gradient_of_shard(weights_at w, __global const float4* points, __global float* g, uint places, float4 weights, uint lane,
+                              __local float4* jets, __local float4* in, __local float4* out, __local float* error) {
   for (uint begin = 0; begin < places; begin += TILE) {
     const uint here = min(places - begin, (uint)TILE);
     const bool first = begin == 0;
     EVERYBODY();
-    FOR_ITEMS(p, here) in[p] = points[shard * places + begin + p];
+    FOR_ITEMS(p, here) in[p] = points[begin + p];
     EVERYBODY();
     FOR_ITEMS(i, WIDTH * here) {
       const uint p = i % here, n = i / here;
@@ -233,3 +235,73 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void shard_gradients
     input_gradient(g, jets, in, lane, here, first);
   }
 }
+
+#if !STEP
+// A work-group a shard. Its gradient begins `stride` numbers after that of the one before.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void shard_gradients(__global const float* restrict parameters,
+                                                                                 __global const float4* restrict points,
+                                                                                 __global float* restrict gradients, uint places,
+                                                                                 uint stride, float4 weights) {
+  const uint lane = (uint)get_local_id(0), shard = (uint)get_group_id(0);
+  LOCAL_MEMORY
+  gradient_of_shard(w, points + shard * places, gradients + (ulong)shard * stride, places, weights, lane, jets, in, out, error);
+}
+#else
+// Is this work-group the last of so many that come here? Nobody waits: what all of them wrote before is there for the last one, and
+// the count begins anew with it.
+#ifdef NVIDIA
+#define FENCE() asm volatile("fence.acq_rel.gpu;" ::: "memory")
+#else
+#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+#endif
+inline bool is_last(volatile __global uint* arrived, uint of, __local uint* last, uint lane) {
+  barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
+  if (lane == 0) {
+    FENCE();
+    *last = atomic_inc(arrived) + 1 == of ? 1 : 0;
+    if (*last != 0) atomic_xchg(arrived, 0u);
+    FENCE();
+  }
+  barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
+  return *last != 0;
+}
+
+#define BRANCHES 8  // shards that the last of their work-groups adds
+
+// Likewise, of all shards, whose number is that of the work-groups; and then a step: the last of every BRANCHES work-groups adds
+// their gradients, the last of all adds these sums, which are in `nodes`, and makes the step of Adam, as kernels/pinn_adam.cl does.
+// `arrived`: a count for all, then those of nodes; 0 before the first step. Buffers of parameters are of whole vectors. What other
+// work-groups write has no `restrict`.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void train_step(
+    __global const float* restrict parameters, __global const float4* restrict points, __global float* gradients, uint places,
+    uint stride, float4 weights, __global float* nodes, volatile __global uint* arrived, __global float* restrict after,
+    __global float* restrict mean, __global float* restrict square, __global float* restrict gradient,
+    __global float* restrict losses, uint step, float rate, float epsilon) {
+  __local uint last;
+  const uint lane = (uint)get_local_id(0), shard = (uint)get_group_id(0), shards = (uint)get_num_groups(0);
+  LOCAL_MEMORY
+  gradient_of_shard(w, points + shard * places, gradients + (ulong)shard * stride, places, weights, lane, jets, in, out, error);
+  const uint each = min(shards, (uint)BRANCHES), all = shards / each, node = shard / each, vectors = stride / 4;
+  if (!is_last(arrived + 1 + node, each, &last, lane)) return;
+  FOR_ITEMS(i, vectors) {
+    __global const float4* const of = (__global const float4*)(gradients + (ulong)node * each * stride) + i;
+    ((__global float4*)(nodes + (ulong)node * stride))[i] = sum_of_shards_4(of, each, vectors);
+  }
+  if (!is_last(arrived, all, &last, lane)) return;
+  FOR_ITEMS(i, vectors) {
+    const float4 g = sum_of_shards_4((__global const float4*)nodes + i, all, vectors);
+    UNROLL_FEW for (uint e = 0; e < 4; ++e) {
+      const uint at = 4 * i + e;
+      if (at >= COUNT && at < COUNT + LOSSES) losses[step * LOSSES + at - COUNT] = e == 0 ? g.s0 : e == 1 ? g.s1 : e == 2 ? g.s2 : g.s3;
+    }
+    if (4 * i >= COUNT) continue;
+    float4 m = vload4(i, mean), v = vload4(i, square);
+    MOVE_MOMENTS(float4, g, m, v)
+    const float4 scale = (float4)(scale_of(v.s0, epsilon), scale_of(v.s1, epsilon), scale_of(v.s2, epsilon), scale_of(v.s3, epsilon));
+    vstore4(fma((float4)(-rate), m * scale, vload4(i, parameters)), i, after);
+    vstore4(m, i, mean);
+    vstore4(v, i, square);
+    vstore4(g, i, gradient);
+  }
+}
+#endif

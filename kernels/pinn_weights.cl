@@ -7,7 +7,8 @@
 // On an H200 the three layers of 4 x 256 at 65,536 points are 103 GFLOP: predicted 2.1 ms, as 24 reads of 16 bytes for 512 fma of a
 // work-item are the ratio of kernels/matrix_packed.cl. Measured 2.85 ms (36 TFLOP/s); 4.70 with a branch around the sums of biases,
 // which kept reads of the next points from being issued before it. Reads of 4 bytes, so that registers of a product may lie in
-// any bank: 2.94 ms; 8 x 8 sums of a work-item, in 128 registers: 3.03.
+// any bank: 2.94 ms; 8 x 8 sums of a work-item, in 128 registers: 3.03. Tiles of 64 x 128 by 8 x 8, in 168 registers, of which a
+// multiprocessor holds three, are twice as many: half of 128 shards, which two devices have each, fill an H200 for 3.9 rounds.
 //
 // Given by -D: BM, BN: the tile of a work-group, weights by input and by output; TM, TN, WM, WN, STAGES, ASYNC of gpu_tiles.cl;
 // WIDTH.
@@ -18,8 +19,9 @@
 
 #define STAGE (BK * (BM + BN))
 #define QUADS (BK / 4)
-#define PANEL 128  // BLOCK of pinn_math.cl, times 4; a stage never begins in one and ends in the next
-#define IN_PANEL(m) ((ulong)((m) / PANEL) * (PANEL * WIDTH) + (m) % PANEL)
+#define POINTS 32  // of a panel: BLOCK of pinn_math.cl
+#define PANEL (4 * POINTS)
+#define IN_PANEL(p) ((ulong)((p) / POINTS) * (PANEL * WIDTH) + (p) % POINTS * 4)
 #define ROWS_AT_ONCE (THREADS / QUADS)
 #define LOADS_A (BM / ROWS_AT_ONCE)
 #define LOADS_B (BN / ROWS_AT_ONCE)
@@ -39,8 +41,8 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
   const uint id = (uint)get_local_id(0), lane = id & 31, warp = id >> 5;
   const uint my_k = warp / WN * (LM * TM) + DOWN(lane), my_n = warp % WN * (LN * TN) + ACROSS(lane) * 4;
   const uint quad = id % QUADS, first_row = id / QUADS;
-  __global const float* const pa = jets + above * layer + (k0 + first_row) * PANEL + quad * 4;
-  __global const float* const pb = bars + (above + 1) * layer + (n0 + first_row) * PANEL + quad * 4;
+  __global const float* const pa = jets + above * layer + (k0 + first_row) * PANEL;
+  __global const float* const pb = bars + (above + 1) * layer + (n0 + first_row) * PANEL;
   const uint my_bias = my_n + DOWN(lane) % TN / 4 * 16 + DOWN(lane) % 4;  // a column of its own: 8 work-items have the same
 
   float sum[TM][TN], bias = 0.0f;
@@ -48,21 +50,24 @@ __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void weight_gradie
 
 #define A_TO(stage, i) (memory + (stage) * STAGE + PLACE_A(first_row + (i) * ROWS_AT_ONCE, quad))
 #define B_TO(stage, i) (memory + (stage) * STAGE + BK * BM + PLACE_B(first_row + (i) * ROWS_AT_ONCE, quad))
+// Work-items bring points of their own of a stage. What would be points of the next shard, behind the last of this one, is 0.
 #if ASYNC
-#define COPY_16(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(to)), "l"(from) : "memory")
-#define LOAD(stage, m)                                                                                     \
-  if ((m) < inner) {                                                                                       \
-    const ulong at = IN_PANEL(shard * inner + (m));                                                        \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i) COPY_16(A_TO(stage, i), pa + at + i * ROWS_AT_ONCE * PANEL); \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i) COPY_16(B_TO(stage, i), pb + at + i * ROWS_AT_ONCE * PANEL); \
+#define LOAD(stage, m)                                                                                                   \
+  if ((m) < inner) {                                                                                                     \
+    const uint p = (m) / 4 + quad;                                                                                       \
+    const ulong at = IN_PANEL(shard * places + p);                                                                       \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) COPY("cg", A_TO(stage, i), pa + at + i * ROWS_AT_ONCE * PANEL, 16, p < places); \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i) COPY("cg", B_TO(stage, i), pb + at + i * ROWS_AT_ONCE * PANEL, 16, p < places); \
   }
 #else
   float4 next_a[LOADS_A], next_b[LOADS_B];
-#define FETCH(m)                                                                                                              \
-  {                                                                                                                           \
-    const ulong at = IN_PANEL(shard * inner + (m));                                                                           \
-    UNROLL for (uint i = 0; i < LOADS_A; ++i) next_a[i] = *(__global const float4*)(pa + at + i * ROWS_AT_ONCE * PANEL);      \
-    UNROLL for (uint i = 0; i < LOADS_B; ++i) next_b[i] = *(__global const float4*)(pb + at + i * ROWS_AT_ONCE * PANEL);      \
+#define VALUE(from) (p < places ? *(__global const float4*)(from) : (float4)(0.0f))
+#define FETCH(m)                                                                                          \
+  {                                                                                                       \
+    const uint p = (m) / 4 + quad;                                                                        \
+    const ulong at = IN_PANEL(shard * places + p);                                                        \
+    UNROLL for (uint i = 0; i < LOADS_A; ++i) next_a[i] = VALUE(pa + at + i * ROWS_AT_ONCE * PANEL);      \
+    UNROLL for (uint i = 0; i < LOADS_B; ++i) next_b[i] = VALUE(pb + at + i * ROWS_AT_ONCE * PANEL);      \
   }
 #define STORE(stage)                                                                                              \
   {                                                                                                               \

@@ -2,25 +2,34 @@
 // 2003): what a round does besides its large product, kernels/tropical*.cl with UPDATE. State d: row u, column v, `stride` a row, is the
 // length of the best path from u to v so far; with PATHS 1, `paths` is the vertex before v on it, NOWHERE where there is none.
 //
-// Given by -D: T (edge of a block that is closed at once, a multiple of 4), GROUP (work-items of close_block), PARTS (of the rows of a
+// Given by -D: T (edge of a block that is closed at once, a multiple of 4), GROUP (work-items of close_block, T T / 16), PARTS (of the rows of a
 // block, a divisor of T), PATHS (0, 1), INT32, and those of tropical_numbers.cl.
 #include "unroll.cl"
 #if INT32
 typedef int real;
+typedef int4 real4;
 #else
 typedef float real;
+typedef float4 real4;
 #endif
 #include "tropical_numbers.cl"
 
-#define EACH (T * T / GROUP)  // elements of a work-item of close_block
-#define COLUMNS 64            // of a work-group of close_rows
+#define COLUMNS 64  // of a work-group of close_rows
+// Four numbers from local memory, 16 bytes at once.
+#define TAKE_FOUR(type, to, from)                      \
+  {                                                    \
+    const type four = *(__local const type*)(from);    \
+    (to)[0] = four.x, (to)[1] = four.y;                \
+    (to)[2] = four.z, (to)[3] = four.w;                \
+  }
 
-// The initial state: `from`, laid out as d, which it may be; a vertex reaches itself by no edge. Beyond column n there is nothing.
-__kernel void begin(__global const real* from, __global real* d, __global int* paths, const uint first_row, const uint n,
-                    const uint stride) {
-  const uint v = (uint)get_global_id(0), u = first_row + (uint)get_global_id(1);
-  const ulong at = (ulong)u * stride + v;
-  real length = v < n ? from[at] : NOTHING;
+// The initial state: `from`, laid out as d, which it may be; a vertex reaches itself by no edge. Beyond column n there is nothing, and
+// so in rows that a block is filled up with. `order`: the first vertex of the rows from each multiple of `edge` on.
+__kernel void begin(__global const real* from, __global real* d, __global int* paths, __global const uint* order, const uint first_row,
+                    const uint edge, const uint n, const uint stride) {
+  const uint v = (uint)get_global_id(0), row = first_row + (uint)get_global_id(1), u = order[row / edge] + row % edge;
+  const ulong at = (ulong)row * stride + v;
+  real length = u < n && v < n ? from[at] : NOTHING;
   if (u == v) length = 0;
   d[at] = length;
 #if PATHS
@@ -41,57 +50,77 @@ __kernel void copy_rows(__global const real* d, __global const int* paths, __glo
 }
 
 // The `size` vertices from `first` on, at most T: paths between them by way of them, as Floyd (1962) has it, by one work-group, whose
-// work-items keep their elements. In step k its row and column stay; those of the next are handed on, by turns in two places. On an
-// H200 a step of 64 vertices took 1 us with all elements in local memory; predicted for this: 0.15.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void close_block(__global real* d, __global int* paths, const uint first,
-                                                                              const uint size, const uint stride) {
-  __local real row[2][T], column[2][T];
-  real own[EACH];
-#if PATHS
-  __local int row_before[2][T];
-  int before[EACH];
-#endif
-  const uint id = (uint)get_local_id(0);
-#if PATHS
-#define HAND_ON(next)                                   \
-  if (i == (next)) row[(next)&1][j] = own[e];           \
-  if (i == (next)) row_before[(next)&1][j] = before[e]; \
-  if (j == (next)) column[(next)&1][i] = own[e];
-#else
-#define HAND_ON(next)                         \
-  if (i == (next)) row[(next)&1][j] = own[e]; \
-  if (j == (next)) column[(next)&1][i] = own[e];
-#endif
-  UNROLL for (uint e = 0; e < EACH; ++e) {
-    const uint at = id + e * GROUP, i = at / T, j = at % T;
-    const ulong from = (ulong)(first + i) * stride + first + j;
-    own[e] = i < size && j < size ? d[from] : NOTHING;
-#if PATHS
-    before[e] = i < size && j < size ? paths[from] : NOWHERE;
-#endif
-    HAND_ON(0)
+// work-items keep 4 x 4 elements each. Their rows are those of d from `first_row` on. Before step k its row and column are handed on,
+// by turns in two places: what they become in it is what they are, as the way from k to k is 0. Steps beyond `size` change nothing. On
+// an H200 a step of 64 vertices took 1 us with all elements in local memory, and 0.64 with single ones in registers, for each of which
+// a number was read and asked whether it is to be handed on. Predicted for 4 x 4, two reads of 16 bytes: 0.15, so 10 us for all.
+#define HAND_ON(next)                                                      \
+  {                                                                        \
+    if (i0 / 4 == (next) / 4) {                                            \
+      UNROLL for (uint b = 0; b < 4; ++b) row[(next)&1][j0 + b] = own[(next)&3][b]; \
+      HAND_ON_PATHS(next)                                                  \
+    }                                                                      \
+    if (j0 / 4 == (next) / 4)                                              \
+      UNROLL for (uint a = 0; a < 4; ++a) column[(next)&1][i0 + a] = own[a][(next)&3]; \
   }
-  for (uint k = 0; k < size; ++k) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    UNROLL for (uint e = 0; e < EACH; ++e) {
-      const uint at = id + e * GROUP, i = at / T, j = at % T;
-      const real by_k = column[k & 1][i] + row[k & 1][j];
-      if (i != k && j != k && i != j && IS_BETTER(by_k, own[e])) {
-        own[e] = SETTLED(by_k);
 #if PATHS
-        if (!IS_NOTHING(by_k)) before[e] = row_before[k & 1][j];
+#define HAND_ON_PATHS(next) UNROLL for (uint b = 0; b < 4; ++b) row_before[(next)&1][j0 + b] = before[(next)&3][b];
+#else
+#define HAND_ON_PATHS(next)
+#endif
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void close_block(__global real* d, __global int* paths, const uint first_row,
+                                                                              const uint first, const uint size, const uint stride) {
+  __local real row[2][T] __attribute__((aligned(16))), column[2][T] __attribute__((aligned(16)));
+  real own[4][4];
+#if PATHS
+  __local int row_before[2][T] __attribute__((aligned(16)));
+  int before[4][4];
+#endif
+  const uint id = (uint)get_local_id(0), i0 = id / (T / 4) * 4, j0 = id % (T / 4) * 4;
+  __global real* const mine = d + ((ulong)(first_row + i0) * stride + first + j0);
+#if PATHS
+  __global int* const my_paths = paths + ((ulong)(first_row + i0) * stride + first + j0);
+#endif
+  UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
+    const bool there = i0 + a < size && j0 + b < size;
+    own[a][b] = i0 + a == j0 + b ? 0 : there ? mine[(ulong)a * stride + b] : NOTHING;
+#if PATHS
+    before[a][b] = there ? my_paths[(ulong)a * stride + b] : NOWHERE;
+#endif
+  }
+  HAND_ON(0)
+  for (uint k0 = 0; k0 < size; k0 += 4) {
+    UNROLL for (uint c = 0; c < 4; ++c) {
+      const uint k = k0 + c;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      real x[4], y[4];
+      TAKE_FOUR(real4, x, column[c & 1] + i0)
+      TAKE_FOUR(real4, y, row[c & 1] + j0)
+#if PATHS
+      int y_before[4];
+      TAKE_FOUR(int4, y_before, row_before[c & 1] + j0)
+#endif
+      UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
+        const real by_k = x[a] + y[b];
+#if PATHS
+        if (IS_BETTER(by_k, own[a][b]) && !IS_NOTHING(by_k)) before[a][b] = y_before[b];
+#endif
+        own[a][b] = SETTLED(BETTER(own[a][b], by_k));
+      }
+      if (i0 == j0) {
+        UNROLL for (uint a = 0; a < 4; ++a) own[a][a] = 0;
+#if PATHS
+        UNROLL for (uint a = 0; a < 4; ++a) before[a][a] = NOWHERE;
 #endif
       }
       HAND_ON(k + 1)
     }
   }
-  UNROLL for (uint e = 0; e < EACH; ++e) {
-    const uint at = id + e * GROUP, i = at / T, j = at % T;
-    const ulong to = (ulong)(first + i) * stride + first + j;
-    if (i < size && j < size) {
-      d[to] = own[e];
+  UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
+    if (i0 + a < size && j0 + b < size) {
+      mine[(ulong)a * stride + b] = own[a][b];
 #if PATHS
-      paths[to] = before[e];
+      my_paths[(ulong)a * stride + b] = before[a][b];
 #endif
     }
   }
@@ -102,20 +131,20 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void close_block(__g
 // H200 one work-item for 64 rows took 43 us for 16384 columns, with 4 warps on a multiprocessor; predicted for four: 12 to 15.
 __kernel __attribute__((reqd_work_group_size(COLUMNS * PARTS, 1, 1))) void close_rows(__global real* d, __global int* paths,
                                                                                       __global real* panel, __global int* panel_paths,
-                                                                                      const uint first, const uint size,
-                                                                                      const uint stride) {
+                                                                                      const uint first_row, const uint first,
+                                                                                      const uint size, const uint stride) {
   __local real block[T * T];
   const uint id = (uint)get_local_id(0), v = (uint)get_group_id(0) * COLUMNS + id % COLUMNS;
   for (uint at = id; at < T * T; at += COLUMNS * PARTS) {
     const uint i = at / T, j = at % T;
-    block[at] = i < size && j < size ? d[(ulong)(first + i) * stride + first + j] : NOTHING;
+    block[at] = i < size && j < size ? d[(ulong)(first_row + i) * stride + first + j] : NOTHING;
   }
   const bool inside = v >= first && v < first + size;
-  __global real* const column = d + (ulong)first * stride + v;
+  __global real* const column = d + (ulong)first_row * stride + v;
   real old[T];
   UNROLL for (uint k = 0; k < T; ++k) old[k] = k < size ? column[(ulong)k * stride] : NOTHING;
 #if PATHS
-  __global int* const column_paths = paths + (ulong)first * stride + v;
+  __global int* const column_paths = paths + (ulong)first_row * stride + v;
   int before[T];
   UNROLL for (uint k = 0; k < T; ++k) before[k] = k < size ? column_paths[(ulong)k * stride] : NOWHERE;
 #endif

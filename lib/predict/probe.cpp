@@ -34,14 +34,23 @@ struct Sizes {
   Items small = 0, large = 0;
 };
 
-Sizes sizes_of(const Shape& shape, const ProbeSize& size) {
+Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus) {
   const Items granule = std::max<Items>(shape.granularity, 1);
   const auto whole = [&](double items) { return std::max(granule, static_cast<Items>(items) / granule * granule); };
   const Items most = size.most > 0 ? size.most : std::numeric_limits<Items>::max();
   Items large = std::min({whole(static_cast<double>(shape.items) * size.share), most, shape.items});
   // Partial results are then one tree, as those of large slices nearly are; of three blocks, fisher makes two.
   if (size.share < 1 && large > granule) large = std::bit_floor(large / granule) * granule;
+  if (gpus) large = std::max(large, std::min({whole(static_cast<double>(shape.fills_gpu)), most, shape.items}));
   return {std::min(large, whole(static_cast<double>(large) / 4)), large};
+}
+
+std::uint32_t rounds_of(const Shape& shape, const ProbeSize& size, bool gpus, std::span<const Member> members) {
+  if (size.all_rounds) return shape.rounds;
+  if (gpus && shape.probe_rounds > 0) return std::min(shape.rounds, shape.probe_rounds);
+  // The last round brings results where devices do not keep them.
+  const auto keeps = [](const Member& member) { return member.program->brings() == Brings::publish; };
+  return std::all_of(members.begin(), members.end(), keeps) ? std::min(shape.rounds, kRounds) : shape.rounds;
 }
 
 // Each device takes the same items, in slices of a given size, of which the next device begins one later; or each its own slice,
@@ -224,20 +233,17 @@ void merge_after_probe(Backend& backend, OpenDevice& device, Workload& workload,
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size) {
   const Shape& shape = workload.shape();
   Probe probe;
-  const auto [small, large] = sizes_of(shape, size);
+  const auto is_cpu = [](const Member& member) { return member.device->resources().traits().cpu; };
+  const bool gpus = std::none_of(members.begin(), members.end(), is_cpu);
+  const auto [small, large] = sizes_of(shape, size, gpus);
   probe.items = large;
   if (shape.items == 0 || members.empty()) return probe;
 
   constexpr std::size_t at_small = 0, at_large = 1, in_pieces = 2;
   std::array<std::vector<Execution>, 3> seen;
-  const auto is_cpu = [](const Member& member) { return member.device->resources().traits().cpu; };
-  const bool shared_by_cpus = members.size() > 1 && std::any_of(members.begin(), members.end(), is_cpu);
+  const bool shared_by_cpus = members.size() > 1 && !gpus;
   const Items pieces = (large + small - 1) / small, places = pieces == 1 ? shape.items / large : 1;
-  // The last round brings results where devices do not keep them.
-  const bool some = !size.all_rounds && std::all_of(members.begin(), members.end(), [](const Member& member) {
-    return member.program->brings() == Brings::publish;
-  });
-  const std::uint32_t rounds = some ? std::min(shape.rounds, kRounds) : shape.rounds;
+  const std::uint32_t rounds = rounds_of(shape, size, gpus, members);
   const Nanos begin = backend.now();
   const auto is_enough = [&](std::size_t turns) {
     const Nanos spent = backend.now() - begin;
@@ -357,7 +363,7 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     const SmallSlices& small = device.kernels;
     const bool flat_stay = small.grows_per_item_s >= kExplained * device.compute.per_item_s;
     estimate.launch = small.contention + (flat_stay ? std::min(small.flat, device.compute.fixed) : Nanos{});
-    estimate.minimum_slice = small.contention + least_of(small, share.piece);
+    estimate.minimum_slice = small.contention + least_of(small, share.items > 0 ? std::min(share.piece, share.items) : share.piece);
     estimate.up = bytes_per_s(device.upload);
     if (!(estimate.up > 0) && probe.replicated > Nanos{})  // slices upload nothing
       estimate.up = static_cast<double>(cost.replicated) / seconds(probe.replicated);

@@ -120,9 +120,22 @@ void Group::warm_up(bool alone) {
     const std::size_t times = std::max<std::size_t>(given_.options.stop.warmup, alone ? 1 : 0);
     for (std::size_t n = 0; n < times && !the_case.closed; ++n) {
       if (stopped()) return;
-      take_sample(the_case, false);
+      execute_uncounted(the_case);
     }
   }
+}
+
+// Of work in thousands of rounds, such as a training of half a minute, the first ones do where the whole takes a second or more.
+void Group::execute_uncounted(Case& the_case) {
+  constexpr std::uint32_t kFirst = 256;
+  constexpr Nanos kLong = std::chrono::seconds(1);
+  const std::uint32_t rounds = given_.workload.shape().rounds;
+  if (rounds > kFirst) {
+    const Nanos begin = given_.backend.now();
+    take_sample(the_case, false, kFirst);
+    if (the_case.closed || (given_.backend.now() - begin) / kFirst * rounds >= kLong) return;
+  }
+  take_sample(the_case, false);
 }
 
 // Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
@@ -189,7 +202,7 @@ void Group::sample_interleaved() {
       open = true;
       if (round == 0 && the_case.times.size() > fewest) continue;
       if (stopped()) return;
-      if (!given_.backend.is_virtual() && idle_tracker_.starts_cold(the_case, given_.backend.now())) take_sample(the_case, false);
+      if (!given_.backend.is_virtual() && idle_tracker_.starts_cold(the_case, given_.backend.now())) execute_uncounted(the_case);
       if (the_case.closed) continue;
       take_sample(the_case, true);
       if (!the_case.closed && given_.options.stop.satisfied(the_case.times)) {
@@ -217,7 +230,8 @@ Nanos Group::patience(const Case& the_case) const {
   return std::max(least, from_seconds(kPatience * seconds(expected->makespan)));
 }
 
-void Group::take_sample(Case& the_case, bool counts) {
+// Of no more than `most_rounds` rounds, if it goes in rounds: it has a result only if these are all.
+void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) {
   connect_those_left();
   shrink_cases();  // devices may have been lost since
   if (the_case.closed) return;
@@ -229,6 +243,8 @@ void Group::take_sample(Case& the_case, bool counts) {
   request.merge_device = fastest_of(estimates.devices);
   request.workload = &given_.workload;
   request.timeout = patience(the_case);
+  request.most_rounds = most_rounds;
+  request.merges = given_.workload.shape().rounds <= most_rounds;
   request.stop = [&] { return given_.observer.stop_requested(); };
   if (!the_case.alone() && !goes_in_rounds()) {
     request.reserve = [&]() -> std::optional<Member> {
@@ -258,6 +274,7 @@ void Group::take_sample(Case& the_case, bool counts) {
   if (sample.failure && sample.failure->kind() == ErrorKind::unsupported) return refuse(the_case, sample.failure->what());
   if (sample.failure) return fail(the_case, sample.failure->what());
   for (const std::size_t i : devices) result_.prepared[i].executed = true;
+  if (!request.merges) return shrink_cases();
   const bool compared = given_.options.integrity != IntegrityLevel::off && given_.workload.shape().large_result;
   const Verification::Outcome outcome = check(the_case, the_case.verify.method.empty() || compared, devices);
   if (outcome.status == Verification::Outcome::Status::wrong) return fail_wrong(the_case, outcome.why);

@@ -173,10 +173,7 @@ void Group::take_disturbed(Case& the_case, RawSample sample, std::vector<std::si
     const VerifyRecord before = the_case.verify;
     const Verification::Outcome outcome = check(the_case, true, disturbed.devices);
     disturbed.reason = outcome.why;
-    disturbed.verify = outcome.status == Verification::Outcome::Status::wrong ? VerifyStatus::failed
-                       : outcome.status == Verification::Outcome::Status::right && given_.options.verify != VerifyLevel::off
-                           ? VerifyStatus::passed
-                           : VerifyStatus::off;
+    disturbed.verify = outcome.status == Verification::Outcome::Status::unknown ? VerifyStatus::off : the_case.verify.status;
     if (disturbed.verify == VerifyStatus::failed) {
       the_case.disturbed.push_back(std::move(disturbed));
       return fail_wrong(the_case, outcome.why);

@@ -72,7 +72,8 @@ class Group {
   void tell() { given_.observer.progress(progress_of(result_.cases, given_.problem, given_.mode, given_.options.stop)); }
   Member member(std::size_t index);
   Nanos patience(const Case& the_case) const;
-  void take_sample(Case& the_case, bool counts);
+  void execute_uncounted(Case& the_case);
+  void take_sample(Case& the_case, bool counts, std::uint32_t most_rounds = ~std::uint32_t{0});
   void take_disturbed(Case& the_case, RawSample sample, std::vector<std::size_t> devices);
   void note_loss(std::size_t index, const DeviceFault& fault);
   void note_faults(Case& the_case, const RawSample& sample, std::span<const std::size_t> devices);

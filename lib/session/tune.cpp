@@ -80,7 +80,7 @@ class Tuner {
     program.published();
     merge_after_probe(backend_, device_, workload_, program);
     const Verdict verdict = workload_.verify(VerifyLevel::full, 1);
-    return verdict.status == Verdict::Status::passed ? std::string() : verdict.message;
+    return verdict.status == Verdict::Status::failed ? verdict.message : std::string();
   }
 
   static void refuse(TriedVariant& variant, const std::string& why) {

@@ -51,7 +51,9 @@ Verification::Outcome Verification::check(VerifyRecord& record, const std::strin
     const Verdict verdict = workload_.verify(options_.verify, options_.seed);
     record.method = verdict.method;
     record.found = verdict.found;
-    record.status = verdict.status == Verdict::Status::passed ? VerifyStatus::passed : VerifyStatus::failed;
+    record.status = verdict.status == Verdict::Status::passed   ? VerifyStatus::passed
+                    : verdict.status == Verdict::Status::failed ? VerifyStatus::failed
+                                                                : VerifyStatus::off;
     if (record.status == VerifyStatus::failed) return {wrong, verdict.message, outcome.digest};
   }
   digests_.note(outcome.digest, of_case);

@@ -18,6 +18,13 @@ constexpr unsigned ceil_log2(std::uint64_t n) {
   return k;
 }
 
+// The lowest `bits` bits of n in reverse.
+constexpr std::uint32_t reversed(std::uint32_t n, unsigned bits) {
+  std::uint32_t r = 0;
+  for (unsigned i = 0; i < bits; ++i) r |= (n >> i & 1) << (bits - 1 - i);
+  return r;
+}
+
 // Node `index` of level `level` over the items: covers [index << level, min((index + 1) << level, items)). An odd node at the end
 // of a level is its parent's value unchanged.
 struct TreeNode {

@@ -8,12 +8,7 @@
 namespace mgpu::pac {
 namespace {
 
-// The lowest `bits` bits of n in reverse.
-constexpr std::uint32_t reversed(std::uint32_t n, unsigned bits) {
-  std::uint32_t r = 0;
-  for (unsigned i = 0; i < bits; ++i) r |= (n >> i & 1) << (bits - 1 - i);
-  return r;
-}
+using block_tree::reversed;
 
 constexpr unsigned class_bits = block_tree::ceil_log2(shift_classes);
 constexpr std::uint64_t shift_stream = 0x7061632d73686966u;  // tells the shifts' numbers from those of the series

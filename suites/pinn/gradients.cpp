@@ -18,16 +18,29 @@ Weights weights_of(const Problem& problem) {
 
 KernelArg argument(const Weights& weights) { return ValueBytes{std::as_bytes(std::span(weights))}; }
 
+// One work-group makes the step of Adam, each of whose work-items has four parameters then: beyond a few thousand, a launch by
+// itself takes less.
+constexpr std::uint64_t most_of_step = 2048;
+constexpr std::uint32_t branches = 8;  // BRANCHES of kernels/pinn_shards.cl
+
 class ByShard final : public Gradients {
  public:
   ByShard(const Problem& problem, const Way& way, DeviceResources& device)
       : way_(way),
-        places_(places(problem, way)),
+        shards_(problem.shards),
+        places_(places_of_shard(problem)),
         stride_(u32(Network{problem.layers, wide(problem)}.stride())),
-        weights_(weights_of(problem)),
-        kernel_(device.kernel(
-            "pinn_shards.cl", "shard_gradients",
-            way.options + fmt::format(" -DLAYERS={} -DWIDTH={}", problem.layers, wide(problem)) + equation_options(problem))) {}
+        weights_(weights_of(problem)) {
+    const Network network{problem.layers, wide(problem)};
+    const std::string of =
+        way.options + fmt::format(" -DLAYERS={} -DWIDTH={}", network.layers, network.width) + equation_options(problem);
+    kernel_ = device.kernel("pinn_shards.cl", "shard_gradients", of + " -DSTEP=0");
+    if (network.count() > most_of_step) return;
+    step_ = device.kernel("pinn_shards.cl", "train_step", of + " -DSTEP=1");
+    const std::uint32_t nodes = (shards_ + branches - 1) / branches;
+    nodes_ = device.allocate(Bytes{nodes} * stride_ * sizeof(float));
+    counts_ = device.allocate((1 + Bytes{nodes}) * sizeof(std::uint32_t));
+  }
 
   void enqueue(const At& at, std::uint64_t shards, Stream& stream) override {
     stream.launch(*kernel_, {{shards * way_.threads, 1, 1}, {way_.threads, 1, 1}},
@@ -35,11 +48,20 @@ class ByShard final : public Gradients {
   }
   unsigned launches() const override { return 1; }
 
+  bool makes_steps() const override { return step_ != nullptr; }
+  void enqueue_step(const At& at, const Step& step, Stream& stream) override {
+    stream.launch(*step_, {{std::size_t{shards_} * way_.threads, 1, 1}, {way_.threads, 1, 1}},
+                  {at.parameters, at.points, at.shards, places_, stride_, argument(weights_), nodes_.get(), counts_.get(),
+                   step.after, step.mean, step.square, step.gradient, step.losses, step.number, step.adam.rate, step.adam.epsilon});
+  }
+  Buffer* counts() override { return counts_.get(); }
+
  private:
   const Way way_;
-  const std::uint32_t places_, stride_;
+  const std::uint32_t shards_, places_, stride_;
   const Weights weights_;
-  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<Kernel> kernel_, step_;
+  std::unique_ptr<Buffer> nodes_, counts_;
 };
 
 class ByLayer final : public Gradients {
@@ -91,9 +113,9 @@ class ByLayer final : public Gradients {
  private:
   void launch_sums(const At& at, std::uint64_t shards, std::uint64_t count, Stream& stream) {
     const std::uint64_t layer = 4 * count * width_;
-    const std::uint32_t each = places(problem_, way_), stride = u32(network_.stride()), last = problem_.layers - 1;
+    const std::uint32_t each = places_of_shard(problem_), stride = u32(network_.stride()), last = problem_.layers - 1;
     const std::size_t tiles = (width_ / way_.weight_rows) * (width_ / way_.weight_columns);
-    stream.launch(*weight_kernel_, {{tiles * way_.threads, last, shards}, {way_.threads, 1, 1}},
+    stream.launch(*weight_kernel_, {{tiles * way_.weight_threads, last, shards}, {way_.weight_threads, 1, 1}},
                   {jets_.get(), bars_.get(), at.shards, layer, each, stride});
     const std::size_t sums = 8, neurons = (width_ + 4 + sums - 1) / sums * sums;  // with the output's bias and three losses
     stream.launch(*edges_, {{32, neurons, shards}, {32, sums, 1}},

@@ -22,6 +22,17 @@ class Gradients {
   };
   virtual void enqueue(const At& at, std::uint64_t shards, Stream& stream) = 0;
   virtual unsigned launches() const = 0;  // of enqueue()
+
+  // Of small networks: the gradients of all shards and what Adam makes of them, by one launch.
+  struct Step {
+    Buffer *after = nullptr, *mean = nullptr, *square = nullptr, *gradient = nullptr, *losses = nullptr;  // out
+    std::uint32_t number = 0;
+    Problem::Step adam;
+  };
+  virtual bool makes_steps() const { return false; }
+  virtual void enqueue_step(const At&, const Step&, Stream&) {}
+  // Counts that are 0 when a training begins, and between its steps.
+  virtual Buffer* counts() { return nullptr; }
 };
 
 }  // namespace mgpu::pinn

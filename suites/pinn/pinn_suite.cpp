@@ -87,7 +87,7 @@ SuiteInfo pinn_suite() {
       {"layers", "hidden layers of tanh", {"auto"}, Option::count},
       {"width", "neurons of a hidden layer", {"auto"}, Option::count},
       {"iterations", "steps of a sample", {"auto"}, Option::count},
-      {"shards", "runs of points whose gradients are added along a fixed tree, a power of two", {"64"}, Option::count},
+      {"shards", "runs of points whose gradients are added along a fixed tree, a power of two; auto: 128", {"auto"}, Option::count},
       {"boundary-points",
        "points on the boundary; auto: a 16th of the points, or 128 of more than 2048, but one a shard",
        {"auto"},

@@ -51,7 +51,7 @@ double number(const SuiteParams& params, const char* name, double most, const ch
 }
 
 std::uint32_t shards(const SuiteParams& params) {
-  const std::uint32_t value = count(params, "shards", 1, 256, 64);
+  const std::uint32_t value = count(params, "shards", 1, 256, 128);
   if ((value & (value - 1)) != 0) throw refused("shards", std::to_string(value) + " is no power of two; accepted: 1, 2, 4 .. 256");
   if (value >= params.devices || params.options.at("partition") != "data") return value;
   throw refused("shards", std::to_string(value) + " cannot be shared by " + std::to_string(params.devices) +
@@ -231,6 +231,22 @@ Problem problem_of(const SuiteParams& params) {
   return problem;
 }
 
+namespace {
+
+// As few shards as keep a GPU busy in a step: of small networks, whose shards are a work-group each, all.
+Items shards_of_full_step(const Problem& problem, double flop) {
+  constexpr double full = 2e10;  // half a millisecond of an H200
+  if (problem.width <= 32 && problem.compute != Compute::layers) return problem.shards;
+  Items shards = problem.shards;
+  while (shards > 1 && flop / 2 >= full) {
+    flop /= 2;
+    shards /= 2;
+  }
+  return shards;
+}
+
+}  // namespace
+
 Shape shape_of(const Problem& problem) {
   const Network network{problem.layers, problem.width};
   Shape shape;
@@ -259,6 +275,11 @@ Shape shape_of(const Problem& problem) {
   shape.items = problem.shards;
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;
+  const double flop = problem.flop_per_point() * static_cast<double>(problem.all_points());
+  shape.fills_gpu = shards_of_full_step(problem, flop);
+  constexpr double enough = 3e11;  // 10 ms of an H200
+  const double each = flop * static_cast<double>(shape.fills_gpu) / problem.shards;
+  shape.probe_rounds = static_cast<std::uint32_t>(std::clamp(enough / each, 8.0, 256.0));
   shape.large_result = true;
   shape.ops = static_cast<double>(problem.points) * problem.steps;
   shape.rate_unit = "points/s";

@@ -25,7 +25,7 @@ struct Problem {
   std::uint32_t layers = 4, width = 256;  // hidden layers of tanh, and the neurons of each
   std::uint32_t points = 8192, boundary = 0, initial = 0;
   bool hard = false;  // boundary and initial values are built in: there are no points for them
-  std::uint32_t shards = 64;
+  std::uint32_t shards = 128;
   std::uint32_t steps = 0;
   std::uint32_t resample = 0;  // new points after so many steps; 0: never
   std::uint32_t checkpoint_rounds = 0;

@@ -26,7 +26,7 @@ Trainer::Trainer(const Problem& each, Way way, DeviceResources& device)
 Trained Trainer::make(DeviceResources& device) const {
   Trained made;
   for (auto* const each : {&made.parameters[0], &made.parameters[1], &made.mean, &made.square, &made.gradient})
-    *each = device.allocate(count_ * kNumber);
+    *each = device.allocate(std::uint64_t{stride_} * kNumber);  // whole vectors
   made.transposed = device.allocate(std::max<Bytes>(std::uint64_t{hidden_} * wide_.width * wide_.width * kNumber, kNumber));
   made.losses = device.allocate(std::uint64_t{problem_.steps} * 3 * kNumber);
   made.points = device.allocate(places() * 16);
@@ -50,9 +50,11 @@ Ending Trainer::ending(const float* from) const {
 }
 
 void Trainer::begin(const Trained& trained, Buffer& states, std::uint64_t number, Stream& stream) {
+  Buffer* const counts = gradients_->counts();
   stream.launch(*begin_, grid_of(count_, local_),
                 {&states, number * state_size(), &trained.parameters_after(0), trained.mean.get(), trained.square.get(),
-                 trained.transposed.get(), hidden_, u32(wide_.width), count_});
+                 trained.transposed.get(), hidden_, u32(wide_.width), count_, counts != nullptr ? counts : list_.get(),
+                 counts != nullptr ? u32(counts->size() / 4) : 0U});
 }
 
 void Trainer::draw(const Trained& trained, const Problem& of, std::uint32_t step, Stream& stream) {
@@ -62,14 +64,20 @@ void Trainer::draw(const Trained& trained, const Problem& of, std::uint32_t step
 }
 
 void Trainer::step(const Trained& trained, std::uint32_t round, Stream& stream) {
-  Buffer& before = trained.parameters_after(round);
-  gradients_->enqueue({&before, trained.transposed.get(), trained.points.get(), shards_.get()}, problem_.shards, stream);
+  Buffer &before = trained.parameters_after(round), &after = trained.parameters_after(round + 1);
+  const Gradients::At at{&before, trained.transposed.get(), trained.points.get(), shards_.get()};
   const Problem::Step adam = problem_.adam(round);
+  if (gradients_->makes_steps()) {
+    Buffer* const losses = trained.losses.get();
+    return gradients_->enqueue_step(
+        at, {&after, trained.mean.get(), trained.square.get(), trained.gradient.get(), losses, round, adam}, stream);
+  }
+  gradients_->enqueue(at, problem_.shards, stream);
   constexpr std::size_t side = 32, parts = 8;  // of its work-groups
   stream.launch(*adam_, {{(count_ + 3 + side - 1) / side * side, parts, 1}, {side, parts, 1}},
-                {shards_.get(), list_.get(), 0U, problem_.shards, &before, &trained.parameters_after(round + 1), trained.mean.get(),
-                 trained.square.get(), trained.gradient.get(), trained.losses.get(), trained.transposed.get(), hidden_,
-                 u32(wide_.width), count_, stride_, round, adam.rate, adam.epsilon});
+                {shards_.get(), list_.get(), 0U, problem_.shards, &before, &after, trained.mean.get(), trained.square.get(),
+                 trained.gradient.get(), trained.losses.get(), trained.transposed.get(), hidden_, u32(wide_.width), count_, stride_,
+                 round, adam.rate, adam.epsilon});
 }
 
 void Trainer::keep_ending(const Trained& trained, Buffer& endings, std::uint64_t place, Stream& stream) {

@@ -36,10 +36,10 @@ class Trainer {
   void begin(const Trained& trained, Buffer& states, std::uint64_t number, Stream& stream);
   void draw(const Trained& trained, const Problem& of, std::uint32_t step, Stream& stream);
   void step(const Trained& trained, std::uint32_t round, Stream& stream);
-  unsigned launches_of_step() const { return gradients_->launches() + 1; }
+  unsigned launches_of_step() const { return gradients_->makes_steps() ? 1 : gradients_->launches() + 1; }
   void keep_ending(const Trained& trained, Buffer& endings, std::uint64_t place, Stream& stream);
   std::uint64_t places() const { return all_places(problem_, way_, problem_.shards); }
-  std::uint32_t places_of_shard() const { return pinn::places(problem_, way_); }
+  std::uint32_t places_of_shard() const { return pinn::places_of_shard(problem_); }
   std::size_t local() const { return local_; }
 
  private:

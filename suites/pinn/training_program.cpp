@@ -65,9 +65,10 @@ void TrainingProgram::load(Stream& stream) {
 
 void TrainingProgram::begin_state(Buffer& from, Stream& stream) {
   Buffer& parameters = parameters_after(workload_.begun_from());
-  stream.launch(
-      *begin_, grid_of(count_, local_),
-      {&from, std::uint64_t{0}, &parameters, mean_.get(), square_.get(), transposed_.get(), hidden_, u32(wide_.width), count_});
+  Buffer* const counts = gradients_->counts();
+  stream.launch(*begin_, grid_of(count_, local_),
+                {&from, std::uint64_t{0}, &parameters, mean_.get(), square_.get(), transposed_.get(), hidden_, u32(wide_.width),
+                 count_, counts != nullptr ? counts : list_.get(), counts != nullptr ? u32(counts->size() / 4) : 0U});
 }
 
 void TrainingProgram::draw(const Slice& slice, std::uint32_t step, Stream& stream) {
@@ -75,7 +76,7 @@ void TrainingProgram::draw(const Slice& slice, std::uint32_t step, Stream& strea
   const Slice& shards = slice;
   // Places behind those of the last shard of the slice are of the shards that follow: whatever is computed there, nobody adds.
   stream.launch(*draw_, grid_of(all, local_),
-                {points_.get(), u32(shards.begin), places(problem_, way_), problem_.shards, problem_.points, problem_.boundary,
+                {points_.get(), u32(shards.begin), places_of_shard(problem_), problem_.shards, problem_.points, problem_.boundary,
                  problem_.initial, problem_.seed_of_points(step), u32(all), static_cast<float>(problem_.first().low),
                  static_cast<float>(problem_.first().high)});
 }
@@ -135,9 +136,11 @@ std::uint32_t TrainingProgram::enqueue_rounds(const Slice& slice, std::uint32_t 
 }
 
 unsigned TrainingProgram::launches_of(const Slice& slice, std::uint32_t round) const {
-  const unsigned sums = slice.size() == problem_.shards ? 0 : static_cast<unsigned>(nodes_.size());
-  const bool keeps = snapshots_ && workload_.brings_state(slice) && snapshot_after(round + 1);
-  return (draws_before(round) ? 1U : 0U) + gradients_->launches() + sums + 1U + (keeps ? 1U : 0U);
+  const bool has_all = slice.size() == problem_.shards,
+             keeps = snapshots_ && workload_.brings_state(slice) && snapshot_after(round + 1);
+  const unsigned more = (draws_before(round) ? 1U : 0U) + (keeps ? 1U : 0U);
+  if (has_all && gradients_->makes_steps()) return more + 1;
+  return more + gradients_->launches() + (has_all ? 0U : static_cast<unsigned>(nodes_.size())) + 1;
 }
 
 bool TrainingProgram::draws_before(std::uint32_t round) const {
@@ -181,15 +184,18 @@ Buffer* TrainingProgram::exchange(const Slice& slice, std::uint32_t round, Strea
 }
 
 void TrainingProgram::step(const Slice& slice, std::uint32_t round, Stream& stream) {
-  Buffer& before = parameters_after(round);
-  gradients_->enqueue({&before, transposed_.get(), points_.get(), shards_.get()}, slice.size(), stream);
-  Buffer* const sums = exchange(slice, round, stream);
+  Buffer &before = parameters_after(round), &after = parameters_after(round + 1);
+  const Gradients::At at{&before, transposed_.get(), points_.get(), shards_.get()};
   const Problem::Step adam = problem_.adam(round);
+  if (others_.empty() && slice.size() == problem_.shards && gradients_->makes_steps())
+    return gradients_->enqueue_step(at, {&after, mean_.get(), square_.get(), gradient_.get(), losses_.get(), round, adam}, stream);
+  gradients_->enqueue(at, slice.size(), stream);
+  Buffer* const sums = exchange(slice, round, stream);
   constexpr std::size_t side = 32, parts = 8;  // of its work-groups
   stream.launch(*adam_, {{(count_ + 3 + side - 1) / side * side, parts, 1}, {side, parts, 1}},
                 {sums != nullptr ? sums : shards_.get(), list_.get(), sums != nullptr ? u32(listed_.size() / 2) : 0U,
-                 problem_.shards, &before, &parameters_after(round + 1), mean_.get(), square_.get(), gradient_.get(), losses_.get(),
-                 transposed_.get(), hidden_, u32(wide_.width), count_, stride_, round, adam.rate, adam.epsilon});
+                 problem_.shards, &before, &after, mean_.get(), square_.get(), gradient_.get(), losses_.get(), transposed_.get(),
+                 hidden_, u32(wide_.width), count_, stride_, round, adam.rate, adam.epsilon});
 }
 
 void TrainingProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {

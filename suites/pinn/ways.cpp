@@ -43,6 +43,7 @@ void add_shards(const DeviceTraits& device, const Problem& problem, std::vector<
     way.tile = tile;
     way.options =
         define("LANES", lanes) + define("TILE", tile) + define("WEIGHTS_LOCAL", local_weights) + (device.cpu ? " -DROLLED" : "");
+    if (device.nvidia) way.options += " -DNVIDIA";
     all.push_back(std::move(way));
   }
 }
@@ -58,31 +59,52 @@ struct Tile {
   }
 };
 
-// Both products by the same tile. On CPUs this way is there for comparison only.
+// Of the products of layers, and of the weights' gradients.
+struct Tiles {
+  Tile product, weights;
+  unsigned weight_registers = 0;  // of a work-item, at most; 0: as many as the compiler likes
+};
+
+std::vector<Tiles> tiles_of(const DeviceTraits& device, std::uint32_t width) {
+  if (device.cpu) return {{{4, 4, 1, 1, 2, 8}, {4, 4, 1, 1, 2, 8}}};
+  std::vector<Tiles> all;
+  const auto add = [&](const Tile& both) { all.push_back({both, both}); };
+  if (width % 128 == 0) {
+    constexpr Tile high{16, 8, 1, 4, 2, 16}, square{8, 8, 2, 4, 2, 16}, low{8, 8, 1, 4, 2, 16};
+    // As in suites/matrix: 16 x 8 sums of a work-item serve more multiply-adds by a value that was read, where registers allow it.
+    // Smaller tiles of the gradients are so many that a half or a quarter of the shards fills a GPU, too.
+    if (device.nvidia) all.push_back({high, low, 168});
+    if (device.nvidia) add(high);
+    all.push_back({square, low});
+    add(square);
+    if (device.nvidia) add({16, 8, 1, 4, 4, 8});
+  }
+  if (width % 64 == 0) add({8, 8, 1, 2, 2, 16});
+  add({4, 8, 1, 1, 2, 16});
+  return all;
+}
+
+// On CPUs this way is there for comparison only.
 void add_layers(const DeviceTraits& device, const Problem& problem, std::vector<Way>& all) {
   const std::uint32_t width = wide(problem);
   if (width % 32 != 0) return;
-  std::vector<Tile> tiles;
-  // As in suites/matrix: 16 x 8 sums of a work-item serve more multiply-adds by a value that was read, where registers allow it.
-  if (!device.cpu && width % 128 == 0) {
-    if (device.nvidia) tiles.push_back({16, 8, 1, 4, 2, 16});
-    tiles.push_back({8, 8, 2, 4, 2, 16});
-    if (device.nvidia) tiles.push_back({16, 8, 1, 4, 4, 8});
-  }
-  if (!device.cpu && width % 64 == 0) tiles.push_back({8, 8, 1, 2, 2, 16});
-  tiles.push_back(device.cpu ? Tile{4, 4, 1, 1, 2, 8} : Tile{4, 8, 1, 1, 2, 16});
-  for (const Tile& tile : tiles) {
-    if (tile.threads() > device.max_work_group) continue;
+  const std::string both = define("ASYNC", device.nvidia) + (device.cpu ? " -DROLLED" : "");
+  for (const auto& [tile, weights, registers] : tiles_of(device, width)) {
+    if (std::max(tile.threads(), weights.threads()) > device.max_work_group) continue;
     Way way;
     way.by_layer = true;
     way.name =
         fmt::format("layers in {}x{}x{} by {}x{}", tile.rows(), tile.columns(), tile.inner, tile.mine_rows, tile.mine_columns);
+    if (weights.rows() != tile.rows()) way.name += fmt::format(", weights in {}x{}", weights.rows(), weights.columns());
     way.threads = tile.threads();
-    way.rows = way.weight_rows = tile.rows();
-    way.columns = way.weight_columns = tile.columns();
-    const std::string both = tile.defines() + define("ASYNC", device.nvidia) + (device.cpu ? " -DROLLED" : "");
-    way.options = both + define("STAGES", device.nvidia ? tile.stages : 2) + define("BK", tile.inner);
-    way.weight_options = both + define("STAGES", device.nvidia ? 3 : 2);
+    way.rows = tile.rows();
+    way.columns = tile.columns();
+    way.options = both + tile.defines() + define("STAGES", device.nvidia ? tile.stages : 2) + define("BK", tile.inner);
+    way.weight_threads = weights.threads();
+    way.weight_rows = weights.rows();
+    way.weight_columns = weights.columns();
+    way.weight_options = both + weights.defines() + define("STAGES", device.nvidia ? 3 : 2);
+    if (registers > 0) way.weight_options += fmt::format(" -cl-nv-maxrregcount={}", registers);
     all.push_back(std::move(way));
   }
 }
@@ -136,14 +158,8 @@ Way PreferredWays::best(const DeviceTraits& device, const Problem& problem) cons
   return all.front();
 }
 
-std::uint32_t places(const Problem& problem, const Way& way) {
-  const std::uint32_t all = places_of_shard(problem);
-  constexpr std::uint32_t points = 4;  // of a stage of kernels/pinn_weights.cl
-  return way.by_layer ? (all + points - 1) / points * points : all;
-}
-
 std::uint64_t all_places(const Problem& problem, const Way& way, std::uint64_t shards) {
-  const std::uint64_t all = shards * places(problem, way);
+  const std::uint64_t all = shards * places_of_shard(problem);
   const std::uint64_t each = std::max<std::uint64_t>(block, way.rows / 4);
   return way.by_layer ? (all + each - 1) / each * each : all;
 }

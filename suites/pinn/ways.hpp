@@ -12,13 +12,13 @@
 namespace mgpu::pinn {
 
 struct Way {
-  std::string name;  // "shards by 256", "layers in 128x128 by 16x8"
+  std::string name;  // "shards by 256", "layers in 128x128x16 by 16x8, weights in 64x128"
   bool by_layer = false;
-  unsigned threads = 1;
-  std::string options;                                                  // of the kernels that compute jets or products
-  std::string weight_options;                                           // by layer: of the weights' gradients
-  unsigned rows = 0, columns = 0, weight_rows = 0, weight_columns = 0;  // tiles
-  std::uint32_t tile = 0;                                               // by shard: points at once
+  unsigned threads = 1, rows = 0, columns = 0;  // of a work-group, and of its tile
+  std::string options;                          // of the kernels that compute jets or products
+  unsigned weight_threads = 0, weight_rows = 0, weight_columns = 0;
+  std::string weight_options;  // by layer: of the weights' gradients
+  std::uint32_t tile = 0;      // by shard: points at once
 };
 
 // Best first; none: `why` then says in one line what the device lacks.
@@ -38,8 +38,7 @@ class PreferredWays {
 // Neurons of a layer on a device: as many as tiles want, where networks are large. The others have no weights.
 std::uint32_t wide(const Problem& problem);
 
-// Places for points that a shard has on a device, and for all of so many shards.
-std::uint32_t places(const Problem& problem, const Way& way);
+// Places for points that so many shards have on a device.
 std::uint64_t all_places(const Problem& problem, const Way& way, std::uint64_t shards);
 
 // Of jets and adjoints in device memory, for so many shards.

@@ -34,16 +34,18 @@ PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mod
   if (mode_ == Mode::resident) initial_ = device.allocate(state);
   state_ = device.allocate(state);
   if (problem_.paths) paths_ = device.allocate(state);
-  for (unsigned i = 0; i < 2 && peer_ == nullptr; ++i) {
-    own_panels_[i] = device.allocate(panel);
-    if (problem_.paths) own_panel_paths_[i] = device.allocate(panel);
+  if (peer_ == nullptr) {
+    own_panel_ = device.allocate(panel);
+    if (problem_.paths) own_panel_paths_ = device.allocate(panel);
   }
+  for (const std::uint32_t block : blocks_.order) first_vertices_.push_back(u32(blocks_.first(block)));
+  order_ = device.allocate(first_vertices_.size() * sizeof(std::uint32_t));
   if (blocks_.inner < blocks_.edge) {
     inner_panel_ = device.allocate(blocks_.inner * blocks_.stride() * 4);
     if (problem_.paths) inner_paths_ = device.allocate(blocks_.inner * blocks_.stride() * 4);
   }
   const Variant& variant = kernels_.variant;
-  const std::uint64_t rows = round_up(blocks_.count() * blocks_.edge, std::max(variant.panel_rows, 1u));
+  const std::uint64_t rows = round_up(blocks_.rows(), std::max(variant.panel_rows, 1u));
   packed_ = device.allocate(rows * variant.packed_inner(blocks_.edge) * 4);
   packed_inner_ = device.allocate(rows * variant.packed_inner(blocks_.inner) * 4);
   if (variant.panel_columns == 0) return;
@@ -53,79 +55,95 @@ PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mod
 }
 
 Buffer& PathsProgram::panel(std::uint64_t block) {
-  return peer_ != nullptr ? workload_.panel(block % 2)->piece(peer_->self()) : *own_panels_[block % 2];
+  return peer_ != nullptr ? workload_.panel(block)->piece(peer_->self()) : *own_panel_;
 }
 
 Buffer& PathsProgram::panel_paths(std::uint64_t block) {
   if (!problem_.paths) return panel(block);
-  return peer_ != nullptr ? workload_.panel_paths(block % 2)->piece(peer_->self()) : *own_panel_paths_[block % 2];
+  return peer_ != nullptr ? workload_.panel_paths(block)->piece(peer_->self()) : *own_panel_paths_;
 }
 
-Rows PathsProgram::rows_of(const Slice& slice) const {
+Rows PathsProgram::rows_of(std::uint64_t block) const {
   const Bytes row = blocks_.vertices * 4, stride = blocks_.stride() * 4;
-  const std::uint64_t first = blocks_.first(slice.begin);
-  return {row, blocks_.first(slice.end) - first, first * stride, stride, row};
+  return {row, blocks_.size(block), blocks_.row(block) * stride, stride, row};
 }
 
-void PathsProgram::load(Stream& stream) {
-  stream.upload_rows(*initial_, workload_.weights().data(), rows_of({0, blocks_.count()}));
+void PathsProgram::upload_weights(Buffer& to, const Slice& slice, Stream& stream) {
+  for (Items item = slice.begin; item < slice.end; ++item) {
+    const std::uint64_t block = blocks_.order[item];
+    const Rows rows = rows_of(block);
+    stream.upload_rows(to, workload_.weights().data() + blocks_.first(block) * rows.host_stride, rows);
+  }
 }
+
+void PathsProgram::load(Stream& stream) { upload_weights(*initial_, {0, blocks_.count()}, stream); }
 
 void PathsProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   sample_ = workload_.sample();
   done_ = slice;
-  others_.clear();
+  panels_ = {};
   const auto& owners = workload_.owners();
-  const auto is_mine = [&](const Owner& owner) { return peer_ != nullptr && owner.device == peer_->self(); };
-  const bool shared =
-      std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) { return is_mine(owner) && owner.items == slice; });
-  for (const Owner& owner : owners)
-    if (shared && !is_mine(owner)) others_.push_back(owner.device);
-  const Rows rows = rows_of(slice);
-  if (mode_ == Mode::end_to_end)
-    stream.upload_rows(*state_, workload_.weights().data() + blocks_.first(slice.begin) * rows.host_stride, rows);
-  stream.launch(*begin_, {{blocks_.stride(), rows.count, 1}, {64, 1, 1}},
-                {mode_ == Mode::resident ? initial_.get() : state_.get(), state_.get(), &paths(), u32(blocks_.first(slice.begin)),
-                 u32(blocks_.vertices), u32(blocks_.stride())});
-  meet();  // nobody has panels of the sample before to read any more
+  if (peer_ != nullptr && std::any_of(owners.begin(), owners.end(),
+                                      [&](const Owner& owner) { return owner.device == peer_->self() && owner.items == slice; }))
+    panels_ = PanelOrder(blocks_, owners, peer_->self());
+  if (!order_is_there_) stream.upload(*order_, 0, std::as_bytes(std::span(first_vertices_)));
+  order_is_there_ = true;
+  if (mode_ == Mode::end_to_end) upload_weights(*state_, slice, stream);
+  stream.launch(*begin_, {{blocks_.stride(), slice.size() * blocks_.edge, 1}, {64, 1, 1}},
+                {mode_ == Mode::resident ? initial_.get() : state_.get(), state_.get(), &paths(), order_.get(),
+                 u32(slice.begin * blocks_.edge), u32(blocks_.edge), u32(blocks_.vertices), u32(blocks_.stride())});
+  const auto others = panels_.others();
+  if (!others.empty()) peer_->sync(others, others);  // nobody has panels of the sample before to read any more
 }
 
 void PathsProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
-  const std::uint64_t first = blocks_.first(slice.begin), end = blocks_.first(slice.end), next = round + 1;
-  const auto owns = [&](std::uint64_t block) { return block >= slice.begin && block < slice.end; };
+  const std::uint64_t next = round + 1;
+  const auto owns = [&](std::uint64_t block) {
+    return block < blocks_.count() && blocks_.places[block] >= slice.begin && blocks_.places[block] < slice.end;
+  };
   if (round == 0) {
     if (owns(0)) close(0, stream);
-    meet();
+    exchange(panels_.before_first_round());
   }
   Buffer& of_round = packed_if_wanted(panel(round), blocks_.size(round), packed_panel_.get(), stream);
-  pack(first, end - first, blocks_.first(round), blocks_.size(round), *packed_, stream);
-  const auto better = [&](std::uint64_t from, std::uint64_t to) {  // but for the block itself, which is closed
-    if (from >= to) return;
-    const bool has_it = blocks_.first(round) >= from && blocks_.first(round) < to;
-    update({from, to - from, blocks_.first(round), blocks_.size(round), has_it ? blocks_.first(round) : to,
-            has_it ? blocks_.size(round) : 0},
-           *packed_, of_round, panel_paths(round), stream);
-  };
-  if (next < blocks_.count() && owns(next)) {
-    better(blocks_.first(next), blocks_.first(next + 1));
+  pack(slice.begin * blocks_.edge, slice.size() * blocks_.edge, blocks_.first(round), blocks_.size(round), *packed_, stream);
+  std::vector<std::uint64_t> done;
+  if (owns(round)) done.push_back(round);  // it is closed
+  if (owns(next) && !panels_.others().empty()) {
+    update({blocks_.row(next), blocks_.edge, blocks_.size(round), blocks_.row(next) + blocks_.edge, 0}, *packed_, of_round,
+           panel_paths(round), stream);
+    done.push_back(next);
     close(next, stream);
-    better(first, blocks_.first(next));
-    better(blocks_.first(next + 1), end);
-  } else {
-    better(first, end);
+    peer_->sync(panels_.others(), {});
   }
-  if (next < blocks_.count()) {
-    meet();
-  } else if (mode_ == Mode::end_to_end) {
-    bring_result(slice, stream);
+  update_but(slice, std::move(done), round, of_round, stream);
+  if (owns(next) && panels_.others().empty()) close(next, stream);
+  exchange(panels_.after_round(round));
+  if (next == blocks_.count() && mode_ == Mode::end_to_end) bring_result(slice, stream);
+}
+
+// All rows of the slice by way of the round's block, but those of two blocks at most. A launch leaves out one.
+void PathsProgram::update_but(const Slice& slice, std::vector<std::uint64_t> left_out, std::uint64_t round, Buffer& panel,
+                              Stream& stream) {
+  const std::uint64_t size = blocks_.size(round), end = slice.end * blocks_.edge;
+  std::uint64_t from = slice.begin * blocks_.edge;
+  for (std::uint64_t& block : left_out) block = blocks_.row(block);
+  std::sort(left_out.begin(), left_out.end());
+  if (left_out.size() == 2) {
+    update({from, left_out[1] - from, size, left_out[0], blocks_.edge}, *packed_, panel, panel_paths(round), stream);
+    from = left_out[1] + blocks_.edge;
+    left_out.clear();
   }
+  const bool leaves_out = !left_out.empty();
+  update({from, end - from, size, leaves_out ? left_out[0] : end, leaves_out ? blocks_.edge : 0}, *packed_, panel,
+         panel_paths(round), stream);
 }
 
 void PathsProgram::pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by, std::uint64_t size, Buffer& packed,
                         Stream& stream) {
   const Variant& variant = kernels_.variant;
   stream.launch(*kernels_.pack_rows, pack_rows_grid(variant, rows, variant.packed_inner(size)),
-                {state_.get(), &packed, u32(first), u32(blocks_.vertices), u32(size), u32(blocks_.stride()), u32(by)});
+                {state_.get(), &packed, u32(first), u32(first + rows), u32(size), u32(blocks_.stride()), u32(by)});
 }
 
 // Of `size` rows of a panel: as the kernel reads them.
@@ -147,49 +165,60 @@ void PathsProgram::update(const Product& product, Buffer& packed, Buffer& panel,
   if (tiles == 0) return;
   stream.launch(*kernels_.multiply, {{tiles * each * variant.threads, 1, 1}, {variant.threads, 1, 1}},
                 {&packed, &panel, state_.get(), &paths(), &panel_paths, u32(product.gap / tile), u32(gap),
-                 u32(product.first / tile), u32(tiles), u32(each), u32(blocks_.vertices), u32(stride), u32(product.size), 0u, 0u,
+                 u32(product.first / tile), u32(tiles), u32(each), u32(blocks_.rows()), u32(stride), u32(product.size), 0u, 0u,
                  u32(product.size), u32(stride), u32(stride)});
 }
 
 void PathsProgram::close(std::uint64_t block, Stream& stream) {
   const std::uint64_t first = blocks_.first(block), end = first + blocks_.size(block), stride = blocks_.stride();
+  const std::uint64_t row = blocks_.row(block);
   const bool at_once = blocks_.inner == blocks_.edge;  // its rows are the panel then
   Buffer& rows = at_once ? panel(block) : *inner_panel_;
   Buffer& rows_paths = !problem_.paths ? rows : at_once ? panel_paths(block) : *inner_paths_;
   for (std::uint64_t by = first; by < end; by += blocks_.inner) {
     const std::uint64_t size = std::min(blocks_.inner, end - by);
-    stream.launch(*close_block_, {{group_, 1, 1}, {group_, 1, 1}}, {state_.get(), &paths(), u32(by), u32(size), u32(stride)});
+    stream.launch(*close_block_, {{group_, 1, 1}, {group_, 1, 1}},
+                  {state_.get(), &paths(), u32(row + by - first), u32(by), u32(size), u32(stride)});
     stream.launch(*close_rows_, {{stride * parts_, 1, 1}, {close_columns * parts_, 1, 1}},
-                  {state_.get(), &paths(), &rows, &rows_paths, u32(by), u32(size), u32(stride)});
+                  {state_.get(), &paths(), &rows, &rows_paths, u32(row + by - first), u32(by), u32(size), u32(stride)});
     if (at_once) break;
     Buffer& wanted = packed_if_wanted(rows, size, packed_inner_panel_.get(), stream);
-    pack(first, end - first, by, size, *packed_inner_, stream);
-    update({first, end - first, by, size, end, 0}, *packed_inner_, wanted, rows_paths, stream);
+    pack(row, blocks_.edge, by, size, *packed_inner_, stream);
+    update({row, blocks_.edge, size, row + blocks_.edge, 0}, *packed_inner_, wanted, rows_paths, stream);
   }
   if (!at_once) {
     stream.launch(*copy_rows_, {{round_up(stride / 4, 64), end - first, 1}, {64, 1, 1}},
-                  {state_.get(), &paths(), &panel(block), &panel_paths(block), u32(first), u32(stride)});
+                  {state_.get(), &paths(), &panel(block), &panel_paths(block), u32(row), u32(stride)});
   }
   send(block);
 }
 
 void PathsProgram::send(std::uint64_t block) {
   const Bytes size = blocks_.size(block) * blocks_.stride() * 4;
-  for (const DeviceIndex other : others_) {
-    peer_->put(panel(block), 0, *workload_.panel(block % 2), other, 0, size);
-    if (problem_.paths) peer_->put(panel_paths(block), 0, *workload_.panel_paths(block % 2), other, 0, size);
+  for (const DeviceIndex other : panels_.others()) {
+    peer_->put(panel(block), 0, *workload_.panel(block), other, 0, size);
+    if (problem_.paths) peer_->put(panel_paths(block), 0, *workload_.panel_paths(block), other, 0, size);
   }
 }
 
-void PathsProgram::meet() {
-  if (!others_.empty()) peer_->sync(others_, others_);
+void PathsProgram::exchange(const PanelOrder::Signals& signals) {
+  std::span<const DeviceIndex> give = signals.give, panel;
+  if (signals.await_panel) panel = {&*signals.await_panel, 1};
+  if (!signals.await_readers.empty()) {
+    peer_->sync(give, signals.await_readers);
+    give = {};
+  }
+  if (!give.empty() || !panel.empty()) peer_->sync(give, panel);
 }
 
 void PathsProgram::bring_result(const Slice& slice, Stream& stream) {
-  const Rows rows = rows_of(slice);
-  const Bytes at = blocks_.first(slice.begin) * rows.host_stride;
-  stream.download_rows(*state_, workload_.lengths().data() + at, rows);
-  if (paths_) stream.download_rows(*paths_, workload_.before().data() + at, rows);
+  for (Items item = slice.begin; item < slice.end; ++item) {
+    const std::uint64_t block = blocks_.order[item];
+    const Rows rows = rows_of(block);
+    const Bytes at = blocks_.first(block) * rows.host_stride;
+    stream.download_rows(*state_, workload_.lengths().data() + at, rows);
+    if (paths_) stream.download_rows(*paths_, workload_.before().data() + at, rows);
+  }
 }
 
 void PathsProgram::publish(Stream& stream) {

@@ -1,9 +1,10 @@
-// What one device does for all shortest paths: it has the rows of its blocks, and keeps them at the places they have in the whole.
+// What one device does for all shortest paths: it has the rows of its blocks, at the places that Blocks gives them.
 //
 // A round has a block of vertices. Its owner closes their rows: by no more than 64 vertices at a time, the block between them, then
 // their rows, then those of the rest of the block. These rows are the panel that all devices need: each row of theirs becomes the
-// better of itself and the sum of its way into the block with the panel, a product in the semiring. Who owns the next block updates
-// that first, closes it and sends it ahead of the rest of the round.
+// better of itself and the sum of its way into the block with the panel, a product in the semiring. Where others wait for it, who
+// owns the next block updates that first, closes it and sends it ahead of the rest of the round; they are not held up by that, as
+// they wait for its panel only, and for nobody to be done with a round (panel_order.hpp).
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ class PathsProgram final : public DeviceProgram {
 
   std::string kernel_variant() const override { return kernels_.variant.name(); }
   void load(Stream& stream) override;
-  void prepare(Stream&) override { others_.clear(); }
+  void prepare(Stream&) override { panels_ = {}; }
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
   Brings brings() const override { return mode_ == Mode::end_to_end ? Brings::slice : Brings::publish; }
@@ -27,8 +28,8 @@ class PathsProgram final : public DeviceProgram {
   void published() override;
 
  private:
-  struct Product {  // rows of the state from `first` on become better by way of `size` vertices from `by` on
-    std::uint64_t first, rows, by, size;
+  struct Product {  // rows of the state from `first` on become better by way of `size` vertices
+    std::uint64_t first, rows, size;
     std::uint64_t gap, gap_size;  // rows that are left out, from a tile's beginning on; gap_size 0: none
   };
   void update(const Product& product, Buffer& packed, Buffer& panel, Buffer& panel_paths, Stream& stream);
@@ -36,9 +37,11 @@ class PathsProgram final : public DeviceProgram {
   Buffer& packed_if_wanted(Buffer& rows, std::uint64_t size, Buffer* packed, Stream& stream);
   void close(std::uint64_t block, Stream& stream);
   void send(std::uint64_t block);
-  void meet();
+  void exchange(const PanelOrder::Signals& signals);
+  void update_but(const Slice& slice, std::vector<std::uint64_t> left_out, std::uint64_t round, Buffer& panel, Stream& stream);
   void bring_result(const Slice& slice, Stream& stream);
-  Rows rows_of(const Slice& slice) const;
+  Rows rows_of(std::uint64_t block) const;
+  void upload_weights(Buffer& to, const Slice& slice, Stream& stream);
   Buffer& panel(std::uint64_t block);
   Buffer& panel_paths(std::uint64_t block);
   Buffer& paths() { return paths_ ? *paths_ : *state_; }  // of kernels that have none, any
@@ -53,10 +56,13 @@ class PathsProgram final : public DeviceProgram {
   std::size_t group_;  // work-items of close_block
   std::size_t parts_;  // of the rows of a block, a work-item each
   std::unique_ptr<Buffer> initial_, state_, paths_;
-  std::unique_ptr<Buffer> own_panels_[2], own_panel_paths_[2];  // where there is no group
-  std::unique_ptr<Buffer> inner_panel_, inner_paths_;           // rows that were closed at once
+  std::unique_ptr<Buffer> order_;                        // the first vertex of each item
+  std::unique_ptr<Buffer> own_panel_, own_panel_paths_;  // where there is no group
+  std::unique_ptr<Buffer> inner_panel_, inner_paths_;    // rows that were closed at once
   std::unique_ptr<Buffer> packed_, packed_inner_, packed_panel_, packed_inner_panel_;
-  std::vector<DeviceIndex> others_;
+  std::vector<std::uint32_t> first_vertices_;
+  bool order_is_there_ = false;
+  PanelOrder panels_;
   std::optional<Slice> done_;
   std::uint64_t sample_ = 0;
 };

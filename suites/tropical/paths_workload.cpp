@@ -11,15 +11,6 @@
 
 namespace mgpu::tropical {
 
-// A block of 256 rows makes the large product of a round sum 256 k, for which reading and writing all of the state once, 8 bytes
-// for 512 operations an element, takes an H200 a tenth of the time that computing does. Smaller graphs have smaller blocks, so that
-// devices have some each. 64 vertices are closed at once, of which state and paths are 32 KiB.
-Blocks Blocks::of(std::uint64_t vertices) {
-  if (vertices >= 4096) return {vertices, 256, 64};
-  if (vertices >= 2048) return {vertices, 64, 64};
-  return {vertices, vertices >= 256 ? 64u : 32u, 32};
-}
-
 Shape shape_of_paths(const Problem& problem) {
   const Blocks blocks = Blocks::of(problem.rows);
   const double n = static_cast<double>(problem.rows), items = static_cast<double>(blocks.count());
@@ -74,8 +65,9 @@ Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   if (candidates(device).empty()) return no_kernel(problem_);
   Capacity capacity;
   const unsigned states = (mode == Mode::resident ? 2 : 1) + (problem_.paths ? 1 : 0);
+  const unsigned panels = (panels_at_once + 1) * (problem_.paths ? 2 : 1) + 2;  // one closed in parts, and both packed
   capacity.resident =
-      states * blocks_.state_bytes() + 4 * blocks_.panel_bytes() + 2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
+      states * blocks_.state_bytes() + panels * blocks_.panel_bytes() + 2 * blocks_.count() * blocks_.edge * blocks_.edge * 4;
   if (blocks_.state_bytes() > device.max_allocation || capacity.resident > device.global_memory / 10 * 9) {
     capacity.reason =
         "it has no memory for " + std::to_string(states) + " states of " + format_bytes(static_cast<double>(blocks_.state_bytes()));

@@ -7,25 +7,12 @@
 
 #include "lib/workload/pages.hpp"
 #include "suites/common/arrivals.hpp"
+#include "suites/tropical/blocks.hpp"
 #include "suites/tropical/kernels.hpp"
+#include "suites/tropical/panel_order.hpp"
 #include "suites/tropical/shortest_paths.hpp"
 
 namespace mgpu::tropical {
-
-// How the rows of the state fall into blocks: a round has a block, which devices have one or more of.
-struct Blocks {
-  std::uint64_t vertices = 0;
-  std::uint64_t edge = 0;   // rows of a block
-  std::uint64_t inner = 0;  // vertices of it that are closed at once
-
-  static Blocks of(std::uint64_t vertices);
-  std::uint64_t count() const { return (vertices + edge - 1) / edge; }
-  std::uint64_t first(std::uint64_t block) const { return std::min(block * edge, vertices); }
-  std::uint64_t size(std::uint64_t block) const { return first(block + 1) - first(block); }
-  std::uint64_t stride() const { return (vertices + 63) / 64 * 64; }  // elements from row to row on a device
-  Bytes panel_bytes() const { return edge * stride() * 4; }
-  Bytes state_bytes() const { return count() * edge * stride() * 4; }
-};
 
 Shape shape_of_paths(const Problem& problem);
 Bytes host_bytes_of_paths(const Problem& problem);
@@ -65,9 +52,10 @@ class PathsWorkload final : public Workload {
   std::uint64_t sample() const { return arrivals_.sample(); }
   void arrived(const Slice& blocks) { arrivals_.arrived({&blocks, 1}); }  // these are on the host
   const std::vector<Owner>& owners() const { return owners_; }
-  // Of the two panels, by turns: rows of the block of a round, and with paths what goes with them; null: there is no group.
-  SharedMemory* panel(unsigned which) { return panels_[which].get(); }
-  SharedMemory* panel_paths(unsigned which) { return panel_paths_[which].get(); }
+  // Rows of a block for the round that has it, in one of the panels by turns, and with paths what goes with them; null: there is no
+  // group.
+  SharedMemory* panel(std::uint64_t block) { return panels_[block % panels_at_once].get(); }
+  SharedMemory* panel_paths(std::uint64_t block) { return panel_paths_[block % panels_at_once].get(); }
 
  private:
   template <class Number>
@@ -87,7 +75,7 @@ class PathsWorkload final : public Workload {
   Pages pages_;
   bool ordered_ = false;
   std::vector<double> potentials_;
-  std::unique_ptr<SharedMemory> panels_[2], panel_paths_[2];
+  std::unique_ptr<SharedMemory> panels_[panels_at_once], panel_paths_[panels_at_once];
   std::vector<Owner> owners_;
   Arrivals arrivals_;
   std::map<std::string, std::string> preferred_;  // by device: the name of a variant

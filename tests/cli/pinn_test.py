@@ -48,6 +48,12 @@ class Trains(Pinn):
         names = {event["name"] for event in json.loads((self.folder / "t.json").read_text())["traceEvents"]}
         self.assertIn("adam", " ".join(names))
 
+    def test_fewer_points_than_shards_of_which_there_are_128_have_one_loss_curve(self):
+        few = ("--size", 40, "--layers", 2, "--width", 8, "--iterations", 3, *RESIDENT)
+        found = [run["verify"]["digest"] for run in self.passed(*few, "-s", "single,equal")]
+        found += [run["verify"]["digest"] for run in self.passed(*few, "-s", "equal", "--shards", 128)]
+        self.assertEqual((len(found), len(set(found))), (3, 1))
+
     def test_every_equation_is_trained_and_compared_with_its_solution(self):
         for problem in ("allen-cahn", "helmholtz"):
             run = self.passed(*SIX, *RESIDENT, "--problem", problem, "-s", "equal", "--snapshots", 2)[0]

@@ -68,6 +68,9 @@ class Disguised final : public DeviceResources {
     const bool has = options.find("MSM_ROLLED") != std::string::npos;  // on CPUs
     return real_.kernel(file, entry, options + (has ? "" : " -DMSM_ROLLED") + " -DROLLED");
   }
+  std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options) override {
+    return real_.foreign_kernel(source, entry, options);
+  }
   std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override { return real_.try_out(commands); }
 
  private:

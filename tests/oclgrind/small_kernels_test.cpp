@@ -16,6 +16,7 @@
 #include "suites/pac/pac_workload.hpp"
 #include "suites/pipeline/pipeline_workload.hpp"
 #include "suites/stencil/stencil_workload.hpp"
+#include "suites/suites.hpp"
 #include "tests/oclgrind/simulator.hpp"
 #include "tests/support/fisher_problem.hpp"
 #include "tests/support/lbm_params.hpp"
@@ -188,6 +189,38 @@ void compute_flows(bool cpu) {
   }
 }
 
+// Of options that are not given the first values, which are their defaults.
+std::unique_ptr<Workload> workload_of(const char* suite, std::uint64_t size, const std::map<std::string, std::string>& given) {
+  SuiteParams params;
+  params.size = size;
+  params.seed = 5;
+  params.host_threads = 1;
+  params.options = given;
+  for (const SuiteInfo& info : all_suites()) {
+    if (info.name != suite) continue;
+    for (const SuiteOption& option : info.options)
+      if (option.kind != SuiteOption::Kind::flag) params.options.insert({option.name, option.values.front()});
+    return info.make(params);
+  }
+  FAIL("there is no suite " << suite);
+  return nullptr;
+}
+
+void compute_tropical(bool cpu) {
+  for (const bool is_first : {true, false}) {
+    const std::map<std::string, std::string> numbers{{"precision", is_first ? "fp32" : "int32"},
+                                                     {"semiring", is_first ? "min-plus" : "max-plus"},
+                                                     {"data", "negative"},
+                                                     {"density", "0.4"}};
+    auto product = numbers, graph = numbers;
+    product.insert({{"cols", "37"}, {"inner", "11"}, {"axis", cpu ? "tiles" : "cols"}});
+    graph.insert({"op", "apsp"});
+    (is_first ? product : graph)["paths"] = "yes";
+    compute(*workload_of("tropical", 35, product), cpu ? Mode::end_to_end : Mode::resident, cpu);
+    compute(*workload_of("tropical", 35, graph), cpu ? Mode::resident : Mode::end_to_end, cpu);
+  }
+}
+
 }  // namespace
 
 // Instead of the loader's, which it calls.
@@ -272,6 +305,27 @@ TEST_CASE("phase-amplitude coupling") {
     for (const bool cpu : {false, true}) {
       pac::PacWorkload workload(pac_params(1, options));
       compute(workload, Mode::end_to_end, cpu, 5);
+    }
+  }
+}
+
+TEST_CASE("tropical, as on GPUs") { compute_tropical(false); }
+TEST_CASE("tropical, as on CPUs") { compute_tropical(true); }
+
+TEST_CASE("geometric") {
+  for (const char* precision : {"fp32", "fp64"}) {
+    for (const auto& [algebra, operation] :
+         {std::pair{"3,0,0", "geometric"}, {"2,0,1", "sandwich"}, {"1,1,0", "outer"}, {"0,0,0", "inner"}}) {
+      const std::map<std::string, std::string> options{{"algebra", algebra}, {"op", operation}, {"precision", precision}};
+      for (const bool cpu : {false, true}) {
+        const auto workload = workload_of("geometric", 70, options);
+        const DeviceTraits traits = Disguised(simulator(), cpu).traits();
+        for (const std::string& variant : workload->kernel_variants(traits)) {
+          CAPTURE(variant);
+          REQUIRE(workload->prefer(traits, variant));
+          compute(*workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
+        }
+      }
     }
   }
 }

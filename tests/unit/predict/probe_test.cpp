@@ -231,6 +231,105 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
   }
 }
 
+namespace {
+
+// 128 items in a thousand rounds, each of which is the same sum.
+class InRounds final : public Workload {
+ public:
+  InRounds(Items fills, std::uint32_t rounds_of_probe, Brings brings) : brings_(brings) {
+    shape_.items = 128;
+    shape_.rounds = 1000;
+    shape_.fills_gpu = fills;
+    shape_.probe_rounds = rounds_of_probe;
+  }
+  const Shape& shape() const override { return shape_; }
+  Capacity capacity(const DeviceTraits&, Mode) const override { return {128, 128, 0, ""}; }
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode, const Capacity&) override {
+    return std::make_unique<Program>(device, brings_);
+  }
+  std::span<const std::byte> transfer_memory() const override { return {}; }
+  void begin_sample() override {}
+  void merge() override {}
+  std::string digest() const override { return ""; }
+  Verdict verify(VerifyLevel, std::uint64_t) override { return {}; }
+  void write_result(const std::filesystem::path&) const override {}
+
+ private:
+  class Program final : public DeviceProgram {
+   public:
+    Program(DeviceResources& device, Brings brings)
+        : brings_(brings),
+          kernel_(device.kernel("sum.cl", "sum_slice", "")),
+          in_(device.allocate(1024)),
+          out_(device.allocate(8)) {}
+    void load(Stream&) override {}
+    void prepare(Stream&) override {}
+    void enqueue(const Slice& slice, unsigned, Stream& stream) override { enqueue_round(slice, 0, stream); }
+    void enqueue_round(const Slice& slice, std::uint32_t, Stream& stream) override {
+      stream.launch(*kernel_, {{1, 1, 1}, {1, 1, 1}}, {in_.get(), slice.begin, slice.size(), out_.get(), 0U});
+    }
+    Brings brings() const override { return brings_; }
+
+   private:
+    Brings brings_;
+    std::unique_ptr<Kernel> kernel_;
+    std::unique_ptr<Buffer> in_, out_;
+  };
+  Shape shape_;
+  Brings brings_;
+};
+
+}  // namespace
+
+TEST_CASE("a probe of a GPU is of as many items as fill it, where the work says so, and of as many rounds") {
+  std::map<Items, std::size_t> launched;  // by items
+  FakeKernels kernels = test::sum_kernels();
+  kernels["sum_slice"].run = [&](const Grid&, std::span<const FakeArg> args) { ++launched[std::get<std::uint64_t>(args[2])]; };
+  // Up to 64 items take as long as 64.
+  kernels["sum_slice"].ops = [](const Grid&, std::span<const FakeArg> args) {
+    return std::max(64.0, static_cast<double>(std::get<std::uint64_t>(args[2])));
+  };
+  struct Expected {
+    DeviceType type;
+    Items fills;
+    std::uint32_t rounds;
+    Brings brings;
+    Items items;
+    std::size_t launches;  // of these: of rounds, and one before
+  };
+  const auto gpu = DeviceType::gpu, cpu = DeviceType::cpu;
+  for (const Expected& expected : {Expected{gpu, 0, 0, Brings::publish, 4, 257},
+                                   {gpu, 0, 0, Brings::slice, 4, 1001},
+                                   {gpu, 128, 20, Brings::publish, 128, 21},
+                                   {gpu, 128, 20, Brings::slice, 128, 21},
+                                   {gpu, 1000, 5000, Brings::publish, 128, 1001},
+                                   {cpu, 128, 20, Brings::publish, 4, 257}}) {
+    CAPTURE(expected.items);
+    CAPTURE(expected.launches);
+    launched.clear();
+    FakeDevice device;
+    device.facts.id = "0:0";
+    device.facts.type = expected.type;
+    device.facts.global_memory = device.facts.max_allocation = Bytes{1} << 30;
+    device.ops_per_s = 1e6;
+    FakeBackend backend({device}, kernels);
+    Executor executor(backend, 1);
+    InRounds workload(expected.fills, expected.rounds, expected.brings);
+    const auto open = backend.open(backend.enumerate().devices.front());
+    const auto program = workload.program(open->resources(), Mode::resident, {128, 128, 0, ""});
+    const Member member{open.get(), program.get()};
+    const Probe probe = run_probe(backend, executor, workload, {&member, 1}, {0.05, 128, {{.full_per_item_s = 1000 * 1e-6}}});
+    CHECK(probe.items == expected.items);
+    CHECK(launched[expected.items] > 0);
+    CHECK(launched[expected.items] % expected.launches == 0);
+    REQUIRE(probe.devices.size() == 1);
+    if (expected.type == cpu || expected.items < 128) continue;
+    const StageCost& compute = probe.devices[0].compute;
+    const double all = seconds(compute.fixed) + 128 * compute.per_item_s;
+    CHECK(all == doctest::Approx(1000 * (128e-6 + seconds(device.launch))).epsilon(0.06));
+  }
+}
+
 TEST_CASE("a slice that does not fit ends the probe, and no device is lost for it") {
   FakeDevice device;
   device.facts.id = "0:0";

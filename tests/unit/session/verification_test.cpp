@@ -24,6 +24,7 @@ class Scripted final : public Workload {
   std::string digest() const override { return bits; }
   Verdict verify(VerifyLevel, std::uint64_t) override {
     ++verified;
+    if (beyond) return {Verdict::Status::off, "not verified: beyond any reference", {}};
     if (right) return {Verdict::Status::passed, "by hand", {}};
     return {Verdict::Status::failed, "by hand", "it is not what it should be"};
   }
@@ -33,7 +34,7 @@ class Scripted final : public Workload {
   }
 
   std::string bits = "a1";
-  bool right = true, full = false;
+  bool right = true, full = false, beyond = false;
   int verified = 0;
   mutable std::vector<std::string> written;
   Shape its_shape;
@@ -89,6 +90,17 @@ TEST_CASE("without verification nothing is compared, and the record says that") 
   CHECK(checks.workload.verified == 0);
   CHECK(checks.record.status == VerifyStatus::off);
   CHECK(checks.record.method.find("--verify off") != std::string::npos);
+}
+
+TEST_CASE("a result that its suite can hold against nothing is not wrong, and not verified") {
+  Checks checks;
+  checks.workload.beyond = true;
+  const Verification::Outcome outcome = checks.of("a1", true);
+  CHECK(outcome.status == right);
+  CHECK(outcome.digest == "a1");
+  CHECK(checks.workload.verified == 1);
+  CHECK(checks.record.status == VerifyStatus::off);
+  CHECK(checks.record.method == "not verified: beyond any reference");
 }
 
 TEST_CASE("a large result is looked at when that is asked for, once it is on the host") {

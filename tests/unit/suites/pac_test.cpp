@@ -4,13 +4,18 @@
 #include <fftw3.h>
 #endif
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <numbers>
 #include <numeric>
 #include <set>
 
 #include "suites/pac/host_data.hpp"
 #include "suites/pac/layout.hpp"
+#include "suites/pac/pac_workload.hpp"
 #include "suites/pac/reference.hpp"
 #include "suites/pac/tables.hpp"
 #include "tests/support/pac_problem.hpp"
@@ -156,6 +161,35 @@ TEST_CASE("the analytic signal of a cosine that a band passes has its amplitude 
   const Reference reference(problem, series);
   const Reference::Signal z = reference.analytic(0, problem.phase, 1);
   for (std::size_t t = 0; t < z.size(); ++t) CHECK(std::abs(z[t] - 3.0 * std::polar(1.0, phase(t))) < 1e-6);
+}
+
+TEST_CASE("a result of which fp32 can tell no pair is not verified; of one of which it can tell some, wrong ones are found") {
+  const auto file = std::filesystem::temp_directory_path() / ("mgpu-pac-" + std::to_string(getpid()) + ".f32");
+  // Oscillations between the bands, which let nothing of them pass, and in the first series in a band of each kind.
+  const auto verdict_of = [&](std::size_t series_in_bands, std::uint64_t sum) {
+    std::vector<float> series(3 * 256);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t t = 0; t < 256; ++t) {
+        const double turn = 2 * std::numbers::pi * static_cast<double>(t) / 256;
+        series[i * 256 + t] = static_cast<float>(std::cos(20 * turn));
+        if (i < series_in_bands) series[i * 256 + t] += static_cast<float>(std::cos(8.1 * turn) + std::cos(80.1 * turn));
+      }
+    std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(series.data()), 4 * 3 * 256);
+    SuiteParams params = pac_params(1, {{"perm", "0"}});
+    params.input = file;
+    PacWorkload workload(params);
+    workload.begin_sample();
+    for (Moments& each : workload.result()) each = {sum, 0};
+    const Slice all{0, workload.shape().items};
+    workload.arrived({&all, 1});
+    return workload.verify(VerifyLevel::full, 1);
+  };
+  const Verdict none = verdict_of(0, 0);
+  CHECK(none.status == Verdict::Status::off);
+  CHECK(none.method == "not verified: of all 18 pairs that were looked at fp32 cannot tell phase or amplitude");
+  CHECK(verdict_of(0, 1).status == Verdict::Status::failed);  // a sum of surrogates, of which there are none
+  CHECK(verdict_of(1, 0).status == Verdict::Status::failed);  // no index where there is one
+  std::filesystem::remove(file);
 }
 
 #ifdef MGPU_WITH_FFTW

@@ -157,6 +157,78 @@ TEST_CASE("what differences confirm passes, and every kind of mistake is told") 
   }
 }
 
+namespace {
+
+// Adam with differences for gradients, until what points add to a gradient cancels.
+std::vector<double> trained(const Check& check, const Network& network, const std::vector<Collocation>& points, int steps) {
+  std::vector<float> initial(network.count());
+  fill_initial(network, 3, initial);
+  std::vector<double> parameters(initial.begin(), initial.end()), mean(network.count()), square(network.count());
+  for (int s = 1; s <= steps; ++s) {
+    const std::vector<double> gradient = check.gradient(parameters, points);
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];
+      square[i] = 0.99 * square[i] + 0.01 * gradient[i] * gradient[i];
+      parameters[i] -= 0.02 * (mean[i] / (1 - std::pow(0.9, s))) / (std::sqrt(square[i] / (1 - std::pow(0.99, s))) + 1e-8);
+    }
+  }
+  return parameters;
+}
+
+}  // namespace
+
+TEST_CASE("where a training has come far, rounding of what points add to a gradient passes, and what is missing of it is told") {
+  Problem problem = small();
+  problem.width = 4;
+  problem.points = 12;
+  problem.boundary = problem.initial = 3;
+  problem.shards = 1;
+  const Network network{problem.layers, problem.width};
+  const Check check(problem, network, 1);
+  const std::vector<Collocation> points = collocation(problem, 0, 1, 0);
+  Ending whole;
+  for (const double parameter : trained(check, network, points, 300)) whole.before.push_back(static_cast<float>(parameter));
+  const std::vector<double> parameters(whole.before.begin(), whole.before.end());
+  std::vector<std::vector<double>> added;  // by each point
+  std::vector<double> off;                 // how far rounding may move it, relatively
+  double loss = 0;
+  for (const Collocation& point : points) {
+    added.push_back(check.gradient(parameters, {point}));
+    const Loss here = check.loss(parameters, {point});
+    off.push_back(here.uncertain / here.value / 2);
+    loss += here.value;
+  }
+  whole.losses = {static_cast<float>(loss), 0, 0};
+  const auto sum = [&](const auto& factor) {
+    std::vector<double> all(network.count());
+    for (std::size_t p = 0; p < points.size(); ++p)
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] += factor(p) * added[p][i];
+    return all;
+  };
+  const auto length = [](const std::vector<double>& of) {
+    double squares = 0;
+    for (const double x : of) squares += x * x;
+    return std::sqrt(squares);
+  };
+  const std::vector<double> right = sum([](std::size_t) { return 1.0; });
+  double sizes = 0;
+  for (const auto& each : added) sizes += length(each);
+  CHECK(length(right) < 0.05 * sizes);
+  constexpr std::uint64_t directions = 20;
+  const auto told = [&](const std::vector<double>& gradient) {
+    std::uint64_t found = 0;
+    whole.gradient.assign(gradient.begin(), gradient.end());
+    for (std::uint64_t seed = 1; seed <= directions; ++seed) found += check.wrong_ending(whole, points, seed).empty() ? 0 : 1;
+    return found;
+  };
+  CHECK(told(right) == 0);
+  CHECK(told(sum([&](std::size_t p) { return p % 2 == 0 ? 1 + off[p] : 1 - off[p]; })) == 0);
+  CHECK(told(sum([](std::size_t) { return 1.1; })) > directions / 2);
+  for (std::size_t missing = 0; missing < points.size(); ++missing)
+    CHECK(told(sum([&](std::size_t p) { return p == missing ? 0.0 : 1.0; })) > directions / 2);
+  CHECK(told(sum([](std::size_t p) { return p == 1 ? 0.9 : 1.0; })) > directions / 2);
+}
+
 TEST_CASE("findings say when an error was reached first, and thin long curves") {
   Problem problem = small(Equation::poisson);
   problem.steps = 5000;

@@ -45,3 +45,26 @@ TEST_CASE("adaptive that starts from equal shares finds within 20 rounds those o
   REQUIRE(found.size() == 3);
   CHECK(std::abs(static_cast<double>(found[2]) - 18) <= 1);
 }
+
+TEST_CASE("work of hundreds of rounds that takes seconds is not done a second time to warm up, and what takes less is") {
+  constexpr std::size_t rounds = 300;
+  const auto launches = [](double slow) {
+    std::size_t count = 0;
+    FakeKernels kernels = test::stencil_kernels<float>(0, 2);
+    for (auto& [name, code] : kernels)
+      code.run = [&count, run = code.run](const Grid& grid, std::span<const FakeArg> args) {
+        ++count;
+        run(grid, args);
+      };
+    Handicap slower;
+    slower.slow = slow;
+    const Report report = test::run_rounds(
+        {"stencil", kernels, {{"iterations", std::to_string(rounds)}}, Mode::resident, {}, 30, "equal", {slower, slower, slower}});
+    REQUIRE(report.runs.size() == 1);
+    CHECK(report.runs.front().verify.status == VerifyStatus::passed);
+    CHECK((seconds(report.runs.front().samples.front()) > 1) == (slow > 1));
+    return count;
+  };
+  const std::size_t fewer = launches(200), more = launches(1);
+  CHECK(more > fewer + rounds);
+}

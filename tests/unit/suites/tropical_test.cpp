@@ -228,17 +228,3 @@ TEST_CASE("options that do not go together are refused, and sizes beyond what is
   CHECK(test::refusal([] { check_route(graph_problem(8, {{"route", "1:8"}})); }) ==
         "--route: \"1:8\"; accepted: vertices from 0 to 7");
 }
-
-TEST_CASE("blocks cover all vertices, whatever their number, and are whole tiles of what is closed at once") {
-  for (const std::uint64_t n : {1u, 31u, 33u, 255u, 256u, 300u, 2048u, 4095u, 4096u, 5000u}) {
-    const Blocks blocks = Blocks::of(n);
-    CHECK(blocks.edge % blocks.inner == 0);
-    std::uint64_t sum = 0;
-    for (std::uint64_t block = 0; block < blocks.count(); ++block) {
-      CHECK(blocks.size(block) > 0);
-      sum += blocks.size(block);
-    }
-    CHECK(sum == n);
-    CHECK(blocks.stride() >= n);
-  }
-}
