@@ -14,6 +14,8 @@ namespace {
 // How long the thread looks without a pause after something moved, and then how long it sleeps between two looks: a call of a
 // device in use comes soon after the one before, and a core is worth more to a CPU device than a few microseconds.
 constexpr Nanos kLooksClosely = std::chrono::microseconds(50);
+// Likewise after a question for the clock: were one asleep when the other's message comes, both would be, again and again.
+constexpr Nanos kLooksAtClock = std::chrono::milliseconds(2);
 constexpr Nanos kSleep = std::chrono::microseconds(50);
 constexpr Nanos kLongSleep = std::chrono::milliseconds(1);
 constexpr Nanos kIdleAfter = std::chrono::milliseconds(20);
@@ -40,7 +42,7 @@ struct Post::State {
   }
 
   void wait_for_more(Nanos idle) {
-    if (idle < kLooksClosely) return std::this_thread::yield();
+    if (idle < kLooksClosely || now() < clock_until) return std::this_thread::yield();
     std::unique_lock lock(mutex);
     const Stage before = stage;
     changed.wait_for(lock, idle < kIdleAfter ? kSleep : kLongSleep, [&] { return !outbox.empty() || stage != before; });
@@ -76,6 +78,7 @@ struct Post::State {
         Reader in(message);
         in.get<Call>();
         in.get<Nanos>();
+        clock_until = now() + kLooksAtClock;
         message = ping(now(), in.get<std::uint32_t>());  // the latest that is before it
       }
       transport->send(to, std::move(message));
@@ -90,6 +93,7 @@ struct Post::State {
       case Call::ping: {
         message.front() = static_cast<std::byte>(Call::pong);
         const Nanos here = now();
+        clock_until = here + kLooksAtClock;
         const auto* bytes = reinterpret_cast<const std::byte*>(&here);
         message.insert(message.end(), bytes, bytes + sizeof here);
         return transport->send(from, std::move(message));
@@ -100,6 +104,7 @@ struct Post::State {
         const auto sent = in.get<Nanos>();
         const auto left = in.get<std::uint32_t>();
         const auto there = in.get<Nanos>();
+        if (left > 1) clock_until = now() + kLooksAtClock;
         if (left > 1) transport->send(from, ping(now(), left - 1));
         if (handlers.clock) handlers.clock(from, {sent, heard[from], there});
         return;
@@ -130,7 +135,7 @@ struct Post::State {
   std::unique_ptr<Transport> transport;  // the thread's
   PostHandlers handlers;
   std::vector<Nanos> heard;  // the thread's
-  Nanos signed_at{}, looked_at{};
+  Nanos signed_at{}, looked_at{}, clock_until{};
   std::atomic<Nanos::rep> at_work = 0;  // when it last looked
 
   mutable std::mutex mutex;  // guards what follows
