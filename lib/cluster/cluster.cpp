@@ -178,8 +178,7 @@ struct Cluster::State {
 std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Backend> local, const Fingerprint& mine,
                                        const std::filesystem::path& program) {
   const std::filesystem::path plugin = plugin_of(launch.mpi, program);
-  auto cluster =
-      std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); }, launch.times, std::move(local), mine);
+  auto cluster = std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); }, launch.times, std::move(local), mine);
   try {
     cluster->greet();
   } catch (const Error&) {
@@ -195,7 +194,8 @@ Cluster::Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes tim
   state_->local = std::move(local);
   state_->mine = mine;
   Backend& clock = *state_->local;
-  state_->post = std::make_unique<Post>(std::move(join), [&clock] { return clock.now(); }, times);
+  state_->post = std::make_unique<Post>(
+      std::move(join), [&clock] { return clock.now(); }, times);
   State& state = *state_;
   state.post->start({.message = [&state](RankNumber from, Message message) { state.arrived(from, std::move(message)); },
                      .clock =
@@ -235,8 +235,8 @@ void Cluster::serve() {
       std::unique_lock lock(state_->mutex);
       state_->changed.wait(lock, [&] { return !state_->calls.empty() || state_->lost.contains(0); });
       if (state_->calls.empty())
-        throw Error(ErrorKind::device, "rank 0 " + state_->lost.at(0) + ": rank " + std::to_string(rank()) + " on " +
-                                           state_->mine.host + " ends");
+        throw Error(ErrorKind::device,
+                    "rank 0 " + state_->lost.at(0) + ": rank " + std::to_string(rank()) + " on " + state_->mine.host + " ends");
       message = std::move(state_->calls.front());
       state_->calls.pop_front();
     }

@@ -21,7 +21,8 @@ class Cluster {
   static std::unique_ptr<Cluster> join(const Launch& launch, std::unique_ptr<Backend> local, const Fingerprint& mine,
                                        const std::filesystem::path& program);
   // By any transport. Then greet(), which throws what is above, when the others have been told to leave.
-  Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times, std::unique_ptr<Backend> local, const Fingerprint& mine);
+  Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times, std::unique_ptr<Backend> local,
+          const Fingerprint& mine);
   ~Cluster();  // after leave(): else its threads still use it
   void greet();
 

@@ -39,7 +39,7 @@ class ClusterBackend final : public Backend {
   Post& post_;
   std::vector<std::shared_ptr<NodeLink>> links_;
   std::string own_host_;
-  std::vector<OwnedDevice> devices_;  // of the last enumeration
+  std::vector<OwnedDevice> devices_;               // of the last enumeration
   std::vector<std::optional<ClockOffset>> began_;  // by rank
 };
 

@@ -30,8 +30,7 @@ std::optional<Launch> by_launcher(const Variable& variable) {
     return Launch{Launch::Mpi::mpich, number(variable, "PMI_RANK").value_or(0), *size, {}};
   if (const auto rank = number(variable, "PMIX_RANK"); rank && slurm_size)
     return Launch{Launch::Mpi::open_mpi, *rank, *slurm_size, {}};
-  if (const auto rank = number(variable, "PMI_RANK"); rank && slurm_size)
-    return Launch{Launch::Mpi::mpich, *rank, *slurm_size, {}};
+  if (const auto rank = number(variable, "PMI_RANK"); rank && slurm_size) return Launch{Launch::Mpi::mpich, *rank, *slurm_size, {}};
   if (slurm_size.value_or(1) > 1)
     throw Error(ErrorKind::usage,
                 fmt::format("srun started {} processes that no MPI can join; accepted: srun --mpi=pmix (Open MPI), srun --mpi=pmi2 "

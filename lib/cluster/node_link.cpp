@@ -14,8 +14,7 @@ constexpr Nanos kLongestLook = std::chrono::seconds(1);  // at a clock: what tak
 void deliver(const RemoteArrivals::Download& wanted, std::span<const std::byte> data) {
   const Rows& rows = wanted.rows;
   if (data.size() != rows.length * rows.count) throw Error(ErrorKind::internal, "a download of another length");
-  for (Bytes i = 0; i < rows.count; ++i)
-    std::copy_n(data.data() + i * rows.length, rows.length, wanted.to + i * rows.host_stride);
+  for (Bytes i = 0; i < rows.count; ++i) std::copy_n(data.data() + i * rows.length, rows.length, wanted.to + i * rows.host_stride);
 }
 
 }  // namespace

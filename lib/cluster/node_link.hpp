@@ -25,10 +25,10 @@ struct RemoteArrivals {
     std::optional<Error> error;
     DeviceSpan span;
   };
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;                              // guards what follows
   std::map<std::uint64_t, Download> downloads;   // by number; none is written to once it is not here any more
   std::map<std::uint64_t, Completed> completed;  // batches
-  std::uint64_t at_rest = 0;  // since it was abandoned for the so manieth time
+  std::uint64_t at_rest = 0;                     // since it was abandoned for the so manieth time
   std::shared_ptr<Notifier> notifier;
 };
 

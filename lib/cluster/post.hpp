@@ -44,8 +44,8 @@ class Post {
   RankNumber size() const;
   std::string library() const;
 
-  void start(PostHandlers handlers);            // messages that came before wait until then
-  void send(RankNumber to, Message message);    // from any thread; nothing for who is lost
+  void start(PostHandlers handlers);          // messages that came before wait until then
+  void send(RankNumber to, Message message);  // from any thread; nothing for who is lost
   // So many exchanges, one after the other, each of which handlers.clock is told of.
   void ask_clock(RankNumber of, std::uint32_t exchanges);
   std::optional<std::string> lost(RankNumber rank) const;  // why

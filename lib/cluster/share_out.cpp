@@ -23,7 +23,7 @@ bool is_same(const Device& a, const Device& b) {
 }
 
 struct Seen {
-  Device device;  // as the first of them sees it
+  Device device;                                       // as the first of them sees it
   std::vector<std::pair<RankNumber, std::string>> by;  // who, and how they call it
 };
 
@@ -74,8 +74,9 @@ SharedOut share_out(const std::vector<RankDevices>& ranks) {
       shares |= owned.holders.size() > 1;
     }
     if (shares)
-      out.notes.push_back(fmt::format("ranks {} are on one host, {}: its devices, and the parts of a CPU, are shared out among them",
-                                      in_words(its_ranks), host));
+      out.notes.push_back(
+          fmt::format("ranks {} are on one host, {}: its devices, and the parts of a CPU, are shared out among them",
+                      in_words(its_ranks), host));
     for (const RankNumber rank : its_ranks)
       if (ranks[rank].devices.empty()) out.notes.push_back(fmt::format("rank {} on {} sees no device", rank, host));
   }

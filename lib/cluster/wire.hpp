@@ -22,29 +22,49 @@ namespace mgpu {
 // What a message is; the first byte of each.
 enum class Call : std::uint8_t {
   // To a rank, and what it answers.
-  hello,     // of each rank to rank 0, unasked
-  ping,      // answered at once with the clock
+  hello,  // of each rank to rank 0, unasked
+  ping,   // answered at once with the clock
   pong,
-  sign,      // of life
-  settle,    // limits of waits
-  enumerate, split, open,
-  bye,       // rank 0 is done, or one that is told so
+  sign,    // of life
+  settle,  // limits of waits
+  enumerate,
+  split,
+  open,
+  bye,  // rank 0 is done, or one that is told so
   // To an open device: in order, by its own thread.
-  close, allocate, part, free_buffer, kernel, foreign_kernel, parameters, free_kernel,
-  begin_slice, begin_series, upload, upload_rows, launch, download, download_rows, submit, take, probe_clock, setup_cost,
-  free_memory, slow_down, abandon,
+  close,
+  allocate,
+  part,
+  free_buffer,
+  kernel,
+  foreign_kernel,
+  parameters,
+  free_kernel,
+  begin_slice,
+  begin_series,
+  upload,
+  upload_rows,
+  launch,
+  download,
+  download_rows,
+  submit,
+  take,
+  probe_clock,
+  setup_cost,
+  free_memory,
+  slow_down,
+  abandon,
   // Back.
-  answer,    // to a call that somebody waits for
-  completed, // a batch
-  at_rest,   // after abandon: all commands have ended
+  answer,     // to a call that somebody waits for
+  completed,  // a batch
+  at_rest,    // after abandon: all commands have ended
 };
 
 class Writer {
  public:
   explicit Writer(Call call) { put(call); }
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  Writer& put(const T& value) {
+  requires std::is_trivially_copyable_v<T> Writer& put(const T& value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     message_.insert(message_.end(), bytes, bytes + sizeof value);
     return *this;
@@ -72,8 +92,7 @@ class Reader {
  public:
   explicit Reader(std::span<const std::byte> message) : left_(message) {}
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  T get() {
+  requires std::is_trivially_copyable_v<T> T get() {
     T value;
     std::memcpy(&value, next(sizeof value).data(), sizeof value);
     return value;

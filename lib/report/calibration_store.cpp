@@ -36,8 +36,8 @@ std::string part_of(const Device& device) {
 // parts of a CPU differ by number and by size. What another node's does includes the way there.
 Json identity(const Device& device) {
   std::string which = device.uuid  ? "uuid " + *device.uuid + part_of(device)
-                            : device.pci ? "pci " + *device.pci + part_of(device)
-                                         : "id " + device.id;
+                      : device.pci ? "pci " + *device.pci + part_of(device)
+                                   : "id " + device.id;
   if (device.is_elsewhere()) which += " of " + device.node->host;
   return {{"platform", device.platform}, {"name", device.name}, {"which", which}, {"compute_units", device.compute_units}};
 }

@@ -35,8 +35,8 @@ class Others {
     for (RankNumber rank = 1; rank <= devices.size(); ++rank) {
       threads_.emplace_back([&network, rank, arguments, device = devices[rank - 1], this] {
         auto local = std::make_unique<FakeBackend>(std::vector<FakeDevice>{device}, test::sum_kernels(), FakeTime::is_real);
-        auto cluster = std::make_unique<Cluster>([&] { return network.transport(rank); }, kTimes, std::move(local),
-                                                 print_of(rank, arguments));
+        auto cluster =
+            std::make_unique<Cluster>([&] { return network.transport(rank); }, kTimes, std::move(local), print_of(rank, arguments));
         cluster->greet();
         try {
           cluster->serve();
@@ -194,7 +194,8 @@ TEST_CASE("what fails on another rank says which it is, and of what kind") {
     std::vector<std::uint64_t> values{1, 2, 3, 4, 5, 6, 7, 8}, sums(8);
     // Rows that are packed on the way, and put where they belong.
     Stream& stream = device->stream();
-    stream.upload_rows(*in, std::as_bytes(std::span(values)).data(), {.length = 8, .count = 4, .device_stride = 8, .host_stride = 16});
+    stream.upload_rows(*in, std::as_bytes(std::span(values)).data(),
+                       {.length = 8, .count = 4, .device_stride = 8, .host_stride = 16});
     stream.launch(*kernel, {}, {in.get(), std::uint64_t{0}, std::uint64_t{4}, out.get(), std::uint32_t{0}});
     stream.download(*out, 0, std::as_writable_bytes(std::span(sums)).first(8));
     stream.download_rows(*in, std::as_writable_bytes(std::span(sums)).data() + 8,

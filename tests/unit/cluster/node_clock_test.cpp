@@ -67,7 +67,8 @@ TEST_CASE("in 1,000 trials with injected offset and drift the clock is where its
     holds(now + std::chrono::seconds(10));
     holds(begin - std::chrono::seconds(1));
     // No wider than the quickest exchange, and what the clocks may have drifted since the first one, in both directions.
-    const Nanos drifted{static_cast<std::int64_t>(2 * 2 * NodeClock::kMostDrift * static_cast<double>((now - Nanos{1'000'000'000}).count()))};
+    const Nanos drifted{
+        static_cast<std::int64_t>(2 * 2 * NodeClock::kMostDrift * static_cast<double>((now - Nanos{1'000'000'000}).count()))};
     CHECK(last.high - last.low <= best + drifted);
     tight += last.half_width() < Nanos{100'000} ? 1 : 0;
   }

@@ -199,7 +199,8 @@ TEST_CASE("ranks and the nodes of devices come back, and files of one process ha
   CHECK_FALSE(to_json(report)["devices"][0].contains("node"));
   CHECK_FALSE(report_from_json(to_json(report)).cluster);
   report.devices[1].device.node = DeviceNode{3, "b"};
-  report.cluster = ClusterRecord{"Open MPI v4.1.4", {{0, "a", {}, {}, {}}, {3, "b", ClockOffset{Nanos{-5}, Nanos{7}}, {}, "it was silent"}}};
+  report.cluster =
+      ClusterRecord{"Open MPI v4.1.4", {{0, "a", {}, {}, {}}, {3, "b", ClockOffset{Nanos{-5}, Nanos{7}}, {}, "it was silent"}}};
   const Report back = report_from_json(to_json(report));
   REQUIRE(back.devices[1].device.node);
   CHECK(back.devices[1].device.node->number == 3);
