@@ -175,7 +175,7 @@ def field_pictures(given, groups):
         cells = numpy.load(given.field, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         result_file.refuse(f"--field: {given.field}: {getattr(error, 'strerror', None) or 'no array of NumPy'}")
-    if [group.suite for group in groups] == ["pac"]:
+    if {group.suite for group in groups} == {"pac"}:
         figure = plot_pac.comodulogram(groups[0], cells) if cells.dtype.kind == "f" else None
         if figure is None:
             result_file.refuse(f"--field: {given.field} is not the array that --output of {given.files[0]} wrote")

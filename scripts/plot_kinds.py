@@ -4,7 +4,7 @@ where the figures it needs are not there. Nothing is read or chosen here.
 
 import matplotlib.pyplot as plt
 
-from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, legend_below, rows_high, several, si, with_prefix
+from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, in_lines, legend_below, rows_high, several, si, with_prefix
 from result_file import SLOWED, duration, get, makespan, number, rows
 from result_series import BLACK, BLUE, COLOURS, GREEN, MARKS, ORANGE, PINK, gaps
 
@@ -47,7 +47,7 @@ def scaling(group, look):
     axes.plot([1], [1], marker="o", markersize=15, color=GREY, markerfacecolor="none", linestyle="none", zorder=5,
               label=f"measured: device {single[0]} alone, {duration(single[1])}")
     highest = max(max(ideal.values()), *(case.metric("speedup") for line in lines.values() for case in line))
-    axes.set(title=group.title, xlabel="devices", ylabel="speed-up over the device fastest alone", xticks=counts, ylim=(0, 1.06 * highest),
+    axes.set(title=in_lines(group.title), xlabel="devices", ylabel="speed-up over the device fastest alone", xticks=counts, ylim=(0, 1.06 * highest),
              xlim=(1 - 0.06 * most, most + 0.06 * most))
     rates_on_the_right(axes, group)
     legend_below(figure, axes, 3, [case for name in shown for case in lines[name]])
@@ -102,7 +102,7 @@ def strategies(group, look):
     unit = duration_axis(axes.xaxis, longest)
     axes.set(yticks=range(len(cases)), yticklabels=[case.told + case.marks for case in cases], xlim=(0, (2 if any(c.faults for c in cases) else 1.4) * longest), ylim=(len(cases) - 0.4, -0.6),
              xlabel=f"time, {unit}: median, 95 % interval, samples as ticks" + ("; \u2605: among the fastest" if len(leaders) > 1 else ""))
-    axes.set_title(f"{group.title}: {several(good[0].n)}")
+    axes.set_title(in_lines(f"{group.title}: {several(good[0].n)}"))
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 2, cases)
     return figure
@@ -141,7 +141,7 @@ def timeline(group, _):
     names = [f"device {name}{' ' + SLOWED if name in case.slowed else ''}\n{share_text(case, k)}" for k, name in enumerate(case.devices)]
     axes.set(yticks=range(case.n), yticklabels=names, ylim=(case.n - 0.45, -0.55), xlim=(-0.01 * whole, 1.02 * whole),
              xlabel=f"time since the sample began, {unit}; it took {duration(whole)}")
-    axes.set_title(f"{group.title}: {case.told}{case.marks}" + (f" on {several(case.n)}" if case.asked == case.n else ""))
+    axes.set_title(in_lines(f"{group.title}: {case.told}{case.marks}" + (f" on {several(case.n)}" if case.asked == case.n else "")))
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 4, [case])
     return figure
@@ -175,7 +175,7 @@ def imbalance(group, _):
     unit = duration_axis(axes.xaxis, longest)
     axes.set(yticks=range(len(cases)), yticklabels=[case.told + case.marks for case in cases], xlim=(-0.02 * longest, 1.2 * longest),
              ylim=(len(cases) - 0.4, -1.1), xlabel=f"time a device was busy, {unit} (fastest strategy first)")
-    axes.set_title(f"{group.title}: {several(cases[0].n)}")
+    axes.set_title(in_lines(f"{group.title}: {several(cases[0].n)}"))
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 5, cases)
     return figure

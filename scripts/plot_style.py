@@ -4,6 +4,8 @@ A strategy has the colour and the filled mark that result_series.py gives it, in
 Dashes and hatches say the same once more. Type is 11 points on a picture 8 inches wide, so that 4 inches can still be read.
 """
 
+import textwrap
+
 import matplotlib
 
 matplotlib.use("Agg")  # no display
@@ -81,6 +83,11 @@ def duration_axis(axis, longest):
 
 def drawn_as(look):
     return {"color": look.colour, "marker": MARKS[look.mark][0], "linestyle": DASHES[look.dash][0]}
+
+
+def in_lines(title):
+    """As long as fits above a picture of the usual width."""
+    return "\n".join(textwrap.wrap(title, 60, break_on_hyphens=False))
 
 
 def several(n):

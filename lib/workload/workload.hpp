@@ -33,8 +33,8 @@ struct Shape {
   // Above 0: after so many rounds, again and again, each device's part of the state is brought to the host, so that a sample that
   // loses a device begins again from there.
   std::uint32_t checkpoint_rounds = 0;
-  // Above 0: fewer items leave a GPU idle for most of a round, so that they take as long: its probes are of so many at least, and of
-  // so many rounds at most, whether or not the last round brings something.
+  // Above 0: fewer items leave a GPU idle for most of a round, so that they take as long: its probes are of so many at least, and
+  // of so many rounds at most, whether or not the last round brings something.
   Items fills_gpu = 0;
   std::uint32_t probe_rounds = 0;
   double ops = 0;                     // of the whole problem, in `rate_unit`s: nodes, FLOP, terms
