@@ -46,7 +46,8 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
   const std::string version = fmt::format("mgpu-bench {} (git {})", MGPU_VERSION, git.empty() ? "unknown" : git);
   const auto make_own_backend = [&] { return make_cl_backend({embedded_kernels(), cache_directory(environment)}); };
   const auto parse = [&] {
-    return parse_command_line(argv, all_suites(), environment, fmt::format("{}\nresult schema {}\n", version, kResultSchemaVersion));
+    return parse_command_line(argv, all_suites(), environment,
+                              fmt::format("{}\nresult schema {}\n", version, kResultSchemaVersion));
   };
   const std::optional<Launch> launch = launch_of(environment);
   if (launch && launch->rank > 0) {

@@ -16,7 +16,8 @@ namespace mgpu {
 namespace {
 
 constexpr std::string_view kAccepted =
-    "RANK, PLATFORM:DEVICE[.SUB], PLATFORM:*, NODE/ before these, gpu, cpu, accelerator, custom or all (with :N the first N), name~TEXT, uuid=PREFIX, "
+    "RANK, PLATFORM:DEVICE[.SUB], PLATFORM:*, NODE/ before these, gpu, cpu, accelerator, custom or all (with :N the first N), "
+    "name~TEXT, uuid=PREFIX, "
     "pci=PREFIX, !TERM, separated by commas";
 
 [[noreturn]] void refuse(std::string_view option, std::string_view written, std::string_view why) {
@@ -44,8 +45,8 @@ std::optional<std::uint32_t> to_number(std::string_view text) {
   return value;
 }
 
-// "0:1", "0:1.2" or "0:*", and each with "2/" before it, with leading zeros dropped; nothing when it is none of these. Devices of node
-// 0 have none of it.
+// "0:1", "0:1.2" or "0:*", and each with "2/" before it, with leading zeros dropped; nothing when it is none of these. Devices of
+// node 0 have none of it.
 std::optional<std::string> to_id(std::string_view text) {
   if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
     const auto node = to_number(text.substr(0, slash));
