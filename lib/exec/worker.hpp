@@ -104,8 +104,7 @@ class DeviceWorker {
   std::atomic<std::uint32_t> rounds_done_ = 0;  // complete
   std::uint32_t came_to_ = 0;                   // the last meeting (SampleRun::meets_at); and whether it still waits for others
   bool waits_ = false;
-  Nanos busy_{};                  // with rounds since
-  std::uint32_t measured_ = 0;    // how many
+  std::vector<Nanos> busy_;       // with each of the rounds since
   bool bringing_ = false;         // what is left on the device
   std::uint64_t brought_at_ = 0;  // the version at which it had; later ones: after others were lost
   std::deque<InFlight> in_flight_;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "lib/base/stats.hpp"
 #include "lib/exec/worker.hpp"
 #include "lib/exec/worker_driver.hpp"
 
@@ -52,11 +53,10 @@ bool DeviceWorker::is_held_by_meeting() {
     if (!in_flight_.empty()) return true;
     read_retired();
     const std::lock_guard lock(run_.mutex);
-    run_.come_to_meeting(self_, measured_ > 0 ? busy_ / static_cast<std::int64_t>(measured_) : Nanos{});
+    run_.come_to_meeting(self_, busy_.empty() ? Nanos{} : summarise(busy_).median);
     came_to_ = next_round_;
     waits_ = true;
-    busy_ = Nanos{};
-    measured_ = 0;
+    busy_.clear();
   }
   if (!waits_) return false;
   if (run_.met_at < came_to_) return true;
@@ -92,8 +92,7 @@ void DeviceWorker::measure_round(std::span<const RawCommand> commands) {
   for (const RawCommand& command : commands)
     if (!command.exchange && command.kind == CommandKind::compute) stamps.push_back({command.started, command.ended});
   if (stamps.empty()) return;
-  busy_ += Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps)))};
-  ++measured_;
+  busy_.emplace_back(static_cast<std::int64_t>(length_of_union(std::move(stamps))));
 }
 
 bool DeviceWorker::is_checkpoint_due() const {

@@ -18,8 +18,8 @@ class Borders {
 
   // Those with a share meet when so many rounds are done: 4, 8, 16 and so on, but not before more than `after`. None: never again.
   std::optional<std::uint32_t> next_meeting(std::uint32_t after);
-  // They met: how long each was busy with one of the rounds since the meeting before, zero where it has no share. The shares from
-  // now on; none: as they are.
+  // They met: how long each was busy with a round since the meeting before, in the median, zero where it has no share. The shares
+  // from now on; none: as they are.
   std::optional<std::vector<Items>> meet(std::span<const Nanos> busy);
   // They cannot be moved there: they are as they were, and nobody meets again.
   void keep();

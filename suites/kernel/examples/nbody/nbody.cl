@@ -6,8 +6,9 @@ __kernel void accelerations(__global const float4* bodies, __global float4* resu
   const uint i = get_global_id(0), place = get_local_id(0), places = get_local_size(0);
   const uint part = get_local_id(1), parts = get_local_size(1);
   const float4 mine = bodies[first + min(i, count - 1)];
+  const uint share = (n + parts - 1) / parts, end = min(n, (part + 1) * share);
   float3 sum = (float3)(0.0f);
-  for (uint j = part; j < n; j += parts) {
+  for (uint j = part * share; j < end; ++j) {
     const float3 apart = bodies[j].xyz - mine.xyz;
     const float inverse = rsqrt(dot(apart, apart) + softening);
     sum += apart * (bodies[j].w * inverse * inverse * inverse);
