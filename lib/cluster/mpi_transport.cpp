@@ -17,7 +17,7 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 26;
+constexpr std::size_t kPiece = std::size_t{1} << 24;
 
 class MpiTransport final : public Transport {
  public:
@@ -32,20 +32,19 @@ class MpiTransport final : public Transport {
   RankNumber size() const override { return size_; }
   std::string library() const override { return plugin_.library(); }
 
-  // Its length is in front of it, in the first piece.
   void send(RankNumber to, Message message) override {
-    const std::uint64_t length = message.size();
-    message.insert(message.begin(), sizeof length, std::byte{0});
-    std::memcpy(message.data(), &length, sizeof length);
     Sending& sending = sending_.emplace_back();
     sending.to = to;
+    sending.length = message.size();
     sending.message = std::move(message);
-    for (std::size_t at = 0; at < sending.message.size(); at += kPiece) {
-      const std::size_t size = std::min(kPiece, sending.message.size() - at);
-      void* transfer = plugin_.send(static_cast<int>(to), sending.message.data() + at, static_cast<int>(size));
+    const auto send_piece = [&](const void* data, std::size_t size) {
+      void* transfer = plugin_.send(static_cast<int>(to), data, static_cast<int>(size));
       if (transfer == nullptr) throw Error(ErrorKind::device, "MPI refused to send to rank " + std::to_string(to));
       sending.transfers.push_back(transfer);
-    }
+    };
+    send_piece(&sending.length, sizeof sending.length);
+    for (std::size_t at = 0; at < sending.message.size(); at += kPiece)
+      send_piece(sending.message.data() + at, std::min(kPiece, sending.message.size() - at));
   }
 
   bool progress(const std::function<void(RankNumber, Message)>& deliver) override {
@@ -64,7 +63,7 @@ class MpiTransport final : public Transport {
         Piece piece = std::move(incoming.pieces.front());
         incoming.pieces.pop_front();
         moved = true;
-        assemble(rank, incoming, std::move(piece.bytes), deliver);
+        assemble(rank, incoming, piece.bytes, deliver);
       }
     }
     return moved;
@@ -85,6 +84,7 @@ class MpiTransport final : public Transport {
  private:
   struct Sending {
     RankNumber to = 0;
+    std::uint64_t length = 0;  // the head
     Message message;
     std::vector<void*> transfers;
   };
@@ -116,19 +116,17 @@ class MpiTransport final : public Transport {
     if (piece.transfer == nullptr) throw Error(ErrorKind::device, "MPI refused to receive from rank " + std::to_string(from));
   }
 
-  static void assemble(RankNumber from, Incoming& incoming, Message piece,
+  // Pieces of a long message, and its head, are handed over as messages of nothing: they are signs of life.
+  static void assemble(RankNumber from, Incoming& incoming, const Message& piece,
                        const std::function<void(RankNumber, Message)>& deliver) {
     if (incoming.missing == 0) {
-      std::uint64_t length = 0;
-      std::memcpy(&length, piece.data(), sizeof length);
-      piece.erase(piece.begin(), piece.begin() + sizeof length);
-      incoming.missing = length - piece.size();
-      incoming.message = std::move(piece);
+      std::memcpy(&incoming.missing, piece.data(), sizeof incoming.missing);
+      incoming.message.reserve(incoming.missing);
     } else {
       incoming.missing -= piece.size();
       incoming.message.insert(incoming.message.end(), piece.begin(), piece.end());
     }
-    if (incoming.missing == 0) deliver(from, std::exchange(incoming.message, {}));
+    deliver(from, incoming.missing == 0 ? std::exchange(incoming.message, {}) : Message());
   }
 
   const mgpu_cluster_plugin& plugin_;

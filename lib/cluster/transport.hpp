@@ -21,7 +21,7 @@ class Transport {
   virtual RankNumber size() const = 0;
   virtual std::string library() const = 0;  // what it is, for the record
   virtual void send(RankNumber to, Message message) = 0;
-  // Hands over what has arrived. False: nothing moved.
+  // Hands over what has arrived; of a message that takes long to arrive, one of nothing for each piece, too. False: nothing moved.
   virtual bool progress(const std::function<void(RankNumber from, Message message)>& deliver) = 0;
   virtual bool all_sent() const = 0;
   virtual void forget(RankNumber lost) = 0;  // nothing more is sent there
