@@ -1,4 +1,5 @@
-// Messages by way of a plug-in. One of any length goes as a head, which says how long it is, and pieces: a count of MPI is an int.
+// Messages by way of a plug-in. One of any length goes as a head, which says how long it is, and pieces: a count of MPI is an int, and
+// of many large transfers at once none ends for seconds, in which there would be no sign of life.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 24;
+constexpr std::size_t kPiece = std::size_t{1} << 22;
+constexpr std::size_t kBytesAtOnce = 2 * kPiece, kPiecesAtOnce = 64;  // under way to a rank
 
 class MpiTransport final : public Transport {
  public:
@@ -33,25 +35,14 @@ class MpiTransport final : public Transport {
   std::string library() const override { return plugin_.library(); }
 
   void send(RankNumber to, Message message) override {
-    Sending& sending = sending_.emplace_back();
-    sending.to = to;
-    sending.length = message.size();
-    sending.message = std::move(message);
-    const auto send_piece = [&](const void* data, std::size_t size) {
-      void* transfer = plugin_.send(static_cast<int>(to), data, static_cast<int>(size));
-      if (transfer == nullptr) throw Error(ErrorKind::device, "MPI refused to send to rank " + std::to_string(to));
-      sending.transfers.push_back(transfer);
-    };
-    send_piece(&sending.length, sizeof sending.length);
-    for (std::size_t at = 0; at < sending.message.size(); at += kPiece)
-      send_piece(sending.message.data() + at, std::min(kPiece, sending.message.size() - at));
+    Outgoing& outgoing = outgoing_[to];
+    outgoing.queue.push_back({message.size(), std::move(message)});
+    send_more(to, outgoing);
   }
 
   bool progress(const std::function<void(RankNumber, Message)>& deliver) override {
     bool moved = false;
-    for (auto at = sending_.begin(); at != sending_.end();) {
-      at = is_over(at->transfers) ? sending_.erase(at) : std::next(at);
-    }
+    for (auto& [to, outgoing] : outgoing_) send_more(to, outgoing);
     int from = 0, size = 0;
     for (int found = plugin_.waiting(&from, &size); found != 0; found = plugin_.waiting(&from, &size)) {
       if (found < 0) throw Error(ErrorKind::device, "MPI failed while it looked for messages");
@@ -69,24 +60,35 @@ class MpiTransport final : public Transport {
     return moved;
   }
 
-  bool all_sent() const override { return sending_.empty(); }
+  bool all_sent() const override {
+    return std::all_of(outgoing_.begin(), outgoing_.end(), [](const auto& each) { return each.second.queue.empty(); });
+  }
   // What is under way stays in memory: MPI may still read it.
   void forget(RankNumber lost) override {
-    for (auto at = sending_.begin(); at != sending_.end();) {
-      const auto next = std::next(at);
-      if (at->to == lost) given_up_.splice(given_up_.end(), sending_, at);
-      at = next;
-    }
+    if (const auto found = outgoing_.find(lost); found != outgoing_.end()) given_up_.push_back(std::move(found->second));
+    outgoing_.erase(lost);
   }
   void end() override { plugin_.end(); }
   void abort(int code) override { plugin_.abort(code); }
 
  private:
   struct Sending {
-    RankNumber to = 0;
     std::uint64_t length = 0;  // the head
     Message message;
-    std::vector<void*> transfers;
+    bool begun = false;  // the head is on its way
+    std::size_t at = 0;  // of the message, what is to be sent next
+    std::size_t under_way = 0;
+    bool is_all_begun() const { return begun && at == message.size(); }
+  };
+  struct Transfer {
+    void* handle = nullptr;
+    std::size_t bytes = 0;
+    Sending* of = nullptr;
+  };
+  struct Outgoing {
+    std::list<Sending> queue;
+    std::deque<Transfer> under_way;
+    std::size_t bytes = 0;
   };
   struct Piece {
     Message bytes;
@@ -104,9 +106,35 @@ class MpiTransport final : public Transport {
     return state == 1;
   }
 
-  bool is_over(std::vector<void*>& transfers) {
-    while (!transfers.empty() && over(transfers.back())) transfers.pop_back();
-    return transfers.empty();
+  void send_more(RankNumber to, Outgoing& outgoing) {
+    while (!outgoing.under_way.empty() && over(outgoing.under_way.front().handle)) {
+      outgoing.bytes -= outgoing.under_way.front().bytes;
+      --outgoing.under_way.front().of->under_way;
+      outgoing.under_way.pop_front();
+    }
+    outgoing.queue.remove_if([](const Sending& sending) { return sending.is_all_begun() && sending.under_way == 0; });
+    for (Sending& sending : outgoing.queue) {
+      while (!sending.is_all_begun()) {
+        if (outgoing.bytes >= kBytesAtOnce || outgoing.under_way.size() >= kPiecesAtOnce) return;
+        begin_piece(to, outgoing, sending);
+      }
+    }
+  }
+
+  void begin_piece(RankNumber to, Outgoing& outgoing, Sending& sending) {
+    const void* data = &sending.length;
+    std::size_t size = sizeof sending.length;
+    if (sending.begun) {
+      data = sending.message.data() + sending.at;
+      size = std::min(kPiece, sending.message.size() - sending.at);
+      sending.at += size;
+    }
+    sending.begun = true;
+    void* handle = plugin_.send(static_cast<int>(to), data, static_cast<int>(size));
+    if (handle == nullptr) throw Error(ErrorKind::device, "MPI refused to send to rank " + std::to_string(to));
+    outgoing.under_way.push_back({handle, size, &sending});
+    outgoing.bytes += size;
+    ++sending.under_way;
   }
 
   void take(RankNumber from, std::size_t size) {
@@ -131,7 +159,8 @@ class MpiTransport final : public Transport {
 
   const mgpu_cluster_plugin& plugin_;
   RankNumber rank_ = 0, size_ = 0;
-  std::list<Sending> sending_, given_up_;
+  std::map<RankNumber, Outgoing> outgoing_;
+  std::list<Outgoing> given_up_;
   std::map<RankNumber, Incoming> incoming_;
 };
 
