@@ -7,6 +7,7 @@
 
 #include "app/cli.hpp"
 #include "app/commands.hpp"
+#include "app/rank.hpp"
 #include "app/saved_results.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/embedded.hpp"
@@ -37,26 +38,41 @@ ExitCode dispatch(const Context& context) {
   throw Error(ErrorKind::internal, "a command without code: " + command);
 }
 
-ExitCode run_main(const std::vector<std::string>& argv) {
+// `cluster`: where this is rank 0 of several, which leave together when the exit code is known.
+ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>& cluster) {
   pin_pocl_threads();
   const Environment environment = Environment::of_process();
   const std::string git = mgpu_git_version();
-  const std::string version =
-      fmt::format("mgpu-bench {} (git {})\nresult schema {}\n", MGPU_VERSION, git.empty() ? "unknown" : git, kResultSchemaVersion);
-  Invocation invocation = parse_command_line(argv, all_suites(), environment, version);
+  const std::string version = fmt::format("mgpu-bench {} (git {})", MGPU_VERSION, git.empty() ? "unknown" : git);
+  const auto make_own_backend = [&] { return make_cl_backend({embedded_kernels(), cache_directory(environment)}); };
+  const auto parse = [&] {
+    return parse_command_line(argv, all_suites(), environment,
+                              fmt::format("{}\nresult schema {}\n", version, kResultSchemaVersion));
+  };
+  const std::optional<Launch> launch = launch_of(environment);
+  if (launch && launch->rank > 0) {
+    std::string command;
+    try {
+      command = parse().command;
+    } catch (const Error&) {  // rank 0 says so
+    }
+    return serve_rank(*launch, command, argv, version, make_own_backend());
+  }
+  Invocation invocation = parse();
   if (invocation.command.empty()) {
     print_data(invocation.text);
     return ExitCode::ok;
   }
   for (const std::string& warning : invocation.warnings) print_error("warning: " + warning);
+  if (launch) cluster = join_ranks(*launch, invocation.command, argv, version, make_own_backend());
   resolve_saved_results(invocation, environment);
-  const auto make_backend = [&] { return make_cl_backend({embedded_kernels(), cache_directory(environment)}); };
+  const auto make_backend = [&] { return cluster ? cluster->backend() : make_own_backend(); };
   return dispatch({invocation, environment, all_suites(), {MGPU_VERSION, git, argv}, make_backend});
 }
 
-int guarded_main(const std::vector<std::string>& argv) {
+int code_of(const std::vector<std::string>& argv, std::unique_ptr<Cluster>& cluster) {
   try {
-    return static_cast<int>(run_main(argv));
+    return static_cast<int>(run_main(argv, cluster));
   } catch (const Error& error) {
     print_error(fmt::format("error: {}", error.what()));
     return static_cast<int>(exit_code(error.kind()));
@@ -64,6 +80,15 @@ int guarded_main(const std::vector<std::string>& argv) {
     print_error(fmt::format("internal error: {}", error.what()));
   }
   return static_cast<int>(ExitCode::internal);
+}
+
+int guarded_main(const std::vector<std::string>& argv) {
+  std::unique_ptr<Cluster> cluster;
+  const int code = code_of(argv, cluster);
+  std::fflush(nullptr);
+  if (cluster) cluster->leave(code);
+  static_cast<void>(cluster.release());  // its thread may be inside a call that does not return
+  return code;
 }
 
 }  // namespace

@@ -28,6 +28,11 @@ void install_stop_signals() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+void ignore_stop_signals() {
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTERM, SIG_IGN);
+}
+
 void outlive_readers() { ::signal(SIGPIPE, SIG_IGN); }
 
 int stop_signal() { return received.load(); }

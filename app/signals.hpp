@@ -6,6 +6,9 @@ namespace mgpu {
 
 void install_stop_signals();
 
+// For a process that another one tells when to end: the launcher sends them to all.
+void ignore_stop_signals();
+
 // A reader of standard output that has ended is an error where something is printed, and not the end of the process: tables are
 // printed while measurements go on, which are worth more than `| head`.
 void outlive_readers();

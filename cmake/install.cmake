@@ -48,7 +48,7 @@ install(DIRECTORY lib DESTINATION ${header_folder} COMPONENT development FILES_M
 install(FILES lib/exec/cl_backend.hpp DESTINATION ${header_folder}/lib/exec COMPONENT development)
 install(FILES suites/suites.hpp DESTINATION ${header_folder}/suites COMPONENT development)
 
-set(layers base device plan workload profile exec report predict exchange session kernels suites)
+set(layers base device plan workload profile exec report predict exchange session cluster kernels suites)
 foreach(layer IN LISTS layers)
   set_target_properties(mgpu_${layer} PROPERTIES EXPORT_NAME ${layer})
   get_target_property(kind mgpu_${layer} TYPE)

@@ -1,4 +1,5 @@
-# Debian packages, made by scripts/package.sh: mgpu-bench, the program; libmgpu-bench-dev, what programs that use its layers need.
+# Debian packages, made by scripts/package.sh: mgpu-bench, the program; libmgpu-bench-dev, what programs that use its layers need; and one
+# for each MPI that there is a plug-in of.
 # The first depends on an OpenCL implementation: PoCL where there is none yet.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mgpu-bench)
@@ -9,7 +10,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
-set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_COMPONENTS_ALL runtime development ${mgpu_mpi_plugins})
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
@@ -34,6 +35,21 @@ Static libraries, headers and a CMake package: partition strategies
 and their simulator, the OpenCL executor, metrics, result files, and
 the suites of mgpu-bench.")
 
+set(mpi_of_openmpi "Open MPI")
+set(mpi_of_mpich "MPICH")
+set(launcher_of_openmpi openmpi-bin)
+set(launcher_of_mpich mpich)
+foreach(name IN LISTS mgpu_mpi_plugins)
+  string(TOUPPER ${name} NAME)
+  set(CPACK_DEBIAN_${NAME}_PACKAGE_NAME mgpu-bench-${name})
+  set(CPACK_DEBIAN_${NAME}_PACKAGE_SECTION utils)
+  set(CPACK_DEBIAN_${NAME}_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_${NAME}_PACKAGE_DEPENDS "mgpu-bench (= ${PROJECT_VERSION}), ${launcher_of_${name}}")
+  set(CPACK_COMPONENT_${NAME}_DESCRIPTION "runs of mgpu-bench over many nodes, on ${mpi_of_${name}}
+The plug-in that mgpu-bench loads when it is launched by ${mpi_of_${name}}:
+one run then uses the OpenCL devices of all its processes.")
+endforeach()
+
 # Debian wants copyright and changelog in each package. The date is that of the commit, so that a commit always gives the same package.
 execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%cD OUTPUT_VARIABLE package_date OUTPUT_STRIP_TRAILING_WHITESPACE
                 ERROR_QUIET)
@@ -41,7 +57,7 @@ if(NOT package_date)
   string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 endif()
 configure_file(cmake/debian-copyright.in ${PROJECT_BINARY_DIR}/generated/copyright @ONLY)
-foreach(component runtime development)
+foreach(component runtime development ${mgpu_mpi_plugins})
   string(TOUPPER ${component} COMPONENT)
   set(package_name ${CPACK_DEBIAN_${COMPONENT}_PACKAGE_NAME})
   set(changelog ${PROJECT_BINARY_DIR}/generated/${component}/changelog)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the source tree to the map in lib/README.md: who may include whom, and who alone may touch OpenCL, the command line, the
-environment, the terminal and the clock. Prints one line per breach and exits with 1. --self-test proves on made-up text that every rule
+environment, the terminal, the clock and MPI. Prints one line per breach and exits with 1. --self-test proves on made-up text that every rule
 can fail."""
 
 import re
@@ -18,14 +18,17 @@ LAYERS = {
     "predict": {"base", "device", "plan", "workload", "exec"},
     "exchange": {"base", "device", "plan", "workload"},
     "session": {"base", "device", "plan", "workload", "profile", "exec", "report", "predict", "exchange"},
+    "cluster": {"base", "device", "plan", "workload", "profile", "exec"},
 }
 SUITES_MAY = {"base", "plan", "workload", "exchange"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 OPENCL = re.compile(r"\bcl::|\bCL_[A-Z]|\bcl[A-Z][a-z]\w*\s*\(|\bcl_(?:mem|event|kernel|program|context|platform_id|device_id|command_queue)\b")
 ENVIRONMENT = re.compile(r"\b(?:secure_getenv|getenv|setenv|putenv|environ)\b|\bint\s+main\b")
 PRINTING = re.compile(r"\bstd::(?:cout|cerr|clog)\b|\b(?:f?printf|f?puts|putchar|perror)\s*\(|\bfmt::print\b")
+MPI = re.compile(r"\bMPI_\w+|\b(?:OMPI|PMIX?|MPICH)_[A-Z]")
 CLOCK = re.compile(r"\b\w*_clock\s*::\s*now\b|\b(?:clock_gettime|gettimeofday|timespec_get)\b")
 
 
@@ -49,6 +52,8 @@ def breaches(path, text):
         for rule, pattern in (("environment", ENVIRONMENT), ("printing", PRINTING)):
             if pattern.search(code):
                 found.append((rule, pattern.search(code).group()))
+    if layer != "cluster" and MPI.search(COMMENT.sub(" ", text)):
+        found.append(("mpi", MPI.search(COMMENT.sub(" ", text)).group()))
     if layer != "exec" and CLOCK.search(code):
         found.append(("clock", CLOCK.search(code).group()))
     return found
@@ -119,6 +124,8 @@ MUST_FAIL = [
     ("environment", "lib/exec/cl_a.cpp", 'auto v = std::getenv("POCL_DEVICES");\n'),
     ("printing", "lib/session/a.cpp", 'std::printf("done");\n'),
     ("printing", "suites/merkle/a.cpp", "std::cout << 1;\n"),
+    ("mpi", "app/rank.cpp", "MPI_Init(nullptr, nullptr);\n"),
+    ("mpi", "app/environment.cpp", 'environment.get("OMPI_COMM_WORLD_SIZE");\n'),
     ("clock", "app/cmd_run.cpp", "auto t = std::chrono::steady_clock::now();\n"),
     ("clock", "lib/plan/a.cpp", "clock_gettime(CLOCK_MONOTONIC, &t);\n"),
 ]
@@ -128,6 +135,7 @@ MUST_PASS = [
     ("lib/base/a.cpp", '// std::getenv and clFinish( are only mentioned\nauto s = "std::cout";\nsnprintf(a, 1, "");\n'),
     ("suites/merkle/a.cpp", '#include "lib/plan/slice_source.hpp"\n#include "suites/merkle/tree.hpp"\n'),
     ("app/main.cpp", '#include <CLI/CLI.hpp>\n#include "lib/exec/cl_backend.hpp"\nint main() { std::puts(std::getenv("A")); }\n'),
+    ("lib/cluster/plugin/a.cpp", "MPI_Init(nullptr, nullptr);\n"),
     ("kernels/a.cl", '#include "sha256_common.cl"\n__kernel void f() { printf("x"); }\n'),
 ]
 

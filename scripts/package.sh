@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Debian packages in build/release/packages: mgpu-bench_*.deb (the program, its manual page and completions, the scripts that
-# read result files) and
-# libmgpu-bench-dev_*.deb (libraries, headers, CMake package). With --check also what can be said without installing them: lintian finds no error,
+# read result files), libmgpu-bench-dev_*.deb (libraries, headers, CMake package), mgpu-bench-openmpi_*.deb and mgpu-bench-mpich_*.deb
+# (what it loads for runs over many nodes). With --check also what can be said without installing them: lintian finds no error,
 # the scripts find all that they need, and scripts/consumer builds and runs against what they hold. Works from any directory.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."

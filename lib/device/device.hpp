@@ -13,8 +13,15 @@ namespace mgpu {
 
 enum class DeviceType { gpu, cpu, accelerator, custom };
 
+// Where a device is, in a run on several machines.
+struct DeviceNode {
+  std::uint32_t number = 0;  // the rank that it belongs to
+  std::string host;
+};
+
 struct Device {
-  std::string id;  // "platform:device", and ".k" after it for sub-device k: "0:0", "0:0.1"
+  // "platform:device", and ".k" after it for sub-device k: "0:0", "0:0.1"; of another node than 0 its number before it: "2/0:0.1".
+  std::string id;
   std::string name, vendor, driver_version, device_version;
   std::string platform, platform_vendor, platform_version;
   DeviceType type = DeviceType::gpu;
@@ -28,9 +35,11 @@ struct Device {
   std::optional<std::string> pci;   // "0000:1a:00.0"
   std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
   std::vector<std::string> extensions;
-  double score = 0;  // static score 0-100: lib/device/score.hpp
+  std::optional<DeviceNode> node;  // none: there is but one
+  double score = 0;                // static score 0-100: lib/device/score.hpp
 
   bool is_cpu() const { return type == DeviceType::cpu; }
+  bool is_elsewhere() const { return node && node->number != 0; }  // on another machine, as a rule
 };
 
 // "gpu", "cpu", "accelerator", "custom": as printed, as in JSON and as a selector term.

@@ -16,7 +16,8 @@ namespace mgpu {
 namespace {
 
 constexpr std::string_view kAccepted =
-    "RANK, PLATFORM:DEVICE[.SUB], PLATFORM:*, gpu, cpu, accelerator, custom or all (with :N the first N), name~TEXT, uuid=PREFIX, "
+    "RANK, PLATFORM:DEVICE[.SUB], PLATFORM:*, NODE/ before these, gpu, cpu, accelerator, custom or all (with :N the first N), "
+    "name~TEXT, uuid=PREFIX, "
     "pci=PREFIX, !TERM, separated by commas";
 
 [[noreturn]] void refuse(std::string_view option, std::string_view written, std::string_view why) {
@@ -44,8 +45,15 @@ std::optional<std::uint32_t> to_number(std::string_view text) {
   return value;
 }
 
-// "0:1", "0:1.2" or "0:*", with leading zeros dropped; nothing when it is none of these.
+// "0:1", "0:1.2" or "0:*", and each with "2/" before it, with leading zeros dropped; nothing when it is none of these. Devices of
+// node 0 have none of it.
 std::optional<std::string> to_id(std::string_view text) {
+  if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
+    const auto node = to_number(text.substr(0, slash));
+    const auto of_node = text.find('/', slash + 1) == std::string_view::npos ? to_id(text.substr(slash + 1)) : std::nullopt;
+    if (!node || !of_node) return std::nullopt;
+    return *node == 0 ? *of_node : fmt::format("{}/{}", *node, *of_node);
+  }
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto platform = to_number(text.substr(0, colon));
@@ -63,7 +71,18 @@ std::optional<std::string> to_id(std::string_view text) {
 
 std::string_view platform_of(const Device& device) { return std::string_view(device.id).substr(0, device.id.find(':')); }
 
-bool same_hardware(const Device& a, const Device& b) { return (a.uuid && a.uuid == b.uuid) || (a.pci && a.pci == b.pci); }
+// "0" of "2/0:1": platforms of the same number are the same on all nodes, where drivers are.
+std::string_view platform_anywhere(const Device& device) {
+  const std::string_view platform = platform_of(device);
+  return platform.substr(platform.find('/') + 1);
+}
+
+std::uint32_t node_of(const Device& device) { return device.node ? device.node->number : 0; }
+
+bool same_hardware(const Device& a, const Device& b) {
+  if (node_of(a) != node_of(b)) return false;
+  return (a.uuid && a.uuid == b.uuid) || (a.pci && a.pci == b.pci);
+}
 
 bool begins_with(const std::optional<std::string>& identifier, const std::string& prefix) {
   return identifier && lower(*identifier).compare(0, prefix.size(), prefix) == 0;
@@ -201,7 +220,7 @@ std::vector<std::size_t> default_selection(std::span<const Device> devices) {
   if (chosen.empty()) {
     for (const std::size_t i : by_score) {
       if (!devices[i].is_cpu()) continue;
-      if (chosen.empty() || platform_of(devices[chosen.front()]) == platform_of(devices[i])) chosen.push_back(i);
+      if (chosen.empty() || platform_anywhere(devices[chosen.front()]) == platform_anywhere(devices[i])) chosen.push_back(i);
     }
   }
   std::sort(chosen.begin(), chosen.end());

@@ -12,6 +12,7 @@ namespace mgpu {
 
 // Comma-separated terms; their order is the order of the devices:
 //   3            rank in the list, best first        0:1          platform:device (also 0:0.1, a sub-device; 0:* a platform)
+//   2/0:1  2/0:* the same of node 2, in a run on several nodes; without a node they are node 0's
 //   gpu cpu all  by kind                             gpu:2        the first two of a kind
 //   name~H200    case-insensitive part of the name   uuid=, pci=  prefix of the identifier, case-insensitive
 //   !TERM        takes away what TERM matches, wherever it stands: "!0,gpu" and "gpu,!0" are the same

@@ -16,6 +16,7 @@
 #include "lib/exec/slow_down.hpp"
 #include "lib/exec/wait.hpp"
 #include "lib/profile/clock_map.hpp"
+#include "lib/profile/cluster_record.hpp"
 #include "lib/profile/timeline.hpp"
 #include "lib/workload/peers.hpp"
 #include "lib/workload/stream.hpp"
@@ -139,8 +140,11 @@ class Backend {
   // there is neither, and always when time is real.
   virtual bool advance(std::optional<Nanos> limit) = 0;
 
+  // The ranks that the devices belong to; none: all are this process's. Takes milliseconds a rank.
+  virtual std::optional<ClusterRecord> cluster() { return std::nullopt; }
+
   // How long this backend and its devices may take; to be changed while nobody waits for them.
-  void limit_waits(WaitLimits limits) { limits_ = std::move(limits); }
+  virtual void limit_waits(WaitLimits limits) { limits_ = std::move(limits); }
   const WaitLimits& limits() const { return limits_; }
 
  private:

@@ -155,6 +155,11 @@ std::vector<WatchedThing> find_telemetry(std::span<const Device> devices, const 
   for (const Device& device : devices) {
     WatchedThing thing;
     thing.of = device.id;
+    if (device.is_elsewhere()) {
+      thing.reason = "it belongs to another node";
+      things.push_back(std::move(thing));
+      continue;
+    }
     const Nvml* const nvml = device.is_cpu() ? nullptr : places.nvml();
     const Nvml::Handle gpu = nvml != nullptr ? nvml->find(device) : nullptr;
     if (device.is_cpu()) {

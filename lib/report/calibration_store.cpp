@@ -33,11 +33,12 @@ std::string part_of(const Device& device) {
 }
 
 // The same device again, also when others were hidden or reordered. Two CPUs of one name can only be distinguished by their ids;
-// parts of a CPU differ by number and by size.
+// parts of a CPU differ by number and by size. What another node's does includes the way there.
 Json identity(const Device& device) {
-  const std::string which = device.uuid  ? "uuid " + *device.uuid + part_of(device)
-                            : device.pci ? "pci " + *device.pci + part_of(device)
-                                         : "id " + device.id;
+  std::string which = device.uuid  ? "uuid " + *device.uuid + part_of(device)
+                      : device.pci ? "pci " + *device.pci + part_of(device)
+                                   : "id " + device.id;
+  if (device.is_elsewhere()) which += " of " + device.node->host;
   return {{"platform", device.platform}, {"name", device.name}, {"which", which}, {"compute_units", device.compute_units}};
 }
 

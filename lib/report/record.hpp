@@ -20,6 +20,7 @@
 #include "lib/profile/bottleneck.hpp"
 #include "lib/profile/chain.hpp"
 #include "lib/profile/clock_map.hpp"
+#include "lib/profile/cluster_record.hpp"
 #include "lib/profile/metrics.hpp"
 #include "lib/profile/telemetry.hpp"
 #include "lib/profile/timeline.hpp"
@@ -213,6 +214,7 @@ struct Report {
   std::string started;  // when, RFC 3339 in UTC; empty in files of before
   std::map<std::string, ParamMap>
       defaults;  // by suite: what its parameters are where nothing is asked for; sizes are not among them
+  std::optional<ClusterRecord> cluster;  // none: of one process
   std::vector<DeviceRecord> devices;
   TelemetryRecord telemetry;
   std::vector<Fault> faults;                // of no case: a device that could not be opened or set up

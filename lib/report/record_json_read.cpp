@@ -7,6 +7,7 @@
 
 #include "lib/base/quote.hpp"
 #include "lib/report/capability_json.hpp"
+#include "lib/report/cluster_json.hpp"
 #include "lib/report/fault_json.hpp"
 #include "lib/report/findings_json.hpp"
 #include "lib/report/json_file.hpp"
@@ -110,6 +111,7 @@ DeviceRecord read_device(const JsonReader& j) {
   record.capability = read_capability(j.at("capability"));
   record.clock = read_clock(j.at("clock"));
   if (j.has("handicap")) record.handicap = read_handicap(j.at("handicap"));
+  if (j.has("node")) d.node = DeviceNode{j.at("node").integer<std::uint32_t>(), j.at("host").string()};
   return record;
 }
 
@@ -375,6 +377,7 @@ Report report_from_json(nlohmann::ordered_json json) {
   if (j.has("defaults"))
     j.at("defaults").members([&](const std::string& suite, const JsonReader& v) { report.defaults[suite] = read_params(v); });
   j.at("devices").elements([&](const JsonReader& e) { report.devices.push_back(read_device(e)); });
+  if (j.has("cluster")) report.cluster = read_cluster(j.at("cluster"));
   report.telemetry = read_telemetry(j);
   if (j.has("faults")) report.faults = read_faults(j.at("faults"), 0);
   if (j.has("exchange_notes")) report.exchange_notes = j.at("exchange_notes").strings();

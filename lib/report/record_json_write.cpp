@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "lib/report/capability_json.hpp"
+#include "lib/report/cluster_json.hpp"
 #include "lib/report/fault_json.hpp"
 #include "lib/report/findings_json.hpp"
 #include "lib/report/json_names.hpp"
@@ -79,6 +80,8 @@ Json device(const DeviceRecord& record) {
                 {"uncertainty_ns", ns(record.clock.uncertainty)},
                 {"reference_device_ns", record.clock.reference_device}};
   if (record.handicap.any()) j["handicap"] = handicap(record.handicap);
+  if (d.node) j["node"] = d.node->number;
+  if (d.node) j["host"] = d.node->host;
   return j;
 }
 
@@ -332,6 +335,7 @@ nlohmann::ordered_json to_json(const Report& report) {
   for (const auto& [suite, values] : report.defaults) j["defaults"][suite] = params(values);
   j["devices"] = Json::array();
   for (const DeviceRecord& d : report.devices) j["devices"].push_back(device(d));
+  if (report.cluster) j["cluster"] = cluster_json(*report.cluster);
   put_telemetry(report.telemetry, j);
   j["faults"] = faults(report.faults);
   if (!report.exchange_notes.empty()) j["exchange_notes"] = report.exchange_notes;

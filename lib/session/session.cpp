@@ -205,6 +205,7 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       note_clocks(report, group);
       report.faults.insert(report.faults.end(), group.faults.begin(), group.faults.end());
       note_exchange(report, group);
+      report.cluster = backend.cluster();
       lost_any |= group.lost_any;
       const std::vector<TelemetryTrack> tracks = watch.take();
       for (RunRecord& run : record_group(group, request, pin, tracks)) report.runs.push_back(std::move(run));

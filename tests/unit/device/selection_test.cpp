@@ -64,6 +64,26 @@ TEST_CASE("terms choose by rank, identifier, kind, name, UUID and PCI address") 
   CHECK(chosen("003") == Indices{3});
 }
 
+TEST_CASE("devices of other nodes have theirs before the identifier") {
+  std::vector<Device> list = machine();
+  for (const char* id : {"2/0:0", "2/0:1", "12/0:0"}) {
+    list.push_back(device(id, DeviceType::gpu, "NVIDIA H200", 100));
+    list.back().node = DeviceNode{list.back().id.front() == '2' ? 2u : 12u, "host"};
+    list.back().uuid = list[0].uuid;
+  }
+  const auto of = [&](std::string_view text) { return Selector::parse(text).apply(list).chosen; };
+  CHECK(of("2/0:1") == Indices{7});
+  CHECK(of("02/0:*") == Indices{6, 7});
+  CHECK(of("0/0:1") == Indices{1});  // node 0 has none
+  CHECK(of("0:*") == Indices{0, 1});
+  CHECK(of("!2/0:0,gpu:9") == Indices{0, 1, 2, 7, 8});
+  for (const char* text : {"2/", "2/0", "/0:1", "2/3/0:1", "x/0:1", "2/0:1/"}) CHECK(!refused_selector(text).empty());
+  // The same number on another node is another device.
+  CHECK(default_selection(list) == Indices{0, 1, 2, 6, 7, 8});
+  const std::vector<Device> cpus{device("0:0", DeviceType::cpu, "cpu", 20), device("1/0:0", DeviceType::cpu, "cpu", 20)};
+  CHECK(default_selection(cpus) == Indices{0, 1});
+}
+
 TEST_CASE("the order of the terms is the order of the devices, and nothing is chosen twice") {
   CHECK(chosen("2,0") == Indices{2, 0});
   CHECK(chosen("cpu,gpu") == Indices{4, 5, 0, 1, 2});

@@ -113,6 +113,13 @@ TEST_CASE("every device has its own, whatever its place in the list") {
   CHECK_FALSE(store.load(other_part, warned));
   CHECK_FALSE(store.load(smaller_part, warned));
 
+  // What another node's does includes the way there; that of node 0 is this one's.
+  Device there = device("0:0");
+  there.node = DeviceNode{0, "here"};
+  CHECK(store.load(there, warned));
+  there.node = DeviceNode{1, "there"};
+  CHECK_FALSE(store.load(there, warned));
+
   // Neither UUID nor PCI address: only the id is left.
   store.save(clone("0:0"), capability(), warned);
   CHECK(store.load(clone("0:0"), warned));

@@ -193,6 +193,30 @@ TEST_CASE("a handicap comes back in each of its parts, and a device without one 
   CHECK(back.devices[1].handicap.memory_cap == Bytes{512} << 20);
 }
 
+TEST_CASE("ranks and the nodes of devices come back, and files of one process have neither") {
+  Report report = test::sample_report();
+  CHECK_FALSE(to_json(report).contains("cluster"));
+  CHECK_FALSE(to_json(report)["devices"][0].contains("node"));
+  CHECK_FALSE(report_from_json(to_json(report)).cluster);
+  report.devices[1].device.node = DeviceNode{3, "b"};
+  report.cluster =
+      ClusterRecord{"Open MPI v4.1.4", {{0, "a", {}, {}, {}}, {3, "b", ClockOffset{Nanos{-5}, Nanos{7}}, {}, "it was silent"}}};
+  const Report back = report_from_json(to_json(report));
+  REQUIRE(back.devices[1].device.node);
+  CHECK(back.devices[1].device.node->number == 3);
+  CHECK(back.devices[1].device.node->host == "b");
+  REQUIRE(back.cluster);
+  CHECK(back.cluster->library == "Open MPI v4.1.4");
+  REQUIRE(back.cluster->nodes.size() == 2);
+  CHECK_FALSE(back.cluster->nodes[0].begin);
+  CHECK(back.cluster->nodes[1].begin == ClockOffset{Nanos{-5}, Nanos{7}});
+  CHECK_FALSE(back.cluster->nodes[1].end);
+  CHECK(back.cluster->nodes[1].lost == "it was silent");
+  Json json = to_json(report);
+  json["cluster"]["nodes"][1]["offset_begin_ns"] = {7, -5};
+  CHECK_THROWS_WITH_AS(report_from_json(json), doctest::Contains("two bounds in ascending order"), Error);
+}
+
 TEST_CASE("the JSON text of the sample report is the golden one") {
   const std::string text = to_json_text(test::sample_report());
   CHECK(test::golden("report.json", text) == text);

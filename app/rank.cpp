@@ -1,0 +1,91 @@
+#include "app/rank.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "app/signals.hpp"
+#include "app/terminal.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr const char* kProgram = "/proc/self/exe";
+
+// Rank 0 fails at the same things, and has this long to say so before its launcher ends all.
+constexpr std::chrono::seconds kAfterRankZero{1};
+
+bool uses_devices(const std::string& command) {
+  constexpr const char* all[] = {"devices", "calibrate", "links", "run", "plan"};
+  return std::find(std::begin(all), std::end(all), command) != std::end(all);
+}
+
+// FNV-1a of the file, which tells builds apart.
+std::string program_sum() {
+  std::ifstream in(kProgram, std::ios::binary);
+  std::uint64_t sum = 14695981039346656037ULL, size = 0;
+  std::vector<char> piece(1 << 20);
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
+    for (std::streamsize i = 0; i < in.gcount(); ++i) sum = (sum ^ static_cast<unsigned char>(piece[i])) * 1099511628211ULL;
+    size += static_cast<std::uint64_t>(in.gcount());
+  }
+  return fmt::format("{:016x} of {} bytes", sum, size);
+}
+
+Fingerprint fingerprint(const std::vector<std::string>& argv, const std::string& version) {
+  Fingerprint mine;
+  utsname system{};
+  mine.host = uname(&system) == 0 ? system.nodename : "unknown";
+  mine.version = version;
+  mine.program = program_sum();
+  for (std::size_t i = 1; i < argv.size(); ++i) mine.arguments += (i > 1 ? " " : "") + argv[i];
+  return mine;
+}
+
+std::unique_ptr<Cluster> join(const Launch& launch, const std::vector<std::string>& argv, const std::string& version,
+                              std::unique_ptr<Backend> local) {
+  std::error_code ignored;
+  return Cluster::join(launch, std::move(local), fingerprint(argv, version), std::filesystem::read_symlink(kProgram, ignored));
+}
+
+}  // namespace
+
+std::optional<Launch> launch_of(const Environment& environment) {
+  return find_launch([&](const std::string& name) { return environment.get(name); });
+}
+
+std::unique_ptr<Cluster> join_ranks(const Launch& launch, const std::string& command, const std::vector<std::string>& argv,
+                                    const std::string& version, std::unique_ptr<Backend> local) {
+  if (command == "compare")
+    throw Error(ErrorKind::usage, "compare measures on one machine, and this is rank 0 of " + std::to_string(launch.size) +
+                                      "; accepted under a launcher of several processes: run, devices, calibrate, links, plan");
+  return uses_devices(command) ? join(launch, argv, version, std::move(local)) : nullptr;
+}
+
+ExitCode serve_rank(const Launch& launch, const std::string& command, const std::vector<std::string>& argv,
+                    const std::string& version, std::unique_ptr<Backend> local) {
+  if (!uses_devices(command)) return ExitCode::ok;
+  ignore_stop_signals();  // rank 0 sees them, and says when all leave
+  std::unique_ptr<Cluster> cluster;
+  try {
+    cluster = join(launch, argv, version, std::move(local));
+  } catch (const Error&) {
+    std::this_thread::sleep_for(kAfterRankZero);
+    throw;
+  }
+  try {
+    cluster->serve();
+  } catch (const Error& error) {
+    print_error(fmt::format("error: {}", error.what()));
+    cluster->leave(static_cast<int>(exit_code(error.kind())));
+    return exit_code(error.kind());
+  }
+  cluster->leave(0);
+  return ExitCode::ok;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,46 @@
+// The devices of all ranks as one backend, for rank 0.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lib/cluster/node_link.hpp"
+#include "lib/cluster/share_out.hpp"
+#include "lib/exec/backend.hpp"
+
+namespace mgpu {
+
+class ClusterBackend final : public Backend {
+ public:
+  // `local` and `links` must outlive it; `links` by rank, null for rank 0.
+  ClusterBackend(Backend& local, Post& post, std::vector<std::shared_ptr<NodeLink>> links, std::string own_host);
+
+  // Throws Error(usage) where ranks have different drivers.
+  Enumeration enumerate() override;
+  std::vector<Device> split(const Device& device, unsigned parts) override;
+  using Backend::open;
+  std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
+  // Only for devices of this rank: to the others everything goes through messages.
+  std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;
+  // Throws Error(unsupported) for devices of several ranks.
+  std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
+  Nanos now() override { return local_.now(); }
+  bool is_virtual() const override { return local_.is_virtual(); }
+  bool advance(std::optional<Nanos> limit) override { return local_.advance(limit); }
+  void limit_waits(WaitLimits limits) override;
+  std::optional<ClusterRecord> cluster() override;
+
+ private:
+  bool is_local(OpenDevice* device) const;
+  std::vector<Device> parts_of(RankNumber rank, const std::string& id, unsigned parts);
+  std::optional<ClockOffset> offset_to(NodeLink& link);
+
+  Backend& local_;
+  Post& post_;
+  std::vector<std::shared_ptr<NodeLink>> links_;
+  std::string own_host_;
+  std::vector<OwnedDevice> devices_;               // of the last enumeration
+  std::vector<std::optional<ClockOffset>> began_;  // by rank
+};
+
+}  // namespace mgpu

@@ -1,0 +1,388 @@
+#include "lib/cluster/served_device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/exec/leak.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Nanos kIdle = std::chrono::milliseconds(10);
+constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
+
+}  // namespace
+
+Writer answer_to(std::uint64_t ticket) {
+  Writer out(Call::answer);
+  out.put(ticket).put(true);
+  return out;
+}
+
+Writer refusal_of(std::uint64_t ticket, const Error& error) {
+  Writer out(Call::answer);
+  out.put(ticket).put(false);
+  write(out, error);
+  return out;
+}
+
+struct ServedDevice::State {
+  struct Download {
+    std::uint64_t number = 0;
+    std::vector<std::byte> data;
+  };
+  struct Batch {
+    std::uint64_t number = 0;
+    BatchId id;
+    std::vector<Message> calls;  // whose bytes commands read
+    std::deque<Download> downloads;
+    std::optional<Error> error;  // of enqueueing it
+    bool may_run = false;        // some of it is on the device
+  };
+
+  State(Backend& own_backend, Post& own_post, std::uint32_t own_number, std::unique_ptr<OpenDevice> own)
+      : backend(own_backend), post(own_post), number(own_number), device(std::move(own)) {}
+
+  void push(Message call) {
+    const std::lock_guard lock(mutex);
+    if (device == nullptr) return;
+    calls.push_back(std::move(call));
+    device->notifier().notify();
+  }
+
+  void run() {
+    while (!closing) {
+      const std::uint64_t epoch = device->notifier().epoch();
+      bool progress = false;
+      for (std::optional<Message> call = next(); call && !closing; call = next()) {
+        progress = true;
+        carry_out(std::move(*call));
+        complete();
+      }
+      progress |= complete();
+      if (abandoned && device->drained()) at_rest();
+      if (!progress && !closing) rest(epoch);
+    }
+    close();
+  }
+
+ private:
+  std::optional<Message> next() {
+    const std::lock_guard lock(mutex);
+    if (calls.empty()) return std::nullopt;
+    Message call = std::move(calls.front());
+    calls.pop_front();
+    return call;
+  }
+
+  void rest(std::uint64_t epoch) {
+    if (abandoned) return device->notifier().wait(epoch, kBetweenLooks);
+    if (under_way.empty()) return device->notifier().wait(epoch, kIdle);
+    if (!device->notifies()) return std::this_thread::yield();
+    Nanos wait = device->looked_at_every();
+    if (const auto due = device->due()) wait = std::min(wait, *due - backend.now());
+    if (wait > Nanos{}) device->notifier().wait(epoch, wait);
+  }
+
+  // What goes wrong with one that somebody waits for is the answer; with any other it is the batch's.
+  void carry_out(Message message) {
+    Reader in(message);
+    const auto call = in.get<Call>();
+    in.get<std::uint32_t>();
+    const auto ticket = in.get<std::uint64_t>();
+    const auto failed = [&](const Error& error) {
+      if (ticket != 0)
+        post.send(0, refusal_of(ticket, error).take());
+      else if (!open.error)
+        open.error = error;
+    };
+    try {
+      if (ticket == 0) {
+        enqueue(call, in);
+        if (call == Call::upload || call == Call::upload_rows || call == Call::launch) open.calls.push_back(std::move(message));
+        return;
+      }
+      Writer out = answer_to(ticket);
+      answer(call, in, out);
+      post.send(0, out.take());
+    } catch (const Error& error) {
+      failed(error);
+      open.calls.push_back(std::move(message));
+    } catch (const std::exception& error) {
+      failed(Error(ErrorKind::internal, error.what()));
+      open.calls.push_back(std::move(message));
+    }
+  }
+
+  void enqueue(Call call, Reader& in) {
+    switch (call) {
+      case Call::close:
+        closing = true;
+        return;
+      case Call::free_buffer:
+        let_go(buffers, in.get<std::uint64_t>());
+        return;
+      case Call::free_kernel:
+        let_go(kernels, in.get<std::uint64_t>());
+        return;
+      case Call::slow_down:
+        return slow_down(read_optional<Nanos>(in));
+      case Call::abandon:
+        device->abandon();
+        abandoned = in.get<std::uint64_t>();
+        return;
+      case Call::submit:
+        return submit(in.get<std::uint64_t>());
+      default:
+        if (open.error) return;  // nothing more of this batch
+        return command(call, in);
+    }
+  }
+
+  void command(Call call, Reader& in) {
+    Stream& stream = device->stream();
+    switch (call) {
+      case Call::begin_slice:
+        return device->begin_slice();
+      case Call::begin_series:
+        return stream.begin_series(in.get<unsigned>());
+      case Call::upload: {
+        Buffer& to = buffer(in.get<std::uint64_t>());
+        const auto offset = in.get<Bytes>();
+        return stream.upload(to, offset, in.bytes());
+      }
+      case Call::upload_rows: {
+        Buffer& to = buffer(in.get<std::uint64_t>());
+        auto rows = in.get<Rows>();
+        rows.host_stride = rows.length;
+        return stream.upload_rows(to, in.bytes().data(), rows);
+      }
+      case Call::launch: {
+        Kernel& kernel = *kernels.at(in.get<std::uint64_t>());
+        const auto grid = in.get<Grid>();
+        std::vector<KernelArg> args;
+        for (auto left = in.get<std::uint64_t>(); left > 0; --left)
+          args.push_back(read_arg(in, [&](std::uint64_t name) { return &buffer(name); }));
+        return stream.launch(kernel, grid, args);
+      }
+      case Call::download: {
+        Download& download = open.downloads.emplace_back();
+        download.number = in.get<std::uint64_t>();
+        Buffer& from = buffer(in.get<std::uint64_t>());
+        const auto offset = in.get<Bytes>();
+        download.data.resize(in.get<Bytes>());
+        return stream.download(from, offset, download.data);
+      }
+      case Call::download_rows: {
+        Download& download = open.downloads.emplace_back();
+        download.number = in.get<std::uint64_t>();
+        Buffer& from = buffer(in.get<std::uint64_t>());
+        auto rows = in.get<Rows>();
+        rows.host_stride = rows.length;
+        download.data.resize(rows.length * rows.count);
+        return stream.download_rows(from, download.data.data(), rows);
+      }
+      default:
+        throw Error(ErrorKind::internal, "a call that nobody knows");
+    }
+  }
+
+  void answer(Call call, Reader& in, Writer& out) {
+    DeviceResources& resources = device->resources();
+    switch (call) {
+      case Call::allocate: {
+        const auto name = in.get<std::uint64_t>();
+        buffers[name] = resources.allocate(in.get<Bytes>());
+        return;
+      }
+      case Call::part: {
+        const auto name = in.get<std::uint64_t>();
+        Buffer& whole = buffer(in.get<std::uint64_t>());
+        const auto offset = in.get<Bytes>();
+        buffers[name] = resources.part(whole, offset, in.get<Bytes>());
+        return;
+      }
+      case Call::kernel: {
+        const auto name = in.get<std::uint64_t>();
+        const std::string file = in.text(), entry = in.text();
+        kernels[name] = resources.kernel(file, entry, in.text());
+        return;
+      }
+      case Call::foreign_kernel: {
+        const auto name = in.get<std::uint64_t>();
+        KernelSource source;
+        source.name = in.text();
+        source.text = in.text();
+        const std::string entry = in.text();
+        kernels[name] = resources.foreign_kernel(source, entry, in.text());
+        return;
+      }
+      case Call::parameters: {
+        const auto all = kernels.at(in.get<std::uint64_t>())->parameters();
+        out.put(all.has_value());
+        if (!all) return;
+        out.put(std::uint64_t{all->size()});
+        for (const KernelParameter& parameter : *all) write(out, parameter);
+        return;
+      }
+      case Call::take: {
+        const auto at = ids.find(in.get<std::uint64_t>());
+        if (at == ids.end()) throw Error(ErrorKind::internal, "batch taken twice");
+        const std::vector<RawCommand> commands = device->take(at->second);
+        ids.erase(at);
+        out.put(std::uint64_t{commands.size()});
+        for (const RawCommand& command : commands) write(out, command);
+        return;
+      }
+      case Call::probe_clock: {
+        const std::vector<ClockProbe> probes = device->probe_clock(in.get<unsigned>());
+        out.put(std::uint64_t{probes.size()});
+        for (const ClockProbe& probe : probes) out.put(probe);
+        return;
+      }
+      case Call::setup_cost:
+        out.put(device->take_setup_cost());
+        return;
+      case Call::free_memory:
+        out.put(device->free_memory());
+        return;
+      default:
+        throw Error(ErrorKind::internal, "a question that nobody knows");
+    }
+  }
+
+  Buffer& buffer(std::uint64_t name) { return *buffers.at(name); }
+
+  // What commands may still be using, of which nobody knows when they end, stays.
+  template <class Objects>
+  void let_go(Objects& objects, std::uint64_t name) {
+    const auto at = objects.find(name);
+    if (at == objects.end()) return;  // it was never made
+    if (abandoned || in_doubt) leak(std::move(at->second));
+    objects.erase(at);
+  }
+
+  // As rank 0's part of it: from when on, by our clock.
+  void slow_down(std::optional<Nanos> from) {
+    SlowDown& mine = device->slow_down();
+    mine.end_sample();
+    if (!from || mine.from()) return;
+    mine.begin_sample(*from - mine.handicap().slow_from_time.value_or(Nanos{}));
+    mine.reached(1, *from);
+  }
+
+  void submit(std::uint64_t name) {
+    Batch batch = std::exchange(open, {});
+    batch.number = name;
+    try {
+      batch.id = device->submit();
+      batch.may_run = true;
+      ids[name] = batch.id;
+    } catch (const Error& error) {
+      if (!batch.error) batch.error = error;
+    }
+    under_way.push_back(std::move(batch));
+  }
+
+  // Tells of what has completed, in order.
+  bool complete() {
+    bool any = false;
+    while (!under_way.empty()) {
+      Batch& batch = under_way.front();
+      try {
+        if (batch.error) throw Error(*batch.error);
+        if (!device->complete(batch.id)) return any;
+        Writer out(Call::completed);
+        out.put(number).put(batch.number).put(false).put(device->span(batch.id));
+        for (const Download& download : batch.downloads) out.put(download.number).bytes(download.data);
+        post.send(0, out.take());
+      } catch (const Error& error) {
+        Writer out(Call::completed);
+        out.put(number).put(batch.number).put(true);
+        write(out, error);
+        post.send(0, out.take());
+        doubtful.push_back(std::move(batch));
+        in_doubt = true;
+      }
+      under_way.pop_front();
+      any = true;
+    }
+    return any;
+  }
+
+  void at_rest() {
+    Writer out(Call::at_rest);
+    out.put(number).put(std::exchange(abandoned, 0));
+    post.send(0, out.take());
+    under_way.clear();
+    doubtful.clear();
+    in_doubt = false;
+  }
+
+  void close() {
+    const bool leaks = (in_doubt || abandoned || !under_way.empty()) && !try_drain(backend, *device);
+    if (leaks) {
+      leak(std::move(open));
+      leak(std::move(under_way));
+      leak(std::move(doubtful));
+      leak(std::move(kernels));
+      leak(std::move(buffers));
+    }
+    kernels.clear();
+    while (!buffers.empty()) buffers.erase(std::prev(buffers.end()));  // parts before the whole
+    std::unique_ptr<OpenDevice> closing_one;
+    {
+      const std::lock_guard lock(mutex);
+      closing_one = std::move(device);
+    }
+  }
+
+  Backend& backend;
+  Post& post;
+  const std::uint32_t number;
+
+  std::mutex mutex;  // guards `calls`, and that the device is there while others push
+  std::deque<Message> calls;
+
+  // The thread's.
+  std::unique_ptr<OpenDevice> device;
+  std::map<std::uint64_t, std::unique_ptr<Buffer>> buffers;
+  std::map<std::uint64_t, std::unique_ptr<Kernel>> kernels;
+  std::map<std::uint64_t, BatchId> ids;  // of batches that were not taken
+  Batch open;
+  std::deque<Batch> under_way;
+  std::vector<Batch> doubtful;  // failed: the device may still be using what is theirs
+  std::uint64_t abandoned = 0;  // for the so manieth time, and not at rest since
+  bool in_doubt = false, closing = false;
+
+ public:
+  std::atomic<bool> over = false;
+};
+
+ServedDevice::ServedDevice(Backend& backend, Post& post, std::uint32_t number, std::unique_ptr<OpenDevice> device)
+    : state_(std::make_shared<State>(backend, post, number, std::move(device))) {
+  thread_ = std::thread([state = state_] {
+    try {
+      state->run();
+    } catch (...) {  // rank 0 finds out: nothing completes any more
+    }
+    state->over = true;
+  });
+}
+
+ServedDevice::~ServedDevice() {
+  if (!is_over())
+    thread_.detach();
+  else
+    thread_.join();
+}
+
+void ServedDevice::push(Message call) { state_->push(std::move(call)); }
+void ServedDevice::close() {
+  Writer out(Call::close);
+  out.put(std::uint32_t{0}).put(std::uint64_t{0});
+  push(out.take());
+}
+bool ServedDevice::is_over() const { return state_->over; }
+
+}  // namespace mgpu

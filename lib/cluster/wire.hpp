@@ -1,0 +1,182 @@
+// What calls look like between ranks. All ranks run the same program on machines of one kind (refused otherwise), so that numbers
+// travel as they lie in memory.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lib/base/error.hpp"
+#include "lib/cluster/transport.hpp"
+#include "lib/device/device.hpp"
+#include "lib/device/handicap.hpp"
+#include "lib/exec/backend.hpp"
+
+namespace mgpu {
+
+// What a message is; the first byte of each.
+enum class Call : std::uint8_t {
+  // To a rank, and what it answers.
+  hello,  // of each rank to rank 0, unasked
+  ping,   // answered at once with the clock
+  pong,
+  sign,    // of life
+  settle,  // limits of waits
+  enumerate,
+  split,
+  open,
+  bye,  // rank 0 is done, or one that is told so
+  // To an open device: in order, by its own thread.
+  close,
+  allocate,
+  part,
+  free_buffer,
+  kernel,
+  foreign_kernel,
+  parameters,
+  free_kernel,
+  begin_slice,
+  begin_series,
+  upload,
+  upload_rows,
+  launch,
+  download,
+  download_rows,
+  submit,
+  take,
+  probe_clock,
+  setup_cost,
+  free_memory,
+  slow_down,
+  abandon,
+  // Back.
+  answer,     // to a call that somebody waits for
+  completed,  // a batch
+  at_rest,    // after abandon: all commands have ended
+};
+
+class Writer {
+ public:
+  explicit Writer(Call call) { put(call); }
+  template <class T>
+  requires std::is_trivially_copyable_v<T> Writer& put(const T& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    message_.insert(message_.end(), bytes, bytes + sizeof value);
+    return *this;
+  }
+  Writer& bytes(std::span<const std::byte> bytes) {
+    put(std::uint64_t{bytes.size()});
+    message_.insert(message_.end(), bytes.begin(), bytes.end());
+    return *this;
+  }
+  Writer& text(std::string_view text) { return bytes(std::as_bytes(std::span(text.data(), text.size()))); }
+  // So many bytes, to be filled in by the caller before anything else is put.
+  std::span<std::byte> room(std::size_t size) {
+    put(std::uint64_t{size});
+    message_.resize(message_.size() + size);
+    return std::span(message_).last(size);
+  }
+  Message take() { return std::move(message_); }
+
+ private:
+  Message message_;
+};
+
+// Throws Error(internal) where a message is shorter than it should be.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> message) : left_(message) {}
+  template <class T>
+  requires std::is_trivially_copyable_v<T> T get() {
+    T value;
+    std::memcpy(&value, next(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::span<const std::byte> bytes() { return next(get<std::uint64_t>()); }
+  std::string text() {
+    const auto all = bytes();
+    return {reinterpret_cast<const char*>(all.data()), all.size()};
+  }
+  bool is_empty() const { return left_.empty(); }
+
+ private:
+  std::span<const std::byte> next(std::size_t size) {
+    if (size > left_.size()) throw Error(ErrorKind::internal, "a message of another rank is too short");
+    const auto taken = left_.first(size);
+    left_ = left_.subspan(size);
+    return taken;
+  }
+  std::span<const std::byte> left_;
+};
+
+void write(Writer& out, const Error& error);
+Error read_error(Reader& in);
+void write(Writer& out, const Device& device);
+Device read_device(Reader& in);
+void write(Writer& out, const Handicap& handicap);
+Handicap read_handicap(Reader& in);
+void write(Writer& out, const DeviceTraits& traits);
+DeviceTraits read_traits(Reader& in);
+void write(Writer& out, const RawCommand& command);
+RawCommand read_command(Reader& in);
+void write(Writer& out, const KernelParameter& parameter);
+KernelParameter read_parameter(Reader& in);
+
+// An argument of a kernel: `name` says how the other side calls the buffer.
+template <class NameOf>
+void write(Writer& out, const KernelArg& arg, const NameOf& name) {
+  out.put(static_cast<std::uint8_t>(arg.index()));
+  std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, Buffer*>)
+          out.put(std::uint64_t{value == nullptr ? 0 : name(*value)});
+        else if constexpr (std::is_same_v<T, ValueBytes>)
+          out.bytes(value.bytes);
+        else
+          out.put(value);
+      },
+      arg);
+}
+
+// Values of other types are in the message, which must live as long.
+template <class BufferOf>
+KernelArg read_arg(Reader& in, const BufferOf& buffer) {
+  switch (in.get<std::uint8_t>()) {
+    case 0: {
+      const auto name = in.get<std::uint64_t>();
+      return name == 0 ? static_cast<Buffer*>(nullptr) : buffer(name);
+    }
+    case 1:
+      return in.get<LocalBytes>();
+    case 2:
+      return in.get<std::uint32_t>();
+    case 3:
+      return in.get<std::int32_t>();
+    case 4:
+      return in.get<std::uint64_t>();
+    case 5:
+      return in.get<float>();
+    case 6:
+      return in.get<double>();
+    default:
+      return ValueBytes{in.bytes()};
+  }
+}
+
+template <class T>
+void write_optional(Writer& out, const std::optional<T>& value) {
+  out.put(value.has_value());
+  if (value) out.put(*value);
+}
+template <class T>
+std::optional<T> read_optional(Reader& in) {
+  return in.get<bool>() ? std::optional<T>(in.get<T>()) : std::nullopt;
+}
+
+}  // namespace mgpu

@@ -1,0 +1,216 @@
+// Whole runs over ranks that are threads, each with fake devices in real time.
+#include "lib/cluster/cluster.hpp"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "lib/exec/leak.hpp"
+#include "lib/exec/wait.hpp"
+#include "tests/support/memory_transport.hpp"
+#include "tests/support/sum_session.hpp"
+
+namespace mgpu {
+namespace {
+
+using namespace std::chrono_literals;
+using test::MemoryNetwork;
+
+constexpr PostTimes kTimes{.between_signs = 20ms, .silence = 1s, .leaving = 3s};
+
+FakeDevice device_of(RankNumber rank, double ops_per_s) {
+  FakeDevice device = test::fake_device("0:0", ops_per_s);
+  device.facts.uuid = "rank " + std::to_string(rank);
+  return device;
+}
+
+Fingerprint print_of(RankNumber rank, const std::string& arguments = "run sum") {
+  return {"host" + std::to_string(rank), "1", "sum", arguments};
+}
+
+// The ranks but 0, each on a thread that serves.
+class Others {
+ public:
+  Others(MemoryNetwork& network, std::vector<FakeDevice> devices, const std::string& arguments = "run sum") {
+    for (RankNumber rank = 1; rank <= devices.size(); ++rank) {
+      threads_.emplace_back([&network, rank, arguments, device = devices[rank - 1], this] {
+        auto local = std::make_unique<FakeBackend>(std::vector<FakeDevice>{device}, test::sum_kernels(), FakeTime::is_real);
+        auto cluster =
+            std::make_unique<Cluster>([&] { return network.transport(rank); }, kTimes, std::move(local), print_of(rank, arguments));
+        cluster->greet();
+        try {
+          cluster->serve();
+        } catch (const Error& error) {
+          const std::lock_guard lock(mutex_);
+          said_.push_back(error.what());
+          cluster->leave(5);
+          leak(std::move(cluster));
+          return;
+        }
+        cluster->leave(0);
+      });
+    }
+  }
+  void join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+  ~Others() { join(); }
+  const std::vector<std::string>& said() const { return said_; }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> said_;
+  std::vector<std::thread> threads_;
+};
+
+std::unique_ptr<Cluster> rank_zero(MemoryNetwork& network) {
+  auto local = std::make_unique<FakeBackend>(std::vector<FakeDevice>{device_of(0, 2e7)}, test::sum_kernels(), FakeTime::is_real);
+  auto cluster = std::make_unique<Cluster>([&] { return network.transport(0); }, kTimes, std::move(local), print_of(0));
+  cluster->greet();
+  return cluster;
+}
+
+SessionOptions options_for(Backend& backend, Items items, const std::string& strategies) {
+  SessionOptions options = test::options_for(3, items);
+  options.strategies = parse_strategies(strategies);
+  options.devices = backend.enumerate().devices;
+  options.stop.exactly = 2;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("three ranks give what one process gives, under every strategy") {
+  MemoryNetwork network(3);
+  Others others(network, {device_of(1, 1e7), device_of(2, 2e7)});
+  const auto cluster = rank_zero(network);
+  Report report;
+  {
+    const auto backend = cluster->backend();
+    const SessionOptions options = options_for(*backend, 1 << 14, "all");
+    REQUIRE(options.devices.size() == 3);
+    CHECK(options.devices[2].id == "2/0:0");
+    test::Stopping observer;
+    report = run_session(*backend, options, {}, observer);
+  }
+  const std::string expected = std::to_string(test::SumWorkload(1 << 14).reference());
+  CHECK(report.runs.size() == 2 * all_strategies().size());
+  for (const RunRecord& run : report.runs) {
+    CAPTURE(run.strategy);
+    CHECK(run.status == Status::ok);
+    CHECK(run.verify.status == VerifyStatus::passed);
+    CHECK(run.verify.digest == expected);
+  }
+  REQUIRE(report.cluster);
+  CHECK(report.cluster->library == "memory");
+  REQUIRE(report.cluster->nodes.size() == 3);
+  for (const NodeRecord& node : report.cluster->nodes) {
+    CHECK(node.host == "host" + std::to_string(node.node));
+    CHECK(!node.lost);
+    if (node.node == 0) continue;
+    REQUIRE(node.begin);  // all have one clock
+    CHECK(node.begin->low <= 0ns);
+    CHECK(node.begin->high >= 0ns);
+    CHECK(node.end.has_value());
+  }
+  // Commands of other ranks are on the one clock, inside the sample.
+  const Timeline& timeline = test::find(report, "equal", Mode::resident).timeline;
+  CHECK(timeline.commands.size() >= 3);
+  for (const Command& command : timeline.commands) CHECK(command.ended >= command.started);
+  cluster->leave(0);
+  others.join();
+  CHECK(others.said().empty());
+  CHECK(network.aborted_with() == -1);
+}
+
+TEST_CASE("a rank that dies in the middle is lost, others do its work, and leaving ends all") {
+  MemoryNetwork network(3);
+  Others others(network, {device_of(1, 2e7), device_of(2, 2e7)});
+  auto cluster = rank_zero(network);
+  Report report;
+  {
+    const auto backend = cluster->backend();
+    SessionOptions options = options_for(*backend, 1 << 16, "equal,dynamic");
+    options.modes = {Mode::resident};
+    options.stop.exactly = 20;
+    std::size_t begun = 0;
+    test::g_faults.at_begin = [&] {
+      if (++begun == 70) network.kill(2);
+    };
+    test::Stopping observer;
+    report = run_session(*backend, options, {}, observer);
+    test::g_faults = {};
+    CHECK_THROWS_WITH_AS(backend->open(options.devices[2], {}), doctest::Contains("rank 2 on host2 is lost: gave no sign of life"),
+                         Error);
+  }
+  CHECK(report.complete);
+  const std::string expected = std::to_string(test::SumWorkload(1 << 16).reference());
+  for (const RunRecord& run : report.runs) {
+    CHECK(run.verify.status == VerifyStatus::passed);
+    CHECK(run.verify.digest == expected);
+  }
+  REQUIRE(report.cluster);
+  CHECK(report.cluster->nodes[2].lost.has_value());
+  CHECK(!report.cluster->nodes[1].lost);
+  cluster->leave(5);
+  CHECK(network.aborted_with() == 5);
+  others.join();
+  REQUIRE(others.said().size() == 2);  // nor has the dead one heard anybody, nor the other since all were ended
+  CHECK(others.said().front().find("rank 0 gave no sign of life") != std::string::npos);
+  leak(std::move(cluster));
+}
+
+TEST_CASE("other arguments are refused, and the others are told to leave") {
+  MemoryNetwork network(2);
+  Others others(network, {device_of(1, 1e7)}, "run sum -n 3");
+  CHECK_THROWS_WITH_AS(rank_zero(network), doctest::Contains("arguments \"run sum\" and \"run sum -n 3\""), Error);
+  others.join();
+  CHECK(others.said().empty());
+}
+
+TEST_CASE("what fails on another rank says which it is, and of what kind") {
+  MemoryNetwork network(2);
+  FakeDevice small = device_of(1, 1e7);
+  small.facts.global_memory = small.facts.max_allocation = 1 << 20;
+  small.script = fails_from(FakeCall::launch, 1, FakeFault::Kind::error);
+  Others others(network, {small});
+  const auto cluster = rank_zero(network);
+  {
+    const auto backend = cluster->backend();
+    const auto devices = backend->enumerate().devices;
+    const auto device = backend->open(devices[1], {});
+    DeviceResources& resources = device->resources();
+    CHECK(resources.traits().id == "1/0:0");
+    try {
+      resources.allocate(1 << 30);
+      FAIL("it does not fit");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::out_of_memory);
+      CHECK(std::string(error.what()).find("(rank 1 on host1)") != std::string::npos);
+    }
+    const auto in = resources.allocate(64), out = resources.allocate(64);
+    const auto kernel = resources.kernel("sum.cl", "sum_slice", "");
+    std::vector<std::uint64_t> values{1, 2, 3, 4, 5, 6, 7, 8}, sums(8);
+    // Rows that are packed on the way, and put where they belong.
+    Stream& stream = device->stream();
+    stream.upload_rows(*in, std::as_bytes(std::span(values)).data(),
+                       {.length = 8, .count = 4, .device_stride = 8, .host_stride = 16});
+    stream.launch(*kernel, {}, {in.get(), std::uint64_t{0}, std::uint64_t{4}, out.get(), std::uint32_t{0}});
+    stream.download(*out, 0, std::as_writable_bytes(std::span(sums)).first(8));
+    stream.download_rows(*in, std::as_writable_bytes(std::span(sums)).data() + 8,
+                         {.length = 8, .count = 2, .device_stride = 8, .host_stride = 24});
+    const BatchId batch = device->submit();
+    wait_for(*backend, *device, batch);
+    CHECK(sums == std::vector<std::uint64_t>{1 + 9 + 25 + 49, 1, 0, 0, 3, 0, 0, 0});
+    CHECK(device->take(batch).size() == 8);  // the fake one copies row by row
+    // The second launch fails.
+    stream.launch(*kernel, {}, {in.get(), std::uint64_t{0}, std::uint64_t{4}, out.get(), std::uint32_t{0}});
+    const BatchId second = device->submit();
+    CHECK_THROWS_WITH_AS(wait_for(*backend, *device, second), doctest::Contains("(rank 1 on host1)"), Error);
+    CHECK(try_drain(*backend, *device));
+  }
+  cluster->leave(0);
+}
+
+}  // namespace mgpu

@@ -1,0 +1,96 @@
+// The bounds of another rank's clock, against clocks whose offset and drift are known.
+#include "lib/cluster/node_clock.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace mgpu {
+namespace {
+
+// A clock that is off by `offset` and runs faster by `drift`.
+struct Injected {
+  std::int64_t offset;
+  double drift;
+  Nanos at(Nanos ours) const {
+    return Nanos{ours.count() + offset + static_cast<std::int64_t>(drift * static_cast<double>(ours.count()))};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("in 1,000 trials with injected offset and drift the clock is where its bounds say") {
+  std::mt19937_64 random(30);
+  std::uniform_int_distribution<std::int64_t> offsets(-1'000'000'000'000, 1'000'000'000'000), ways(200, 400'000);
+  std::uniform_real_distribution<double> drifts(-500e-6, 500e-6);
+  std::size_t tight = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    const Injected other{offsets(random), drifts(random)};
+    NodeClock clock;
+    Nanos now{1'000'000'000};
+    Nanos best = Nanos::max();
+    const auto exchange = [&] {
+      ClockExchange one;
+      one.sent = now;
+      now += Nanos{ways(random)};  // there and back take unlike times
+      one.there = other.at(now);
+      now += Nanos{ways(random)};
+      one.received = now;
+      best = std::min(best, one.received - one.sent);
+      clock.add(one);
+    };
+    const auto holds = [&](Nanos ours) {
+      const auto bounds = clock.at(other.at(ours));
+      REQUIRE(bounds);
+      const Nanos offset = ours - other.at(ours);
+      CHECK(bounds->low <= offset);
+      CHECK(offset <= bounds->high);
+      return *bounds;
+    };
+    for (int i = 0; i < 40; ++i) exchange();
+    const Nanos begin = now;
+    const ClockOffset first = *clock.newest();
+    CHECK(first.low <= first.high);
+    // A probe of a device, which really ran in the middle of it, and more exchanges after it.
+    const Nanos started = now + Nanos{50'000}, ended = started + Nanos{10'000};
+    const ClockProbe probe{other.at(now), other.at(ended + Nanos{40'000}), 1, 2};
+    now = ended + Nanos{40'000};
+    for (int i = 0; i < 40; ++i) exchange();
+    const ClockProbe here = clock.here(probe);
+    CHECK(here.host_before <= begin);
+    CHECK(here.host_after >= ended + Nanos{40'000});
+    CHECK(here.host_before <= started);
+    CHECK(here.host_after >= ended);
+    holds(begin);
+    const ClockOffset last = holds(now);
+    holds(now + std::chrono::seconds(10));
+    holds(begin - std::chrono::seconds(1));
+    // No wider than the quickest exchange, and what the clocks may have drifted since the first one, in both directions.
+    const Nanos drifted{
+        static_cast<std::int64_t>(2 * 2 * NodeClock::kMostDrift * static_cast<double>((now - Nanos{1'000'000'000}).count()))};
+    CHECK(last.high - last.low <= best + drifted);
+    tight += last.half_width() < Nanos{100'000} ? 1 : 0;
+  }
+  CHECK(tight > 900);  // bounds that hold because they are wide would be no use
+}
+
+TEST_CASE("a clock that was set anew is where the newest exchange says") {
+  NodeClock clock;
+  CHECK(!clock.at(Nanos{5}));
+  clock.add({Nanos{1000}, Nanos{2000}, Nanos{1500}});
+  clock.add({Nanos{3000}, Nanos{3400}, Nanos{9'000'000}});
+  const auto now = clock.at(Nanos{9'000'000});
+  REQUIRE(now);
+  CHECK(now->low == Nanos{3000 - 9'000'000});
+  CHECK(now->high == Nanos{3400 - 9'000'000});
+}
+
+TEST_CASE("only the newest exchanges are kept") {
+  NodeClock clock;
+  clock.add({Nanos{0}, Nanos{2}, Nanos{1}});  // the best of all, and too old to count
+  for (std::size_t i = 0; i < NodeClock::kKept; ++i) clock.add({Nanos{0}, Nanos{1000}, Nanos{500}});
+  CHECK(clock.newest()->high - clock.newest()->low == Nanos{1000});
+}
+
+}  // namespace mgpu
