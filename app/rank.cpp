@@ -10,6 +10,7 @@
 
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
+#include "lib/base/fnv.hpp"
 
 namespace mgpu {
 namespace {
@@ -24,16 +25,17 @@ bool uses_devices(const std::string& command) {
   return std::find(std::begin(all), std::end(all), command) != std::end(all);
 }
 
-// FNV-1a of the file, which tells builds apart.
+// Of the file: it tells builds apart.
 std::string program_sum() {
   std::ifstream in(kProgram, std::ios::binary);
-  std::uint64_t sum = 14695981039346656037ULL, size = 0;
-  std::vector<char> piece(1 << 20);
+  Fnv1a sum;
+  std::streamsize size = 0;
+  std::string piece(1 << 20, '\0');
   while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
-    for (std::streamsize i = 0; i < in.gcount(); ++i) sum = (sum ^ static_cast<unsigned char>(piece[i])) * 1099511628211ULL;
-    size += static_cast<std::uint64_t>(in.gcount());
+    sum.add(std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount())));
+    size += in.gcount();
   }
-  return fmt::format("{:016x} of {} bytes", sum, size);
+  return fmt::format("{} of {} bytes", sum.hex(), size);
 }
 
 Fingerprint fingerprint(const std::vector<std::string>& argv, const std::string& version) {

@@ -8,13 +8,26 @@
 
 namespace mgpu {
 
-// 16 lower-case hex digits.
+class Fnv1a {
+ public:
+  void add(std::string_view bytes) {
+    for (const char c : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  // 16 lower-case digits.
+  std::string hex() const {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash_));
+    return text;
+  }
+
+ private:
+  std::uint64_t hash_ = 14695981039346656037u;
+};
+
 inline std::string fnv1a_hex(std::string_view bytes) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
+  Fnv1a sum;
+  sum.add(bytes);
+  return sum.hex();
 }
 
 }  // namespace mgpu
