@@ -264,7 +264,7 @@ class Refuses(Kernel):
     def test_a_kernel_that_never_ends_is_given_up(self):
         file = self.write(code=SAXPY_CL.replace("  z[", "  volatile int go = 1;\n  while (go) z[0] = 1;\n  z["))
         result = binary.mgpu("run", "--kernel", file, *binary.ONE_DEVICE, "-n", 1, "--warmup", 0, "--mode", "resident", "-s", "equal",
-                             "--timeout", "1s", "--build-timeout", "1s")
+                             "--timeout", "1s", "--build-timeout", "8s")
         self.assertEqual(result.code, 5, result)
         self.assertIn("did not answer", result.out + result.err)
 
