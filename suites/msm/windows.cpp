@@ -18,16 +18,27 @@ namespace {
 constexpr double addition_cost = 10, sorting_cost = 2.7, bucket_cost = 33;
 // And latencies there: 5.4 us for one addition after another to the same bucket, 10 us for a level of halving.
 constexpr double addition_latency = 350'000, level_latency = 650'000;
-// Windows that have buckets of their own are weighted by `weigh`, 66 us, and on the host, 254 doublings, 116 us. Those that share
-// them are taken some at a time, and each time but the first takes all buckets up again.
-constexpr double weighing_cost = 11'800'000, taking_up_cost = 14;
+// Windows that have buckets of their own are weighted by `weigh`, 66 us, and on the host, 254 doublings, 116 us.
+constexpr double weighing_cost = 11'800'000;
+// Windows that share them, on an H100: points are read from a table, 4 % slower from one of 2 GiB than from one of 1; and each pass
+// but the first takes up all buckets again and all scalars, and writes its entries in parts.
+constexpr double far_cost = 0.4, passes_cost = 1.1, taking_up_cost = 14;
+constexpr Bytes far_table = Bytes{3} << 29;
+// Of what is not multiplications, on bls12_381, whose multiplications take as much longer.
+constexpr double cost_on_bls12_381 = 1 / 2.2;
 
 // Of `count` of these windows.
-double cost(const Windows& windows, Limit limit, std::uint64_t points, std::size_t count) {
+double cost(const Windows& windows, Curve curve, Limit limit, std::uint64_t points, std::size_t count) {
   const double entries = static_cast<double>(points) * static_cast<double>(count);
   const double sets = windows.shared ? 1 : static_cast<double>(count);
   double others = sorting_cost * entries + bucket_cost * windows.buckets() * sets;
-  if (windows.shared) others += taking_up_cost * windows.buckets() * (passes_of(windows, points) - 1);
+  if (windows.shared) {
+    const unsigned passes = passes_of(windows, points);
+    double extra = passes > 1 ? passes_cost : 0;
+    if (affine_bytes(curve) * points * count > far_table) extra += far_cost;
+    if (curve == Curve::bls12_381) extra *= cost_on_bls12_381;
+    others += extra * entries + taking_up_cost * windows.buckets() * (passes - 1);
+  }
   if (limit == Limit::throughput) return addition_cost * entries + others;
   if (!windows.shared) others += weighing_cost;
   const double mean = windows.digits_in_fullest(points);
@@ -67,21 +78,22 @@ unsigned windows_of_pass(const Windows& windows, std::uint64_t points, std::uint
 }
 
 Windows best_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
-  return cheapest(curve, fold, false, [&](const Windows& w) { return cost(w, limit, points, w.count); });
+  return cheapest(curve, fold, false, [&](const Windows& w) { return cost(w, curve, limit, points, w.count); });
 }
 
 Windows best_shared_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
-  return cheapest(curve, fold, true, [&](const Windows& w) { return cost(w, limit, points, w.count); });
+  return cheapest(curve, fold, true, [&](const Windows& w) { return cost(w, curve, limit, points, w.count); });
 }
 
 std::optional<Windows> faster_shared_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
   const Windows shared = best_shared_windows(curve, fold, limit, points), own = best_windows(curve, fold, limit, points);
-  if (cost(shared, limit, points, shared.count) < cost(own, limit, points, own.count)) return shared;
+  if (cost(shared, curve, limit, points, shared.count) < cost(own, curve, limit, points, own.count)) return shared;
   return {};
 }
 
 Windows best_split_windows(Curve curve, bool fold, Limit limit, std::uint64_t points, std::size_t devices) {
-  return cheapest(curve, fold, false, [&](const Windows& w) { return cost(w, limit, points, (w.count + devices - 1) / devices); });
+  return cheapest(curve, fold, false,
+                  [&](const Windows& w) { return cost(w, curve, limit, points, (w.count + devices - 1) / devices); });
 }
 
 bool made_on_device(const DeviceTraits& device, const Problem& problem, Mode mode) {

@@ -57,8 +57,9 @@ constexpr unsigned least_window = 2, largest_window = 22;
 Windows windows_of(Curve curve, bool fold, unsigned bits, bool shared = false);
 
 // Of windows that share their buckets only so many are sorted at once that their entries are written fast, at most about this many
-// entries, in passes over the same points. One of 2^24 points takes an H100 62 to 68 ps with twice as many, 150 with all at once.
-constexpr std::uint64_t entries_together = std::uint64_t{1} << 24;
+// entries, in passes over the same points. An entry of 2^24 points takes an H100 62 to 68 ps so, 85 with half as many (digits are
+// found anew in each pass), 150 with all at once.
+constexpr std::uint64_t entries_together = std::uint64_t{1} << 25;
 unsigned passes_of(const Windows& windows, std::uint64_t points, std::uint64_t together = entries_together);
 unsigned windows_of_pass(const Windows& windows, std::uint64_t points, std::uint64_t together = entries_together);
 

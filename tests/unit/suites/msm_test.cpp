@@ -193,8 +193,8 @@ TEST_CASE("windows that share their buckets: as many passes as their entries nee
   CHECK(shared.digits_in_fullest(1 << 20) == doctest::Approx(7 * 2 + 6 * 4));
   CHECK(windows_of(Curve::bn254, true, 20).digits_in_fullest(1 << 20) == doctest::Approx(4));
   CHECK(passes_of(shared, 1 << 20) == 1);
-  CHECK(passes_of(shared, 1 << 22) == 4);
-  CHECK(windows_of_pass(shared, 1 << 22) == 4);
+  CHECK(passes_of(shared, 1 << 22) == 2);
+  CHECK(windows_of_pass(shared, 1 << 22) == 7);
   CHECK(passes_of(shared, 1 << 26) == 13);
   CHECK(passes_of(windows_of(Curve::bn254, true, 20), 1 << 26) == 1);
 
