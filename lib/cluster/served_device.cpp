@@ -29,7 +29,7 @@ Writer refusal_of(std::uint64_t ticket, const Error& error) {
 struct ServedDevice::State {
   struct Download {
     std::uint64_t number = 0;
-    std::vector<std::byte> data;
+    Message data;
   };
   struct Batch {
     std::uint64_t number = 0;

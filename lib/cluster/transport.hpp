@@ -6,11 +6,29 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mgpu {
 
-using Message = std::vector<std::byte>;
+// Leaves what it makes room for as it is: to be written over.
+template <class T>
+struct Unwritten : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Unwritten<U>;
+  };
+  template <class U>
+  void construct(U* at) noexcept {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... Args>
+  void construct(U* at, Args&&... args) {
+    ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+  }
+};
+
+using Message = std::vector<std::byte, Unwritten<std::byte>>;
 using RankNumber = std::uint32_t;
 
 // Messages of one rank to another arrive whole and in order. Nothing waits but end(). Throws Error(device).
@@ -21,7 +39,7 @@ class Transport {
   virtual RankNumber size() const = 0;
   virtual std::string library() const = 0;  // what it is, for the record
   virtual void send(RankNumber to, Message message) = 0;
-  // Hands over what has arrived; of a message that takes long to arrive, one of nothing for each piece, too. False: nothing moved.
+  // Hands over what has arrived; of a message that takes long to arrive, one of nothing for each piece, too. False: nothing moves.
   virtual bool progress(const std::function<void(RankNumber from, Message message)>& deliver) = 0;
   virtual bool all_sent() const = 0;
   virtual void forget(RankNumber lost) = 0;  // nothing more is sent there
