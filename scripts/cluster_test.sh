@@ -10,5 +10,5 @@ binary=${1:-build/release/mgpu-bench}
 export MGPU_CLUSTER_SUITES=matrix,msm,fisher,pac,tropical,geometric,pipeline
 for ranks in 2 3 4; do
   echo "== $ranks ranks"
-  MGPU_RANKS=$ranks MGPU_KILLS=20 python3 tests/cli/cluster_test.py "$binary"
+  MGPU_RANKS=$ranks MGPU_KILLS=20 MGPU_KILL_SEED=${MGPU_KILL_SEED:-$RANDOM} python3 tests/cli/cluster_test.py "$binary"
 done
