@@ -67,9 +67,8 @@ void grow_as_asked(NamedScenario& named, const Settings& settings) {
   const std::size_t before = scenario.devices.size(), devices = count_setting(settings, "grow-to", before, before);
   const std::size_t most = scenario.exchange.any() ? kMostLinkedDevices : kMostScenarioDevices;
   if (devices > most) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is too many{}; accepted: {} to {}", asked->from, in_quotes(asked->value),
-                            scenario.exchange.any() ? " for devices that exchange data" : "", before, most));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is too many{}; accepted: {} to {}", asked->from, in_quotes(asked->value),
+                                              scenario.exchange.any() ? " for devices that exchange data" : "", before, most));
   }
   if (devices == before) return;
   grow(scenario, devices);
@@ -82,9 +81,10 @@ void make_nodes(NamedScenario& named) {
   if (!scenario.nodes || scenario.nodes->count == 1) return;
   const std::size_t devices = scenario.nodes->count * scenario.devices.size();
   if (devices > kMostScenarioDevices) {
-    throw Error(ErrorKind::input, fmt::format("{}: nodes.count: {} devices in all, each of which is a case of its own here; accepted: up to "
-                                              "{}, or --nodes {}, which simulates them together only",
-                                              named.source, devices, kMostScenarioDevices, scenario.nodes->count));
+    throw Error(ErrorKind::input,
+                fmt::format("{}: nodes.count: {} devices in all, each of which is a case of its own here; accepted: up to "
+                            "{}, or --nodes {}, which simulates them together only",
+                            named.source, devices, kMostScenarioDevices, scenario.nodes->count));
   }
   scenario = on_nodes(scenario, scenario.nodes->count);
   check_extent(scenario);

@@ -27,7 +27,9 @@ double bytes_per_second(const Given& given, std::string_view name, std::string_v
   std::string_view amount = text;
   if (amount.ends_with("/s")) amount.remove_suffix(2);
   const Bytes bytes = parse_bytes(fmt::format("{}: {}", given.from, name), amount);
-  if (bytes == 0) throw Error(ErrorKind::usage, fmt::format("{}: {} cannot be {}; accepted: above 0, as 10GB/s", given.from, name, in_quotes(text)));
+  if (bytes == 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} cannot be {}; accepted: above 0, as 10GB/s", given.from, name, in_quotes(text)));
   return static_cast<double>(bytes);
 }
 
@@ -48,7 +50,8 @@ std::vector<std::size_t> read_nodes(const Given& given, const Scenario& scenario
     const std::size_t first = number(term.substr(0, dots));
     const std::size_t last = dots == std::string::npos ? first : number(term.substr(dots + 2));
     if (last < first)
-      throw Error(ErrorKind::usage, fmt::format("{}: {} counts down; accepted: the smaller one first", given.from, in_quotes(term)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} counts down; accepted: the smaller one first", given.from, in_quotes(term)));
     for (std::size_t n = first; n < last; n *= 2) nodes.push_back(n);
     nodes.push_back(last);
   }
@@ -64,14 +67,16 @@ void read_network(const Settings& settings, Scenario& scenario) {
   if (given == nullptr) return;
   if (scenario.nodes) throw Error(ErrorKind::usage, given->from + ": only with --from; a scenario has its own, nodes");
   if (scenario.node_devices.size() > 1)
-    throw Error(ErrorKind::usage, given->from + ": not with a result of several nodes, whose network is in the figures of their devices");
+    throw Error(ErrorKind::usage,
+                given->from + ": not with a result of several nodes, whose network is in the figures of their devices");
   ScenarioNodes& nodes = scenario.nodes.emplace();
   for (const std::string& term : split_commas(given->value)) {
     const std::size_t equals = term.find('=');
     const std::string name = term.substr(0, equals), value = equals == std::string::npos ? "" : term.substr(equals + 1);
     if (std::find(kNetworkWords.begin(), kNetworkWords.end(), name) == kNetworkWords.end()) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is unknown; accepted: {}, as latency=20us,bandwidth=10GB/s{}", given->from,
-                                                in_quotes(name), fmt::join(kNetworkWords, ", "), did_you_mean(name, kNetworkWords)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} is unknown; accepted: {}, as latency=20us,bandwidth=10GB/s{}", given->from, in_quotes(name),
+                              fmt::join(kNetworkWords, ", "), did_you_mean(name, kNetworkWords)));
     }
     if (name == "latency") nodes.latency = parse_duration(given->from + ": latency", value);
     if (name == "hand-out") nodes.hand_out = parse_duration(given->from + ": hand-out", value);
@@ -83,7 +88,8 @@ void read_network(const Settings& settings, Scenario& scenario) {
 ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const std::string& source, std::optional<Mode> mode) {
   const Settings& settings = context.invocation.settings;
   for (const char* other : kNotWithNodes)
-    if (settings.has(other)) throw Error(ErrorKind::usage, fmt::format("--{}: not with --nodes, which simulates a sample for each row", other));
+    if (settings.has(other))
+      throw Error(ErrorKind::usage, fmt::format("--{}: not with --nodes, which simulates a sample for each row", other));
   const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
   const SuiteInfo suite = scenario_suite(scenario, *backend);
   RunRequest request = read_measurement(settings, std::array{&suite});
@@ -94,7 +100,8 @@ ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const 
   request.session.problems = {{&suite, {}}};
   read_output_files(settings, request);
   const TableStyle style = table_style(settings, context.environment);
-  ScalingReport report{context.tool.version, source, suite.name, scenario.work.rate_unit, scenario.work.cost.ops, scenario.work.granularity, {}};
+  ScalingReport report{context.tool.version,      source, suite.name, scenario.work.rate_unit, scenario.work.cost.ops,
+                       scenario.work.granularity, {}};
   report.rows = simulate_scaling(scenario, scaling, [](const ScalingRow&) { return stop_signal() == 0; });
   if (stop_signal() != 0) return stop_signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
   const std::string json = scaling_json(report);

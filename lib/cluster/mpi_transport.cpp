@@ -1,6 +1,6 @@
 // Messages by way of a plug-in. The first piece of one says how long it is, and has all of a short one; what is left of a long one
-// follows in pieces, received where it belongs: a count of MPI is an int, and of many large transfers at once none ends for seconds,
-// in which there would be no sign of life.
+// follows in pieces, received where it belongs: a count of MPI is an int, and of many large transfers at once none ends for
+// seconds, in which there would be no sign of life.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -58,7 +58,7 @@ class NodeLink {
 
   std::uint32_t add_device(std::shared_ptr<RemoteArrivals> arrivals);
   void remove_device(std::uint32_t device);
-  void awaits(RemoteArrivals& device);         // one batch more; its mutex is free
+  void awaits(RemoteArrivals& device);          // one batch more; its mutex is free
   void awaits_nothing(RemoteArrivals& device);  // of all so far
 
   // By the post's thread.

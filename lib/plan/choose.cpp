@@ -122,7 +122,8 @@ class Chooser {
     const auto source = begin_strategy(strategy, defaults(strategy), request, {});
     const std::vector<Items> shares = source->first_shares();
     const auto known = [](const DeviceEstimate& device) { return device.items_per_s > 0; };
-    const bool closed = order_.size() > kManyDevices && request.network == nullptr && std::all_of(request.devices.begin(), request.devices.end(), known) &&
+    const bool closed = order_.size() > kManyDevices && request.network == nullptr &&
+                        std::all_of(request.devices.begin(), request.devices.end(), known) &&
                         std::accumulate(shares.begin(), shares.end(), Items{0}) == request.items;
     if (!closed) return simulate(request, *source).makespan;  // which also says why a plan is none
     const std::vector<double> rates = estimated_speeds(request).rates;
@@ -242,11 +243,11 @@ std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice, const Pl
 }
 
 const StrategyInfo& auto_strategy() {
-  static const StrategyInfo info{
-      "auto", "the strategy and the devices of least predicted time", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
-        return std::make_unique<Auto>();
-      },
-      {.simulates = true}};
+  static const StrategyInfo info{"auto",
+                                 "the strategy and the devices of least predicted time",
+                                 {},
+                                 [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Auto>(); },
+                                 {.simulates = true}};
   return info;
 }
 

@@ -18,21 +18,21 @@ double known(double bytes_per_s) { return bytes_per_s < std::numeric_limits<doub
 
 }  // namespace
 
-std::size_t Network::devices() const {
+std::size_t NodeNetwork::devices() const {
   std::size_t all = 0;
   for (const NetworkNode& node : nodes) all += node.devices;
   return all;
 }
 
-std::vector<std::uint32_t> Network::node_of_devices() const {
+std::vector<std::uint32_t> NodeNetwork::node_of_devices() const {
   std::vector<std::uint32_t> of;
   for (std::uint32_t node = 0; node < nodes.size(); ++node) of.insert(of.end(), nodes[node].devices, node);
   return of;
 }
 
-Network Network::among(std::span<const std::size_t> some) const {
+NodeNetwork NodeNetwork::among(std::span<const std::size_t> some) const {
   if (!any()) return {};
-  Network network = *this;
+  NodeNetwork network = *this;
   const std::vector<std::uint32_t> node = node_of_devices();
   for (NetworkNode& each : network.nodes) each.devices = 0;
   for (const std::size_t device : some) ++network.nodes[node.at(device)].devices;
@@ -45,7 +45,7 @@ PlanRequest without_network(const PlanRequest& request, std::vector<DeviceEstima
   flat.network = nullptr;
   flat.link_up = flat.link_down = {};
   flat.devices = devices;
-  const Network& network = *request.network;
+  const NodeNetwork& network = *request.network;
   const std::size_t elsewhere = network.devices() - network.nodes.front().devices;
   std::size_t i = 0;
   for (std::size_t n = 0; n < network.nodes.size(); ++n) {

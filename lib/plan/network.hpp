@@ -1,6 +1,6 @@
-// Network: what lies between nodes, as lib/cluster uses it. Node 0 plans for all and holds all inputs and results. What it has a
-// device of another node do is a message to that node, what has ended there is one back; inputs and results are in these messages,
-// which are one more link in series with the node's own. Which messages move when is in lib/plan/queue_model.hpp.
+// NodeNetwork: what lies between nodes, as lib/cluster uses it. Node 0 plans for all and holds all inputs and results. What it has
+// a device of another node do is a message to that node, what has ended there is one back; inputs and results are in these
+// messages, which are one more link in series with the node's own. Which messages move when is in lib/plan/queue_model.hpp.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct NetworkNode {
   double bytes_per_s = 0;  // of its link to the network, each way; 0: no limit
 };
 
-struct Network {
+struct NodeNetwork {
   std::vector<NetworkNode> nodes;  // the devices of a request belong to them in order; up to one: there is no network
   Nanos latency{};                 // of a message, one way
   Nanos hand_out{};                // of node 0 for each slice and each collection elsewhere: one after the other
@@ -28,7 +28,7 @@ struct Network {
   bool any() const { return nodes.size() > 1; }
   std::size_t devices() const;
   std::vector<std::uint32_t> node_of_devices() const;
-  Network among(std::span<const std::size_t> devices) const;  // the same nodes, with these of their devices
+  NodeNetwork among(std::span<const std::size_t> devices) const;  // the same nodes, with these of their devices
 };
 
 // The request without its network: what strategies weigh, whose closed forms know of one host link. A device of another node has in

@@ -13,7 +13,7 @@ constexpr Nanos kEndOfTime{200'000'000'000'000'000};
 
 }  // namespace
 
-QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down, const Network* network) {
+QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down, const NodeNetwork* network) {
   if (network != nullptr && network->any()) network_ = *network;
   for (std::size_t node = 0; node < std::max<std::size_t>(network_.nodes.size(), 1); ++node) {
     links_.emplace_back(link_up);

@@ -3,9 +3,9 @@
 // which predicts, and for the fake backend, whose virtual devices run whole sessions. Who enqueues what, and when, is theirs.
 //
 // With a network (lib/plan/network.hpp) each node has a host link of its own, and all is enqueued on node 0. A command of another
-// node's device goes there in a message, and that it has ended comes back in one; messages of a node arrive in order, each way, those
-// of different nodes share node 0's link. An upload's bytes are in the message there, a download's in the one back: neither starts
-// on the next link before all of it is there.
+// node's device goes there in a message, and that it has ended comes back in one; messages of a node arrive in order, each way,
+// those of different nodes share node 0's link. An upload's bytes are in the message there, a download's in the one back: neither
+// starts on the next link before all of it is there.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class QueueModel {
   };
 
   // Of all uploads, of all downloads; with a network, of each node's. Null: there is none.
-  QueueModel(const LinkRate& link_up, const LinkRate& link_down, const Network* network = nullptr);
+  QueueModel(const LinkRate& link_up, const LinkRate& link_down, const NodeNetwork* network = nullptr);
 
   // bytes/s of the device's own link; 0: no limit.
   DeviceIndex add_device(double up, double down, std::uint32_t node = 0);
@@ -50,8 +50,8 @@ class QueueModel {
   Nanos now() const { return now_; }
   // When something happens next, if nothing is enqueued: not always the end of a command. Nanos::max(): never.
   Nanos next();
-  // Moves to `to`, not before now(), and appends the commands that node 0 hears have ended, in order. Throws Error(usage) beyond six years, where
-  // sums of times begin to overflow.
+  // Moves to `to`, not before now(), and appends the commands that node 0 hears have ended, in order. Throws Error(usage) beyond
+  // six years, where sums of times begin to overflow.
   void advance(Nanos to, std::vector<Ended>& ended);
 
   // The time during which any command of the device was running, up to the last end.
@@ -97,23 +97,24 @@ class QueueModel {
   };
   struct Message {
     double bytes = 0;
-    Nanos leaves{};        // not before
+    Nanos leaves{};  // not before
     std::uint32_t device = 0;
     Queue queue = upload;  // of the command that it brings
     Ended ended;           // what it tells
   };
-  struct Route {  // messages to a node, or from it
+  struct Route {                          // messages to a node, or from it
     std::deque<Message> waiting, moving;  // the first of `waiting` may be under way; moving: they arrive after the latency
     bool busy = false;                    // with the first that waits
     std::size_t flow_class = 0;
   };
-  struct Direction {  // node 0's link
+  struct Direction {            // node 0's link
     std::vector<Route> routes;  // by node
     unsigned carrying = 0;      // messages
     Nanos since{}, busy{};
   };
   enum class What : std::uint8_t { duration, leaves, arrives };
-  struct Event {  // `duration`: that of the command at the head of a queue is over. Of messages: `device` is the node, `queue` the way
+  struct Event {  // `duration`: that of the command at the head of a queue is over. Of messages: `device` is the node, `queue` the
+                  // way
     Nanos at{};
     std::uint64_t number = 0;  // events of one moment in the order they were made
     std::uint32_t device = 0;
@@ -138,7 +139,7 @@ class QueueModel {
   void arrived(std::uint32_t node, Queue way, std::vector<Ended>* ended);
 
   Nanos now_{};
-  Network network_;
+  NodeNetwork network_;
   std::vector<Link> links_;
   std::vector<Unit> devices_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

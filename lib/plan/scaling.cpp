@@ -58,7 +58,8 @@ PlanRequest request_of(const Scenario& scenario, Mode mode, std::span<const Devi
 
 // The second sample of a strategy that learns follows what the first showed.
 Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode mode, const Estimates& estimates) {
-  const PlanRequest told = request_of(scenario, mode, estimates.given, true), real = request_of(scenario, mode, estimates.real, false);
+  const PlanRequest told = request_of(scenario, mode, estimates.given, true),
+                    real = request_of(scenario, mode, estimates.real, false);
   History history;
   for (;;) {
     const std::unique_ptr<SliceSource> source = begin_strategy(*strategy.info, strategy.params, told, history);

@@ -20,10 +20,10 @@ struct ScalingRow {
   Scales scales = Scales::strong;
   std::size_t nodes = 0, devices = 0;
   Items items = 0;
-  double rates = 0;                // items/s of all devices together, if nothing but computing took time
-  Nanos time{};                    // 0: it could not be placed
-  double speedup = 0;              // items/s beside that of the first row of its series
-  double efficiency = 0;           // that, beside how many times as fast the devices are: 1 is perfect
+  double rates = 0;                             // items/s of all devices together, if nothing but computing took time
+  Nanos time{};                                 // 0: it could not be placed
+  double speedup = 0;                           // items/s beside that of the first row of its series
+  double efficiency = 0;                        // that, beside how many times as fast the devices are: 1 is perfect
   Nanos sending{}, receiving{}, handing_out{};  // as Simulation has them
   std::string why_not;
 };
@@ -35,8 +35,8 @@ struct ScalingRequest {
   std::size_t stated_on = 1;       // so many nodes the work of the scenario is for, where it is to grow with them
 };
 
-// By mode, strategy, and strong before weak: a series, over all numbers of nodes. `begins` is told of each row before it, and returns
-// whether to go on. Throws as on_nodes() and simulate().
+// By mode, strategy, and strong before weak: a series, over all numbers of nodes. `begins` is told of each row before it, and
+// returns whether to go on. Throws as on_nodes() and simulate().
 std::vector<ScalingRow> simulate_scaling(const Scenario& scenario, const ScalingRequest& request,
                                          const std::function<bool(const ScalingRow&)>& begins);
 

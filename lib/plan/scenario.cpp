@@ -46,7 +46,8 @@ Holds held_by(const ScenarioWork& work, Bytes has, Mode mode, std::size_t device
   const double held = item > 0 ? std::floor(std::max(free, 0.0) / (2 * item)) : free >= 0 ? whole : 0;
   const Items fits = held < whole ? round_down(static_cast<Items>(held), work.granularity) : work.items;
   if (fits < std::min(work.granularity, work.items) || fits < work.items / kMostSlices) {
-    return {0, 0, fmt::format("its memory of {} holds {:.0f} items at once, too few of {}", format_bytes(memory), held, work.items)};
+    return {0, 0,
+            fmt::format("its memory of {} holds {:.0f} items at once, too few of {}", format_bytes(memory), held, work.items)};
   }
   const Items standard = round_up(ceil_div(work.items, std::min<Items>(most_pieces, kPiecesOfShare * devices)), work.granularity);
   return {fits, std::min(fits, work.pipeline > 0 ? work.pipeline : standard), {}};
@@ -61,7 +62,8 @@ std::vector<std::uint32_t> nodes_of_devices(const Scenario& scenario) {
 
 Items items_for_nodes(const ScenarioWork& work, std::size_t of, std::size_t nodes) {
   const long double each = static_cast<long double>(work.items) / static_cast<long double>(std::max<std::size_t>(of, 1));
-  const auto granules = static_cast<Items>(std::llround(each * static_cast<long double>(nodes) / static_cast<long double>(work.granularity)));
+  const auto granules =
+      static_cast<Items>(std::llround(each * static_cast<long double>(nodes) / static_cast<long double>(work.granularity)));
   return nodes == of ? work.items : std::max<Items>(granules, 1) * work.granularity;
 }
 
@@ -105,7 +107,8 @@ Scenario on_nodes(const Scenario& scenario, std::size_t count) {
   }
   all.network.latency = nodes.latency;
   all.network.hand_out = nodes.hand_out;
-  all.network.root_bytes_per_s = nodes.root_bytes_per_s.value_or(all.network.nodes.empty() ? 0 : all.network.nodes.front().bytes_per_s);
+  all.network.root_bytes_per_s =
+      nodes.root_bytes_per_s.value_or(all.network.nodes.empty() ? 0 : all.network.nodes.front().bytes_per_s);
   if (!all.network.any()) all.network = {};
   return all;
 }

@@ -45,8 +45,8 @@ struct ScenarioNodes {
     std::optional<double> bytes_per_s;  // of its link
   };
   std::size_t count = 1;
-  Nanos latency{}, hand_out{};  // as Network has them
-  double bytes_per_s = 0;       // of the link of each, each way; 0: no limit
+  Nanos latency{}, hand_out{};             // as NodeNetwork has them
+  double bytes_per_s = 0;                  // of the link of each, each way; 0: no limit
   std::optional<double> root_bytes_per_s;  // of node 0; none: as of each
   std::vector<Different> different;
 };
@@ -57,14 +57,14 @@ struct Scenario {
   ScenarioWork work;
   ExchangeEstimate exchange;  // what devices exchange, where their paths are direct or as `peer` says
   std::optional<PeerPath> peer;
-  std::optional<SetEstimates> given;  // what strategies are given; none: how the devices are, but for `slow`
+  std::optional<SetEstimates> given;      // what strategies are given; none: how the devices are, but for `slow`
   std::optional<ScenarioNodes> nodes;     // to be made of the devices, by on_nodes(); none: one machine
   std::vector<std::size_t> node_devices;  // so many of the devices are of each node; empty: all are of one
-  Network network;                        // between these; none where what it costs is in the figures of the devices
+  NodeNetwork network;                    // between these; none where what it costs is in the figures of the devices
 };
 
-// More devices, up to `devices`: those beyond are like the last one, and so are the links to them. The host link stays as it is: how
-// many devices use it at once is what it is known for. A set that is no smaller stays.
+// More devices, up to `devices`: those beyond are like the last one, and so are the links to them. The host link stays as it is:
+// how many devices use it at once is what it is known for. A set that is no smaller stays.
 void grow(Scenario& scenario, std::size_t devices);
 
 // One of so many devices; memory 0: enough. At most 128 pieces in all: one device of 1,024 alone should not be given 8,192.
@@ -72,8 +72,8 @@ Holds held_by(const ScenarioWork& work, Bytes memory, Mode mode, std::size_t dev
 
 // The same work on so many nodes. Of a scenario that is of one, each is like it as `nodes` says, else as over a network that costs
 // nothing. Of one that is of several: the first ones, and those beyond are like the last, what the network costs is in the devices'
-// figures. Devices do not contend with those of other nodes. Throws Error(usage) for what devices of several nodes cannot do: work in
-// rounds.
+// figures. Devices do not contend with those of other nodes. Throws Error(usage) for what devices of several nodes cannot do: work
+// in rounds.
 Scenario on_nodes(const Scenario& scenario, std::size_t nodes);
 // Items so that each node has as many as it has on `of` nodes; whole granules, at least one.
 Items items_for_nodes(const ScenarioWork& work, std::size_t of, std::size_t nodes);

@@ -109,7 +109,7 @@ struct PlanRequest {
   // Above 0: the work goes in rounds (lib/plan/rounds.hpp); what items cost is what they cost in all of them.
   std::uint32_t rounds = 0;
   const ChainEstimate* chain = nullptr;  // null: items are alike
-  const Network* network = nullptr;      // of which the devices are; null: one machine, or its figures are in the devices' own
+  const NodeNetwork* network = nullptr;      // of which the devices are; null: one machine, or its figures are in the devices' own
 };
 
 // What is given, or known better, of a whole set of devices; owned, where a request only views them.
@@ -119,7 +119,7 @@ struct SetEstimates {
   MergeEstimate merge{};
   ExchangeEstimate exchange{};
   std::optional<ChainEstimate> chain{};  // none: items are alike
-  Network network{};
+  NodeNetwork network{};
 };
 
 struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined

@@ -20,8 +20,10 @@ std::string_view words_of(Scales scales) { return scales == Scales::strong ? "st
 // The part of a sample for which one resource of node 0 was in use that was so for longest.
 std::string busiest(const ScalingRow& row) {
   if (row.time <= Nanos{}) return "-";
-  const std::pair<Nanos, const char*> uses[] = {{row.sending, "sends"}, {row.receiving, "receives"}, {row.handing_out, "hands out"}};
-  const auto& most = *std::max_element(std::begin(uses), std::end(uses), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const std::pair<Nanos, const char*> uses[] = {
+      {row.sending, "sends"}, {row.receiving, "receives"}, {row.handing_out, "hands out"}};
+  const auto& most =
+      *std::max_element(std::begin(uses), std::end(uses), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (most.first <= Nanos{}) return "-";
   return fmt::format("{} {:.0f} %", most.second, 100 * seconds(most.first) / seconds(row.time));
 }
@@ -32,7 +34,8 @@ std::vector<std::string> cells_of(const ScalingRow& row, bool size) {
   if (row.time <= Nanos{}) {
     cells.insert(cells.end(), {"-", "-", "-"});
   } else {
-    cells.insert(cells.end(), {format_duration(row.time), fmt::format("{:.2f}", row.speedup), fmt::format("{:.1f}", 100 * row.efficiency)});
+    cells.insert(cells.end(),
+                 {format_duration(row.time), fmt::format("{:.2f}", row.speedup), fmt::format("{:.1f}", 100 * row.efficiency)});
   }
   cells.push_back(busiest(row));
   return cells;
@@ -88,15 +91,22 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
       for (std::string& cell : cells_of(*weak, true)) row.cells.push_back(std::move(cell));
     }
     if (rows.empty()) continue;
-    const ScalingRow& first = *std::find_if(report.rows.begin(), report.rows.end(), [&](const ScalingRow& row) { return row.mode == mode; });
-    text += fmt::format("{}{} items={}, {}\n", text.empty() ? "" : "\n", report.suite, format_count(first.items), mgpu::words_of(mode));
-    std::vector<TextColumn> columns = {
-        {"strategy", "", false, 0, false},     {"nodes", "", true, 0, false},           {"dev", "", true, 60, false},
-        {"time", "strong", true, 0, false},    {"speedup", "x", true, 70, false, "speedup, strong"},
-        {"efficiency", "%", true, 0, false},   {"node 0", "", false, 40, false, "node 0, strong"},
-        {"items", "weak", true, 50, false},    {"time", "weak", true, 0, false},
-        {"speedup", "x", true, 65, false, "speedup, weak"}, {"efficiency", "%", true, 0, false},
-        {"node 0", "", false, 39, false, "node 0, weak"}};
+    const ScalingRow& first =
+        *std::find_if(report.rows.begin(), report.rows.end(), [&](const ScalingRow& row) { return row.mode == mode; });
+    text +=
+        fmt::format("{}{} items={}, {}\n", text.empty() ? "" : "\n", report.suite, format_count(first.items), mgpu::words_of(mode));
+    std::vector<TextColumn> columns = {{"strategy", "", false, 0, false},
+                                       {"nodes", "", true, 0, false},
+                                       {"dev", "", true, 60, false},
+                                       {"time", "strong", true, 0, false},
+                                       {"speedup", "x", true, 70, false, "speedup, strong"},
+                                       {"efficiency", "%", true, 0, false},
+                                       {"node 0", "", false, 40, false, "node 0, strong"},
+                                       {"items", "weak", true, 50, false},
+                                       {"time", "weak", true, 0, false},
+                                       {"speedup", "x", true, 65, false, "speedup, weak"},
+                                       {"efficiency", "%", true, 0, false},
+                                       {"node 0", "", false, 39, false, "node 0, weak"}};
     std::vector<std::string> hidden;
     text += draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
     text += hidden_line(hidden, "a wider terminal, or --json", style.width);

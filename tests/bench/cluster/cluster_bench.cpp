@@ -91,7 +91,8 @@ class Bench {
 
   // A kernel that does nothing: what is left is handing it out and being told of its end. One at a time, and one ahead.
   void slices(OpenDevice& device) {
-    const std::unique_ptr<Kernel> kernel = device.resources().foreign_kernel({"nothing.cl", "__kernel void nothing(uint unused) {}"}, "nothing", "");
+    const std::unique_ptr<Kernel> kernel =
+        device.resources().foreign_kernel({"nothing.cl", "__kernel void nothing(uint unused) {}"}, "nothing", "");
     std::vector<BatchId> all, ahead;
     const auto enqueue = [&] {
       device.begin_slice();
@@ -127,8 +128,8 @@ std::string host_name() {
 }
 
 Json in_json(const Figure& f) {
-  return {{"what", f.what}, {"where", f.where}, {"bytes", f.bytes}, {"n", f.us.size()}, {"median_us", f.at(0.5)},
-          {"p10_us", f.at(0.1)}, {"p90_us", f.at(0.9)}};
+  return {{"what", f.what},         {"where", f.where},    {"bytes", f.bytes},   {"n", f.us.size()},
+          {"median_us", f.at(0.5)}, {"p10_us", f.at(0.1)}, {"p90_us", f.at(0.9)}};
 }
 
 void measure(Cluster& cluster, bool quick, const std::string& file) {
@@ -149,8 +150,8 @@ void measure(Cluster& cluster, bool quick, const std::string& file) {
   for (std::size_t i = 0; i < half; ++i) {
     const Figure& own = bench.figures()[i];
     const Figure& other = bench.figures()[half + i];
-    std::printf("%-28s %10llu %12.1f %12.1f (%.1f to %.1f)\n", own.what.c_str(), static_cast<unsigned long long>(own.bytes), own.at(0.5),
-                other.at(0.5), other.at(0.1), other.at(0.9));
+    std::printf("%-28s %10llu %12.1f %12.1f (%.1f to %.1f)\n", own.what.c_str(), static_cast<unsigned long long>(own.bytes),
+                own.at(0.5), other.at(0.5), other.at(0.1), other.at(0.9));
   }
   if (file.empty()) return;
   Json all = {{"library", library}, {"host", host_name()}, {"devices", used}, {"figures", Json::array()}};

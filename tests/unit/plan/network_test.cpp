@@ -44,7 +44,7 @@ struct Nodes {
   }
 
   std::vector<DeviceEstimate> estimates;
-  Network network;
+  NodeNetwork network;
   PlanRequest request;
 };
 
@@ -62,7 +62,7 @@ Scenario of_one_node() {
 }  // namespace
 
 TEST_CASE("what a device elsewhere does begins a message later, and is heard of a message after its end") {
-  Network network;
+  NodeNetwork network;
   network.nodes = {{1, 0}, {1, 0}};
   network.latency = Nanos{10};
   QueueModel model(0, 0, &network);
