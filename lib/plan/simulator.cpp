@@ -52,15 +52,18 @@ class Simulator {
       : request_(request),
         source_(source),
         exchange_(request, members_of(request, source)),
-        model_(request.link_up, request.link_down),
+        model_(request.link_up, request.link_down, request.network),
         active_(request.devices.size()) {
     units_.resize(request.devices.size());
+    std::vector<std::uint32_t> node(units_.size(), 0);
+    if (request.network != nullptr && request.network->any()) node = request.network->node_of_devices();
+    if (node.size() != units_.size()) throw Error(ErrorKind::internal, "a network of other devices");
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       const DeviceEstimate& device = request.devices[i];
       if (!(device.items_per_s > 0)) {
         throw Error(ErrorKind::usage, fmt::format("device {} of the set: its rate is not known, so nothing can be predicted", i));
       }
-      model_.add_device(device.up, device.down);
+      model_.add_device(device.up, device.down, node[i]);
       active_.add(i);
     }
     result_.devices.resize(units_.size());
@@ -247,7 +250,7 @@ class Simulator {
 
   // Whoever waits goes on when all have signalled.
   void end_waits() {
-    if (signalled_ < exchange_.members()) return;
+    if (exchange_.members() == 0 || signalled_ < exchange_.members()) return;
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       Unit& unit = units_[i];
       if (unit.waits && model_.set_duration({i}, QueueModel::compute, *unit.waits, Nanos{})) unit.waits.reset();
@@ -311,6 +314,9 @@ class Simulator {
     result_.merge = combines ? exchange_.time_to_combine(parts)
                              : request_.merge.of(std::accumulate(parts.begin(), parts.end(), std::size_t{0}));
     result_.makespan += result_.merge;
+    result_.sending = model_.sending();
+    result_.receiving = model_.receiving();
+    result_.handing_out = model_.handing_out();
     for (std::uint32_t i = 0; combines && i < units_.size(); ++i)
       if (exchange_.is_member(i)) result_.devices[i].busy += result_.merge;
     return std::move(result_);
