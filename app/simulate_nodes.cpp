@@ -103,7 +103,7 @@ ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const 
     print_json(json);
   } else {
     print(scaling_tables(report, style));
-    print(wrapped_prose(fmt::format("\nsimulated ({}): nothing was computed, so nothing was verified\n", source), style));
+    print(wrapped_prose(fmt::format("\nsimulated ({}): nothing was computed, so nothing was verified\n", source), style, 2));
   }
   return ExitCode::ok;
 }

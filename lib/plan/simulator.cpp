@@ -26,6 +26,8 @@ namespace {
 // Devices that were answered to wait ask again whenever a slice has ended, as workers do. Of more than this only some do, in turn:
 // asking 1,024 at each of 16,384 events takes 0.2 s, and one that is asked 16 events late loses a thousandth.
 constexpr std::size_t kWaitersAsked = 64;
+// Of many thousands fewer, as there are as many more events in the time of a slice.
+constexpr std::size_t waiters_asked(std::size_t devices) { return std::clamp<std::size_t>(65536 / std::max<std::size_t>(devices, 1), 16, kWaitersAsked); }
 
 // A set of devices that is walked through in order.
 class DeviceSet {
@@ -121,7 +123,7 @@ class Simulator {
 
   // Rounds, until nobody has anything to do at this moment.
   void act() {
-    for (std::size_t n = std::exchange(slice_ended_, false) ? std::min(waiting_.size(), kWaitersAsked) : 0; n > 0; --n) {
+    for (std::size_t n = std::exchange(slice_ended_, false) ? std::min(waiting_.size(), waiters_asked(units_.size())) : 0; n > 0; --n) {
       active_.add(waiting_.front());
       units_[waiting_.front()].waiting = false;
       waiting_.pop_front();
