@@ -16,7 +16,8 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
   device.ops_per_s = 1e6;
   FakeBackend backend({device}, test::sum_kernels());
   Executor executor(backend, 1);
-  for (const auto& [items, most] : {std::pair<Items, Items>{1000, 32}, {1280, 64}, {1279, 32}, {60, 2}, {30, 1}, {3, 1}}) {
+  for (const auto& [of, most] : {std::pair<Items, Items>{1000, 32}, {1280, 64}, {1279, 32}, {60, 2}, {30, 1}, {3, 1}}) {
+    const Items items = of;  // CAPTURE is a lambda, and clang 14 captures no structured binding
     CAPTURE(items);
     test::SumWorkload workload(items);
     const auto open = backend.open(backend.enumerate().devices.front());

@@ -181,7 +181,8 @@ TEST_CASE("a device that fails in an exchange, or before, is lost, and those lef
       for (const FakeCall call : {FakeCall::exchange, FakeCall::launch, FakeCall::download}) {
         for (const std::uint64_t at : {0, 1, 3, 5, 14, 20, 33}) {
           // The first and the last: whose time is up at the same moment as others' is looked at before them, or after.
-          for (const auto& [count, failing] : {std::pair{2, 0}, {2, 1}, {3, 0}, {3, 2}}) {
+          for (const auto& [of, which] : {std::pair{2, 0}, {2, 1}, {3, 0}, {3, 2}}) {
+            const int count = of, failing = which;  // CAPTURE is a lambda, and clang 14 captures no structured binding
             CAPTURE(static_cast<int>(sum));
             CAPTURE(static_cast<int>(kind));
             CAPTURE(static_cast<int>(call));

@@ -159,7 +159,7 @@ void check_like(const Report& whole, const Report& again, const Files& from, std
       }
       const std::size_t alone = whole.runs.front().devices.size();
       if (kept.empty()) continue;
-      const auto of_group = [&](std::size_t i) -> const RunRecord& { return again.runs[number * 4 + i]; };
+      const auto of_group = [&, at = number * 4](std::size_t i) -> const RunRecord& { return again.runs[at + i]; };
       const bool is_alone = n < alone;
       const RunRecord& row = is_alone ? of_group(1) : of_group(1 + n - alone);
       if (row.status != Status::ok) continue;
