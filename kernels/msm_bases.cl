@@ -1,4 +1,5 @@
-// The points of a seeded problem: known multiples of the generator, for set-up. OpenCL C 1.2.
+// What set-up makes: the points of a seeded problem, which are known multiples of the generator, and the table of multiples of all
+// points by which windows share their buckets. OpenCL C 1.2.
 #include "msm_curve.cl"
 
 // 1 / a by Fermat: a^(p - 2). Every work-item has the same exponent, and so the same way.
@@ -42,4 +43,40 @@ __kernel void make_points(__global const uint4* starts, __global const uint4* ro
   }
   fp_store(points, start.x);
   fp_store(points + FP_QUADS, start.y);
+}
+
+#define BLOCK 8  // BLOCK of suites/msm/bases.cpp: points that share an inversion, whose sums fit a work-item's own memory
+
+// Row `row` of a table of `count` points a row: those of the row before, doubled `times` times; affine, by one inversion for all of a
+// block (Montgomery's trick; 1 / ZZ is (ZZ / ZZZ)^2, as ZZ^3 = ZZZ^2). No multiple by a power of two of a point is infinity but that
+// of infinity: the orders of these curves are odd.
+__kernel void make_multiples(__global uint4* points, ulong count, uint row, uint times) {
+  const ulong first = (ulong)get_global_id(0) * BLOCK;
+  if (first >= count) return;
+  const uint n = count - first < BLOCK ? (uint)(count - first) : BLOCK;
+  __global uint4* from = points + ((ulong)(row - 1) * count + first) * AFFINE_QUADS;
+  __global uint4* to = from + count * AFFINE_QUADS;
+  Fp zz[BLOCK], zzz[BLOCK], before[BLOCK];
+  Fp product = fp_one();
+  for (uint j = 0; j < n; ++j) {
+    Sum sum = madd(infinity(), load_affine(from, j));
+    if (!is_infinity(sum)) {
+      for (uint i = 0; i < times; ++i) sum = doubled(sum);
+    }
+    zz[j] = sum.zz;
+    zzz[j] = sum.zzz;
+    before[j] = product;
+    if (!is_infinity(sum)) product = fp_mul(product, sum.zzz);
+    fp_store(to + (ulong)j * AFFINE_QUADS, sum.x);
+    fp_store(to + (ulong)j * AFFINE_QUADS + FP_QUADS, sum.y);
+  }
+  Fp inverse = fp_inverse(product);
+  for (uint j = n; j-- > 0;) {
+    if (fp_is_blank(zz[j])) continue;  // x and y are blank already
+    __global uint4* point = to + (ulong)j * AFFINE_QUADS;
+    const Fp inverse_zzz = fp_mul(inverse, before[j]);
+    inverse = fp_mul(inverse, zzz[j]);
+    fp_store(point, fp_mul(fp_load(point), fp_sqr(fp_mul(zz[j], inverse_zzz))));
+    fp_store(point + FP_QUADS, fp_mul(fp_load(point + FP_QUADS), inverse_zzz));
+  }
 }

@@ -67,21 +67,25 @@ __kernel void digits(__global const uint4* scalars, ulong first, uint count, uin
   }
 }
 
-// Work-item (i, w): counts the digit of point i in window w, and notes its rank within its bucket. Window after window, here and in
+// Work-item (i, w): counts the digit of point i in window w, and notes its rank within its bucket. The buckets of a window begin `row`
+// after those of the one before: as many as it has, or 0 where all share them. Window after window, here and in
 // `place`, so that the counters and the entries in use at a time stay in a cache: of 2^24 points, all windows at once took 86 ps an
 // entry on an H200, pieces that fit its second-level cache 39.
-__kernel void count_digits(__global const uint* codes, uint count, uint buckets, __global uint* counts, __global uint* ranks) {
+__kernel void count_digits(__global const uint* codes, uint count, uint buckets, uint row, __global uint* counts,
+                           __global uint* ranks) {
   const uint i = (uint)get_global_id(0), w = (uint)get_global_id(1);
   if (i >= count) return;
   const ulong slot = (ulong)w * count + i;
   const uint digit = codes[slot] & ~NEGATE;
-  if (digit != 0 && IN_BOUNDS(digit - 1, buckets)) ranks[slot] = atomic_inc(&counts[w * buckets + digit - 1]);
+  if (digit != 0 && IN_BOUNDS(digit - 1, buckets)) ranks[slot] = atomic_inc(&counts[w * row + digit - 1]);
 }
 
 // Work-item (i, w, part): point i to its place among the entries, which are sorted by bucket, if its bucket is in that part of the
 // window's buckets: parts so large that the entries of one fit a cache too. From window `wide` on a part has half as many buckets.
-__kernel void place(__global const uint* codes, uint count, uint buckets, uint part_buckets, uint wide, __global const uint* offsets,
-                    __global const uint* bases, __global const uint* ranks, __global uint* entries, uint most_entries) {
+// Where windows share their buckets (`row` is 0), an entry of window w is point i of row w of a table, `stride` points a row.
+__kernel void place(__global const uint* codes, uint count, uint buckets, uint row, uint part_buckets, uint wide, uint stride,
+                    __global const uint* offsets, __global const uint* bases, __global const uint* ranks, __global uint* entries,
+                    uint most_entries) {
   const uint i = (uint)get_global_id(0), w = (uint)get_global_id(1);
   if (i >= count) return;
   const ulong slot = (ulong)w * count + i;
@@ -89,9 +93,9 @@ __kernel void place(__global const uint* codes, uint count, uint buckets, uint p
   const uint in_a_part = w < wide ? part_buckets : part_buckets / 2;
   if ((code & ~NEGATE) == 0 || ((code & ~NEGATE) - 1) / in_a_part != get_global_id(2)) return;
   if (!IN_BOUNDS((code & ~NEGATE) - 1, buckets)) return;
-  const uint bucket = w * buckets + (code & ~NEGATE) - 1;
+  const uint bucket = w * row + (code & ~NEGATE) - 1;
   const uint at = offsets[bucket] + bases[bucket >> BLOCK_LOG] + ranks[slot];
-  if (IN_BOUNDS(at, most_entries)) entries[at] = i | (code & NEGATE);
+  if (IN_BOUNDS(at, most_entries)) entries[at] = (w * stride + i) | (code & NEGATE);
 }
 
 // Exclusive prefix sums of `mine` over the work-group; *total is the sum of all. Hillis and Steele, Data parallel algorithms, 1986.

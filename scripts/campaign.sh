@@ -124,7 +124,7 @@ headline() {
   has_suite "$1" || return 0
   local suite=$1 size=$2
   shift 2
-  ((${#quick[@]} > 0)) || set -- --size "$size" "$@"
+  if ((${#quick[@]} > 0)); then set --; else set -- --size "$size" "$@"; fi
   measure "headline-$suite" "$suite" "$@" -s equal,auto --mode resident --device-counts "$counts" -n 11
   predict "headline-$suite"
 }
@@ -141,7 +141,7 @@ predict() {
 if is_wanted headline; then
   headline merkle 2^29
   headline matrix 16384
-  headline fisher 2^21
+  headline fisher 2^21 --dim 1024
   headline msm 2^24,2^23,2^22,2^21
   headline stencil 16384
   headline lbm 512

@@ -4,6 +4,7 @@ Roofline) and how series look, and returns a figure, or None where the figures i
 
 import math
 import statistics
+import textwrap
 
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator
@@ -14,7 +15,7 @@ from result_series import DASHES, MARKS, RED
 
 CEILINGS = {"memory": GREY, "host link": "#B07800"}  # others as what computes
 PROBLEMS, POINTS_NAMED = 10, 8  # at most
-NAMES_APART = 0.045  # of the height of a picture
+NAMES_APART, NAME_WIDTH = 0.045, 36  # of the height of a picture, for each line; characters
 
 
 def sizes(sweep, look):
@@ -90,7 +91,7 @@ def prediction(groups, look):
     right.axvspan(-10, 10, color="#E4E4E4", zorder=0)
     right.set(yticks=range(len(names)), ylim=(len(names) - 0.5, -0.5), xlabel="predicted too long by, %")
     right.set_yticklabels([name.replace(", ", ",\n") for name in names], fontsize=9)
-    right.set_title(f"median error {100 * statistics.median(errors):.1f} %, {len(errors)} cases")
+    right.set_title(f"median error {100 * statistics.median(errors):.1f} %, {len(errors)} {'case' if len(errors) == 1 else 'cases'}")
     if len(titles) == 1:
         figure.suptitle(titles[0], x=0.01, ha="left", fontsize=12, weight="bold")
     legend_below(figure, left, 5)
@@ -152,10 +153,11 @@ def name_points(axes, points, low, high):
     """To the right of all, where there are few: the names keep a distance upwards, and a line leads from each to its point."""
     if len(points) > POINTS_NAMED:
         return
-    last, x = 0, 1.5 * max(p.intensity for p in points)
+    last, lines_before, x = 0, 1, 1.5 * max(p.intensity for p in points)
     for point in sorted(points, key=lambda p: (p.rate, -p.intensity)):
-        y = max(point.rate, last * (high / low) ** NAMES_APART)
-        last = y
-        axes.annotate(f"{point.title}, {several(point.case.n)}: {point.words}", (point.intensity, point.rate), xytext=(x, y),
+        lines = textwrap.wrap(f"{point.title}, {several(point.case.n)}: {point.words}", NAME_WIDTH)
+        y = max(point.rate, last * (high / low) ** (NAMES_APART * (lines_before + len(lines)) / 2))
+        last, lines_before = y, len(lines)
+        axes.annotate("\n".join(lines), (point.intensity, point.rate), xytext=(x, y),
                       textcoords="data", fontsize=8, va="center", bbox=ON_WHITE, zorder=3,
                       arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 4})

@@ -1,12 +1,12 @@
-// Messages by way of a plug-in. One of any length goes as a head, which says how long it is, and pieces: a count of MPI is an int, and
-// of many large transfers at once none ends for seconds, in which there would be no sign of life.
+// Messages by way of a plug-in. The first piece of one says how long it is, and has all of a short one; what is left of a long one
+// follows in pieces, received where it belongs: a count of MPI is an int, and of many large transfers at once none ends for seconds,
+// in which there would be no sign of life.
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <iterator>
 #include <list>
 #include <map>
 #include <utility>
@@ -18,8 +18,9 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 22;
-constexpr std::size_t kBytesAtOnce = 2 * kPiece, kPiecesAtOnce = 64;  // under way to a rank
+constexpr std::size_t kFirst = 4096;  // bytes of a message that go with its length
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23, kPiecesAtOnce = 64;  // under way to a rank
 
 class MpiTransport final : public Transport {
  public:
@@ -36,28 +37,29 @@ class MpiTransport final : public Transport {
 
   void send(RankNumber to, Message message) override {
     Outgoing& outgoing = outgoing_[to];
-    outgoing.queue.push_back({message.size(), std::move(message)});
+    outgoing.queue.emplace_back(std::move(message));
     send_more(to, outgoing);
   }
 
   bool progress(const std::function<void(RankNumber, Message)>& deliver) override {
-    bool moved = false;
-    for (auto& [to, outgoing] : outgoing_) send_more(to, outgoing);
-    int from = 0, size = 0;
-    for (int found = plugin_.waiting(&from, &size); found != 0; found = plugin_.waiting(&from, &size)) {
+    bool moves = false;
+    for (auto& [to, outgoing] : outgoing_) {
+      send_more(to, outgoing);
+      moves |= !outgoing.under_way.empty();
+    }
+    for (auto& [rank, incoming] : incoming_) moves |= finish(rank, incoming, deliver);
+    // Until its first piece is there nobody knows where the next one belongs.
+    for (int from = 0, size = 0; !first_under_way_;) {
+      const int found = plugin_.waiting(&from, &size);
       if (found < 0) throw Error(ErrorKind::device, "MPI failed while it looked for messages");
-      take(static_cast<RankNumber>(from), static_cast<std::size_t>(size));
-      moved = true;
+      if (found == 0) break;
+      const auto rank = static_cast<RankNumber>(from);
+      take(rank, static_cast<std::size_t>(size));
+      finish(rank, incoming_[rank], deliver);
+      moves = true;
     }
-    for (auto& [rank, incoming] : incoming_) {
-      while (!incoming.pieces.empty() && over(incoming.pieces.front().transfer)) {
-        Piece piece = std::move(incoming.pieces.front());
-        incoming.pieces.pop_front();
-        moved = true;
-        assemble(rank, incoming, piece.bytes, deliver);
-      }
-    }
-    return moved;
+    for (const auto& [rank, incoming] : incoming_) moves |= !incoming.empty();
+    return moves;
   }
 
   bool all_sent() const override {
@@ -65,6 +67,11 @@ class MpiTransport final : public Transport {
   }
   // What is under way stays in memory: MPI may still read it.
   void forget(RankNumber lost) override {
+    if (const auto found = incoming_.find(lost); found != incoming_.end()) {
+      if (!found->second.empty() && found->second.back().first_transfer != nullptr) first_under_way_ = false;
+      left_.push_back(std::move(found->second));
+    }
+    incoming_.erase(lost);
     if (const auto found = outgoing_.find(lost); found != outgoing_.end()) given_up_.push_back(std::move(found->second));
     outgoing_.erase(lost);
   }
@@ -73,9 +80,14 @@ class MpiTransport final : public Transport {
 
  private:
   struct Sending {
-    std::uint64_t length = 0;  // the head
-    Message message;
-    bool begun = false;  // the head is on its way
+    explicit Sending(Message whole) : message(std::move(whole)), at(std::min(message.size(), kFirst)) {
+      const std::uint64_t length = message.size();
+      first.resize(sizeof length + at);
+      std::memcpy(first.data(), &length, sizeof length);
+      std::copy_n(message.begin(), at, first.begin() + sizeof length);
+    }
+    Message first, message;
+    bool begun = false;  // the first piece is on its way
     std::size_t at = 0;  // of the message, what is to be sent next
     std::size_t under_way = 0;
     bool is_all_begun() const { return begun && at == message.size(); }
@@ -90,15 +102,14 @@ class MpiTransport final : public Transport {
     std::deque<Transfer> under_way;
     std::size_t bytes = 0;
   };
-  struct Piece {
-    Message bytes;
-    void* transfer = nullptr;
+  struct Receipt {  // of a message
+    Message first;
+    void* first_transfer = nullptr;  // until it is there
+    Message message;
+    std::size_t at = 0, missing = 0;  // of it: what is received next; bytes that are not there
+    std::deque<std::pair<void*, std::size_t>> pieces;
   };
-  struct Incoming {
-    std::deque<Piece> pieces;  // being received, in order
-    Message message;           // of which so many bytes are still to come
-    std::uint64_t missing = 0;
-  };
+  using Incoming = std::list<Receipt>;  // each but the last has all its pieces at least under way
 
   bool over(void* transfer) {
     const int state = plugin_.over(transfer);
@@ -122,8 +133,8 @@ class MpiTransport final : public Transport {
   }
 
   void begin_piece(RankNumber to, Outgoing& outgoing, Sending& sending) {
-    const void* data = &sending.length;
-    std::size_t size = sizeof sending.length;
+    const void* data = sending.first.data();
+    std::size_t size = sending.first.size();
     if (sending.begun) {
       data = sending.message.data() + sending.at;
       size = std::min(kPiece, sending.message.size() - sending.at);
@@ -137,24 +148,61 @@ class MpiTransport final : public Transport {
     ++sending.under_way;
   }
 
-  void take(RankNumber from, std::size_t size) {
-    Piece& piece = incoming_[from].pieces.emplace_back();
-    piece.bytes.resize(size);
-    piece.transfer = plugin_.receive(static_cast<int>(from), piece.bytes.data(), static_cast<int>(size));
-    if (piece.transfer == nullptr) throw Error(ErrorKind::device, "MPI refused to receive from rank " + std::to_string(from));
+  void* receive(RankNumber from, std::byte* into, std::size_t size) {
+    void* transfer = plugin_.receive(static_cast<int>(from), into, static_cast<int>(size));
+    if (transfer == nullptr) throw Error(ErrorKind::device, "MPI refused to receive from rank " + std::to_string(from));
+    return transfer;
   }
 
-  // Pieces of a long message, and its head, are handed over as messages of nothing: they are signs of life.
-  static void assemble(RankNumber from, Incoming& incoming, const Message& piece,
-                       const std::function<void(RankNumber, Message)>& deliver) {
-    if (incoming.missing == 0) {
-      std::memcpy(&incoming.missing, piece.data(), sizeof incoming.missing);
-      incoming.message.reserve(incoming.missing);
-    } else {
-      incoming.missing -= piece.size();
-      incoming.message.insert(incoming.message.end(), piece.begin(), piece.end());
+  // What was announced.
+  void take(RankNumber from, std::size_t size) {
+    Incoming& incoming = incoming_[from];
+    if (incoming.empty() || incoming.back().at == incoming.back().message.size()) {
+      Receipt& begun = incoming.emplace_back();
+      begun.first.resize(size);
+      begun.first_transfer = receive(from, begun.first.data(), size);
+      first_under_way_ = true;
+      return;
     }
-    deliver(from, incoming.missing == 0 ? std::exchange(incoming.message, {}) : Message());
+    Receipt& receipt = incoming.back();
+    if (size > receipt.message.size() - receipt.at) throw Error(ErrorKind::device, "a message is longer than it said");
+    receipt.pieces.emplace_back(receive(from, receipt.message.data() + receipt.at, size), size);
+    receipt.at += size;
+  }
+
+  void read_first(Receipt& receipt) {
+    receipt.first_transfer = nullptr;
+    first_under_way_ = false;
+    std::uint64_t length = 0;
+    if (receipt.first.size() < sizeof length) throw Error(ErrorKind::device, "a message has no length");
+    std::memcpy(&length, receipt.first.data(), sizeof length);
+    receipt.at = receipt.first.size() - sizeof length;
+    if (length < receipt.at) throw Error(ErrorKind::device, "a message is longer than it said");
+    receipt.message.resize(length);
+    std::copy_n(receipt.first.begin() + sizeof length, receipt.at, receipt.message.begin());
+    receipt.missing = length - receipt.at;
+  }
+
+  // Pieces of a long message are handed over as messages of nothing: they are signs of life. False: nothing has come.
+  bool finish(RankNumber from, Incoming& incoming, const std::function<void(RankNumber, Message)>& deliver) {
+    bool any = false;
+    if (!incoming.empty() && incoming.back().first_transfer != nullptr && over(incoming.back().first_transfer)) {
+      read_first(incoming.back());
+      any = true;
+    }
+    while (!incoming.empty()) {
+      Receipt& receipt = incoming.front();
+      for (; !receipt.pieces.empty() && over(receipt.pieces.front().first); any = true) {
+        receipt.missing -= receipt.pieces.front().second;
+        receipt.pieces.pop_front();
+        if (receipt.missing > 0) deliver(from, {});
+      }
+      if (receipt.first_transfer != nullptr || receipt.missing > 0) break;
+      Message message = std::move(receipt.message);
+      incoming.pop_front();
+      deliver(from, std::move(message));
+    }
+    return any;
   }
 
   const mgpu_cluster_plugin& plugin_;
@@ -162,6 +210,8 @@ class MpiTransport final : public Transport {
   std::map<RankNumber, Outgoing> outgoing_;
   std::list<Outgoing> given_up_;
   std::map<RankNumber, Incoming> incoming_;
+  std::list<Incoming> left_;
+  bool first_under_way_ = false;
 };
 
 }  // namespace

@@ -101,6 +101,17 @@ void NodeLink::remove_device(std::uint32_t device) {
   devices_.erase(device);
 }
 
+void NodeLink::awaits(RemoteArrivals& device) {
+  const std::lock_guard lock(device.mutex);
+  ++device.awaited;
+  post_.expect(1, device.closely);
+}
+
+void NodeLink::awaits_nothing(RemoteArrivals& device) {
+  const std::lock_guard lock(device.mutex);
+  post_.expect(-std::exchange(device.awaited, 0), device.closely);
+}
+
 void NodeLink::looked(const ClockExchange& exchange) {
   {
     const std::lock_guard lock(mutex_);
@@ -152,6 +163,10 @@ void NodeLink::completed(Reader& in) {
   {
     const std::lock_guard lock(device->mutex);
     const auto batch = in.get<std::uint64_t>();
+    if (device->awaited > 0) {
+      --device->awaited;
+      post_.expect(-1, device->closely);
+    }
     RemoteArrivals::Completed done;
     if (in.get<bool>()) {
       const Error error = read_error(in);

@@ -29,6 +29,8 @@ struct RemoteArrivals {
   std::map<std::uint64_t, Download> downloads;   // by number; none is written to once it is not here any more
   std::map<std::uint64_t, Completed> completed;  // batches
   std::uint64_t at_rest = 0;                     // since it was abandoned for the so manieth time
+  int awaited = 0;                               // batches that were sent and are not complete
+  bool closely = false;                          // as a GPU is waited for: by looking all the time
   std::shared_ptr<Notifier> notifier;
 };
 
@@ -56,6 +58,8 @@ class NodeLink {
 
   std::uint32_t add_device(std::shared_ptr<RemoteArrivals> arrivals);
   void remove_device(std::uint32_t device);
+  void awaits(RemoteArrivals& device);         // one batch more; its mutex is free
+  void awaits_nothing(RemoteArrivals& device);  // of all so far
 
   // By the post's thread.
   void arrived(Message message);

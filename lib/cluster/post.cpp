@@ -42,10 +42,10 @@ struct Post::State {
   }
 
   void wait_for_more(Nanos idle) {
-    if (idle < kLooksClosely || now() < clock_until) return std::this_thread::yield();
+    if (idle < kLooksClosely || now() < clock_until || due_closely > 0) return std::this_thread::yield();
     std::unique_lock lock(mutex);
     const Stage before = stage;
-    changed.wait_for(lock, idle < kIdleAfter ? kSleep : kLongSleep, [&] { return !outbox.empty() || stage != before; });
+    changed.wait_for(lock, idle < kIdleAfter || due > 0 ? kSleep : kLongSleep, [&] { return !outbox.empty() || stage != before; });
   }
 
   // Rank 0 is in touch with all, the others with it.
@@ -137,6 +137,7 @@ struct Post::State {
   std::vector<Nanos> heard;  // the thread's
   Nanos signed_at{}, looked_at{}, clock_until{};
   std::atomic<Nanos::rep> at_work = 0;  // when it last looked
+  std::atomic<int> due = 0, due_closely = 0;
 
   mutable std::mutex mutex;  // guards what follows
   std::condition_variable changed;
@@ -174,6 +175,10 @@ void Post::start(PostHandlers handlers) {
 }
 
 void Post::send(RankNumber to, Message message) { state_->push(to, std::move(message)); }
+void Post::expect(int more, bool closely) {
+  (closely ? state_->due_closely : state_->due) += more;
+  state_->changed.notify_all();
+}
 void Post::ask_clock(RankNumber of, std::uint32_t exchanges) { state_->push(of, ping(Nanos{}, exchanges)); }
 
 std::optional<std::string> Post::lost(RankNumber rank) const {

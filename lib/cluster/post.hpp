@@ -46,6 +46,8 @@ class Post {
 
   void start(PostHandlers handlers);          // messages that came before wait until then
   void send(RankNumber to, Message message);  // from any thread; nothing for who is lost
+  // Something of others is due, or was; if it may come any moment and is not to wait for a sleeper, `closely`.
+  void expect(int more, bool closely);
   // So many exchanges, one after the other, each of which handlers.clock is told of.
   void ask_clock(RankNumber of, std::uint32_t exchanges);
   std::optional<std::string> lost(RankNumber rank) const;  // why

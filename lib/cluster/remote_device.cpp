@@ -51,6 +51,7 @@ RemoteDevice::RemoteDevice(Backend& backend, std::shared_ptr<NodeLink> link, con
     Reader in(answer);
     traits_ = read_traits(in);
     traits_.id = facts.id;
+    arrivals_->closely = !traits_.cpu;
   } catch (...) {
     link_->remove_device(number_);
     throw;
@@ -59,6 +60,7 @@ RemoteDevice::RemoteDevice(Backend& backend, std::shared_ptr<NodeLink> link, con
 
 RemoteDevice::~RemoteDevice() {
   link_->remove_device(number_);
+  link_->awaits_nothing(*arrivals_);
   link_->send(NodeLink::begin(Call::close, number_));
 }
 
@@ -85,6 +87,7 @@ void RemoteDevice::tell_slow_down() {
 BatchId RemoteDevice::submit() {
   tell_slow_down();
   const BatchId batch{next_batch_++};
+  link_->awaits(*arrivals_);
   link_->send(std::move(NodeLink::begin(Call::submit, number_).put(batch.value)));
   return batch;
 }
@@ -148,6 +151,7 @@ void RemoteDevice::abandon() {
     const std::lock_guard lock(arrivals_->mutex);
     arrivals_->downloads.clear();
   }
+  link_->awaits_nothing(*arrivals_);
   link_->send(std::move(NodeLink::begin(Call::abandon, number_).put(++abandons_)));
 }
 

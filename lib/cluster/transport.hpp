@@ -1,16 +1,16 @@
 // How messages get from one rank to another, one thread at each end: by MPI, or by memory in tests.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
+
+#include "lib/cluster/message.hpp"
 
 namespace mgpu {
 
-using Message = std::vector<std::byte>;
 using RankNumber = std::uint32_t;
 
 // Messages of one rank to another arrive whole and in order. Nothing waits but end(). Throws Error(device).
@@ -21,7 +21,7 @@ class Transport {
   virtual RankNumber size() const = 0;
   virtual std::string library() const = 0;  // what it is, for the record
   virtual void send(RankNumber to, Message message) = 0;
-  // Hands over what has arrived; of a message that takes long to arrive, one of nothing for each piece, too. False: nothing moved.
+  // Hands over what has arrived; of a message that takes long to arrive, one of nothing for each piece, too. False: nothing moves.
   virtual bool progress(const std::function<void(RankNumber from, Message message)>& deliver) = 0;
   virtual bool all_sent() const = 0;
   virtual void forget(RankNumber lost) = 0;  // nothing more is sent there

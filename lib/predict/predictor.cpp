@@ -74,6 +74,7 @@ std::vector<DeviceFault> Predictor::probe(Backend& backend, Executor& executor, 
   ProbeSize size;
   size.most = std::numeric_limits<Items>::max();
   size.turns = kRoundsOfCpus;
+  size.most_turns = most_turns_;
   for (const std::size_t i : devices) {
     size.most = std::min(size.most, devices_[i].capacity.pipeline);
     size.known.push_back(known_costs(devices_[i], workload_, mode_, devices.size(), set_));

@@ -1,4 +1,4 @@
-// The kernel is kernels/msm_bases.cl.
+// The kernels are in kernels/msm_bases.cl.
 #include "suites/msm/bases.hpp"
 
 #include <algorithm>
@@ -11,6 +11,8 @@ namespace {
 std::uint32_t block_of(std::uint64_t count) { return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count >> 16, 16, 256)); }
 
 std::uint64_t blocks_of(std::uint64_t count) { return (count + block_of(count) - 1) / block_of(count); }
+
+constexpr std::uint64_t table_block = 8;  // BLOCK of the kernel
 
 // factor * step modulo r.
 Scalar reduced_product(const Scalar& step, std::uint32_t factor, const Scalar& order) {
@@ -57,6 +59,18 @@ void BaseMaker::enqueue(Stream& stream, Buffer& points) {
   const std::size_t blocks = (bases_.count + bases_.block - 1) / bases_.block;
   stream.launch(*kernel_, {{(blocks + group_ - 1) / group_ * group_, 1, 1}, {group_, 1, 1}},
                 {starts_.get(), row_.get(), bases_.block, bases_.count, &points});
+}
+
+TableMaker::TableMaker(const Windows& windows, std::uint64_t points, DeviceResources& device, const std::string& options,
+                       std::size_t group)
+    : windows_(windows), points_(points), group_(group), kernel_(device.kernel("msm_bases.cl", "make_multiples", options)) {}
+
+void TableMaker::enqueue(Stream& stream, Buffer& table) {
+  const std::size_t blocks = (points_ + table_block - 1) / table_block;
+  for (unsigned row = 1; row < windows_.count; ++row) {
+    stream.launch(*kernel_, {{(blocks + group_ - 1) / group_ * group_, 1, 1}, {group_, 1, 1}},
+                  {&table, points_, row, windows_.bits_of(row - 1)});
+  }
 }
 
 }  // namespace mgpu::msm

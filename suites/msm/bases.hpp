@@ -1,5 +1,5 @@
-// The points of a seeded problem made on a device, before the samples: it is faster there than making them on the host and sending
-// them (2^24 points of BN254: see results/msm.md), and a device that shares nothing with the host's memory needs no more than this.
+// What a device makes before the samples: the points of a seeded problem, which is faster than making them on the host and sending
+// them (2^24 points of BN254: see results/msm.md), and the table of multiples of all points.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include "lib/workload/stream.hpp"
 #include "suites/msm/terms.hpp"
+#include "suites/msm/windows.hpp"
 
 namespace mgpu::msm {
 
@@ -31,6 +32,21 @@ class BaseMaker {
   std::size_t group_;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<Buffer> starts_, row_;
+};
+
+// Makes the rows of a table after its first, which has the points: those of row w multiplied by 2^windows.first_bit(w). With them a
+// digit of window w goes into the bucket that it has in window 0. Brickell, Gordon, McCurley and Wilson, Fast exponentiation with
+// precomputation, 1992; Bernstein and others, Faster batch forgery identification, 2012, section 3.
+class TableMaker {
+ public:
+  TableMaker(const Windows& windows, std::uint64_t points, DeviceResources& device, const std::string& options, std::size_t group);
+  void enqueue(Stream& stream, Buffer& table);
+
+ private:
+  Windows windows_;
+  std::uint64_t points_;
+  std::size_t group_;
+  std::unique_ptr<Kernel> kernel_;
 };
 
 }  // namespace mgpu::msm

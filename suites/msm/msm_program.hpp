@@ -18,6 +18,7 @@ class MsmProgram : public DeviceProgram {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void collect(Stream& stream) override;
   void collected() override;
+  std::string kernel_variant() const override;
 
  private:
   void make_kernels(DeviceResources& device, bool ptx);
@@ -27,7 +28,9 @@ class MsmProgram : public DeviceProgram {
     std::uint64_t first_point, first_scalar;
   };
   Inputs inputs(const Slice& slice, unsigned slot, Stream& stream);
+  const Windows& windows_of_sample() const;
   void clear_buckets(Stream& stream);
+  void add(const Pass& pass, const Inputs& from, unsigned first_window, Stream& stream);
   void sort(const Pass& pass, const Inputs& inputs, unsigned first_window, Stream& stream);
   void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local, std::initializer_list<KernelArg> args, Stream& stream,
               std::size_t rows = 1, std::size_t layers = 1);
@@ -35,8 +38,10 @@ class MsmProgram : public DeviceProgram {
   MsmWorkload& workload_;
   std::unique_ptr<SelfTest> self_test_;  // until it is done
   std::unique_ptr<BaseMaker> maker_;     // until the first sample
+  std::unique_ptr<TableMaker> table_;    // likewise
   const DeviceTraits traits_;
   const Mode mode_;
+  const bool has_table_;
   const std::size_t light_, heavy_, group_;  // work-items of a work-group: integer kernels, additions, kernels with barriers
   std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_, scan_sums_, make_tasks_,
       accumulate_, combine_, halve_, weigh_;  // weigh_: null where the host does that
@@ -45,7 +50,7 @@ class MsmProgram : public DeviceProgram {
 
   Windows windows_;                               // of the sample under way
   bool open_ = false;                             // buckets hold something
-  unsigned touched_begin_ = 0, touched_end_ = 0;  // windows with something in them
+  unsigned touched_begin_ = 0, touched_end_ = 0;  // sets of buckets with something in them
   unsigned collected_first_ = 0, sums_each_ = 1;  // of a window
   std::vector<std::byte> sums_;                   // host memory of the download under way
 };

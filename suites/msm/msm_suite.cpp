@@ -56,6 +56,12 @@ std::shared_ptr<Terms> terms_of(const SuiteParams& params) {
 void check(const SuiteParams& params) {
   bytes_of_terms(curve_of(params), params.size);
   const auto scalars = params.options.find("scalars");
+  const auto fixed_base = params.options.find("fixed-base");
+  if (fixed_base != params.options.end() && fixed_base->second == "yes" && params.options.at("axis") == "windows") {
+    throw Error(
+        ErrorKind::usage,
+        "--fixed-base: \"yes\" is for --axis points, where windows share their buckets; accepted with --axis windows: auto, no");
+  }
   if (!params.input || scalars == params.options.end() || scalars->second == scalar_names[0]) return;
   throw Error(ErrorKind::usage, "--scalars: \"" + scalars->second + "\" is for seeded terms, the file of --input has its own; " +
                                     "accepted: --scalars without --input");
@@ -69,6 +75,7 @@ void resolve(SuiteParams& params) {
 MsmOptions options_of(const SuiteParams& params) {
   MsmOptions options;
   options.axis = params.options.at("axis") == "windows" ? Axis::windows : Axis::points;
+  options.fixed_base = static_cast<FixedBase>(index_of(fixed_base_names, params.options.at("fixed-base")));
   const std::string& window = params.options.at("window");
   options.window_bits = window == "auto" ? 0 : static_cast<unsigned>(std::stoul(window));
   options.devices = params.devices;
@@ -106,6 +113,10 @@ SuiteInfo msm_suite() {
       {"scalars",
        "uniform below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; equal: all the same",
        {scalar_names.begin(), scalar_names.end()}},
+      {"fixed-base",
+       "before the clock starts, make a table of multiples of the points, by which all windows share their buckets; auto: on GPUs "
+       "where it fits and is predicted to be faster; not in mode end-to-end, where points travel",
+       {fixed_base_names.begin(), fixed_base_names.end()}},
       {"window", "bits of a window at most; auto: the cheapest for the points of a device", window_values()},
       {"trust-input",
        "with --input, do not test that points on bls12_381 are in the subgroup, only that they are on the curve; scalars then have "

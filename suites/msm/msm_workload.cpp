@@ -17,7 +17,17 @@ bool folds(Curve curve, bool known_logs) { return curve == Curve::bn254 || known
 
 Problem problem_of(Curve curve, std::uint64_t points, bool known_logs, const MsmOptions& options) {
   const bool fold = folds(curve, known_logs);
-  Problem problem{curve, options.axis, points, {}, known_logs};
+  Problem problem{curve, options.axis, points, {}, known_logs, {}, options.fixed_base == FixedBase::yes, options.together};
+  // A table is made before it is known how many devices a sample has: for as many as there are.
+  if (options.axis == Axis::points && options.fixed_base != FixedBase::no) {
+    if (options.window_bits != 0) {
+      if (problem.must_share) problem.shared_windows = windows_of(curve, fold, options.window_bits, true);
+    } else if (problem.must_share) {
+      problem.shared_windows = best_shared_windows(curve, fold, options.limit, points / options.devices);
+    } else if (options.limit == Limit::latency) {
+      problem.shared_windows = faster_shared_windows(curve, fold, options.limit, points / options.devices);
+    }
+  }
   if (options.window_bits != 0) {
     problem.windows = {windows_of(curve, fold, options.window_bits)};
   } else if (options.axis == Axis::windows) {
@@ -31,6 +41,11 @@ Problem problem_of(Curve curve, std::uint64_t points, bool known_logs, const Msm
 
 double digits_of_item(const Problem& problem, const Windows& windows) {
   return problem.axis == Axis::points ? windows.count : static_cast<double>(problem.points);
+}
+
+// Of the windows that most devices take in this mode.
+const Windows& usual_windows(const Problem& problem, Mode mode, const Windows& otherwise) {
+  return problem.shared_windows && mode != Mode::end_to_end ? *problem.shared_windows : otherwise;
 }
 
 Shape shape_of(const Problem& problem) {
@@ -70,13 +85,21 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
       shape_(shape_of(problem_)),
       windows_(problem_.windows.front()),
       partial_(points_.infinity()) {
-  // As `calibrate` counts them: a multiply-add is two operations.
-  demand_.int32 = 2 * least_multiply_adds(terms_->curve(), fold_, bit_lengths(terms_->curve(), fold_, terms_->scalars()));
+  const BitLengths lengths = bit_lengths(terms_->curve(), fold_, terms_->scalars());
+  multiply_adds_ = least_multiply_adds(terms_->curve(), fold_, lengths, false);
+  multiply_adds_with_table_ = least_multiply_adds(terms_->curve(), fold_, lengths, true);
+}
+
+// As `calibrate` counts them: a multiply-add is two operations.
+Demand MsmWorkload::demand(const DeviceTraits& device) const {
+  Demand demand;
+  demand.int32 = 2 * (has_table(device, problem_, Mode::resident) ? multiply_adds_with_table_ : multiply_adds_);
+  return demand;
 }
 
 ItemCost MsmWorkload::cost(Mode mode) const {
   ItemCost cost = shape_.cost;
-  cost.ops = digits_of_item(problem_, windows_);
+  cost.ops = digits_of_item(problem_, usual_windows(problem_, mode, windows_));
   if (mode != scalars_mode) return cost;
   if (problem_.axis == Axis::points) {
     cost.in_bytes = sizeof(Scalar);

@@ -2,22 +2,30 @@
 // a device is in msm_program.hpp.
 #pragma once
 
+#include <array>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 #include "suites/msm/bases.hpp"
 #include "suites/msm/windows.hpp"
 
 namespace mgpu::msm {
 
+// Whether windows share their buckets, by a table of multiples of the points: where it fits and is faster, never, or always.
+enum class FixedBase { automatic, no, yes };
+inline constexpr std::array<std::string_view, 3> fixed_base_names{"auto", "no", "yes"};
+
 struct MsmOptions {
   Axis axis = Axis::points;
+  FixedBase fixed_base = FixedBase::automatic;
   unsigned window_bits = 0;  // 0: the cheapest
   Limit limit = Limit::latency;
   std::size_t devices = 1;
   unsigned host_threads = 1;
   // Entries of a window that stay in a GPU's second-level cache (50 MB on an H200) while they are written in no order.
   std::uint64_t cached_entries = std::uint64_t{1} << 23;
+  std::uint64_t together = entries_together;
 };
 
 // Of a problem whose points are seeded.
@@ -30,7 +38,7 @@ class MsmWorkload : public Workload {
 
   const Shape& shape() const override { return shape_; }
   ItemCost cost(Mode mode) const override;
-  Demand demand(const DeviceTraits&) const override { return demand_; }
+  Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity& capacity) override;
   std::span<const std::byte> transfer_memory() const override { return terms_->memory(); }
@@ -61,7 +69,7 @@ class MsmWorkload : public Workload {
   bool fold_;
   Problem problem_;
   Shape shape_;
-  Demand demand_;
+  double multiply_adds_ = 0, multiply_adds_with_table_ = 0;  // at least
   std::optional<Bases> bases_;
   Windows windows_;
   std::mutex mutex_;  // over partial_

@@ -18,22 +18,39 @@ namespace {
 constexpr double addition_cost = 10, sorting_cost = 2.7, bucket_cost = 33;
 // And latencies there: 5.4 us for one addition after another to the same bucket, 10 us for a level of halving.
 constexpr double addition_latency = 350'000, level_latency = 650'000;
+// Windows that have buckets of their own are weighted by `weigh`, 66 us, and on the host, 254 doublings, 116 us.
+constexpr double weighing_cost = 11'800'000;
+// Windows that share them, on an H100: points are read from a table, 4 % slower from one of 2 GiB than from one of 1; and each pass
+// but the first takes up all buckets again and all scalars, and writes its entries in parts.
+constexpr double far_cost = 0.4, passes_cost = 1.1, taking_up_cost = 14;
+constexpr Bytes far_table = Bytes{3} << 29;
+// Of what is not multiplications, on bls12_381, whose multiplications take as much longer.
+constexpr double cost_on_bls12_381 = 1 / 2.2;
 
 // Of `count` of these windows.
-double cost(const Windows& windows, Limit limit, std::uint64_t points, std::size_t count) {
+double cost(const Windows& windows, Curve curve, Limit limit, std::uint64_t points, std::size_t count) {
   const double entries = static_cast<double>(points) * static_cast<double>(count);
-  const double others = sorting_cost * entries + bucket_cost * windows.buckets() * static_cast<double>(count);
+  const double sets = windows.shared ? 1 : static_cast<double>(count);
+  double others = sorting_cost * entries + bucket_cost * windows.buckets() * sets;
+  if (windows.shared) {
+    const unsigned passes = passes_of(windows, points);
+    double extra = passes > 1 ? passes_cost : 0;
+    if (affine_bytes(curve) * points * count > far_table) extra += far_cost;
+    if (curve == Curve::bls12_381) extra *= cost_on_bls12_381;
+    others += extra * entries + taking_up_cost * windows.buckets() * (passes - 1);
+  }
   if (limit == Limit::throughput) return addition_cost * entries + others;
-  const double mean = static_cast<double>(points) / windows.fewest_buckets();
+  if (!windows.shared) others += weighing_cost;
+  const double mean = windows.digits_in_fullest(points);
   const double longest = mean + 4 * std::sqrt(mean) + 1;  // of as many buckets as there are
   return std::hypot(addition_cost * entries, addition_latency * longest) + others + level_latency * (windows.bits - 1);
 }
 
 template <class Cost>
-Windows cheapest(Curve curve, bool fold, const Cost& cost_of) {
-  Windows best = windows_of(curve, fold, least_window);
+Windows cheapest(Curve curve, bool fold, bool shared, const Cost& cost_of) {
+  Windows best = windows_of(curve, fold, least_window, shared);
   for (unsigned bits = least_window + 1; bits <= largest_window; ++bits) {
-    const Windows candidate = windows_of(curve, fold, bits);
+    const Windows candidate = windows_of(curve, fold, bits, shared);
     if (cost_of(candidate) < cost_of(best)) best = candidate;
   }
   return best;
@@ -43,19 +60,40 @@ Bytes at_least_one(std::uint64_t count, Bytes each) { return std::max<std::uint6
 
 }  // namespace
 
-Windows windows_of(Curve curve, bool fold, unsigned bits) {
+Windows windows_of(Curve curve, bool fold, unsigned bits, bool shared) {
   // Digits are at most 2^(bits - 1): the top one needs a spare bit, which folding saves.
   const unsigned needed = order_bits_of(curve) + (fold ? 0 : 1);
   const unsigned count = (needed + bits - 1) / bits, widest = (needed + count - 1) / count;
-  return {widest, count, needed - count * (widest - 1)};
+  return {widest, count, needed - count * (widest - 1), shared};
+}
+
+unsigned passes_of(const Windows& windows, std::uint64_t points, std::uint64_t together) {
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, together / std::max<std::uint64_t>(1, points));
+  return windows.shared ? static_cast<unsigned>((windows.count + at_once - 1) / at_once) : 1;
+}
+
+unsigned windows_of_pass(const Windows& windows, std::uint64_t points, std::uint64_t together) {
+  const unsigned passes = passes_of(windows, points, together);
+  return (windows.count + passes - 1) / passes;
 }
 
 Windows best_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
-  return cheapest(curve, fold, [&](const Windows& w) { return cost(w, limit, points, w.count); });
+  return cheapest(curve, fold, false, [&](const Windows& w) { return cost(w, curve, limit, points, w.count); });
+}
+
+Windows best_shared_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
+  return cheapest(curve, fold, true, [&](const Windows& w) { return cost(w, curve, limit, points, w.count); });
+}
+
+std::optional<Windows> faster_shared_windows(Curve curve, bool fold, Limit limit, std::uint64_t points) {
+  const Windows shared = best_shared_windows(curve, fold, limit, points), own = best_windows(curve, fold, limit, points);
+  if (cost(shared, curve, limit, points, shared.count) < cost(own, curve, limit, points, own.count)) return shared;
+  return {};
 }
 
 Windows best_split_windows(Curve curve, bool fold, Limit limit, std::uint64_t points, std::size_t devices) {
-  return cheapest(curve, fold, [&](const Windows& w) { return cost(w, limit, points, (w.count + devices - 1) / devices); });
+  return cheapest(curve, fold, false,
+                  [&](const Windows& w) { return cost(w, curve, limit, points, (w.count + devices - 1) / devices); });
 }
 
 bool made_on_device(const DeviceTraits& device, const Problem& problem, Mode mode) {
@@ -76,7 +114,7 @@ BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars) 
   return lengths;
 }
 
-double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths) {
+double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bool shared) {
   // Of n 32-bit words: a product is n^2 wide multiply-adds, a square n (n + 1) / 2, each two slots of the multiplier; a reduction
   // n^2 wide ones and n narrow ones. Additions: kernels/msm_curve.cl.
   const double n = static_cast<double>(field_bytes(curve)) / 4;
@@ -84,7 +122,7 @@ double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths) {
   const double mixed = 8 * product + 2 * square + 9 * reduction, full = 12 * product + 2 * square + 13 * reduction;
   double least = std::numeric_limits<double>::infinity();
   for (unsigned bits = least_window; bits <= largest_window; ++bits) {
-    const Windows windows = windows_of(curve, fold, bits);
+    const Windows windows = windows_of(curve, fold, bits, shared);
     double digits = 0;
     for (std::size_t length = 0; length < lengths.size(); ++length) {
       digits += static_cast<double>(lengths[length] * windows.reached(static_cast<unsigned>(length)));
@@ -101,11 +139,11 @@ Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned count, c
   Pass pass;
   pass.points = points;
   pass.windows = count;
-  pass.buckets = std::uint64_t{count} * windows.buckets();
+  pass.buckets = std::uint64_t{windows.shared ? 1 : count} * windows.buckets();
   // What is longer is cut, and so spread over work-items: skewed scalars. Uniform digits have Poisson lengths, hardly one six
   // deviations above the mean of a narrow window. And as the longest tasks start first, one that is no longer than the share
   // of a work-item (512 of them on a compute unit, by registers) does not end last.
-  const double mean = static_cast<double>(points) / windows.fewest_buckets();
+  const double mean = windows.digits_in_fullest(points) * (windows.shared ? static_cast<double>(count) / windows.count : 1);
   const double share = static_cast<double>(pass.entries()) / (device.cpu ? 1 : 512.0 * device.compute_units);
   pass.limit =
       static_cast<std::uint32_t>(std::clamp<double>(std::max(mean + 6 * std::sqrt(mean) + 4, share), least_limit, largest_limit));
@@ -119,19 +157,21 @@ Bytes Layout::total() const {
 
 Bytes Layout::largest() const { return std::max({points, scalars, ranks, entries, tasks, partials, buckets, scratch}); }
 
-Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits) {
+namespace {
+
+// With or without a table.
+Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits, bool table) {
   const bool by_points = problem.axis == Axis::points;
   const Bytes sum = sum_bytes(problem.curve);
   const std::uint64_t slice = by_points ? std::min<std::uint64_t>(problem.points, fits) : problem.points;
   Layout plan;
   plan.slots = by_points && mode != Mode::resident ? 2 : 1;
-  plan.points = at_least_one(by_points && mode == Mode::end_to_end ? slice : problem.points, affine_bytes(problem.curve));
+  const std::uint64_t rows = table ? problem.shared_windows->count : 1;
+  plan.points = at_least_one(by_points && mode == Mode::end_to_end ? slice : rows * problem.points, affine_bytes(problem.curve));
   plan.scalars = at_least_one(by_points && mode != Mode::resident ? slice : problem.points, sizeof(Scalar));
   plan.maker = made_on_device(device, problem, mode) ? BaseMaker::buffer_bytes(problem.curve, problem.points) : 0;
-  for (const Windows& windows : problem.windows) {
-    const auto at_once = by_points ? windows.count : static_cast<unsigned>(std::min<Items>(windows.count, fits));
-    const Pass pass = pass_of(device, slice, at_once, windows);
-    const auto grow = [](Bytes& bytes, std::uint64_t count, Bytes each) { bytes = std::max(bytes, at_least_one(count, each)); };
+  const auto grow = [](Bytes& bytes, std::uint64_t count, Bytes each) { bytes = std::max(bytes, at_least_one(count, each)); };
+  const auto grow_for = [&](const Pass& pass) {
     grow(plan.codes, pass.entries(), 4);
     grow(plan.ranks, pass.entries(), 4);
     grow(plan.entries, pass.entries(), 4);
@@ -143,28 +183,64 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Ite
     grow(plan.tasks, std::min(pass.entries(), pass.buckets) + pieces, 16);
     grow(plan.longs, std::min(pass.buckets, pieces), 16);
     grow(plan.partials, 2 * pieces, sum);
+  };
+  for (const Windows& windows : table ? std::vector{*problem.shared_windows} : problem.windows) {
+    if (table) {  // a shorter slice may have more entries in a pass than a longer one
+      for (std::uint64_t at_once = 1; at_once <= windows.count; ++at_once) {
+        const std::uint64_t points = std::min(slice, problem.together / at_once);
+        grow_for(pass_of(device, points, windows_of_pass(windows, points, problem.together), windows));
+      }
+    }
+    grow_for(pass_of(
+        device, slice,
+        by_points ? windows_of_pass(windows, slice, problem.together) : static_cast<unsigned>(std::min<Items>(windows.count, fits)),
+        windows));
     grow(plan.buckets, windows.all_buckets(), sum);
-    grow(plan.scratch, std::uint64_t{windows.count} * (windows.buckets() / 2 + windows.buckets() / 4 + 2), sum);
+    grow(plan.scratch, std::uint64_t{windows.sets()} * (windows.buckets() / 2 + windows.buckets() / 4 + 2), sum);
   }
   return plan;
 }
 
+bool too_large(const DeviceTraits& device, const Layout& plan) {
+  return plan.total() > device.global_memory || plan.largest() > device.max_allocation;
+}
+
+}  // namespace
+
+bool has_table(const DeviceTraits& device, const Problem& problem, Mode mode) {
+  if (!problem.shared_windows || problem.points == 0 || mode == Mode::end_to_end) return false;
+  if (problem.must_share) return true;
+  // Entries are the numbers of points in the table, of 31 bits.
+  if (problem.points >= (std::uint64_t{1} << 31) / problem.shared_windows->count) return false;
+  return !too_large(device, layout(device, problem, mode, problem.points, true));
+}
+
+Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits) {
+  return layout(device, problem, mode, fits, has_table(device, problem, mode));
+}
+
 Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode) {
   const Items items = problem.axis == Axis::windows ? problem.windows.at(0).count : std::max<Items>(1, problem.points);
-  const auto too_large = [&](const Layout& plan) {
-    return plan.total() > device.global_memory || plan.largest() > device.max_allocation;
-  };
   Capacity capacity;
   // Entries and buckets have 32-bit numbers, points within a slice 31 bits.
   Items most = std::uint64_t{1} << 31;
   for (const Windows& windows : problem.windows) most = std::min<Items>(most, ~std::uint32_t{0} / windows.count);
+  if (has_table(device, problem, mode)) {
+    const std::uint64_t most_points = (std::uint64_t{1} << 31) / problem.shared_windows->count;
+    if (problem.points >= most_points) {
+      capacity.reason = "the table of --fixed-base has 2^31 points at most, " + std::to_string(problem.shared_windows->count) +
+                        " of each: " + std::to_string(most_points - 1) + " terms";
+      return capacity;
+    }
+    most = most_points;
+  }
   capacity.fits = problem.axis == Axis::points ? std::min(items, most) : items;
   if (problem.axis == Axis::windows) {
     capacity.fits = std::min<Items>(items, ~std::uint32_t{0} / std::max<std::uint64_t>(1, problem.points));
   }
-  while (capacity.fits > 1 && too_large(layout(device, problem, mode, capacity.fits))) capacity.fits /= 2;
+  while (capacity.fits > 1 && too_large(device, layout(device, problem, mode, capacity.fits))) capacity.fits /= 2;
   const Layout plan = layout(device, problem, mode, capacity.fits);
-  if (capacity.fits == 0 || too_large(plan)) {
+  if (capacity.fits == 0 || too_large(device, plan)) {
     capacity.fits = 0;
     capacity.reason = std::to_string(problem.points) + " points with their buckets take " +
                       format_bytes(static_cast<double>(plan.total())) + " (largest buffer " +

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The same run over several ranks of MPI on this machine: the results of one process, refusals, ranks that die or stop. Usage:
 cluster_test.py BINARY [unittest arguments]. In the environment: MGPU_RANKS, how many (2); MGPU_MPIS, which launchers (openmpi,mpich:
-those whose plug-in was built); MGPU_KILLS, at how many moments a rank is killed (1); MGPU_CLUSTER_SUITES, which suites (fisher).
-scripts/cluster_test.sh tries more of all."""
+those whose plug-in was built); MGPU_KILLS, at how many moments a rank is killed (1); MGPU_KILL_SEED, which moments these are (1);
+MGPU_CLUSTER_SUITES, which suites (fisher). scripts/cluster_test.sh tries more of all."""
 
 import json
 import os
-import re
+import random
 import shutil
 import signal
 import subprocess
@@ -17,15 +17,19 @@ from pathlib import Path
 
 import binary
 from binary import Case, Result, environment
+from resume_test import journal_of, kept_samples, lines_of, samples_of
 
 RANKS = int(os.environ.get("MGPU_RANKS", "2"))
 KILLS = int(os.environ.get("MGPU_KILLS", "1"))
+SEED = int(os.environ.get("MGPU_KILL_SEED", "1"))
 # A CPU for each rank where there are not enough cores for parts; results are the same however many threads a CPU has.
 DEVICES = {"POCL_DEVICES": " ".join(["pthread"] * RANKS), "POCL_MAX_PTHREAD_COUNT": "1"}
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 PATIENCE = 2
+MOST_TO_END = 5 * PATIENCE  # seconds from what happened to a rank until all have ended
 SAMPLES = 100
 SUITES = os.environ.get("MGPU_CLUSTER_SUITES", "fisher")
+TIMEOUT = 120 * (1 + SUITES.count(","))
 
 
 def launchers():
@@ -47,7 +51,7 @@ def command(mpi, *programs):
 
 def mpirun(mpi, *programs, env=None):
     done = subprocess.run(command(mpi, *programs), env=environment({**DEVICES, **AS_ROOT, **(env or {})}), capture_output=True, text=True,
-                          timeout=120)
+                          timeout=TIMEOUT)
     return Result(done.returncode, done.stdout, done.stderr)
 
 
@@ -76,6 +80,18 @@ def children_of(process):
         if rank is not None:
             found.append((int(rank), int(entry.name)))
     return dict(found)
+
+
+def samples_of_all_devices(journal):
+    """What a run that goes on takes up: before the launcher ended it, it may have done without those of the rank that was lost."""
+    kept, group = {}, None
+    for line in lines_of(journal):
+        group = line.get("group", group)
+        if "sample" in line:
+            sample, case = line["sample"], group["cases"][line["sample"]["case"]]
+            if len(sample["devices"]) == int(case.rpartition(" on ")[2] if " on " in case else 1):
+                kept.setdefault((group["name"], case), []).append([sample["time_ns"], sample["run"]])
+    return kept
 
 
 class RanksCase(Case):
@@ -114,9 +130,29 @@ class Ranks(RanksCase):
         words = [SUITES, "--quick", "-s", "equal,dynamic", "--mode", "end-to-end", "-n", "1", "--warmup", "0"]
         alone, _ = self.run_of(None, *words)
         for mpi in list(launchers())[:1]:
-            report, _ = self.run_of(mpi, *words, name=f"{mpi}.json")
+            trace = self.folder / "trace.json"
+            report, _ = self.run_of(mpi, *words, "--trace", trace, name=f"{mpi}.json")
+            self.check_trace(trace, report)
             self.assertEqual(outcome(report), outcome(alone))
             self.assertEqual({run["status"] for run in report["runs"]}, {"ok"})
+
+    def check_trace(self, file, report):
+        """A process for each node, in which its devices are at work, and the bounds of its clock."""
+        self.assert_schema(file, "trace")
+        checked = binary.mgpu("trace", "--check", file)
+        self.assertEqual(checked.code, 0, str(checked))
+        trace = json.loads(file.read_text())
+        self.assertEqual(trace["metadata"]["cluster"], report["cluster"])
+        events = trace["traceEvents"]
+        processes = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+        for node in report["cluster"]["nodes"]:
+            pids = [pid for pid, name in processes.items() if name.startswith(f"node {node['node']}: {node['host']}")]
+            self.assertEqual(len(pids), 1, processes)
+            self.assertTrue(any(event["ph"] == "X" and event["pid"] == pids[0] and event["cat"] == "compute" for event in events), node)
+            bound = [event["dur"] for event in events if event.get("cat") == "clock" and event["pid"] == pids[0]]
+            widest = max((high - low for low, high in filter(None, (node["offset_begin_ns"], node["offset_end_ns"]))), default=None)
+            self.assertEqual(set(bound), {widest / 1000} if widest else set())
+        self.assertEqual(len(processes), 1 + len(report["cluster"]["nodes"]))
 
     def test_other_arguments_and_other_programs_are_refused(self):
         program = self.folder / "mgpu-bench"
@@ -152,69 +188,139 @@ class Ranks(RanksCase):
 class Losses(RanksCase):
     """A campaign of some seconds, in which something happens to a rank."""
 
-    def campaign(self, mpi, file, *more):
+    undisturbed_run = None
+
+    def setUp(self):
+        super().setUp()
+        self.chance = random.Random(f"{SEED} {self.id()}")
+        self.marks = 0
+
+    def campaign(self, file, *more):
         return [binary.BINARY, "run", "merkle", "--size", "2^12", "-s", "equal,dynamic", "--mode", "resident", "-n", SAMPLES, "-d", "cpu",
                 "--quiet", *(more or ["-o", file])]
 
-    def start(self, mpi, file, **env):
-        self.marks = getattr(self, "marks", 0) + 1
+    def undisturbed(self):
+        """What one process gives, and how long the campaign takes over ranks when nothing happens to it."""
+        if Losses.undisturbed_run is None:
+            alone = self.folder / "alone.json"
+            result = binary.mgpu(*self.campaign(alone)[1:], env=DEVICES)
+            self.assertEqual(result.code, 0, str(result))
+            began = time.monotonic()
+            result = mpirun(next(iter(launchers())), self.campaign(self.folder / "ranks.json"))
+            self.assertEqual(result.code, 0, str(result))
+            Losses.undisturbed_run = (outcome(json.loads(alone.read_text())), time.monotonic() - began)
+        return Losses.undisturbed_run
+
+    def start(self, mpi, file):
+        self.marks += 1
         mark = f"{os.getpid()}-{self.id()}-{self.marks}"
-        started = subprocess.Popen(command(mpi, self.campaign(mpi, file)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=environment({**DEVICES, **AS_ROOT, "MGPU_TEST_RUN": mark, "MGPU_MPI_PATIENCE": f"{PATIENCE}s", **env}))
+        started = subprocess.Popen(command(mpi, self.campaign(file)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=environment({**DEVICES, **AS_ROOT, "MGPU_TEST_RUN": mark, "MGPU_MPI_PATIENCE": f"{PATIENCE}s"}))
         self.addCleanup(lambda: [os.kill(pid, signal.SIGKILL) for pid in children_of(mark).values()])
         return started, mark
 
     @staticmethod
-    def samples_in(journal):
-        return len(re.findall(rb'"sample":', journal.read_bytes())) if journal.exists() else 0
+    def samples_in(file):
+        return sum(map(len, kept_samples(journal_of(file)).values()))
 
-    def wait_for_samples(self, journal, count, started):
-        for _ in range(600):
-            if self.samples_in(journal) >= count or started.poll() is not None:
-                break
-            time.sleep(0.05)
-        self.assertIsNone(started.poll(), "it ended before anything could happen to it")
-        self.assertGreaterEqual(self.samples_in(journal), count)
+    def wait_for_samples(self, file, count, started):
+        until = time.monotonic() + 60
+        while started.poll() is None and self.samples_in(file) < count and time.monotonic() < until:
+            time.sleep(0.005)
+        return f"after {count} samples"
+
+    def wait_for_time(self, took, started):
+        """Most of it is before the first sample."""
+        moment = self.chance.uniform(0, took)
+        try:
+            started.wait(moment)
+        except subprocess.TimeoutExpired:
+            pass
+        return f"after {moment:.2f} s"
+
+    def happens(self, mpi, file, rank, what, wait):
+        """The launcher of a run that has ended as this happened to a rank, and what it said; None: all had ended before it could."""
+        started, mark = self.start(mpi, file)
+        moment = wait(started)
+        pid = children_of(mark).get(rank)
+        if pid is None or started.poll() is not None:
+            started.communicate(timeout=60)
+            return None
+        try:
+            os.kill(pid, what)
+        except ProcessLookupError:
+            started.communicate(timeout=60)
+            return None
+        began = time.monotonic()
+        out, err = started.communicate(timeout=90)
+        ended = time.monotonic() - began
+        print(f"{mpi}: {what.name} of rank {rank} of {RANKS} {moment}: ended {ended:.1f} s later, {self.samples_in(file)} samples kept", flush=True)
+        return started.returncode, err, ended
+
+    def goes_on(self, mpi, file, code):
+        """What was finished is kept, and in the end the result is that of a run to which nothing happened."""
+        expected, _ = self.undisturbed()
+        if not file.exists() or not json.loads(file.read_text())["complete"]:
+            self.assertNotEqual(code, 0)
+            kept = samples_of_all_devices(journal_of(file))
+            is_begun = file.exists() or journal_of(file).exists()
+            result = mpirun(mpi, self.campaign(file, *(["--resume", file] if is_begun else [])))
+            self.assertEqual(result.code, 0, str(result))
+            report = json.loads(file.read_text())
+            self.assertTrue(report["complete"])
+            samples = samples_of(report)
+            for case, before in kept.items():
+                self.assertEqual(samples[case][: len(before)], before, case)
+            for case, times in samples.items():
+                self.assertIn(len(times), (SAMPLES, SAMPLES + 1), case)
+        self.assertEqual(outcome(json.loads(file.read_text())), expected)
+        self.assertFalse(journal_of(file).exists())
 
     def test_a_killed_rank_ends_the_run_and_it_goes_on_later(self):
+        print(f"MGPU_KILL_SEED={SEED}", flush=True)
+        all_samples = (2 + RANKS) * SAMPLES
         for mpi in launchers():
-            for kill in range(KILLS):
-                rank = (kill + 1) % RANKS
-                with self.subTest(f"{mpi}: rank {rank}"):
-                    file = self.folder / f"{mpi}-{kill}.json"
-                    journal = file.with_name(file.name + ".journal")
-                    started, mark = self.start(mpi, file)
-                    self.wait_for_samples(journal, 5 + 20 * kill, started)
-                    os.kill(children_of(mark)[rank], signal.SIGKILL)
-                    began = time.monotonic()
-                    out, err = started.communicate(timeout=60)
-                    self.assertNotEqual(started.returncode, 0, err)
-                    self.assertLess(time.monotonic() - began, 5 * PATIENCE)
-                    kept = self.samples_in(journal)
-                    self.assertGreaterEqual(kept, 5 + 20 * kill)
-                    result = mpirun(mpi, self.campaign(mpi, file, "--resume", file))
-                    self.assertEqual(result.code, 0, str(result))
-                    report = json.loads(file.read_text())
-                    self.assertTrue(report["complete"])
-                    self.assertEqual({(run["status"], run["verify"]["status"]) for run in report["runs"]}, {("ok", "passed")})
-                    self.assertEqual({run["time_ns"]["n"] for run in report["runs"]}, {SAMPLES})
-                    self.assertIn(1, report["runs"][0].get("sample_runs", []), "samples of before are kept")
+            done = attempts = 0
+            while done < KILLS:
+                attempts += 1
+                self.assertLess(attempts, 5 * KILLS + 5, "it ends before anything happens to it")
+                rank, file = (done + 1) % RANKS, self.folder / f"{mpi}-{attempts}.json"
+                by_time = KILLS > 1 and done % 2 == 1
+                count = self.chance.randrange(1, all_samples)
+                wait = (lambda run: self.wait_for_time(self.undisturbed()[1], run)) if by_time else (
+                    lambda run: self.wait_for_samples(file, count, run))
+                with self.subTest(f"{mpi}: {done}, rank {rank}"):
+                    ended = self.happens(mpi, file, rank, signal.SIGKILL, wait)
+                    if ended is None:
+                        continue
+                    done += 1
+                    self.assertLess(ended[2], MOST_TO_END, ended[1])
+                    self.goes_on(mpi, file, ended[0])
 
     def test_a_rank_that_stops_is_lost_and_others_do_its_work(self):
         for mpi in launchers():
             with self.subTest(mpi):
                 file = self.folder / f"{mpi}.json"
-                started, mark = self.start(mpi, file)
-                self.wait_for_samples(file.with_name(file.name + ".journal"), 5, started)
-                os.kill(children_of(mark)[RANKS - 1], signal.SIGSTOP)
-                began = time.monotonic()
-                out, err = started.communicate(timeout=90)
-                self.assertIn("gave no sign of life", err)
-                self.assertLess(time.monotonic() - began, 60)
+                count = self.chance.randrange(1, SAMPLES)
+                ended = self.happens(mpi, file, RANKS - 1, signal.SIGSTOP, lambda run: self.wait_for_samples(file, count, run))
+                self.assertIsNotNone(ended, "it ended before anything could happen to it")
+                self.assertIn("gave no sign of life", ended[1])
+                self.assertLess(ended[2], 60)
                 report = json.loads(file.read_text())
-                self.assertTrue(report["complete"], err)
+                self.assertTrue(report["complete"], ended[1])
                 self.assertIn("no sign of life", report["cluster"]["nodes"][-1]["lost"])
                 self.assertNotIn("failed", {run["verify"]["status"] for run in report["runs"]})
+
+    @unittest.skipIf(KILLS == 1, "scripts/cluster_test.sh has the time for it")
+    def test_when_rank_0_stops_the_others_end_and_it_goes_on_later(self):
+        for mpi in launchers():
+            with self.subTest(mpi):
+                file = self.folder / f"{mpi}.json"
+                count = self.chance.randrange(1, SAMPLES)
+                ended = self.happens(mpi, file, 0, signal.SIGSTOP, lambda run: self.wait_for_samples(file, count, run))
+                self.assertIsNotNone(ended, "it ended before anything could happen to it")
+                self.assertLess(ended[2], MOST_TO_END, ended[1])
+                self.goes_on(mpi, file, ended[0])
 
 
 if __name__ == "__main__":

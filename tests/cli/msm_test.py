@@ -73,6 +73,14 @@ class ThreeDevices(Case):
         self.assertEqual(len(digests), 1)
         strategies = len(json.loads(self.good("list", "strategies", "--json").out)["strategies"])
         self.assertEqual(len(cases), 2 * strategies * 3 * 3)
+        self.good("run", "msm", "-d", "cpu", "--fixed-base", "yes", "--size", 33, "--mode", "all", "-s", "equal,dynamic", "-n", 1, "--warmup", 0,
+                  "--device-counts", "1,3", "-o", file, env=self.env)
+        for run in json.loads(file.read_text())["runs"]:
+            self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
+            digests.add(run["verify"]["digest"])
+            for device in run["per_device"]:
+                self.assertEqual("kernel_variant" in device, run["mode"] != "end_to_end", device)
+        self.assertEqual(len(digests), 1)
 
     def test_bytes_of_eip_2537_give_one_digest_for_static_and_dynamic_strategies_and_every_number_of_devices_infinity_among_their_sums(self):
         result = self.folder / "r.json"
@@ -89,6 +97,12 @@ class ThreeDevices(Case):
                 self.assertEqual("infinity" in run["verify"]["method"], scalars == 0, run["verify"])
             digest = "%096x%096x" % (multiple(scalars % R) or (0, 0))
             self.assertEqual({run["verify"]["digest"] for run in runs}, {digest})
+
+
+class Options(Case):
+    def test_a_table_of_multiples_is_refused_where_windows_are_split(self):
+        self.refused(["run", "msm", *binary.DEVICES, "--axis", "windows", "--fixed-base", "yes"], 2, "--fixed-base", "yes", "--axis points", "auto, no")
+        self.refused(["run", "msm", *binary.DEVICES, "--fixed-base", "always"], 2, "--fixed-base", "always", "auto, no, yes")
 
 
 class Inputs(Case):

@@ -31,6 +31,8 @@ struct Case {
   Items pipeline = 0;
   std::size_t devices = 0;
   std::uint64_t cached_entries = 1 << 23;
+  FixedBase fixed_base = FixedBase::no;
+  std::uint64_t together = entries_together;
 };
 
 MsmWorkload workload_of(Terms terms, const Case& how) {
@@ -39,6 +41,8 @@ MsmWorkload workload_of(Terms terms, const Case& how) {
   options.window_bits = how.window_bits;
   options.devices = testing::machine().open.size();
   options.cached_entries = how.cached_entries;
+  options.fixed_base = how.fixed_base;
+  options.together = how.together;
   return MsmWorkload(std::move(terms), options);
 }
 
@@ -148,6 +152,35 @@ TEST_CASE("entries written part by part, as where a window's exceed a cache, are
   for (const std::uint64_t cached : {1, 100, 400}) {
     digest_of(Terms::random(Curve::bn254, 900, Scalars::uniform, 8, 2),
               {"equal", Mode::resident, Axis::points, Path::gpu, 7, 0, 0, cached});
+  }
+}
+
+TEST_CASE("by a table of multiples all windows share their buckets, in one pass or several, whatever the slices and points") {
+  for (const Curve curve : curves) {
+    const auto list = testing::difficult_terms(curve, 130, 5);
+    const PlainPoint sum = testing::expected_sum(curve, list);
+    Case how;
+    how.fixed_base = FixedBase::yes;
+    how.pipeline = 41;
+    MsmWorkload workload = workload_of(testing::terms_of(curve, list), how);
+    for (const Mode mode : {Mode::resident, scalars_mode}) {
+      testing::Programs made = testing::make_programs(workload, mode, Path::own, 41, 0, rolled());
+      for (const auto& program : made.programs) CHECK(program->kernel_variant().find("table") == 0);
+      for (const char* strategy : {"equal", "dynamic", "sequential"}) {
+        CAPTURE(strategy);
+        testing::take_sample(workload, made, strategy, mode);
+        CHECK(workload.digest() == sum.x + sum.y);
+      }
+    }
+    for (const unsigned bits : {3u, 8u, 13u}) {
+      for (const std::uint64_t together : {1, 500, 1 << 20}) {
+        how.window_bits = bits;
+        how.together = together;
+        how.path = bits == 8 ? Path::gpu : Path::own;
+        how.cached_entries = bits == 8 ? 60 : 1 << 23;
+        CHECK(digest_of(testing::terms_of(curve, list), how) == sum.x + sum.y);
+      }
+    }
   }
 }
 

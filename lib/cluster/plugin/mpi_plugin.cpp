@@ -48,7 +48,9 @@ void* send(int to, const void* data, int size) {
 int waiting(int* from, int* size) {
   int is_there = 0;
   MPI_Status status;
-  if (MPI_Iprobe(MPI_ANY_SOURCE, kTag, everybody, &is_there, &status) != MPI_SUCCESS) return -1;
+  // Open MPI looks for new messages after it has looked among those it knew: the second call finds what the first one fetched.
+  for (int look = 0; look < 2 && is_there == 0; ++look)
+    if (MPI_Iprobe(MPI_ANY_SOURCE, kTag, everybody, &is_there, &status) != MPI_SUCCESS) return -1;
   if (is_there == 0) return 0;
   *from = status.MPI_SOURCE;
   return MPI_Get_count(&status, MPI_BYTE, size) == MPI_SUCCESS ? 1 : -1;

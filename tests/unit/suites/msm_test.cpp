@@ -1,4 +1,4 @@
-// Host parts of the msm suite: points and references against OpenSSL, windows and memory.
+// Host parts of the msm suite: points and references against OpenSSL, windows that cover scalars and weight their sums.
 #include <doctest/doctest.h>
 
 #include "suites/msm/field.hpp"
@@ -22,14 +22,6 @@ Terms one_term(Curve curve, const std::string& x, const std::string& y, const Sc
   CHECK_FALSE(host_points(curve).parse(x, y, terms.point(0)).has_value());
   terms.take_scalars({scalar});
   return terms;
-}
-
-DeviceTraits gpu(Bytes memory) {
-  DeviceTraits traits;
-  traits.compute_units = 132;
-  traits.global_memory = memory;
-  traits.max_allocation = memory / 4;
-  return traits;
 }
 
 }  // namespace
@@ -135,68 +127,6 @@ TEST_CASE("a window's sums are weighted by where its bits are") {
   }
 }
 
-TEST_CASE("more points want wider windows, and a split over windows as many as the devices can share") {
-  for (const Limit limit : {Limit::throughput, Limit::latency}) {
-    unsigned before = 0;
-    for (unsigned log_n = 0; log_n <= 26; ++log_n) {
-      const Windows best = best_windows(Curve::bn254, true, limit, std::uint64_t{1} << log_n);
-      CHECK(best.bits >= before);
-      before = best.bits;
-    }
-  }
-  CHECK(best_windows(Curve::bn254, true, Limit::latency, 1 << 20).bits >= 15);
-  for (const std::size_t devices : {1, 2, 3, 4, 8}) {
-    const Windows split = best_split_windows(Curve::bn254, true, Limit::throughput, 1 << 22, devices);
-    const double idle = static_cast<double>((split.count + devices - 1) / devices * devices) / split.count;
-    CHECK(idle < 1.07);  // 15 windows over 8 devices
-  }
-}
-
-TEST_CASE("a term costs as many digits as the windows for its device's share have") {
-  MsmOptions options;
-  options.devices = 8;
-  MsmWorkload workload(Terms(Curve::bn254, 1 << 12), options);
-  for (const std::size_t devices : {1, 8}) {
-    workload.expect(devices);
-    CHECK(workload.cost(Mode::resident).ops == best_windows(Curve::bn254, true, Limit::latency, (1 << 12) / devices).count);
-  }
-  CHECK(best_windows(Curve::bn254, true, Limit::latency, 1 << 12).count <
-        best_windows(Curve::bn254, true, Limit::latency, 1 << 9).count);
-}
-
-TEST_CASE("a layout holds what every pass of its slices can write") {
-  const DeviceTraits device = gpu(Bytes{140} << 30);
-  for (const unsigned bits : {2u, 8u, 15u, 20u}) {
-    for (const std::uint64_t points : {std::uint64_t{1}, std::uint64_t{33}, std::uint64_t{100'000}, std::uint64_t{1} << 22}) {
-      const Problem problem{Curve::bn254, Axis::points, points, {windows_of(Curve::bn254, true, bits)}};
-      const Layout plan = layout(device, problem, Mode::resident, points);
-      for (const std::uint64_t slice : {points, points / 2, points / 7, std::uint64_t{1}}) {
-        const Pass pass = pass_of(device, slice, problem.windows[0].count, problem.windows[0]);
-        CHECK(pass.limit >= least_limit);
-        CHECK(pass.limit <= largest_limit);
-        CHECK(plan.tasks >= pass.tasks() * 16);
-        CHECK(plan.partials >= 2 * (pass.entries() / pass.limit) * sum_bytes(Curve::bn254));
-        CHECK(plan.entries >= pass.entries() * 4);
-      }
-    }
-  }
-}
-
-TEST_CASE("a device is given what fits it: smaller slices first, nothing when not even one fits, and a reason") {
-  const Problem problem{Curve::bls12_381, Axis::points, 1 << 22, {best_windows(Curve::bls12_381, true, Limit::latency, 1 << 22)}};
-  CHECK(capacity(gpu(Bytes{140} << 30), problem, Mode::resident).fits == 1 << 22);
-  const Capacity small = capacity(gpu(Bytes{2} << 30), problem, Mode::end_to_end);
-  CHECK(small.fits > 0);
-  CHECK(small.fits < 1 << 22);
-  CHECK(layout(gpu(Bytes{2} << 30), problem, Mode::end_to_end, small.fits).total() <= Bytes{2} << 30);
-  const Capacity none = capacity(gpu(Bytes{64} << 20), problem, Mode::resident);
-  CHECK(none.fits == 0);
-  CHECK(has(none.reason, "4194304 points"));
-  CHECK(
-      capacity(gpu(Bytes{140} << 30), {Curve::bn254, Axis::points, 0, {windows_of(Curve::bn254, true, 2)}}, Mode::resident).fits ==
-      1);
-}
-
 TEST_CASE("a point is in the subgroup where the order times it is infinity, as OpenSSL has it") {
   const Curve curve = Curve::bls12_381;
   const auto multiple = [&](const Scalar& scalar, const OracleTerm& p) {
@@ -294,43 +224,4 @@ TEST_CASE("seeded terms make their points when asked, the same as at once") {
   CHECK_FALSE(std::equal(later.memory().begin(), later.memory().end(), at_once.memory().begin()));
   later.make_points(2);
   CHECK(std::equal(later.memory().begin(), later.memory().end(), at_once.memory().begin()));
-}
-
-TEST_CASE("bits of scalars are counted after folding, and fewer bits need fewer multiply-adds") {
-  Scalar r_less_1 = order_of(Curve::bn254);
-  r_less_1[0] -= 1;
-  const Scalar scalars[] = {{}, {1, 0, 0, 0}, {0xffff, 0, 0, 0}, {0, 1, 0, 0}, r_less_1};
-  const BitLengths folded = bit_lengths(Curve::bn254, true, scalars), plain = bit_lengths(Curve::bn254, false, scalars);
-  CHECK(folded[0] == 1);
-  CHECK(folded[1] == 2);  // r - 1 is -1
-  CHECK(folded[16] == 1);
-  CHECK(folded[65] == 1);
-  CHECK(plain[1] == 1);
-  CHECK(plain[254] == 1);
-  BitLengths one{}, wide{};
-  wide[253] = 1 << 20;
-  // 14 windows of 16 bits and two of 15: 8 products, 2 squares and 9 reductions of 8 words for each digit, 12, 2 and 13 twice for
-  // each bucket.
-  CHECK(least_multiply_adds(Curve::bn254, true, wide) ==
-        doctest::Approx(16.0 * (1 << 20) * 2392.0 + 2 * 15 * 32768 * 3448.0).epsilon(1e-9));
-  one[1] = 1 << 20;
-  CHECK(least_multiply_adds(Curve::bn254, true, one) < least_multiply_adds(Curve::bn254, true, wide) / 10);
-  CHECK(least_multiply_adds(Curve::bls12_381, true, BitLengths{}) == 0);
-}
-
-TEST_CASE("each mode says what it sends, and the windows follow the number of devices") {
-  MsmOptions options;
-  options.devices = 4;
-  MsmWorkload by_points(Terms(Curve::bn254, 1 << 14), options);
-  CHECK(by_points.cost(Mode::end_to_end).in_bytes == 96);
-  CHECK(by_points.cost(scalars_mode).in_bytes == 32);
-  by_points.expect(1);
-  const unsigned alone = by_points.windows().bits;
-  by_points.expect(4);
-  CHECK(by_points.windows().bits < alone);
-  options.axis = Axis::windows;
-  MsmWorkload by_windows(Terms(Curve::bn254, 1 << 14), options);
-  CHECK(by_windows.shape().items == by_windows.windows().count);
-  CHECK(by_windows.cost(Mode::end_to_end).replicated == 96 << 14);
-  CHECK(by_windows.cost(scalars_mode).replicated == 32 << 14);
 }
