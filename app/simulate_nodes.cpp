@@ -1,6 +1,7 @@
 #include "app/simulate_nodes.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
