@@ -88,6 +88,12 @@ class ClBackend final : public Backend {
     for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
     return std::make_unique<ClPeers>(*this, std::move(opened), path);
   }
+  std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices, std::optional<PeerPath> path,
+                                            DevicesElsewhere elsewhere) override {
+    std::vector<ClDevice*> opened;
+    for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
+    return std::make_unique<ClPeers>(*this, std::move(opened), path, std::move(elsewhere));
+  }
 
   Nanos now() override { return host_now(); }
   bool is_virtual() const override { return false; }
