@@ -132,9 +132,9 @@ struct Cluster::State {
           break;
         case Call::split: {
           Device device = device_of(in.text());
-          const std::vector<Device> parts = local->split(device, in.get<unsigned>());
-          out.put(std::uint64_t{parts.size()});
-          for (const Device& part : parts) {
+          const std::vector<Device> made = local->split(device, in.get<unsigned>());
+          out.put(std::uint64_t{made.size()});
+          for (const Device& part : made) {
             mgpu::write(out, part);
             seen.push_back(part);
           }

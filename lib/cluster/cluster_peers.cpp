@@ -28,7 +28,8 @@ class ClusterPeers::End final : public Peer {
 
   void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
     Writer call = device_.begin(Call::put);
-    call.put(device_.number_of(from)).put(offset).put(group_.number_).put(into.number()).put(to).put(to_offset).put(size);
+    const std::uint64_t memory = static_cast<const NumberedMemory&>(into).number();
+    call.put(device_.number_of(from)).put(offset).put(group_.number_).put(memory).put(to).put(to_offset).put(size);
     device_.send(std::move(call));
   }
   void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override {
@@ -44,7 +45,7 @@ class ClusterPeers::End final : public Peer {
   DeviceIndex self_;
 };
 
-class ClusterPeers::Memory final : public SharedMemory {
+class ClusterPeers::Memory final : public NumberedMemory {
  public:
   Memory(ClusterPeers& group, std::uint64_t number, Bytes size)
       : parts_(group.parts_),

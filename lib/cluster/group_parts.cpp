@@ -18,7 +18,10 @@ PartOfGroup& GroupParts::connect(std::uint64_t group, Backend& backend, std::spa
   };
   Part part;
   for (OpenDevice* device : devices) part.of_cpus = part.of_cpus && (device == nullptr || device->resources().traits().cpu);
-  part.group = backend.connect_part(devices, path, std::move(elsewhere));
+  auto* const connects = dynamic_cast<ConnectsParts*>(&backend);
+  if (connects == nullptr)
+    throw Error(ErrorKind::unsupported, "devices of this backend exchange nothing with those of other ranks");
+  part.group = connects->connect_part(devices, path, std::move(elsewhere));
   post_.expect(1, !part.of_cpus);
   const std::lock_guard lock(mutex_);
   return *(parts_[group] = std::move(part)).group;

@@ -13,6 +13,7 @@
 #include "lib/cluster/post.hpp"
 #include "lib/cluster/wire.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/exec/part_of_group.hpp"
 
 namespace mgpu {
 
@@ -24,7 +25,7 @@ struct GroupMember {
 };
 
 // The pieces that are on devices of this rank.
-class SharedPart final : public SharedMemory {
+class SharedPart final : public NumberedMemory {
  public:
   SharedPart(std::unique_ptr<SharedMemory> here, std::uint64_t number) : here_(std::move(here)), number_(number) {}
   Bytes size() const override { return here_->size(); }
@@ -41,7 +42,7 @@ class GroupParts {
  public:
   explicit GroupParts(Post& post) : post_(post) {}
 
-  // `devices`: null for those of other ranks. Throws like Backend::connect_part.
+  // `devices`: null for those of other ranks. Throws like ConnectsParts::connect_part.
   PartOfGroup& connect(std::uint64_t group, Backend& backend, std::span<OpenDevice* const> devices,
                        std::vector<GroupMember> members, std::optional<PeerPath> path);
   // `in_doubt`: its devices may be at work on what it has, which stays.

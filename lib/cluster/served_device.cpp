@@ -61,6 +61,11 @@ struct ServedDevice::State {
     device->notifier().notify();
   }
 
+  OpenDevice* opened() {
+    const std::lock_guard lock(mutex);
+    return device.get();
+  }
+
   void run() {
     while (!closing) {
       const std::uint64_t epoch = device->notifier().epoch();
@@ -369,10 +374,7 @@ void ServedDevice::close() {
   out.put(std::uint32_t{0}).put(std::uint64_t{0});
   push(out.take());
 }
-OpenDevice* ServedDevice::device() {
-  const std::lock_guard lock(state_->mutex);
-  return state_->device.get();
-}
+OpenDevice* ServedDevice::device() { return state_->opened(); }
 bool ServedDevice::is_over() const { return state_->over; }
 
 }  // namespace mgpu

@@ -13,7 +13,6 @@
 #include "lib/device/device.hpp"
 #include "lib/device/handicap.hpp"
 #include "lib/exec/notifier.hpp"
-#include "lib/exec/part_of_group.hpp"
 #include "lib/exec/slow_down.hpp"
 #include "lib/exec/wait.hpp"
 #include "lib/profile/clock_map.hpp"
@@ -135,10 +134,6 @@ class Backend {
   // asked for, Error(device), Error(out_of_memory), Error(timeout).
   virtual std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) = 0;
 
-  // The same where some of the devices are those of other processes, which `devices` has a null for: this one's part of the group.
-  virtual std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices, std::optional<PeerPath> path,
-                                                    DevicesElsewhere elsewhere);
-
   virtual Nanos now() = 0;              // the clock of every host time: steady, or virtual
   virtual bool is_virtual() const = 0;  // then the executor runs all workers on one thread
   // A virtual clock moves only here: to the next completion or, when nothing will complete, to `limit` if there is one. False when
@@ -155,9 +150,5 @@ class Backend {
  private:
   WaitLimits limits_;
 };
-
-inline std::unique_ptr<PartOfGroup> Backend::connect_part(std::span<OpenDevice* const>, std::optional<PeerPath>, DevicesElsewhere) {
-  throw Error(ErrorKind::unsupported, "these devices exchange nothing with those of other processes");
-}
 
 }  // namespace mgpu

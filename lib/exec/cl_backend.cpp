@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-class ClBackend final : public Backend {
+class ClBackend final : public Backend, public ConnectsParts {
  public:
   explicit ClBackend(const ClBackendOptions& options) : kernels_(options.kernels), cache_(options.cache_dir) {}
 

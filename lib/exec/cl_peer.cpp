@@ -123,7 +123,7 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
     if (group_.is_here(to))
       put.into = memory_of(into.piece(to));
     else
-      put.memory = into.number();
+      put.memory = static_cast<const NumberedMemory&>(into).number();
     put.offset = offset;
     put.to_offset = to_offset;
     put.size = size;

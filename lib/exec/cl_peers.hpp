@@ -15,6 +15,7 @@
 #include "lib/exec/cl_device.hpp"
 #include "lib/exec/cl_shared.hpp"
 #include "lib/exec/cl_slots.hpp"
+#include "lib/exec/part_of_group.hpp"
 
 namespace mgpu {
 

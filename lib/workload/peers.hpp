@@ -25,8 +25,6 @@ class SharedMemory {
   virtual Buffer& piece(DeviceIndex device) = 0;
   // The piece of `of` for kernels of `by` that write to it themselves; null where no kernel of `by` can reach it (staged).
   virtual Buffer* remote(DeviceIndex by, DeviceIndex of) = 0;
-  // By which all processes know it that have devices of the group.
-  virtual std::uint64_t number() const { return 0; }
 };
 
 // One device's end, used by its worker only. Commands go in order with the device's launches: each starts when everything uploaded,
