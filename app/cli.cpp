@@ -59,6 +59,7 @@ constexpr const char* kSimulateFooter =
     "  mgpu-bench simulate node.json                          every strategy, both modes\n"
     "  mgpu-bench simulate cluster.json -s equal,dynamic --mode end-to-end --device-counts 64,256,1024\n"
     "  mgpu-bench simulate --from r.json -s all --trace s.trace.json\n"
+    "  mgpu-bench simulate cluster.json -s dynamic,capability --nodes 2..1024\n"
     "  mgpu-bench schema scenario                             what FILE may hold\n";
 
 constexpr const char* kCompareFooter =
@@ -196,14 +197,26 @@ class Tree {
               "With --from: devices as the case was predicted with, not as its median sample then found them", kScenario});
     add(sub, {"grow-to", 0, OptionSpec::Kind::value, "N",
               "So many devices: those that are not there are like the last one, and so are the links to them", kScenario});
+    add(sub, {"nodes", 0, OptionSpec::Kind::list, "N,..",
+              "Strong and weak scaling over so many nodes, each with these devices: 1,2,4 or 2..1024, which doubles; one table, and "
+              "JSON of its own (mgpu-bench schema scaling)",
+              kScenario, OptionSpec::important});
+    add(sub, {"network", 0, OptionSpec::Kind::list, "NAME=VALUE,..",
+              "With --nodes and --from: the network between nodes, latency=20us,bandwidth=10GB/s,root=10GB/s (of node 0's link),"
+              "hand-out=5us (for each slice) (default: it costs nothing)",
+              kScenario});
     for (const OptionSpec& spec : simulate_specs_) add(sub, spec);
   }
 
   void add_plan() {
     CLI::App* sub = command("plan", "Predict the best strategy and devices for a problem; runs nothing",
                             "Examples:\n  mgpu-bench calibrate -d gpu && mgpu-bench plan merkle -d gpu --size 2^26\n"
-                            "  mgpu-bench plan merkle --json | jq -r '.plans[].strategy'\n");
-    add_arguments(sub, "SUITE", "The suite to plan", true);
+                            "  mgpu-bench plan merkle --json | jq -r '.plans[].strategy'\n"
+                            "  mgpu-bench plan --scenario cluster.json --mode end-to-end\n");
+    add_arguments(sub, "SUITE", "The suite to plan", false);
+    add(sub, {"scenario", 0, OptionSpec::Kind::value, "FILE",
+              "Plan the work of this file on its devices and nodes, which need not exist, instead of a suite (mgpu-bench schema scenario)",
+              kScenario, OptionSpec::important});
     for (const OptionSpec& spec : plan_specs_) add(sub, spec);
   }
 

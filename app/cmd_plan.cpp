@@ -1,6 +1,7 @@
 // `mgpu-bench plan`: what the automatic choice would do with a problem, and why, from what calibrate cached. Runs nothing.
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "app/calibrations.hpp"
@@ -11,8 +12,11 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/exec/scenario_run.hpp"
+#include "lib/plan/scaling.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/record_json.hpp"
+#include "lib/report/scenario_json.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/session/planning.hpp"
 
@@ -22,6 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShown = 6;       // candidates
+constexpr std::size_t kNamed = 16;      // devices
 constexpr std::size_t kReasonHang = 4;  // what goes on in a further line
 
 std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<const Device> devices) {
@@ -30,6 +35,12 @@ std::vector<std::string> chosen_devices(const PlannedCase& planned, std::span<co
     if (planned.choice.uses[i]) ids.push_back(devices[i].id);
   }
   return ids;
+}
+
+std::string devices_in_words(const PlannedCase& planned, std::span<const Device> devices) {
+  const std::vector<std::string> ids = chosen_devices(planned, devices);
+  if (ids.size() <= kNamed) return fmt::format("{}", fmt::join(ids, ", "));
+  return fmt::format("{}, .. {}: {} devices", fmt::join(ids.begin(), ids.begin() + 2, ", "), ids.back(), ids.size());
 }
 
 std::string title(const Problem& problem, Mode mode) {
@@ -42,7 +53,7 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
   for (const PlannedCase& planned : cases) {
     const Candidate& chosen = planned.choice.chosen;
     text += fmt::format("{}{}: {} on {}\n", text.empty() ? "" : "\n", title(session.problems.front(), planned.mode),
-                        chosen.strategy->name, fmt::join(chosen_devices(planned, session.devices), ", "));
+                        chosen.strategy->name, devices_in_words(planned, session.devices));
     for (const std::string& reason : planned.choice.reasons) text += "  " + reason + "\n";
     text += "  considered:\n";
     for (std::size_t i = 0; i < std::min(kShown, planned.choice.considered.size()); ++i) {
@@ -75,11 +86,39 @@ std::string as_json(const SessionOptions& session, std::span<const PlannedCase> 
   return indented_json({{"schema", "mgpu-bench/plan"}, {"schema_version", 1}, {"plans", list}});
 }
 
+ExitCode deliver(const Context& context, const SessionOptions& session, std::span<const PlannedCase> cases, bool json) {
+  if (json) {
+    print_json(as_json(session, cases));
+  } else {
+    print(wrapped_prose(as_text(session, cases), table_style(context.invocation.settings, context.environment), kReasonHang));
+  }
+  return ExitCode::ok;
+}
+
+// Devices that need not exist, with all nodes that the file says.
+ExitCode plan_of_scenario(const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  if (!context.invocation.arguments.empty())
+    throw Error(ErrorKind::usage, "plan: a suite or --scenario, not both: a scenario has its own work");
+  Scenario scenario = read_scenario(settings.find("scenario")->value);
+  const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
+  const SuiteInfo suite = scenario_suite(scenario, *backend);
+  if (scenario.nodes) scenario = on_nodes(scenario, scenario.nodes->count);
+  RunRequest request = read_measurement(settings, std::array{&suite});
+  request.session.problems = {{&suite, {}}};
+  request.session.problems.front().params.size = scenario.work.items;
+  request.session.devices = scenario_devices(scenario);
+  std::vector<PlannedCase> cases;
+  for (const Mode mode : request.session.modes) cases.push_back({mode, {}, plan_scenario(scenario, mode)});
+  return deliver(context, request.session, cases, request.json);
+}
+
 }  // namespace
 
 ExitCode cmd_plan(const Context& context) {
+  if (context.invocation.settings.has("scenario")) return plan_of_scenario(context);
   if (context.invocation.arguments.size() != 1) {
-    throw Error(ErrorKind::usage, "plan: accepted: the name of one suite; see mgpu-bench plan --help");
+    throw Error(ErrorKind::usage, "plan: accepted: the name of one suite, or --scenario FILE; see mgpu-bench plan --help");
   }
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   if (request.session.problems.size() != 1 || request.sizes == Sizes::sweep)
@@ -94,13 +133,7 @@ ExitCode cmd_plan(const Context& context) {
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);
   const std::vector<PlannedCase> cases = plan_problem(*backend, request.session);
-  if (request.json) {
-    print_json(as_json(request.session, cases));
-  } else {
-    print(
-        wrapped_prose(as_text(request.session, cases), table_style(context.invocation.settings, context.environment), kReasonHang));
-  }
-  return ExitCode::ok;
+  return deliver(context, request.session, cases, request.json);
 }
 
 }  // namespace mgpu

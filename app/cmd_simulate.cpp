@@ -9,6 +9,7 @@
 #include "app/conclude.hpp"
 #include "app/device_set.hpp"
 #include "app/signals.hpp"
+#include "app/simulate_nodes.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -75,9 +76,23 @@ void grow_as_asked(NamedScenario& named, const Settings& settings) {
   named.source += fmt::format(", with {} devices like its last", devices - before);
 }
 
+// All nodes of the scenario, for a session.
+void make_nodes(NamedScenario& named) {
+  Scenario& scenario = named.scenario;
+  if (!scenario.nodes || scenario.nodes->count == 1) return;
+  const std::size_t devices = scenario.nodes->count * scenario.devices.size();
+  if (devices > kMostScenarioDevices) {
+    throw Error(ErrorKind::input, fmt::format("{}: nodes.count: {} devices in all, each of which is a case of its own here; accepted: up to "
+                                              "{}, or --nodes {}, which simulates them together only",
+                                              named.source, devices, kMostScenarioDevices, scenario.nodes->count));
+  }
+  scenario = on_nodes(scenario, scenario.nodes->count);
+  check_extent(scenario);
+}
+
 SetEstimates given_estimates(const Scenario& scenario) {
   if (scenario.given) return *scenario.given;
-  SetEstimates given{{}, scenario.link_up, scenario.link_down, scenario.work.merge, scenario.exchange};
+  SetEstimates given{{}, scenario.link_up, scenario.link_down, scenario.work.merge, scenario.exchange, {}, scenario.network};
   for (const ScenarioDevice& device : scenario.devices) given.devices.push_back(device.estimate);
   return given;
 }
@@ -90,6 +105,9 @@ ExitCode cmd_simulate(const Context& context) {
   const Settings& settings = context.invocation.settings;
   NamedScenario named = read_named_scenario(context.invocation);
   grow_as_asked(named, settings);
+  read_network(settings, named.scenario);
+  if (settings.has("nodes")) return simulate_nodes(context, named.scenario, named.source, named.mode);
+  make_nodes(named);
   const Scenario& scenario = named.scenario;
   const std::unique_ptr<FakeBackend> backend = make_scenario_backend(scenario);
   const SuiteInfo suite = scenario_suite(scenario, *backend);

@@ -216,8 +216,19 @@ def is_links(name):
 
 def links(name):
     """A file of links, right in form."""
+    return formed(name, "links")
+
+
+def is_scaling(name):
+    """Likewise `mgpu-bench simulate --nodes`."""
     document = load(name)
-    breach = Form("links").breach(document)
+    return isinstance(document, dict) and document.get("schema") == "mgpu-bench/scaling"
+
+
+def formed(name, form):
+    """A file that is right in the form of that schema."""
+    document = load(name)
+    breach = Form(form).breach(document)
     if breach:
         refuse(f"{name}: {breach}")
     return document

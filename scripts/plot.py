@@ -12,10 +12,12 @@ part of it; the comodulogram of what `run pac --output FILE.npy` wrote; or the n
 
 Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
+Of a file of `mgpu-bench simulate --nodes`: strong and weak scaling over nodes, a picture a mode (--kind nodes).
+
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
 Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
 plot_overviews.py, of work in rounds in plot_rounds.py, of pac in plot_pac.py, of trainings in plot_training.py, those of links in
-plot_links.py. Needs matplotlib (package python3-matplotlib).
+plot_links.py, of nodes in plot_nodes.py. Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
@@ -28,6 +30,7 @@ import result_series
 
 KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "paths", "training")  # the most telling first
 LINKS_KINDS = ("matrices", "bandwidth")
+NODES_KINDS = ("nodes",)
 FORMATS = ("png", "svg")
 NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
          "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
@@ -36,6 +39,7 @@ NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "
          "paths": "no problem was measured over two paths between devices (--peer)",
          "training": "no case has found losses",
          "field": "no case on these devices was ok and says which device had what",
+         "nodes": "no row of it has a time",
          "matrices": "the file has no transfers: links was asked for collectives alone",
          "bandwidth": "no collective was measured at several sizes",
          "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
@@ -68,12 +72,14 @@ def arguments():
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
     given.links = [name for name in given.files if json_input.is_links(name)]
-    if given.links and len(given.files) > 1:
-        result_file.refuse(f"{given.links[0]}: was made by links, and is drawn by itself; accepted: one such file, or results of run")
-    for option in ("strategy", "mode", "devices", "field") if given.links else ():
+    given.nodes = [name for name in given.files if json_input.is_scaling(name)]
+    alone, by = next(((of[0], by) for of, by in ((given.links, "links"), (given.nodes, "simulate --nodes")) if of), (None, None))
+    if alone and len(given.files) > 1:
+        result_file.refuse(f"{alone}: was made by {by}, and is drawn by itself; accepted: one such file, or results of run")
+    for option in ("strategy", "mode", "devices", "field") if alone else ():
         if getattr(given, option) is not None:
-            result_file.refuse(f"--{option}: not of {given.links[0]}, which was made by links")
-    kinds = LINKS_KINDS if given.links else KINDS
+            result_file.refuse(f"--{option}: not of {alone}, which was made by {by}")
+    kinds = LINKS_KINDS if given.links else NODES_KINDS if given.nodes else KINDS
     given.kind = None if given.kind is None else words(given.kind, ("all", *kinds), "--kind")
     if given.kind and "all" in given.kind:
         given.kind = kinds
@@ -239,10 +245,19 @@ def links_pictures(name, kinds):
             print(f"plot.py: no {kind}: {NEEDS[kind]}", file=sys.stderr)
 
 
+def nodes_pictures(name):
+    """(name, figure) of a file of simulate --nodes."""
+    import plot_nodes
+
+    for stem, figure in plot_nodes.figures(json_input.formed(name, "scaling")):
+        if figure is not None:
+            yield stem, figure
+
+
 def main():
     given = arguments()
     groups = []
-    if not given.links:
+    if not given.links and not given.nodes:
         documents = [(name, result_file.read(name)) for name in given.files]
         groups = chosen(json_input.guarded(given.files, lambda: result_file.groups(documents)), given)
     try:
@@ -263,6 +278,8 @@ def main():
         found = pictures(given.kind, groups, draw, at_most)
         if given.links:
             found = links_pictures(given.files[0], given.kind)
+        elif given.nodes:
+            found = nodes_pictures(given.files[0])
         elif given.field:
             found = field_pictures(given, groups)
         for name, figure in found:
@@ -277,7 +294,7 @@ def main():
         json_input.guarded(given.files, drawn)
     except OSError as error:
         result_file.refuse(f"--output: {given.output}: {error.strerror or error}")
-    if not made and given.links:
+    if not made and (given.links or given.nodes):
         result_file.refuse("nothing to draw: the file has none of the figures asked for")
     if not made:
         result_file.refuse(f"nothing to draw: {len(groups)} problems, none with the figures asked for")

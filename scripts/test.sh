@@ -12,7 +12,8 @@ cmake --build --preset release --target mgpu-bench property_tests suite_tests op
 ctest --preset release -E '^(unit|microbench)_'
 
 # The sanitizers are built for the tests that need no OpenCL: drivers are not instrumented, and their reports are not ours to mend.
-# ThreadSanitizer of g++ 12 and 13 dies at start under 32 random bits of address layout, the default of newer kernels: without any.
+# ThreadSanitizer of clang before 18, and of g++ before 14, dies at start under 32 random bits of address layout, the default of newer
+# kernels: without any.
 without_aslr=()
 if setarch "$(uname -m)" -R true 2>/dev/null; then
   without_aslr=(setarch "$(uname -m)" -R)

@@ -286,6 +286,9 @@ struct ServedDevice::State {
         if (!device->complete(batch.id)) return any;
         Writer out(Call::completed);
         out.put(number).put(batch.number).put(false).put(device->span(batch.id));
+        std::size_t bytes = 0;
+        for (const Download& download : batch.downloads) bytes += download.data.size() + 2 * sizeof(std::uint64_t);
+        out.reserve(bytes);
         for (const Download& download : batch.downloads) out.put(download.number).bytes(download.data);
         post.send(0, out.take());
       } catch (const Error& error) {

@@ -1,34 +1,16 @@
 // How messages get from one rank to another, one thread at each end: by MPI, or by memory in tests.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
+
+#include "lib/cluster/message.hpp"
 
 namespace mgpu {
 
-// Leaves what it makes room for as it is: to be written over.
-template <class T>
-struct Unwritten : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = Unwritten<U>;
-  };
-  template <class U>
-  void construct(U* at) noexcept {
-    ::new (static_cast<void*>(at)) U;
-  }
-  template <class U, class... Args>
-  void construct(U* at, Args&&... args) {
-    ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
-  }
-};
-
-using Message = std::vector<std::byte, Unwritten<std::byte>>;
 using RankNumber = std::uint32_t;
 
 // Messages of one rank to another arrive whole and in order. Nothing waits but end(). Throws Error(device).

@@ -92,6 +92,7 @@ class Writer {
     message_.resize(message_.size() + size);
     return std::span(message_).last(size);
   }
+  void reserve(std::size_t more) { message_.reserve(message_.size() + more); }
   Message take() { return std::move(message_); }
 
  private:

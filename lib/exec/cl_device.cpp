@@ -93,9 +93,10 @@ void ClDevice::begin_series(unsigned count) {
   if (!slow_down().handicap().holds()) left_of_series_ = count;  // a handicap goes by what each kernel takes
 }
 
-void ClDevice::launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) {
+void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelArg> args) {
   auto& object = static_cast<ClKernel&>(kernel);
   try {
+    const Grid grid = facts_.is_cpu() ? object.with_group_of_cpu(asked, device_, facts_.compute_units) : asked;
     for (cl_uint index = 0; index < args.size(); ++index) object.set_arg(index, args[index]);
     delay_slice();
     cl::Event event;

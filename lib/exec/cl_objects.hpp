@@ -61,6 +61,10 @@ class ClKernel final : public Kernel {
   // Numbers that are the last launch's are left as they are: to set one takes an H200's driver 0.3 us.
   void set_arg(cl_uint index, const KernelArg& arg);
   std::optional<std::vector<KernelParameter>> parameters() const override;
+  // What a CPU takes where it is to choose: PoCL would choose another work-group size for nearly every size of a slice, and compile
+  // the kernel for each. The largest power of two up to 256 that leaves four groups for each core; as it is if that is less
+  // than 16.
+  Grid with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores);
 
   // Was it never launched with such a grid before? PoCL compiles a kernel for every work-group size, and once more for grids wider
   // than 65535 (grid_width_specialization_limit).
@@ -73,6 +77,7 @@ class ClKernel final : public Kernel {
   }
 
  private:
+  std::size_t most_in_group_ = 0;  // where it may be chosen; 0: not looked up yet
   struct Specialised {
     std::array<std::size_t, 3> local;
     bool wide;
@@ -90,6 +95,21 @@ class ClKernel final : public Kernel {
 };
 
 inline const cl::Buffer& memory_of(Buffer& buffer) { return static_cast<ClBuffer&>(buffer).memory(); }
+
+inline Grid ClKernel::with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores) {
+  constexpr std::size_t least = 16, most = 256, groups = 4;
+  if (grid.local != std::array<std::size_t, 3>{}) return grid;
+  if (most_in_group_ == 0) {
+    // A kernel that demands a size has it from the driver.
+    const bool demands = object_.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device)[0] != 0;
+    most_in_group_ = demands ? 1 : std::min(most, object_.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
+  }
+  const std::size_t all = grid.global[0] * grid.global[1] * grid.global[2];
+  std::size_t group = 1;
+  while (2 * group <= most_in_group_ && grid.global[0] % (2 * group) == 0 && all / (2 * group) >= groups * cores) group *= 2;
+  if (group >= least) grid.local = {group, 1, 1};
+  return grid;
+}
 
 inline void ClKernel::set_arg(cl_uint index, const KernelArg& arg) {
   if (index >= numbers_.size()) numbers_.resize(index + 1);

@@ -15,6 +15,7 @@
 #include "lib/device/link_rate.hpp"
 #include "lib/device/peer_links.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/plan/network.hpp"
 
 namespace mgpu {
 
@@ -73,6 +74,7 @@ struct FakeDevice {
 // What all devices together carry, shared fairly at every moment.
 struct FakeLink {
   LinkRate up{}, down{};
+  Network network{};  // between the nodes of the devices, in virtual time; with it `up` and `down` are those of each node
   PeerLinks peers{};  // between the devices of the backend, in their order; none: each pair has every path, as FakeDevice says
 };
 

@@ -37,7 +37,7 @@ struct FakeBackend::Machine {
     Nanos started{}, ended{};
   };
 
-  Machine(const FakeLink& link, FakeTime time) : model(link.up, link.down) {
+  Machine(const FakeLink& link, FakeTime time) : model(link.up, link.down, &link.network) {
     if (time == FakeTime::is_real) notifying = std::jthread([this](const std::stop_token& stop) { notify(stop); });
   }
 
@@ -46,7 +46,7 @@ struct FakeBackend::Machine {
     const std::lock_guard lock(mutex);
     known.emplace_back();
     notifiers.push_back(std::move(notifier));
-    return model.add_device(device.up, device.down);
+    return model.add_device(device.up, device.down, device.facts.is_elsewhere() ? device.facts.node->number : 0);
   }
 
   void enqueue(DeviceIndex device, CommandKind kind, Nanos duration, double bytes, std::uint64_t tag, Nanos now) {

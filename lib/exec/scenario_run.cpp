@@ -20,12 +20,11 @@
 namespace mgpu {
 namespace {
 
-constexpr Items kPiecesOfShare = 8;  // the first upload and the last download of eight stick out
-constexpr Items kPiecesInAll = 128;  // one device of 1,024 alone should not be given 8,192
-constexpr Items kMostSlices = 200'000;
-
-std::string id_of(std::size_t index) { return fmt::format("0:{}", index); }
-std::size_t index_of(const DeviceTraits& device) { return std::stoul(device.id.substr(2)); }
+// As under MPI, but that devices are counted through: "0:7" of node 0, "1/0:8" of another.
+std::string id_of(std::size_t index, std::uint32_t node) {
+  return node == 0 ? fmt::format("0:{}", index) : fmt::format("{}/0:{}", node, index);
+}
+std::size_t index_of(const DeviceTraits& device) { return std::stoul(device.id.substr(device.id.find(':') + 1)); }
 
 // Sums of 1, i and i^2 over a set of items, modulo 2^64.
 struct Sums {
@@ -122,24 +121,11 @@ class ScenarioWorkload final : public Workload {
   // Resident, everything fits at once or not at all; end to end, two slices do.
   Capacity capacity(const DeviceTraits& device, Mode mode) const override {
     const ScenarioWork& work = scenario_.work;
-    const auto memory = static_cast<double>(device.global_memory), whole = static_cast<double>(work.items);
-    const double item = work.cost.in_bytes + work.cost.out_bytes, free = memory - static_cast<double>(work.cost.replicated);
-    if (mode == Mode::resident) {
-      if (item * whole <= free) return {work.items, work.items, shape_.bytes_in + shape_.bytes_out, {}};
-      return {0, 0, 0,
-              fmt::format("inputs and outputs of {} do not fit its memory of {}", format_bytes(memory - free + item * whole),
-                          format_bytes(memory))};
-    }
-    const double held = item > 0 ? std::floor(std::max(free, 0.0) / (2 * item)) : free >= 0 ? whole : 0;
-    const Items fits = held < whole ? round_down(static_cast<Items>(held), work.granularity) : work.items;
-    if (fits < std::min(work.granularity, work.items) || fits < work.items / kMostSlices) {
-      return {0, 0, 0,
-              fmt::format("its memory of {} holds {:.0f} items at once, too few of {}", format_bytes(memory), held, work.items)};
-    }
-    const Items devices = scenario_.devices.size();
-    const Items standard = round_up(ceil_div(work.items, std::min(kPiecesInAll, kPiecesOfShare * devices)), work.granularity);
-    const Items piece = std::min(fits, work.pipeline > 0 ? work.pipeline : standard);
-    return {fits, piece, bytes_of(2 * item, piece) + work.cost.replicated, {}};
+    Holds holds = held_by(work, device.global_memory, mode, scenario_.devices.size());
+    if (holds.fits == 0) return {0, 0, 0, std::move(holds.why_not)};
+    if (mode == Mode::resident) return {holds.fits, holds.pipeline, shape_.bytes_in + shape_.bytes_out, {}};
+    const double item = work.cost.in_bytes + work.cost.out_bytes;
+    return {holds.fits, holds.pipeline, bytes_of(2 * item, holds.pipeline) + work.cost.replicated, {}};
   }
 
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode, const Capacity&) override {
@@ -345,9 +331,10 @@ class ScenarioWorkload final : public Workload {
   std::atomic<bool> combined_ = false;  // by them
 };
 
-Device facts_of(const ScenarioDevice& device, std::size_t index) {
+Device facts_of(const ScenarioDevice& device, std::size_t index, std::uint32_t node, bool several) {
   Device facts;
-  facts.id = id_of(index);
+  facts.id = id_of(index, node);
+  if (several) facts.node = DeviceNode{node, fmt::format("node{}", node)};
   facts.name = device.name;
   facts.vendor = facts.platform = facts.platform_vendor = "simulated";
   facts.type = device.type;
@@ -361,16 +348,19 @@ Device facts_of(const ScenarioDevice& device, std::size_t index) {
 
 std::vector<Device> scenario_devices(const Scenario& scenario) {
   std::vector<Device> devices;
-  for (std::size_t i = 0; i < scenario.devices.size(); ++i) devices.push_back(facts_of(scenario.devices[i], i));
+  const std::vector<std::uint32_t> node = nodes_of_devices(scenario);
+  for (std::size_t i = 0; i < scenario.devices.size(); ++i)
+    devices.push_back(facts_of(scenario.devices[i], i, node[i], node.back() > 0));
   return devices;
 }
 
 std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
   std::vector<FakeDevice> devices;
+  const std::vector<Device> facts = scenario_devices(scenario);
   for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
     const ScenarioDevice& given = scenario.devices[i];
     FakeDevice device;
-    device.facts = facts_of(given, i);
+    device.facts = facts[i];
     device.ops_per_s = given.estimate.items_per_s / given.slow;
     device.launch = from_seconds(seconds(given.estimate.launch) * given.slow);
     device.minimum_kernel = from_seconds(seconds(given.estimate.minimum_slice) * given.slow);
@@ -380,7 +370,7 @@ std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario) {
     devices.push_back(std::move(device));
   }
   return std::make_unique<FakeBackend>(std::move(devices), scenario_kernels(), FakeTime::is_virtual,
-                                       FakeLink{scenario.link_up, scenario.link_down, scenario.exchange.links});
+                                       FakeLink{scenario.link_up, scenario.link_down, scenario.network, scenario.exchange.links});
 }
 
 SuiteInfo scenario_suite(const Scenario& scenario, FakeBackend& backend) {

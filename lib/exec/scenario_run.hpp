@@ -10,7 +10,7 @@
 
 namespace mgpu {
 
-// Devices "0:0", "0:1", ... in the order of the scenario.
+// Devices "0:0", "0:1", ... in the order of the scenario, of other nodes "1/0:8", ...
 std::unique_ptr<FakeBackend> make_scenario_backend(const Scenario& scenario);
 // In that order, unlike FakeBackend::enumerate(), which puts the best score first.
 std::vector<Device> scenario_devices(const Scenario& scenario);

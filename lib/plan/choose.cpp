@@ -94,9 +94,11 @@ class Chooser {
   // How many of the fastest devices the closed forms would use; all of them where a rate is not known, as simulate() will say.
   std::size_t enough_devices() const {
     const Restricted view(request_, uses(order_.size()));
-    const Speeds speeds = estimated_speeds(view.restricted);
+    std::vector<DeviceEstimate> devices;
+    const PlanRequest request = request_.network != nullptr ? without_network(view.restricted, devices) : view.restricted;
+    const Speeds speeds = estimated_speeds(request);
     if (!speeds.timed || request_.items == 0) return order_.size();
-    const CompletionPlan plan = least_completion(view.restricted, speeds.rates);
+    const CompletionPlan plan = least_completion(request, speeds.rates);
     const auto used = std::count_if(plan.items.begin(), plan.items.end(), [](double items) { return items > 0; });
     return std::clamp<std::size_t>(static_cast<std::size_t>(used), 1, order_.size());
   }
@@ -120,7 +122,7 @@ class Chooser {
     const auto source = begin_strategy(strategy, defaults(strategy), request, {});
     const std::vector<Items> shares = source->first_shares();
     const auto known = [](const DeviceEstimate& device) { return device.items_per_s > 0; };
-    const bool closed = order_.size() > kManyDevices && std::all_of(request.devices.begin(), request.devices.end(), known) &&
+    const bool closed = order_.size() > kManyDevices && request.network == nullptr && std::all_of(request.devices.begin(), request.devices.end(), known) &&
                         std::accumulate(shares.begin(), shares.end(), Items{0}) == request.items;
     if (!closed) return simulate(request, *source).makespan;  // which also says why a plan is none
     const std::vector<double> rates = estimated_speeds(request).rates;
@@ -243,7 +245,8 @@ const StrategyInfo& auto_strategy() {
   static const StrategyInfo info{
       "auto", "the strategy and the devices of least predicted time", {}, [](const StrategyParams&) -> std::unique_ptr<Strategy> {
         return std::make_unique<Auto>();
-      }};
+      },
+      {.simulates = true}};
   return info;
 }
 

@@ -19,6 +19,7 @@ ObservedRates::ObservedRates(const PlanRequest& request) {
     // One that has no part in the plan may still get one, when the others are lost: without a rate it counts as the slowest.
     if (!(own.estimate > 0) && timed_) own.estimate = pipelined_rate(request, request.devices[i]);
     if (!(own.estimate > 0)) own.estimate = std::isfinite(slowest) ? slowest : 1;
+    best_estimate_ = std::max(best_estimate_, own.estimate);
   }
 }
 
@@ -38,7 +39,10 @@ void ObservedRates::finished(DeviceIndex device, const Slice& slice, Nanos busy)
   }
   // A slice of which most was overhead tells little about the rate; then the overhead is taken for a part of it.
   const double working = took > 2 * own.overhead ? took - own.overhead : took;
-  own.recent[own.seen++ % 3] = static_cast<double>(slice.size()) / working;
+  const double rate = static_cast<double>(slice.size()) / working;
+  own.recent[own.seen++ % 3] = rate;
+  fastest_ = std::max(fastest_, rate);
+  most_above_ = std::max(most_above_, rate / own.estimate);
   timed_ = true;
   shown_sum_ += shown(own);
   estimate_sum_ += own.estimate;

@@ -3,6 +3,7 @@
 // (`busy` of SliceSource::finished), and now is the latest of those sums.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "lib/plan/cost_model.hpp"
@@ -25,6 +26,7 @@ class ObservedRates {
   // and one slice that took long for reasons of its own (the first one, say) is not believed against an estimate that was measured.
   // A device that has shown nothing yet is as far off its estimate as the others are off theirs.
   double rate(DeviceIndex device) const;  // > 0
+  double at_most() const { return std::max(fastest_, best_estimate_ * most_above_); }  // no device has a higher rate
   bool timed() const { return timed_; }
   bool has_shown(DeviceIndex device) const { return devices_[device.value].seen > 0; }  // it has finished a slice
   double overhead(DeviceIndex device) const {
@@ -49,6 +51,7 @@ class ObservedRates {
   std::vector<DeviceRate> devices_;
   bool timed_ = false, measured_before_ = false;  // rates are known; they were from the beginning
   double now_ = 0;
+  double fastest_ = 0, best_estimate_ = 0, most_above_ = 1;  // of slices; of a device; of a slice, beside its device's estimate
   double shown_sum_ = 0, estimate_sum_ = 0;  // over the devices that have shown something
 };
 

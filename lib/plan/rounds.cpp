@@ -72,6 +72,10 @@ std::unique_ptr<SliceSource> begin_strategy(const StrategyInfo& strategy, const 
                                                     "keeps its share for all of them",
                                                     strategy.name));
   }
+  if (request.network != nullptr && !strategy.traits.simulates) {
+    std::vector<DeviceEstimate> devices;
+    return begin_strategy(strategy, params, without_network(request, devices), history);
+  }
   std::unique_ptr<SliceSource> source = strategy.make(params)->begin(request, history);
   if (request.rounds == 0) return source;
   const bool balances = request.chain != nullptr && strategy.traits.by_rate;

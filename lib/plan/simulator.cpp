@@ -26,6 +26,8 @@ namespace {
 // Devices that were answered to wait ask again whenever a slice has ended, as workers do. Of more than this only some do, in turn:
 // asking 1,024 at each of 16,384 events takes 0.2 s, and one that is asked 16 events late loses a thousandth.
 constexpr std::size_t kWaitersAsked = 64;
+// Of many thousands fewer, as there are as many more events in the time of a slice.
+constexpr std::size_t waiters_asked(std::size_t devices) { return std::clamp<std::size_t>(65536 / std::max<std::size_t>(devices, 1), 16, kWaitersAsked); }
 
 // A set of devices that is walked through in order.
 class DeviceSet {
@@ -52,15 +54,18 @@ class Simulator {
       : request_(request),
         source_(source),
         exchange_(request, members_of(request, source)),
-        model_(request.link_up, request.link_down),
+        model_(request.link_up, request.link_down, request.network),
         active_(request.devices.size()) {
     units_.resize(request.devices.size());
+    std::vector<std::uint32_t> node(units_.size(), 0);
+    if (request.network != nullptr && request.network->any()) node = request.network->node_of_devices();
+    if (node.size() != units_.size()) throw Error(ErrorKind::internal, "a network of other devices");
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       const DeviceEstimate& device = request.devices[i];
       if (!(device.items_per_s > 0)) {
         throw Error(ErrorKind::usage, fmt::format("device {} of the set: its rate is not known, so nothing can be predicted", i));
       }
-      model_.add_device(device.up, device.down);
+      model_.add_device(device.up, device.down, node[i]);
       active_.add(i);
     }
     result_.devices.resize(units_.size());
@@ -118,7 +123,7 @@ class Simulator {
 
   // Rounds, until nobody has anything to do at this moment.
   void act() {
-    for (std::size_t n = std::exchange(slice_ended_, false) ? std::min(waiting_.size(), kWaitersAsked) : 0; n > 0; --n) {
+    for (std::size_t n = std::exchange(slice_ended_, false) ? std::min(waiting_.size(), waiters_asked(units_.size())) : 0; n > 0; --n) {
       active_.add(waiting_.front());
       units_[waiting_.front()].waiting = false;
       waiting_.pop_front();
@@ -247,7 +252,7 @@ class Simulator {
 
   // Whoever waits goes on when all have signalled.
   void end_waits() {
-    if (signalled_ < exchange_.members()) return;
+    if (exchange_.members() == 0 || signalled_ < exchange_.members()) return;
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
       Unit& unit = units_[i];
       if (unit.waits && model_.set_duration({i}, QueueModel::compute, *unit.waits, Nanos{})) unit.waits.reset();
@@ -311,6 +316,9 @@ class Simulator {
     result_.merge = combines ? exchange_.time_to_combine(parts)
                              : request_.merge.of(std::accumulate(parts.begin(), parts.end(), std::size_t{0}));
     result_.makespan += result_.merge;
+    result_.sending = model_.sending();
+    result_.receiving = model_.receiving();
+    result_.handing_out = model_.handing_out();
     for (std::uint32_t i = 0; combines && i < units_.size(); ++i)
       if (exchange_.is_member(i)) result_.devices[i].busy += result_.merge;
     return std::move(result_);

@@ -18,6 +18,7 @@ struct SimulatedDevice {
 struct Simulation {
   Nanos makespan{};  // merge included
   Nanos merge{};
+  Nanos sending{}, receiving{}, handing_out{};  // with a network: how long node 0's link carried something, and its messages took it
   std::vector<SimulatedDevice> devices;
 };
 
@@ -25,7 +26,8 @@ struct Simulation {
 // times are those of DeviceEstimate; uploads of all devices share `link_up` (each at most its own `up`, the rest shared fairly at
 // every moment), downloads `link_down`; a device that took part pays `fixed`, less where others did not; the merge follows the last
 // one. Where devices exchange data (lib/plan/exchange.hpp), each of them first uploads its part of the replicated inputs in pieces,
-// puts each piece to the others in its compute queue, signals them and waits for them; and the merge is what they combine. Every
+// puts each piece to the others in its compute queue, signals them and waits for them; and the merge is what they combine. With a
+// network (lib/plan/network.hpp) devices of other nodes are told in messages, and `link_up`, `link_down` are those of each node. Every
 // device's `items_per_s` must be known: Error(usage) otherwise. Error(internal) when the source never ends.
 Simulation simulate(const PlanRequest& request, SliceSource& source);
 

@@ -14,6 +14,7 @@
 #include "lib/device/link_rate.hpp"
 #include "lib/device/peer_links.hpp"
 #include "lib/plan/mode.hpp"
+#include "lib/plan/network.hpp"
 
 namespace mgpu {
 
@@ -101,12 +102,14 @@ struct PlanRequest {
   Mode mode = Mode::resident;
   ItemCost cost;
   std::span<const DeviceEstimate> devices;  // at least one
-  LinkRate link_up{}, link_down{};          // of the host link all devices share; no limit when not known
+  LinkRate link_up{}, link_down{};          // of the host link all devices share, with a network those of a node; no limit when
+                                            // not known
   MergeEstimate merge{};
   ExchangeEstimate exchange{};
   // Above 0: the work goes in rounds (lib/plan/rounds.hpp); what items cost is what they cost in all of them.
   std::uint32_t rounds = 0;
   const ChainEstimate* chain = nullptr;  // null: items are alike
+  const Network* network = nullptr;      // of which the devices are; null: one machine, or its figures are in the devices' own
 };
 
 // What is given, or known better, of a whole set of devices; owned, where a request only views them.
@@ -116,6 +119,7 @@ struct SetEstimates {
   MergeEstimate merge{};
   ExchangeEstimate exchange{};
   std::optional<ChainEstimate> chain{};  // none: items are alike
+  Network network{};
 };
 
 struct Wait {  // nothing now; ask again after any finished, rejected, lost or joined

@@ -51,6 +51,7 @@ struct StrategyTraits {
   bool by_rate = false;        // shares by what was measured: of a chain of stages, those of chain.hpp
   bool learns = false;         // shares follow what earlier samples of the case showed
   bool any_count = false;      // `auto` tries it on other numbers of devices too than the closed forms would use
+  bool simulates = false;      // others, to choose one: it is given the network between nodes as it is, not what it leaves a device
   // Seconds from begin to end, in closed form, where those of its shares (seconds_of_shares) would not do as its pieces are its
   // own; `rates` are items/s, all known.
   double (*seconds)(const PlanRequest& request, std::span<const double> rates) = nullptr;

@@ -74,6 +74,7 @@ std::vector<DeviceFault> Predictor::probe(Backend& backend, Executor& executor, 
   ProbeSize size;
   size.most = std::numeric_limits<Items>::max();
   size.turns = kRoundsOfCpus;
+  size.most_turns = most_turns_;
   for (const std::size_t i : devices) {
     size.most = std::min(size.most, devices_[i].capacity.pipeline);
     size.known.push_back(known_costs(devices_[i], workload_, mode_, devices.size(), set_));
@@ -121,6 +122,7 @@ SetEstimates Predictor::estimate(std::span<const std::size_t> devices) const {
   if (given_) {
     set.link_up = given_->link_up;
     set.link_down = given_->link_down;
+    set.network = given_->network.among(devices);
     return set;
   }
   const bool first_of_set = devices.front() == 0 && devices.back() + 1 == devices.size();
@@ -199,7 +201,8 @@ PlanRequest Predictor::request(const SetEstimates& estimates) const {
           estimates.merge,
           estimates.exchange,
           shape.rounds,
-          estimates.chain ? &*estimates.chain : nullptr};
+          estimates.chain ? &*estimates.chain : nullptr,
+          estimates.network.any() ? &estimates.network : nullptr};
 }
 
 bool Predictor::can_predict(const SetEstimates& estimates) const {

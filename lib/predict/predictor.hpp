@@ -48,6 +48,9 @@ class Predictor {
   // What the device can be given, once that is known; before, it counts as nothing.
   void set_capacity(std::size_t device, const Capacity& capacity, Bytes free_memory);
 
+  // Enough for a probe: see ProbeSize.
+  void set_most_turns(std::size_t turns) { most_turns_ = turns; }
+
   // Has these devices, whose programs are `members`, execute a short part of the work at once, and keeps what was seen. Faults are
   // returned, and nothing is kept then. Blocks; a device counts as hung by the limits of the backend.
   std::vector<DeviceFault> probe(Backend& backend, Executor& executor, std::span<const std::size_t> devices,
@@ -90,6 +93,7 @@ class Predictor {
   std::size_t set_;
   const LinkCapability* link_;
   const SetEstimates* given_;
+  std::size_t most_turns_ = 0;
   ExchangeEstimate exchange_;
   std::map<std::vector<std::size_t>, Probe> probes_;  // by who was at work
 };

@@ -249,6 +249,7 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
     const Nanos spent = backend.now() - begin;
     if (turns == kMost) return true;
     if (turns < kFewest) return turns > 0 && spent >= kLong;
+    if (size.most_turns > 0 && turns >= size.most_turns) return true;
     if (!shared_by_cpus) return spent >= kEnough;
     return spent >= (turns < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };

@@ -68,6 +68,7 @@ struct ProbeSize {
   Items most = 0;                      // items
   std::vector<KnownCosts> known = {};  // per member; empty: nothing of any
   std::size_t turns = 0;               // of several with a CPU, unless they take more than a second
+  std::size_t most_turns = 0;          // enough for whoever asks, but no fewer than three; 0: as many as there is time for
   bool all_rounds = false;             // of work that goes in rounds; else some of them, from which the time of all is inferred
 };
 

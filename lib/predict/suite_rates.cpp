@@ -121,16 +121,17 @@ Problem default_problem(const SuiteInfo& suite) {
 }
 
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
-                                            const std::function<void(DeviceProgram&)>& look) {
+                                            const std::function<void(DeviceProgram&)>& look, std::size_t turns) {
   const Capacity capacity = workload.capacity(device.resources().traits(), Mode::resident);
   if (capacity.fits < workload.shape().items) return std::nullopt;
   Programs programs(backend);
   programs.add(workload, device, capacity);
-  const ProbeSize whole_problem{1, capacity.fits, {}, 0, true};
+  ProbeSize part{0.05, capacity.fits, {}}, whole_problem{1, capacity.fits, {}, 0, 0, true};
+  part.most_turns = whole_problem.most_turns = turns;
   Probe probe;
   programs.guard([&] {
     load(backend, programs.members().front());
-    refuse_faults(run_probe(backend, executor, workload, programs.members(), {0.05, capacity.fits, {}}));  // warms up
+    refuse_faults(run_probe(backend, executor, workload, programs.members(), part));  // warms up
     probe = refuse_faults(run_probe(backend, executor, workload, programs.members(), whole_problem));
     if (look && !probe.devices.empty()) look(*programs.members().front().program);
   });
@@ -198,7 +199,7 @@ void verify(Backend& backend, OpenDevice& device, Workload& workload, DeviceProg
 }  // namespace
 
 std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, ReferenceSizeWork& work,
-                                                        OpenDevice& device, bool with_host) {
+                                                        OpenDevice& device, bool with_host, std::size_t turns) {
   Workload& last = *work.workloads.back();
   const auto measure_host = [&](DeviceProgram& program) {
     const Nanos begin = backend.now();
@@ -211,19 +212,19 @@ std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Execut
   if (with_host && work.host_ops_per_s == 0) look = measure_host;
   const bool only = work.workloads.size() == 1;
   const Shape& shape = work.workloads.front()->shape();
-  std::optional<SuiteRate> rate =
-      measure_suite_rate(backend, executor, *work.workloads.front(), device, only ? look : std::function<void(DeviceProgram&)>());
+  std::optional<SuiteRate> rate = measure_suite_rate(backend, executor, *work.workloads.front(), device,
+                                                     only ? look : std::function<void(DeviceProgram&)>(), turns);
   if (!rate) return rate;
   rate->unit = shape.work_unit.empty() ? shape.rate_unit : shape.work_unit;
   if (!only) {
-    if (const auto smaller = measure_suite_rate(backend, executor, last, device, look)) rate = line_through(*smaller, *rate);
+    if (const auto smaller = measure_suite_rate(backend, executor, last, device, look, turns)) rate = line_through(*smaller, *rate);
   }
   rate->host_ops_per_s = work.host_ops_per_s;
   return rate;
 }
 
 void measure_contention(Backend& backend, Executor& executor, Workload& workload, std::span<const CpuAtWork> cpus,
-                        std::optional<std::size_t>& failed) {
+                        std::optional<std::size_t>& failed, std::size_t turns) {
   Programs programs(backend);
   std::vector<SuiteRate*> rates;
   std::vector<std::size_t> who;
@@ -242,7 +243,7 @@ void measure_contention(Backend& backend, Executor& executor, Workload& workload
       load(backend, programs.members()[i]);
     }
     failed.reset();
-    probe = run_probe(backend, executor, workload, programs.members(), {1, workload.shape().items, {}});
+    probe = run_probe(backend, executor, workload, programs.members(), {1, workload.shape().items, {}, 0, turns});
     if (!probe.faults.empty()) failed = who[probe.faults.front().device.value];
     refuse_faults(probe);
   });

@@ -35,9 +35,10 @@ Problem problem_of_size(const Problem& like, std::uint64_t size);
 Problem default_problem(const SuiteInfo& suite);
 
 // None where the device cannot do it. `look`, if given, is shown the program when it has computed everything. Throws Error(device),
-// Error(timeout), Error(interrupted). Blocks, for a second at most; a device counts as hung by the limits of the backend.
+// Error(timeout), Error(interrupted). Blocks, for a second at most; a device counts as hung by the limits of the backend. `turns`:
+// ProbeSize::most_turns, here and below.
 std::optional<SuiteRate> measure_suite_rate(Backend& backend, Executor& executor, Workload& workload, OpenDevice& device,
-                                            const std::function<void(DeviceProgram&)>& look = {});
+                                            const std::function<void(DeviceProgram&)>& look = {}, std::size_t turns = 0);
 
 // Of one device and two problems, each executed whole: what operations cost beyond what a slice does whatever its size, and how the
 // rest of a sample grows. `larger` as it is, or nearly, where noise hides that.
@@ -55,7 +56,7 @@ ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, 
 // Of that work, with its unit; `with_host`: and with what preparing and verifying it cost the host. Likewise; a wrong result is
 // Error(device).
 std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Executor& executor, ReferenceSizeWork& work,
-                                                        OpenDevice& device, bool with_host);
+                                                        OpenDevice& device, bool with_host, std::size_t turns = 0);
 
 // A CPU with its rate.
 struct CpuAtWork {
@@ -67,6 +68,6 @@ struct CpuAtWork {
 // Left out are those that it does not fit on; with fewer than two nothing is measured. Throws as measure_suite_rate, with `failed`
 // telling which of `cpus` did, where that is known.
 void measure_contention(Backend& backend, Executor& executor, Workload& workload, std::span<const CpuAtWork> cpus,
-                        std::optional<std::size_t>& failed);
+                        std::optional<std::size_t>& failed, std::size_t turns = 0);
 
 }  // namespace mgpu

@@ -172,7 +172,7 @@ PerDevice read_per_device(const JsonReader& j) {
     }
     if (j.has(kExchangePart.name)) p.parts.exchange = j.at(kExchangePart.name).duration();
     if (j.has(kExchangeTimes.front().name)) {  // of files from before they were recorded they are not known
-      DeviceParts::ExchangeTimes& times = p.parts.exchange_times.emplace();
+      DeviceParts::ExchangeTimes& times = p.parts.exchange_times.emplace(DeviceParts::ExchangeTimes{});
       for (const ExchangeTimeField& f : kExchangeTimes) times.*f.member = j.at(f.name).duration();
     }
   }

@@ -116,6 +116,31 @@ ExchangeEstimate read_exchange(const JsonReader& json, std::size_t devices) {
   return {read_peer_links(json, devices), true, 0};
 }
 
+ScenarioNodes read_nodes(const JsonReader& json, const Scenario& scenario) {
+  const StrictObject object(json, {"count", "latency_ns", "bytes_per_s", "root_bytes_per_s", "hand_out_ns", "different"});
+  ScenarioNodes nodes;
+  nodes.count = object.whole<std::size_t>("count", 1, kMostNodes);
+  if (nodes.count * scenario.devices.size() > kMostNodeDevices) {
+    object.at("count").fail(fmt::format("nodes of {} devices make {}; accepted: up to {}", scenario.devices.size(),
+                                        nodes.count * scenario.devices.size(), kMostNodeDevices));
+  }
+  nodes.latency = object.nanos("latency_ns");
+  nodes.hand_out = object.nanos("hand_out_ns");
+  nodes.bytes_per_s = object.number("bytes_per_s", 0, kMostGivenRate, 0.0);
+  if (object.has("root_bytes_per_s")) nodes.root_bytes_per_s = object.number("root_bytes_per_s", 0, kMostGivenRate);
+  if (object.has("different")) {
+    object.at("different").elements([&](const JsonReader& each) {
+      const StrictObject one(each, {"node", "rate", "bytes_per_s"});
+      ScenarioNodes::Different& different = nodes.different.emplace_back();
+      different.node = one.whole<std::size_t>("node", 0, kMostNodes - 1);
+      different.rate = one.number("rate", 0, 1e6, 1.0, false);
+      if (one.has("bytes_per_s")) different.bytes_per_s = one.number("bytes_per_s", 0, kMostGivenRate);
+    });
+  }
+  if (scenario.work.rounds > 0) json.fail("not with work.rounds: devices of several nodes exchange nothing");
+  return nodes;
+}
+
 // What a device would take and make of the work, all alone.
 struct Extent {
   double seconds = 0, slices = 0;
@@ -175,8 +200,8 @@ Extent alone(const Scenario& scenario, const ScenarioDevice& device, const Excha
   return extent;
 }
 
-// Well-formed numbers may still ask for a simulation that never ends. Each device alone is a case of it, so that what they take and
-// make is added up.
+}  // namespace
+
 void check_extent(const Scenario& scenario) {
   Extent sum;
   const Exchanging exchange = exchanging(scenario);
@@ -202,6 +227,8 @@ void check_extent(const Scenario& scenario) {
     }
   }
 }
+
+namespace {
 
 const Device& device_of(const Report& report, const std::string& id) {
   for (const DeviceRecord& record : report.devices) {
@@ -262,7 +289,7 @@ void correct(Scenario& scenario, const RunRecord& run) {
 
 Scenario scenario_from_json(nlohmann::ordered_json json) {
   bring_scenario_up_to_date(json);
-  const StrictObject object(JsonReader(json), {"schema", "devices", "link", "links", "work"});
+  const StrictObject object(JsonReader(json), {"schema", "devices", "link", "links", "nodes", "work"});
   constexpr const char* kName = "mgpu-bench/scenario";
   if (object.text("schema", kName) != kName) object.at("schema").fail(std::string("accepted: ") + kName);
   Scenario scenario;
@@ -275,6 +302,7 @@ Scenario scenario_from_json(nlohmann::ordered_json json) {
   }
   if (object.has("links")) scenario.exchange = read_exchange(object.at("links"), scenario.devices.size());
   scenario.work = read_work(object.at("work"), scenario.exchange, scenario.devices.size());
+  if (object.has("nodes")) scenario.nodes = read_nodes(object.at("nodes"), scenario);
   check_extent(scenario);
   return scenario;
 }
@@ -327,6 +355,7 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
                 fmt::format("case {} has {} devices; accepted: up to {}", index, run.devices.size(), kMostScenarioDevices));
   }
   if (work.items == 0 || work.granularity == 0) throw Error(ErrorKind::input, fmt::format("case {} has no items", index));
+  std::vector<std::uint32_t> nodes;  // in the order of the devices, which those of a node follow one another in
   for (std::size_t i = 0; i < run.devices.size(); ++i) {
     const Device& facts = device_of(report, run.devices[i]);
     ScenarioDevice device{facts.name, facts.type, estimates.devices[i], 1, 0};
@@ -337,6 +366,12 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
       throw Error(ErrorKind::input, fmt::format("case {}: the rate of device {} was not known", index, run.devices[i]));
     }
     scenario.devices.push_back(std::move(device));
+    const std::uint32_t node = facts.node ? facts.node->number : 0;
+    if (i == 0 || nodes.back() != node) {
+      nodes.push_back(node);
+      scenario.node_devices.push_back(0);
+    }
+    ++scenario.node_devices.back();
   }
   check_extent(scenario);
   if (figures == Figures::measured) correct(scenario, run);

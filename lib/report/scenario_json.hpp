@@ -15,6 +15,10 @@ Scenario read_scenario(const std::filesystem::path& file);
 
 Scenario scenario_from_json(nlohmann::ordered_json json);  // likewise, without the file's name
 
+// Well-formed numbers may still ask for a session that never ends. Each device alone is a case of it, so that what they take and
+// make is added up. Throws Error(input).
+void check_extent(const Scenario& scenario);
+
 // How the devices of a case are: as it was estimated, or that corrected by how long its median sample took. Strategies are given
 // what they were given then.
 enum class Figures { predicted, measured };

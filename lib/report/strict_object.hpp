@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "lib/base/did_you_mean.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/given_limits.hpp"
 #include "lib/report/json_reader.hpp"
@@ -22,7 +24,8 @@ class StrictObject {
     json_.expect(json_.json().is_object(), "an object");
     json_.members([&](const std::string& key, const JsonReader&) {
       if (std::find(known.begin(), known.end(), key) != known.end()) return;
-      json_.fail(fmt::format("unknown key {}; accepted: {}", in_quotes(key), fmt::join(known, ", ")));
+      const std::vector<std::string> words(known.begin(), known.end());
+      json_.fail(fmt::format("unknown key {}; accepted: {}{}", in_quotes(key), fmt::join(known, ", "), did_you_mean(key, words)));
     });
   }
 

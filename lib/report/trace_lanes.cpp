@@ -8,6 +8,7 @@
 #include <numeric>
 #include <queue>
 
+#include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
 
@@ -68,6 +69,39 @@ void add_processes(const Report& report, TraceLayout& layout) {
   }
 }
 
+// "node 1: host7 (clock within 2.10 us)"
+std::string node_name(const NodeRecord& record, std::optional<Nanos> bound) {
+  std::string name = "node " + std::to_string(record.node) + ": " + record.host;
+  if (bound) name += " (clock within " + format_duration(*bound) + ')';
+  return record.lost ? name + ", lost" : name;
+}
+
+// Events of two nodes that are closer than this are in no order.
+std::optional<Nanos> clock_bound(const NodeRecord& record) {
+  std::optional<Nanos> widest;
+  for (const auto& offset : {record.begin, record.end})
+    if (offset) widest = std::max(widest.value_or(Nanos{}), offset->high - offset->low);
+  return widest;
+}
+
+// Devices of a node are threads of its process.
+void add_nodes(const Report& report, TraceLayout& layout) {
+  if (!report.cluster || report.cluster->nodes.size() < 2) return;
+  std::map<std::uint32_t, std::size_t> by_number;
+  for (const NodeRecord& record : report.cluster->nodes) {
+    by_number.emplace(record.node, layout.nodes.size());
+    const auto bound = clock_bound(record);
+    layout.nodes.push_back({record.node, node_name(record, bound), 0, 0, bound});
+  }
+  for (const DeviceRecord& record : report.devices) {
+    if (!record.device.node || !by_number.contains(record.device.node->number)) continue;
+    TraceDevice& device = layout.devices[layout.by_id.at(record.device.id)];
+    device.node = by_number[record.device.node->number];
+    device.shares = true;
+    device.prefix = device.name + ", ";
+  }
+}
+
 // One process for all devices of a disturbed sample, named for the case and the fault.
 void add_disturbed_process(const RunRecord& run, std::size_t k, TraceLayout& layout, TracedSample& sample) {
   std::string what;
@@ -125,6 +159,7 @@ std::string traced_name(const RunRecord& run) {
 TraceLayout lay_out_trace(const Report& report) {
   TraceLayout layout;
   add_processes(report, layout);
+  add_nodes(report, layout);
   for (const RunRecord& run : report.runs) {
     TracedSample& sample = layout.shown.emplace_back();
     if (run.status != Status::ok) continue;
@@ -142,8 +177,12 @@ TraceLayout lay_out_trace(const Report& report) {
     }
   }
   std::uint32_t pid = TraceLayout::kRunPid, tid = TraceLayout::kRunTid;
+  for (TraceNode& node : layout.nodes) {
+    node.pid = ++pid;
+    node.clock_tid = ++tid;
+  }
   for (TraceDevice& device : layout.devices) {
-    device.pid = device.shares ? pid : ++pid;
+    device.pid = device.node ? layout.nodes[*device.node].pid : device.shares ? pid : ++pid;
     for (std::size_t thread = 0; thread < kTraceThreads; ++thread) {
       device.first_tid[thread] = tid + 1;
       tid += device.lanes[thread];

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,21 @@ struct SampleLanes {
   std::vector<std::uint32_t> commands, spans;  // parallel to the timeline's
 };
 
+// A node of several: one process with a thread that shows how exactly its clock is known; its devices' threads come after that.
+struct TraceNode {
+  std::uint32_t node = 0;
+  std::string name;  // of the process
+  std::uint32_t pid = 0, clock_tid = 0;
+  std::optional<Nanos> bound;  // how wide the bounds of its clock are; none: it is the record's, or nothing is known
+};
+
 // The tracks of one device: a process of the trace, or a part of one that several devices share.
 struct TraceDevice {
   std::string id, name;   // of the process
   std::string prefix;     // of its threads' names, where devices share a process: "0:1 "
   std::uint32_t pid = 0;  // that of the device before it where they share one
   bool shares = false;
+  std::optional<std::size_t> node;  // whose process that is, in TraceLayout::nodes
   std::array<std::uint32_t, kTraceThreads> lanes{1, 1, 1, 1, 0};      // how many each thread needs
   std::array<std::uint32_t, kTraceThreads> first_tid{0, 0, 0, 0, 0};  // lanes follow one another
 };
@@ -44,8 +54,9 @@ struct TracedSample {
 
 struct TraceLayout {
   static constexpr std::uint32_t kRunPid = 1, kRunTid = 1;
-  std::vector<TraceDevice> devices;          // a process each; after them those of disturbed samples, a process for each sample
-  std::map<std::string, std::size_t> by_id;  // those that have a process of their own
+  std::vector<TraceNode> nodes;              // where there are several
+  std::vector<TraceDevice> devices;          // a process each, or each node's one; after them those of disturbed samples, a process for each sample
+  std::map<std::string, std::size_t> by_id;  // but those of disturbed samples
   std::vector<TracedSample> shown;           // by run: none of cases that are not ok
   std::vector<std::vector<TracedSample>> disturbed;  // by run, by disturbed sample
 };

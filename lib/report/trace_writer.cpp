@@ -8,9 +8,12 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
+#include "lib/base/quantity.hpp"
+#include "lib/report/cluster_json.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/json_text.hpp"
 #include "lib/report/trace_lanes.hpp"
@@ -65,6 +68,10 @@ class TraceText {
     static constexpr std::array<const char*, kTraceThreads> threads = {"host worker", "upload", "compute", "download", "exchange"};
     name_process(TraceLayout::kRunPid, TraceLayout::kRunTid, "run", 0);
     name_thread(TraceLayout::kRunPid, TraceLayout::kRunTid, "cases");
+    for (const TraceNode& node : layout_.nodes) {
+      name_process(node.pid, node.clock_tid, node.name, node.pid);
+      name_thread(node.pid, node.clock_tid, "clock");
+    }
     for (const TraceDevice& d : layout_.devices) {
       if (!d.shares) name_process(d.pid, d.first_tid[0], d.name, d.pid);
       for (std::size_t thread = 0; thread < kTraceThreads; ++thread)
@@ -134,9 +141,20 @@ class TraceText {
             fmt::format(R"("on":{})", in_quotes(t.merged_on ? devices.at(t.merged_on->value) : "host")));
     }
     length_ = whole.length;
+    clocks();
     spans(sample);
     commands(sample);
     arrows(sample);
+  }
+
+  // As long as the bounds are wide.
+  void clocks() {
+    for (const TraceNode& node : layout_.nodes) {
+      if (!node.bound || *node.bound <= Nanos{}) continue;
+      const Drawn at{Nanos{}, *node.bound};
+      slice(node.pid, node.clock_tid, "clock within " + format_duration(*node.bound), "clock", at, "");
+      reach(at);
+    }
   }
 
   // The next sample begins here.
@@ -326,7 +344,9 @@ class TraceText {
                       in_quotes(d.device.id), in_quotes(d.clock.method), d.clock.offset_ns(), drift, d.clock.uncertainty.count());
       first = false;
     }
-    out_ += "}}";
+    out_ += '}';
+    if (report_.cluster) out_ += ",\"cluster\":" + cluster_json(*report_.cluster).dump();
+    out_ += '}';
   }
 
   const Report& report_;

@@ -140,6 +140,7 @@ void Group::execute_uncounted(Case& the_case) {
 
 // Each device alone, then the first n of every count asked for at once: CPU cores slow each other down, GPUs share the host link.
 void Group::probe() {
+  predictor_.set_most_turns(given_.options.stop.probe_turns());
   if (!given_.options.given_estimates) {
     for (std::size_t i = 0; i < in_set_; ++i) probe_together(i, 1);
     const std::set<std::size_t> counts(given_.options.device_counts.begin(), given_.options.device_counts.end());

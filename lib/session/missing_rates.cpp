@@ -25,7 +25,7 @@ bool is_fault(const Error& error) { return error.kind() == ErrorKind::device || 
 
 // Of all CPUs that have a rate, at once. `at`: which one failed; null: none did.
 void measure_contention_of(Backend& backend, Executor& executor, Workload& workload, const std::string& work,
-                           std::span<SessionDevice> devices, SuiteRates& rates, SessionDevice*& at) {
+                           std::span<SessionDevice> devices, SuiteRates& rates, std::size_t turns, SessionDevice*& at) {
   std::vector<CpuAtWork> cpus;
   std::vector<SessionDevice*> who;
   for (SessionDevice& device : devices) {
@@ -36,7 +36,7 @@ void measure_contention_of(Backend& backend, Executor& executor, Workload& workl
   }
   std::optional<std::size_t> failed;
   try {
-    measure_contention(backend, executor, workload, cpus, failed);
+    measure_contention(backend, executor, workload, cpus, failed, turns);
   } catch (const Error&) {
     if (failed) at = who[*failed];
     throw;
@@ -45,7 +45,7 @@ void measure_contention_of(Backend& backend, Executor& executor, Workload& workl
 
 // Of the devices that have none. Throws Error(interrupted).
 void measure_rates(Backend& backend, Executor& executor, const Problem& problem, const std::map<std::string, std::string>& variants,
-                   std::span<SessionDevice> devices, bool cpus, SuiteRates& rates, const RateFailed& failed) {
+                   std::span<SessionDevice> devices, bool cpus, SuiteRates& rates, const RateFailed& failed, std::size_t turns) {
   const std::string work = work_of(problem);
   const auto missing = [&](const SessionDevice& device) {
     return !device.lost && device.open && device.facts.is_cpu() == cpus && !rates.contains({work, device.facts.id});
@@ -60,7 +60,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
     if (reference.workloads.empty()) reference = work_of_reference_size(backend, problem, cpus, room);
     std::vector<std::string> ignored;  // the session has warned already
     for (const auto& workload : reference.workloads) take_variants(*workload, variants, device.open->resources().traits(), ignored);
-    auto rate = measure_rate_at_reference_size(backend, executor, reference, *device.open, false);
+    auto rate = measure_rate_at_reference_size(backend, executor, reference, *device.open, false, turns);
     if (!rate) return;
     if (device.handicap.slows_always()) {  // rates are of devices without handicap
       const double slow = device.handicap.slow;
@@ -94,7 +94,7 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
   if (!cpus || reference.workloads.empty()) return;
   SessionDevice* at = nullptr;
   try {
-    measure_contention_of(backend, executor, *reference.workloads.front(), work, devices, rates, at);
+    measure_contention_of(backend, executor, *reference.workloads.front(), work, devices, rates, turns, at);
   } catch (const Error& error) {
     after(error, at != nullptr ? std::span(at, 1) : devices);
   }
@@ -104,9 +104,9 @@ void measure_rates(Backend& backend, Executor& executor, const Problem& problem,
 
 void measure_missing_rates(Backend& backend, Executor& executor, const Problem& problem,
                            const std::map<std::string, std::string>& variants, std::span<SessionDevice> devices, SuiteRates& rates,
-                           const RateFailed& failed) {
+                           const RateFailed& failed, std::size_t turns) {
   try {
-    for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, variants, devices, cpus, rates, failed);
+    for (const bool cpus : {false, true}) measure_rates(backend, executor, problem, variants, devices, cpus, rates, failed, turns);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted) throw;
   }

@@ -185,7 +185,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         report.faults.push_back({device.facts.id, kind_of(error.kind()), "probe", error.what()});
       };
       try {
-        measure_missing_rates(backend, executor, problem, variants, std::span(devices).first(in_set(devices)), rates, failed);
+        measure_missing_rates(backend, executor, problem, variants, std::span(devices).first(in_set(devices)), rates, failed,
+                              options.stop.probe_turns());
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::interrupted) throw;  // the cases will say so
       }

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import binary
 from binary import Case, Result, environment
-from resume_test import journal_of, kept_samples, samples_of
+from resume_test import journal_of, kept_samples, lines_of, samples_of
 
 RANKS = int(os.environ.get("MGPU_RANKS", "2"))
 KILLS = int(os.environ.get("MGPU_KILLS", "1"))
@@ -29,6 +29,7 @@ PATIENCE = 2
 MOST_TO_END = 5 * PATIENCE  # seconds from what happened to a rank until all have ended
 SAMPLES = 100
 SUITES = os.environ.get("MGPU_CLUSTER_SUITES", "fisher")
+TIMEOUT = 120 * (1 + SUITES.count(","))
 
 
 def launchers():
@@ -50,7 +51,7 @@ def command(mpi, *programs):
 
 def mpirun(mpi, *programs, env=None):
     done = subprocess.run(command(mpi, *programs), env=environment({**DEVICES, **AS_ROOT, **(env or {})}), capture_output=True, text=True,
-                          timeout=120)
+                          timeout=TIMEOUT)
     return Result(done.returncode, done.stdout, done.stderr)
 
 
@@ -79,6 +80,18 @@ def children_of(process):
         if rank is not None:
             found.append((int(rank), int(entry.name)))
     return dict(found)
+
+
+def samples_of_all_devices(journal):
+    """What a run that goes on takes up: before the launcher ended it, it may have done without those of the rank that was lost."""
+    kept, group = {}, None
+    for line in lines_of(journal):
+        group = line.get("group", group)
+        if "sample" in line:
+            sample, case = line["sample"], group["cases"][line["sample"]["case"]]
+            if len(sample["devices"]) == int(case.rpartition(" on ")[2] if " on " in case else 1):
+                kept.setdefault((group["name"], case), []).append([sample["time_ns"], sample["run"]])
+    return kept
 
 
 class RanksCase(Case):
@@ -117,9 +130,29 @@ class Ranks(RanksCase):
         words = [SUITES, "--quick", "-s", "equal,dynamic", "--mode", "end-to-end", "-n", "1", "--warmup", "0"]
         alone, _ = self.run_of(None, *words)
         for mpi in list(launchers())[:1]:
-            report, _ = self.run_of(mpi, *words, name=f"{mpi}.json")
+            trace = self.folder / "trace.json"
+            report, _ = self.run_of(mpi, *words, "--trace", trace, name=f"{mpi}.json")
+            self.check_trace(trace, report)
             self.assertEqual(outcome(report), outcome(alone))
             self.assertEqual({run["status"] for run in report["runs"]}, {"ok"})
+
+    def check_trace(self, file, report):
+        """A process for each node, in which its devices are at work, and the bounds of its clock."""
+        self.assert_schema(file, "trace")
+        checked = binary.mgpu("trace", "--check", file)
+        self.assertEqual(checked.code, 0, str(checked))
+        trace = json.loads(file.read_text())
+        self.assertEqual(trace["metadata"]["cluster"], report["cluster"])
+        events = trace["traceEvents"]
+        processes = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+        for node in report["cluster"]["nodes"]:
+            pids = [pid for pid, name in processes.items() if name.startswith(f"node {node['node']}: {node['host']}")]
+            self.assertEqual(len(pids), 1, processes)
+            self.assertTrue(any(event["ph"] == "X" and event["pid"] == pids[0] and event["cat"] == "compute" for event in events), node)
+            bound = [event["dur"] for event in events if event.get("cat") == "clock" and event["pid"] == pids[0]]
+            widest = max((high - low for low, high in filter(None, (node["offset_begin_ns"], node["offset_end_ns"]))), default=None)
+            self.assertEqual(set(bound), {widest / 1000} if widest else set())
+        self.assertEqual(len(processes), 1 + len(report["cluster"]["nodes"]))
 
     def test_other_arguments_and_other_programs_are_refused(self):
         program = self.folder / "mgpu-bench"
@@ -229,7 +262,7 @@ class Losses(RanksCase):
         expected, _ = self.undisturbed()
         if not file.exists() or not json.loads(file.read_text())["complete"]:
             self.assertNotEqual(code, 0)
-            kept = kept_samples(journal_of(file))
+            kept = samples_of_all_devices(journal_of(file))
             is_begun = file.exists() or journal_of(file).exists()
             result = mpirun(mpi, self.campaign(file, *(["--resume", file] if is_begun else [])))
             self.assertEqual(result.code, 0, str(result))

@@ -105,7 +105,7 @@ def small(words):
         take(words, "--device-counts")
         words += ["--quick", "-q"]
     if command in ("run", "plan"):
-        suite = words[1] if len(words) > 1 and words[1] in SIZES else None
+        suite = words[1] if len(words) > 1 and words[1] in SIZES else "kernel" if "--kernel" in words else None
         size = take(words, "--size")
         if suite and "--input" not in words:
             given = (size or "1").count(",") + 1

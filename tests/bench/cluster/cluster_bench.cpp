@@ -76,6 +76,15 @@ class Bench {
     const unsigned times = bytes > (1 << 20) ? 50 : 500;
     measure("upload", bytes, times, [&] { run([&](Stream& stream) { stream.upload(*buffer, 0, there); }); });
     measure("download", bytes, times, [&] { run([&](Stream& stream) { stream.download(*buffer, 0, back); }); });
+    if (bytes > 1 << 20) {
+      std::vector<std::byte> more(bytes);
+      measure("two downloads at once", bytes, times, [&] {
+        run([&](Stream& stream) {
+          stream.download(*buffer, 0, back);
+          stream.download(*buffer, 0, more);
+        });
+      });
+    }
     if (back != there) throw Error(ErrorKind::device, "other bytes came back than went there");
     for (const BatchId batch : done) device.take(batch);
   }

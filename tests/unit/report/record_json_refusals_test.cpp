@@ -115,7 +115,9 @@ TEST_CASE("no number in a result, however wrong, does harm") {
   find(good, Json::json_pointer(), "");
   REQUIRE(numbers.size() > 100);
   std::size_t refused = 0, shown = 0, turn = 0;
-  for (const auto& [kind, path] : numbers) {
+  for (const auto& number : numbers) {  // no structured binding: clang 14 captures none in what CAPTURE is
+    const auto& kind = number.first;
+    const auto& path = number.second;
     if (turn++ % test::one_in(7) != 0) continue;
     for (const Json& bad :
          {Json(-1), Json(0), Json(0.5), Json(1e300), Json(-1e300), Json(std::numeric_limits<std::int64_t>::min()),

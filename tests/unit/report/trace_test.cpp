@@ -90,6 +90,43 @@ TEST_CASE("commands of one queue that overlap get a lane of their own") {
   CHECK(tids[2] == tids[0]);
 }
 
+TEST_CASE("each of several nodes is a process with its host's name, its devices are threads, and how well its clock is known is drawn") {
+  Report report = test::sample_report();
+  report.cluster = ClusterRecord{"Open MPI v4.1.4",
+                                 {{0, "first", std::nullopt, std::nullopt, std::nullopt},
+                                  {1, "second", ClockOffset{Nanos{-1000}, Nanos{500}}, ClockOffset{Nanos{0}, Nanos{2100}}, std::nullopt}}};
+  report.devices.at(0).device.node = DeviceNode{0, "first"};
+  report.devices.at(1).device.node = DeviceNode{1, "second"};
+  const std::string text = to_chrome_trace(report);
+  CHECK(all_lines(check_chrome_trace(text)) == "");
+  const Json trace = Json::parse(text);
+  std::map<std::string, std::uint32_t> processes;
+  std::map<std::string, std::uint32_t> threads;  // and the processes they are of
+  for (const Json& e : events(report, "M")) {
+    if (e["name"] == "process_name") processes[e["args"]["name"]] = e["pid"];
+    if (e["name"] == "thread_name") threads[e["args"]["name"]] = e["pid"];
+  }
+  REQUIRE(processes.contains("node 0: first"));
+  REQUIRE(processes.contains("node 1: second (clock within 2.10 us)"));
+  const std::uint32_t first = processes["node 0: first"], second = processes["node 1: second (clock within 2.10 us)"];
+  for (const auto& [name, pid] : processes) CHECK_FALSE(name.starts_with("GPU"));
+  std::set<std::uint32_t> with_compute;
+  for (const auto& [name, pid] : threads)
+    if (name.starts_with("GPU") && name.ends_with(", compute")) with_compute.insert(pid);
+  CHECK(with_compute == std::set<std::uint32_t>{first, second});
+  std::size_t bounds = 0, samples = 0;
+  for (const Json& e : events(report, "X")) {
+    samples += e["cat"] == "case" || e["cat"] == "disturbed";
+    if (e["cat"] != "clock") continue;
+    ++bounds;
+    CHECK(e["pid"] == second);
+    CHECK(e["dur"] == 2.1);
+  }
+  CHECK(bounds > 0);
+  CHECK(bounds <= samples);
+  CHECK(trace["metadata"]["cluster"]["nodes"][1]["offset_end_ns"] == Json{0, 2100});
+}
+
 TEST_CASE("lanes are the fewest that keep intervals apart") {
   const auto lanes = assign_lanes(
       {{Nanos{0}, Nanos{10}}, {Nanos{10}, Nanos{20}}, {Nanos{5}, Nanos{15}}, {Nanos{15}, Nanos{16}}, {Nanos{12}, Nanos{12}}});

@@ -19,7 +19,7 @@ using mgpu::test::has;
 
 namespace {
 
-constexpr Curve curves[] = {Curve::bn254, Curve::bls12_381};
+constexpr Curve both_curves[] = {Curve::bn254, Curve::bls12_381};
 
 struct TemporaryFile {
   explicit TemporaryFile(const std::string& text, const std::string& ending = "")

@@ -1,0 +1,137 @@
+#include "lib/plan/scaling.hpp"
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "lib/plan/rounds.hpp"
+#include "lib/plan/simulator.hpp"
+
+namespace mgpu {
+namespace {
+
+constexpr Items kMostDevicePieces = Items{1} << 20;  // of the work: each device's share is pipelined, however many they are
+
+struct Estimates {
+  std::vector<DeviceEstimate> given, real;  // as strategies are told, as the devices are
+};
+
+Estimates estimates_of(const Scenario& scenario, Mode mode) {
+  Estimates both;
+  for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
+    const ScenarioDevice& device = scenario.devices[i];
+    const Holds holds = held_by(scenario.work, device.memory, mode, scenario.devices.size(), kMostDevicePieces);
+    if (holds.fits == 0) throw Error(ErrorKind::unsupported, holds.why_not);
+    const auto complete = [&](DeviceEstimate estimate) {
+      estimate.on_cpu = device.type == DeviceType::cpu;
+      estimate.fits = estimate.fits > 0 ? std::min(estimate.fits, holds.fits) : holds.fits;
+      estimate.pipeline = std::min(estimate.fits, estimate.pipeline > 0 ? estimate.pipeline : holds.pipeline);
+      return estimate;
+    };
+    both.given.push_back(complete(scenario.given ? scenario.given->devices[i] : device.estimate));
+    DeviceEstimate& real = both.real.emplace_back(complete(device.estimate));
+    const auto slower = [&](Nanos time) { return from_seconds(seconds(time) * device.slow); };
+    real.items_per_s /= device.slow;
+    real.launch = slower(real.launch);
+    real.minimum_slice = slower(real.minimum_slice);
+    real.first_slice_discount = slower(real.first_slice_discount);
+  }
+  return both;
+}
+
+PlanRequest request_of(const Scenario& scenario, Mode mode, std::span<const DeviceEstimate> devices, bool given) {
+  const SetEstimates* told = given && scenario.given ? &*scenario.given : nullptr;
+  const ScenarioWork& work = scenario.work;
+  PlanRequest request;
+  request.items = work.items;
+  request.granularity = work.granularity;
+  request.mode = mode;
+  request.cost = work.cost;
+  request.devices = devices;
+  request.link_up = told != nullptr ? told->link_up : scenario.link_up;
+  request.link_down = told != nullptr ? told->link_down : scenario.link_down;
+  request.merge = told != nullptr ? told->merge : work.merge;
+  request.exchange = told != nullptr ? told->exchange : scenario.exchange;
+  request.rounds = work.rounds;
+  request.network = scenario.network.any() ? &scenario.network : nullptr;
+  return request;
+}
+
+// The second sample of a strategy that learns follows what the first showed.
+Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode mode, const Estimates& estimates) {
+  const PlanRequest told = request_of(scenario, mode, estimates.given, true), real = request_of(scenario, mode, estimates.real, false);
+  History history;
+  for (;;) {
+    const std::unique_ptr<SliceSource> source = begin_strategy(*strategy.info, strategy.params, told, history);
+    const std::vector<Items> first = source->first_shares();
+    Simulation simulation = simulate(real, *source);
+    if (!strategy.info->traits.learns || !history.empty()) return simulation;
+    SampleShare& share = history.emplace_back();
+    share.makespan = simulation.makespan;
+    share.first = first;
+    for (const SimulatedDevice& device : simulation.devices) {
+      share.items.push_back(device.items);
+      share.busy.push_back(device.busy);
+    }
+  }
+}
+
+}  // namespace
+
+PlanChoice plan_scenario(const Scenario& scenario, Mode mode) {
+  const Estimates estimates = estimates_of(scenario, mode);
+  return choose_plan(request_of(scenario, mode, estimates.given, true));
+}
+
+void compare_with_first(std::span<ScalingRow> series) {
+  const auto first = std::find_if(series.begin(), series.end(), [](const ScalingRow& row) { return row.time > Nanos{}; });
+  if (first == series.end()) return;
+  const auto rate = [](const ScalingRow& row) { return static_cast<double>(row.items) / seconds(row.time); };
+  const double base = rate(*first), base_rates = first->rates;
+  for (auto row = first; row != series.end(); ++row) {
+    if (row->time <= Nanos{}) continue;
+    row->speedup = rate(*row) / base;
+    row->efficiency = row->speedup / (row->rates / base_rates);
+  }
+}
+
+std::vector<ScalingRow> simulate_scaling(const Scenario& scenario, const ScalingRequest& request,
+                                         const std::function<bool(const ScalingRow&)>& begins) {
+  std::vector<Scenario> sets;
+  for (const std::size_t nodes : request.nodes) sets.push_back(on_nodes(scenario, nodes));
+  std::vector<ScalingRow> rows;
+  for (const Mode mode : request.modes) {
+    for (const StrategyChoice& strategy : request.strategies) {
+      for (const Scales scales : {Scales::strong, Scales::weak}) {
+        const std::size_t begin = rows.size();
+        for (std::size_t n = 0; n < sets.size(); ++n) {
+          Scenario& set = sets[n];
+          ScalingRow row;
+          row.strategy = strategy.label();
+          row.mode = mode;
+          row.scales = scales;
+          row.nodes = request.nodes[n];
+          row.devices = set.devices.size();
+          set.work.items = row.items =
+              scales == Scales::strong ? scenario.work.items : items_for_nodes(scenario.work, request.stated_on, request.nodes[n]);
+          for (const ScenarioDevice& device : set.devices) row.rates += device.estimate.items_per_s / device.slow;
+          if (!begins(row)) return rows;
+          try {
+            const Simulation simulated = sample(set, strategy, mode, estimates_of(set, mode));
+            row.time = simulated.makespan;
+            row.sending = simulated.sending;
+            row.receiving = simulated.receiving;
+            row.handing_out = simulated.handing_out;
+          } catch (const Error& error) {
+            if (error.kind() != ErrorKind::unsupported) throw;
+            row.why_not = error.what();
+          }
+          rows.push_back(std::move(row));
+        }
+        compare_with_first(std::span(rows).subspan(begin));
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace mgpu

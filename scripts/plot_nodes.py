@@ -1,0 +1,65 @@
+"""The picture of `mgpu-bench simulate --nodes`: strong and weak scaling over nodes, side by side, one picture a mode."""
+
+import textwrap
+
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from plot_style import AT_MOST, GREY, drawn_as, legend_below
+from result_series import looks
+
+MOST_TICKS = 6
+
+
+def figures(document):
+    """(name, figure) of each mode."""
+    modes = list(dict.fromkeys(row["mode"] for row in document["rows"]))
+    for mode in modes:
+        slug = "".join(c if c.isalnum() else "-" for c in document["suite"]).strip("-")
+        yield f"nodes-{slug}-{mode.replace('_', '-')}", of_mode(document, mode)
+
+
+def of_mode(document, mode):
+    series = {}
+    for row in document["rows"]:
+        if row["mode"] == mode and row["time_ns"]:
+            series.setdefault((row["scaling"], row["strategy"]), []).append(row)
+    if not series:
+        return None
+    names = list(dict.fromkeys(name for _, name in series))
+    at_end = {name: max((rows[-1]["rate"] for (_, other), rows in series.items() if other == name), default=0) for name in names}
+    # One device alone does not scale; of the others the fastest at the end.
+    shown = sorted((name for name in names if name != "single"), key=lambda name: -at_end[name])[:AT_MOST] or names
+    look = looks([(name, name.split(":")[0]) for name in names])
+    figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.6), sharex=True, sharey=True)
+    for axes, scaling in zip(panels, ("strong", "weak")):
+        nodes = sorted({row["nodes"] for (which, _), rows in series.items() if which == scaling for row in rows})
+        axes.axhline(100, color="#888888", linewidth=1.2, dashes=(6, 3), label="perfect" if scaling == "strong" else None, zorder=1)
+        for name in shown:
+            rows = series.get((scaling, name), [])
+            axes.plot([row["nodes"] for row in rows], [100 * row["efficiency"] for row in rows], linewidth=1.4, markersize=6,
+                      label=name if scaling == "strong" else None, **drawn_as(look[name]))
+        axes.set_xscale("log", base=2)
+        step = -(-len(nodes) // MOST_TICKS)
+        axes.set_xticks(nodes[::-1][::step][::-1])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        items = sorted({row["items"] for (which, _), rows in series.items() if which == scaling for row in rows})
+        size = f"{items[0]:.3g} items" if scaling == "strong" else f"{items[0]:.3g} to {items[-1]:.3g} items"
+        axes.set_title(f"{scaling}: {size}", fontsize=11)
+        axes.set_xlabel(f"nodes, {devices_a_node(series)}")
+        axes.set_ylim(0, 110)
+    panels[0].set_ylabel(f"efficiency beside {min(row['nodes'] for rows in series.values() for row in rows)} node(s), %")
+    title = f"{document['suite']}, {mode.replace('_', ' ')}: {document['simulated']}"
+    figure.suptitle("\n".join(textwrap.wrap(title, 84, break_on_hyphens=False)), x=0.012, ha="left", fontsize=12, weight="bold")
+    legend_below(figure, panels[0], 4)
+    hidden = [name for name in names if name not in shown]
+    if hidden:
+        panels[1].text(0.99, 0.02, "\n".join(textwrap.wrap(f"not drawn: {', '.join(hidden)}", 44)), transform=panels[1].transAxes, ha="right",
+                       fontsize=8.5, color=GREY)
+    return figure
+
+
+def devices_a_node(series):
+    found = {row["devices"] / row["nodes"] for rows in series.values() for row in rows}
+    return f"{found.pop():g} devices each" if len(found) == 1 else "devices differ"
