@@ -9,6 +9,7 @@
 
 #include "lib/base/quantity.hpp"
 #include "lib/cluster/cluster_backend.hpp"
+#include "lib/cluster/group_parts.hpp"
 #include "lib/cluster/served_device.hpp"
 #include "lib/exec/leak.hpp"
 
@@ -36,6 +37,7 @@ struct Cluster::State {
   Fingerprint mine;
   Nanos patience{};
   std::unique_ptr<Post> post;
+  std::unique_ptr<GroupParts> parts;
 
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
@@ -54,9 +56,16 @@ struct Cluster::State {
       greeted[from] = read_fingerprint(in);
       return changed.notify_all();
     }
+    if (call == Call::parcel) return parts->arrived(std::make_shared<const Message>(std::move(message)));
     if (post->rank() == 0) {
       if (from < links.size() && links[from] != nullptr) links[from]->arrived(std::move(message));
       return;
+    }
+    if (call == Call::lose) {  // at once: what it ends may be what this rank is at
+      in.get<std::uint32_t>();
+      in.get<std::uint64_t>();
+      const auto group = in.get<std::uint64_t>();
+      return parts->lose(group, in.get<DeviceIndex>());
     }
     const std::lock_guard lock(mutex);
     if (call >= Call::close) {
@@ -123,9 +132,9 @@ struct Cluster::State {
           break;
         case Call::split: {
           Device device = device_of(in.text());
-          const std::vector<Device> parts = local->split(device, in.get<unsigned>());
-          out.put(std::uint64_t{parts.size()});
-          for (const Device& part : parts) {
+          const std::vector<Device> made = local->split(device, in.get<unsigned>());
+          out.put(std::uint64_t{made.size()});
+          for (const Device& part : made) {
             mgpu::write(out, part);
             seen.push_back(part);
           }
@@ -134,6 +143,28 @@ struct Cluster::State {
         case Call::open:
           open(number, in, out);
           break;
+        case Call::connect:
+          connect(in, out);
+          break;
+        case Call::disconnect: {
+          const auto group = in.get<std::uint64_t>();
+          parts->disconnect(group, in.get<bool>());
+          break;
+        }
+        case Call::allocate_shared: {
+          const auto group = in.get<std::uint64_t>(), memory = in.get<std::uint64_t>();
+          parts->allocate(group, memory, in.get<Bytes>());
+          break;
+        }
+        case Call::free_shared: {
+          const auto group = in.get<std::uint64_t>();
+          return parts->free(group, in.get<std::uint64_t>());
+        }
+        case Call::awaited_by: {
+          const auto group = in.get<std::uint64_t>();
+          out.put(parts->awaited_by(group, in.get<DeviceIndex>()));
+          break;
+        }
         default:
           throw Error(ErrorKind::internal, "a call that nobody knows");
       }
@@ -166,10 +197,33 @@ struct Cluster::State {
     const Device device = device_of(in.text());
     std::unique_ptr<OpenDevice> opened = local->open(device, read_handicap(in));
     mgpu::write(out, opened->resources().traits());
-    auto served = std::make_unique<ServedDevice>(*local, *post, number, std::move(opened));
+    auto served = std::make_unique<ServedDevice>(*local, *post, *parts, number, std::move(opened));
     const std::lock_guard lock(mutex);
     std::erase_if(devices, [](const auto& entry) { return entry.second->is_over(); });
     devices[number] = std::move(served);
+  }
+
+  // This rank's part of a group. Its devices have nothing to do meanwhile.
+  void connect(Reader& in, Writer& out) {
+    const auto group = in.get<std::uint64_t>();
+    const auto path = read_optional<PeerPath>(in);
+    std::vector<GroupMember> members(in.get<std::uint64_t>());
+    std::vector<OpenDevice*> here(members.size());
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      GroupMember& member = members[i];
+      member.id = in.text();
+      member.rank = in.get<RankNumber>();
+      member.number = in.get<std::uint32_t>();
+      if (member.rank != post->rank()) continue;
+      const std::lock_guard lock(mutex);
+      here[i] = devices.at(member.number)->device();
+    }
+    PartOfGroup& part = parts->connect(group, *local, here, std::move(members), path);
+    for (std::uint32_t from = 0; from < here.size(); ++from)
+      for (std::uint32_t to = 0; to < here.size(); ++to)
+        if (here[from] != nullptr && here[to] != nullptr) out.put(part.peer({from}).path({to}));
+    out.put(part.most_shared()).put(std::uint64_t{part.notes().size()});
+    for (const std::string& note : part.notes()) out.text(note);
   }
 
   std::vector<Device> seen;  // by the thread that serves
@@ -196,6 +250,7 @@ Cluster::Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes tim
   Backend& clock = *state_->local;
   state_->post = std::make_unique<Post>(
       std::move(join), [&clock] { return clock.now(); }, times);
+  state_->parts = std::make_unique<GroupParts>(*state_->post);
   State& state = *state_;
   state.post->start({.message = [&state](RankNumber from, Message message) { state.arrived(from, std::move(message)); },
                      .clock =
@@ -225,7 +280,7 @@ Cluster::~Cluster() = default;
 RankNumber Cluster::rank() const { return state_->post->rank(); }
 
 std::unique_ptr<Backend> Cluster::backend() {
-  return std::make_unique<ClusterBackend>(*state_->local, *state_->post, state_->links, state_->mine.host);
+  return std::make_unique<ClusterBackend>(*state_->local, *state_->post, *state_->parts, state_->links, state_->mine.host);
 }
 
 void Cluster::serve() {

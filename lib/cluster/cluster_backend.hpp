@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/cluster/group_parts.hpp"
 #include "lib/cluster/node_link.hpp"
 #include "lib/cluster/share_out.hpp"
 #include "lib/exec/backend.hpp"
@@ -12,8 +13,8 @@ namespace mgpu {
 
 class ClusterBackend final : public Backend {
  public:
-  // `local` and `links` must outlive it; `links` by rank, null for rank 0.
-  ClusterBackend(Backend& local, Post& post, std::vector<std::shared_ptr<NodeLink>> links, std::string own_host);
+  // `local`, `post`, `parts` and `links` must outlive it; `links` by rank, null for rank 0.
+  ClusterBackend(Backend& local, Post& post, GroupParts& parts, std::vector<std::shared_ptr<NodeLink>> links, std::string own_host);
 
   // Throws Error(usage) where ranks have different drivers.
   Enumeration enumerate() override;
@@ -22,7 +23,7 @@ class ClusterBackend final : public Backend {
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   // Only for devices of this rank: to the others everything goes through messages.
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;
-  // Throws Error(unsupported) for devices of several ranks.
+  // Devices of several ranks are staged.
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
   Nanos now() override { return local_.now(); }
   bool is_virtual() const override { return local_.is_virtual(); }
@@ -37,10 +38,12 @@ class ClusterBackend final : public Backend {
 
   Backend& local_;
   Post& post_;
+  GroupParts& parts_;
   std::vector<std::shared_ptr<NodeLink>> links_;
   std::string own_host_;
   std::vector<OwnedDevice> devices_;               // of the last enumeration
   std::vector<std::optional<ClockOffset>> began_;  // by rank
+  std::uint64_t next_group_ = 1;
 };
 
 }  // namespace mgpu

@@ -10,13 +10,15 @@ constexpr std::uint32_t kClockExchanges = 25;  // before probes of a device's cl
 
 class RemoteBuffer final : public Buffer {
  public:
-  RemoteBuffer(RemoteDevice& device, std::uint64_t number, Bytes size) : device_(device), number_(number), size_(size) {}
-  ~RemoteBuffer() override { device_.forget(Call::free_buffer, number_); }
+  RemoteBuffer(std::shared_ptr<NodeLink> link, std::uint32_t device, std::uint64_t number, Bytes size)
+      : link_(std::move(link)), device_(device), number_(number), size_(size) {}
+  ~RemoteBuffer() override { link_->send(std::move(NodeLink::begin(Call::free_buffer, device_).put(number_))); }
   Bytes size() const override { return size_; }
   std::uint64_t number() const { return number_; }
 
  private:
-  RemoteDevice& device_;
+  std::shared_ptr<NodeLink> link_;  // the device may be gone before memory that it shares with others
+  std::uint32_t device_;
   std::uint64_t number_;
   Bytes size_;
 };
@@ -162,6 +164,26 @@ bool RemoteDevice::drained() {
   return arrivals_->at_rest == abandons_;
 }
 
+bool RemoteDevice::in_doubt() const {
+  if (abandons_ == 0 || link_->is_lost()) return false;
+  const std::lock_guard lock(arrivals_->mutex);
+  return arrivals_->at_rest != abandons_;
+}
+
+std::unique_ptr<Buffer> RemoteDevice::shared_piece(std::uint64_t group, std::uint64_t memory, DeviceIndex by, DeviceIndex of,
+                                                   Bytes size) {
+  const std::uint64_t number = next_object_++;
+  Writer call = asking(Call::shared_piece);
+  call.put(number).put(group).put(memory).put(by).put(of);
+  const Message answer = ask(std::move(call), "memory that " + traits_.id + " shares");
+  if (!Reader(answer).get<bool>()) return nullptr;
+  return std::make_unique<RemoteBuffer>(link_, number_, number, size);
+}
+
+void RemoteDevice::check_exchange(std::uint64_t group, DeviceIndex device) {
+  ask(std::move(asking(Call::check_exchange).put(group).put(device)), "exchanges of " + traits_.id);
+}
+
 std::uint64_t RemoteDevice::number_of(const Buffer& buffer) const { return static_cast<const RemoteBuffer&>(buffer).number(); }
 
 void RemoteDevice::forget(Call how, std::uint64_t object) { link_->send(std::move(NodeLink::begin(how, number_).put(object))); }
@@ -178,7 +200,7 @@ std::optional<std::vector<KernelParameter>> RemoteDevice::parameters_of(std::uin
 std::unique_ptr<Buffer> RemoteDevice::allocate(Bytes size) {
   const std::uint64_t number = next_object_++;
   ask(std::move(asking(Call::allocate).put(number).put(size)), "allocating on " + traits_.id);
-  return std::make_unique<RemoteBuffer>(*this, number, size);
+  return std::make_unique<RemoteBuffer>(link_, number_, number, size);
 }
 
 std::unique_ptr<Buffer> RemoteDevice::part(Buffer& whole, Bytes offset, Bytes size) {
@@ -186,7 +208,7 @@ std::unique_ptr<Buffer> RemoteDevice::part(Buffer& whole, Bytes offset, Bytes si
   Writer call = asking(Call::part);
   call.put(number).put(number_of(whole)).put(offset).put(size);
   ask(std::move(call), "a part of a buffer of " + traits_.id);
-  return std::make_unique<RemoteBuffer>(*this, number, size);
+  return std::make_unique<RemoteBuffer>(link_, number_, number, size);
 }
 
 std::unique_ptr<Kernel> RemoteDevice::kernel(std::string_view file, std::string_view entry, const std::string& options) {

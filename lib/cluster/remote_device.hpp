@@ -35,6 +35,17 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
   bool drained() override;
   Bytes free_memory() override;
 
+  RankNumber rank() const { return link_->rank(); }
+  std::uint32_t number() const { return number_; }  // by which its rank knows it
+  // Of a group that it is in: its end, and calls of that.
+  void join(Peer* peer) { peer_ = peer; }
+  Writer begin(Call call) const { return NodeLink::begin(call, number_); }
+  void send(Writer call) { link_->send(std::move(call)); }
+  // Its piece of memory of the group, or another's as its kernels reach it; null: they do not.
+  std::unique_ptr<Buffer> shared_piece(std::uint64_t group, std::uint64_t memory, DeviceIndex by, DeviceIndex of, Bytes size);
+  void check_exchange(std::uint64_t group, DeviceIndex device);  // PeerGroup::check
+  bool in_doubt() const;                                         // it was abandoned, and may be at work
+
   // By what its own rank knows a buffer.
   std::uint64_t number_of(const Buffer& buffer) const;
   void forget(Call how, std::uint64_t object);
@@ -42,6 +53,7 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
 
  private:
   const DeviceTraits& traits() const override { return traits_; }
+  Peer* peer() override { return peer_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override;
   std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry, const std::string& options) override;
   std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry, const std::string& options) override;
@@ -68,6 +80,7 @@ class RemoteDevice final : public OpenDevice, private DeviceResources, private S
   std::optional<Nanos> slowed_from_;   // as its rank was told last
   std::set<std::uint64_t> compiling_;  // batches that launch a kernel of a CPU for the first time
   std::uint64_t abandons_ = 0;
+  Peer* peer_ = nullptr;  // none: it is in no group
 };
 
 }  // namespace mgpu

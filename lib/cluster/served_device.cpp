@@ -11,6 +11,12 @@ namespace {
 constexpr Nanos kIdle = std::chrono::milliseconds(10);
 constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
 
+std::vector<DeviceIndex> read_devices(Reader& in) {
+  std::vector<DeviceIndex> devices(in.get<std::uint64_t>());
+  for (DeviceIndex& device : devices) device = in.get<DeviceIndex>();
+  return devices;
+}
+
 }  // namespace
 
 Writer answer_to(std::uint64_t ticket) {
@@ -40,14 +46,24 @@ struct ServedDevice::State {
     bool may_run = false;        // some of it is on the device
   };
 
-  State(Backend& own_backend, Post& own_post, std::uint32_t own_number, std::unique_ptr<OpenDevice> own)
-      : backend(own_backend), post(own_post), number(own_number), device(std::move(own)) {}
+  State(Backend& own_backend, Post& own_post, GroupParts& own_parts, std::uint32_t own_number, std::unique_ptr<OpenDevice> own)
+      : backend(own_backend),
+        post(own_post),
+        parts(own_parts),
+        number(own_number),
+        device(std::move(own)),
+        objects(own_parts) {}
 
   void push(Message call) {
     const std::lock_guard lock(mutex);
     if (device == nullptr) return;
     calls.push_back(std::move(call));
     device->notifier().notify();
+  }
+
+  OpenDevice* opened() {
+    const std::lock_guard lock(mutex);
+    return device.get();
   }
 
   void run() {
@@ -120,11 +136,9 @@ struct ServedDevice::State {
         closing = true;
         return;
       case Call::free_buffer:
-        let_go(buffers, in.get<std::uint64_t>());
-        return;
+        return objects.free_buffer(in.get<std::uint64_t>(), is_in_doubt());
       case Call::free_kernel:
-        let_go(kernels, in.get<std::uint64_t>());
-        return;
+        return objects.free_kernel(in.get<std::uint64_t>(), is_in_doubt());
       case Call::slow_down:
         return slow_down(read_optional<Nanos>(in));
       case Call::abandon:
@@ -147,28 +161,28 @@ struct ServedDevice::State {
       case Call::begin_series:
         return stream.begin_series(in.get<unsigned>());
       case Call::upload: {
-        Buffer& to = buffer(in.get<std::uint64_t>());
+        Buffer& to = objects.buffer(in.get<std::uint64_t>());
         const auto offset = in.get<Bytes>();
         return stream.upload(to, offset, in.bytes());
       }
       case Call::upload_rows: {
-        Buffer& to = buffer(in.get<std::uint64_t>());
+        Buffer& to = objects.buffer(in.get<std::uint64_t>());
         auto rows = in.get<Rows>();
         rows.host_stride = rows.length;
         return stream.upload_rows(to, in.bytes().data(), rows);
       }
       case Call::launch: {
-        Kernel& kernel = *kernels.at(in.get<std::uint64_t>());
+        Kernel& kernel = objects.kernel(in.get<std::uint64_t>());
         const auto grid = in.get<Grid>();
         std::vector<KernelArg> args;
         for (auto left = in.get<std::uint64_t>(); left > 0; --left)
-          args.push_back(read_arg(in, [&](std::uint64_t name) { return &buffer(name); }));
+          args.push_back(read_arg(in, [&](std::uint64_t name) { return &objects.buffer(name); }));
         return stream.launch(kernel, grid, args);
       }
       case Call::download: {
         Download& download = open.downloads.emplace_back();
         download.number = in.get<std::uint64_t>();
-        Buffer& from = buffer(in.get<std::uint64_t>());
+        Buffer& from = objects.buffer(in.get<std::uint64_t>());
         const auto offset = in.get<Bytes>();
         download.data.resize(in.get<Bytes>());
         return stream.download(from, offset, download.data);
@@ -176,55 +190,40 @@ struct ServedDevice::State {
       case Call::download_rows: {
         Download& download = open.downloads.emplace_back();
         download.number = in.get<std::uint64_t>();
-        Buffer& from = buffer(in.get<std::uint64_t>());
+        Buffer& from = objects.buffer(in.get<std::uint64_t>());
         auto rows = in.get<Rows>();
         rows.host_stride = rows.length;
         download.data.resize(rows.length * rows.count);
         return stream.download_rows(from, download.data.data(), rows);
+      }
+      case Call::put: {
+        Buffer& from = objects.buffer(in.get<std::uint64_t>());
+        const auto offset = in.get<Bytes>();
+        const auto group = in.get<std::uint64_t>();
+        const auto into = parts.memory(group, in.get<std::uint64_t>());
+        const auto to = in.get<DeviceIndex>();
+        const auto to_offset = in.get<Bytes>();
+        return peer().put(from, offset, *into, to, to_offset, in.get<Bytes>());
+      }
+      case Call::sync: {
+        const auto signal = read_devices(in), await = read_devices(in);
+        return peer().sync(signal, await);
       }
       default:
         throw Error(ErrorKind::internal, "a call that nobody knows");
     }
   }
 
+  Peer& peer() {
+    Peer* const mine = device->resources().peer();
+    if (mine == nullptr) throw Error(ErrorKind::internal, "an exchange of a device that is in no group");
+    return *mine;
+  }
+  bool is_in_doubt() const { return abandoned != 0 || in_doubt; }
+
   void answer(Call call, Reader& in, Writer& out) {
-    DeviceResources& resources = device->resources();
+    if (objects.answer(call, device->resources(), in, out)) return;
     switch (call) {
-      case Call::allocate: {
-        const auto name = in.get<std::uint64_t>();
-        buffers[name] = resources.allocate(in.get<Bytes>());
-        return;
-      }
-      case Call::part: {
-        const auto name = in.get<std::uint64_t>();
-        Buffer& whole = buffer(in.get<std::uint64_t>());
-        const auto offset = in.get<Bytes>();
-        buffers[name] = resources.part(whole, offset, in.get<Bytes>());
-        return;
-      }
-      case Call::kernel: {
-        const auto name = in.get<std::uint64_t>();
-        const std::string file = in.text(), entry = in.text();
-        kernels[name] = resources.kernel(file, entry, in.text());
-        return;
-      }
-      case Call::foreign_kernel: {
-        const auto name = in.get<std::uint64_t>();
-        KernelSource source;
-        source.name = in.text();
-        source.text = in.text();
-        const std::string entry = in.text();
-        kernels[name] = resources.foreign_kernel(source, entry, in.text());
-        return;
-      }
-      case Call::parameters: {
-        const auto all = kernels.at(in.get<std::uint64_t>())->parameters();
-        out.put(all.has_value());
-        if (!all) return;
-        out.put(std::uint64_t{all->size()});
-        for (const KernelParameter& parameter : *all) write(out, parameter);
-        return;
-      }
       case Call::take: {
         const auto at = ids.find(in.get<std::uint64_t>());
         if (at == ids.end()) throw Error(ErrorKind::internal, "batch taken twice");
@@ -246,20 +245,13 @@ struct ServedDevice::State {
       case Call::free_memory:
         out.put(device->free_memory());
         return;
+      case Call::check_exchange: {
+        const auto group = in.get<std::uint64_t>();
+        return parts.check(group, in.get<DeviceIndex>());
+      }
       default:
         throw Error(ErrorKind::internal, "a question that nobody knows");
     }
-  }
-
-  Buffer& buffer(std::uint64_t name) { return *buffers.at(name); }
-
-  // What commands may still be using, of which nobody knows when they end, stays.
-  template <class Objects>
-  void let_go(Objects& objects, std::uint64_t name) {
-    const auto at = objects.find(name);
-    if (at == objects.end()) return;  // it was never made
-    if (abandoned || in_doubt) leak(std::move(at->second));
-    objects.erase(at);
   }
 
   // As rank 0's part of it: from when on, by our clock.
@@ -328,11 +320,9 @@ struct ServedDevice::State {
       leak(std::move(open));
       leak(std::move(under_way));
       leak(std::move(doubtful));
-      leak(std::move(kernels));
-      leak(std::move(buffers));
+      objects.leak_all();
     }
-    kernels.clear();
-    while (!buffers.empty()) buffers.erase(std::prev(buffers.end()));  // parts before the whole
+    objects.free_all();
     std::unique_ptr<OpenDevice> closing_one;
     {
       const std::lock_guard lock(mutex);
@@ -342,6 +332,7 @@ struct ServedDevice::State {
 
   Backend& backend;
   Post& post;
+  GroupParts& parts;
   const std::uint32_t number;
 
   std::mutex mutex;  // guards `calls`, and that the device is there while others push
@@ -349,8 +340,7 @@ struct ServedDevice::State {
 
   // The thread's.
   std::unique_ptr<OpenDevice> device;
-  std::map<std::uint64_t, std::unique_ptr<Buffer>> buffers;
-  std::map<std::uint64_t, std::unique_ptr<Kernel>> kernels;
+  ServedObjects objects;
   std::map<std::uint64_t, BatchId> ids;  // of batches that were not taken
   Batch open;
   std::deque<Batch> under_way;
@@ -362,8 +352,9 @@ struct ServedDevice::State {
   std::atomic<bool> over = false;
 };
 
-ServedDevice::ServedDevice(Backend& backend, Post& post, std::uint32_t number, std::unique_ptr<OpenDevice> device)
-    : state_(std::make_shared<State>(backend, post, number, std::move(device))) {
+ServedDevice::ServedDevice(Backend& backend, Post& post, GroupParts& parts, std::uint32_t number,
+                           std::unique_ptr<OpenDevice> device)
+    : state_(std::make_shared<State>(backend, post, parts, number, std::move(device))) {
   thread_ = std::thread([state = state_] {
     try {
       state->run();
@@ -386,6 +377,7 @@ void ServedDevice::close() {
   out.put(std::uint32_t{0}).put(std::uint64_t{0});
   push(out.take());
 }
+OpenDevice* ServedDevice::device() { return state_->opened(); }
 bool ServedDevice::is_over() const { return state_->over; }
 
 }  // namespace mgpu

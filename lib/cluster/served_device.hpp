@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/cluster/post.hpp"
+#include "lib/cluster/served_objects.hpp"
 #include "lib/cluster/wire.hpp"
 #include "lib/exec/backend.hpp"
 
@@ -20,13 +21,14 @@ namespace mgpu {
 
 class ServedDevice {
  public:
-  // `backend` and `post` must outlive it.
-  ServedDevice(Backend& backend, Post& post, std::uint32_t number, std::unique_ptr<OpenDevice> device);
+  // `backend`, `post` and `parts` must outlive it.
+  ServedDevice(Backend& backend, Post& post, GroupParts& parts, std::uint32_t number, std::unique_ptr<OpenDevice> device);
   ~ServedDevice();  // a thread that a driver holds is left behind
 
   void push(Message call);  // from any thread
   void close();             // ends when what was pushed is done
   bool is_over() const;
+  OpenDevice* device();  // null: it is closed
 
  private:
   struct State;

@@ -100,10 +100,11 @@ DeviceTraits read_traits(Reader& in) {
   return t;
 }
 
-// Of an exchange nothing is sent: devices of several ranks have none.
+// The round is set by rank 0.
 void write(Writer& out, const RawCommand& c) {
   out.put(c.kind).put(c.bytes).put(c.queued).put(c.submitted).put(c.started).put(c.ended).put(c.queue);
   out.text(c.label.empty() ? std::string() : c.label.text());
+  write_optional(out, c.exchange);
 }
 
 RawCommand read_command(Reader& in) {
@@ -116,6 +117,7 @@ RawCommand read_command(Reader& in) {
   c.ended = in.get<std::uint64_t>();
   c.queue = in.get<std::uint32_t>();
   if (const std::string label = in.text(); !label.empty()) c.label = Name(label);
+  c.exchange = read_optional<ExchangeInfo>(in);
   return c;
 }
 

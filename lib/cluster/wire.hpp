@@ -30,7 +30,14 @@ enum class Call : std::uint8_t {
   enumerate,
   split,
   open,
-  bye,  // rank 0 is done, or one that is told so
+  connect,  // the rank's part of a group of devices that exchange
+  disconnect,
+  allocate_shared,
+  free_shared,
+  awaited_by,
+  lose,    // a device of a group
+  parcel,  // from a device of one rank to one of another
+  bye,     // rank 0 is done, or one that is told so
   // To an open device: in order, by its own thread.
   close,
   allocate,
@@ -40,6 +47,8 @@ enum class Call : std::uint8_t {
   foreign_kernel,
   parameters,
   free_kernel,
+  shared_piece,
+  check_exchange,
   begin_slice,
   begin_series,
   upload,
@@ -47,6 +56,8 @@ enum class Call : std::uint8_t {
   launch,
   download,
   download_rows,
+  put,
+  sync,
   submit,
   take,
   probe_clock,

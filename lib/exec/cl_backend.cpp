@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-class ClBackend final : public Backend {
+class ClBackend final : public Backend, public ConnectsParts {
  public:
   explicit ClBackend(const ClBackendOptions& options) : kernels_(options.kernels), cache_(options.cache_dir) {}
 
@@ -87,6 +87,12 @@ class ClBackend final : public Backend {
     std::vector<ClDevice*> opened;
     for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
     return std::make_unique<ClPeers>(*this, std::move(opened), path);
+  }
+  std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices, std::optional<PeerPath> path,
+                                            DevicesElsewhere elsewhere) override {
+    std::vector<ClDevice*> opened;
+    for (OpenDevice* device : devices) opened.push_back(static_cast<ClDevice*>(device));
+    return std::make_unique<ClPeers>(*this, std::move(opened), path, std::move(elsewhere));
   }
 
   Nanos now() override { return host_now(); }

@@ -120,7 +120,10 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
     put.batch = device_.open_batch();
     put.since = ready();
     put.from = memory_of(from);
-    put.into = memory_of(into.piece(to));
+    if (group_.is_here(to))
+      put.into = memory_of(into.piece(to));
+    else
+      put.memory = static_cast<const NumberedMemory&>(into).number();
     put.offset = offset;
     put.to_offset = to_offset;
     put.size = size;
@@ -264,7 +267,7 @@ bool ClPeer::send(DeviceIndex to, Pair& pair) {
     Sending& first = pair.sending.front();
     if (first.is_signal) {
       if (!all_over(first.since)) break;
-      post(to, {});
+      post(to, first, nullptr);
     } else {
       acted |= group_.lost_ ? give_up(first) : send_pieces(to, first);
       if (first.posted < first.size) break;
@@ -277,9 +280,17 @@ bool ClPeer::send(DeviceIndex to, Pair& pair) {
   return acted;
 }
 
-void ClPeer::post(DeviceIndex to, ClMessage message) {
-  group_.mail(self_, to).add(std::move(message));
-  group_.devices_[to.value]->notifier().notify();
+// A piece, or a signal.
+void ClPeer::post(DeviceIndex to, const Sending& sending, const Piece* piece) {
+  const std::span<const std::byte> bytes = piece != nullptr ? std::span(piece->slot.memory, piece->size) : std::span<std::byte>();
+  const Bytes at = sending.to_offset + sending.posted;
+  if (!group_.is_here(to)) {
+    group_.elsewhere_.send({self_, to, sending.memory, at, bytes});
+    if (piece != nullptr) piece->slot.taken->store(false, std::memory_order_release);
+    return;
+  }
+  group_.mail(self_, to).add({bytes, piece != nullptr ? piece->slot.taken : nullptr, sending.into, at, nullptr});
+  group_.notify(to);
 }
 
 bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
@@ -306,7 +317,7 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   if (acted) down_.flush();
   while (!put.pieces.empty() && is_over(put.pieces.front().downloaded)) {
     const Piece& done = put.pieces.front();
-    post(to, {{done.slot.memory, done.size}, done.slot.taken, put.into, put.to_offset + put.posted});
+    post(to, put, &done);
     put.posted += done.size;
     put.pieces.pop_front();
     acted = true;
@@ -340,11 +351,10 @@ bool ClPeer::receive(DeviceIndex from, Pair& pair) {
   }
   while (!pair.arriving.empty() && is_over(pair.arriving.front().uploaded)) {
     const ClMessage& message = pair.arriving.front().message;
+    if (message.piece.empty()) ++pair.arrived;
     if (message.slot != nullptr) {
       message.slot->store(false, std::memory_order_release);
-      group_.devices_[from.value]->notifier().notify();  // it may go on with the next piece
-    } else {
-      ++pair.arrived;
+      group_.notify(from);  // it may go on with the next piece
     }
     pair.arriving.pop_front();
   }
@@ -356,6 +366,11 @@ bool ClPeer::receive(DeviceIndex from, Pair& pair) {
     acted = true;
   }
   return acted;
+}
+
+void ClPeer::leak() {
+  slots_.leak();
+  for (Pair& pair : pairs_) mgpu::leak(std::move(pair.arriving));
 }
 
 void ClPeer::release_all() noexcept {

@@ -19,10 +19,16 @@ constexpr std::size_t kFlagWords = 32, kAllWords = 3 * ClPeer::kMostByFlags * kF
 
 }  // namespace
 
-ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path)
-    : backend_(backend), devices_(std::move(devices)), paths_(devices_.size() * devices_.size()), mail_(paths_.size()) {
+ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path, DevicesElsewhere elsewhere)
+    : backend_(backend),
+      devices_(std::move(devices)),
+      elsewhere_(std::move(elsewhere)),
+      paths_(devices_.size() * devices_.size()),
+      mail_(paths_.size()),
+      peers_(devices_.size()) {
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-    peers_.push_back(std::make_unique<ClPeer>(*this, *devices_[i], DeviceIndex{i}));
+    if (!is_here({i})) continue;
+    peers_[i] = std::make_unique<ClPeer>(*this, *devices_[i], DeviceIndex{i});
     devices_[i]->join(peers_[i].get());
   }
   try {
@@ -30,23 +36,46 @@ ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional
     const bool direct = std::find(paths_.begin(), paths_.end(), PeerPath::direct) != paths_.end();
     if (direct) {
       flags_ = std::make_unique<ClSharedMemory>(devices_, paths_, kAllWords * sizeof(cl_uint));
-      for (std::uint32_t i = 0; i < devices_.size(); ++i) devices_[i]->clear(flags_->piece({i}));
+      for (std::uint32_t i = 0; i < devices_.size(); ++i)
+        if (is_here({i})) devices_[i]->clear(flags_->piece({i}));
     }
-    for (const auto& peer : peers_) peer->set_up(flags_.get());
+    for (const auto& peer : peers_)
+      if (peer) peer->set_up(flags_.get());
   } catch (const cl::Error& error) {
-    for (ClDevice* device : devices_) device->join(nullptr);
+    join_nothing();
     throw cl_failure("connecting devices", error.err());
   } catch (...) {
-    for (ClDevice* device : devices_) device->join(nullptr);
+    join_nothing();
     throw;
   }
 }
 
 ClPeers::~ClPeers() {
-  const bool in_doubt = std::any_of(devices_.begin(), devices_.end(), [](const ClDevice* device) { return device->in_doubt(); });
-  for (ClDevice* device : devices_) device->join(nullptr);
+  const bool in_doubt = std::any_of(devices_.begin(), devices_.end(),
+                                    [](const ClDevice* device) { return device != nullptr && device->in_doubt(); });
+  join_nothing();
   if (!in_doubt) return;
-  for (const auto& peer : peers_) peer->slots().leak();
+  for (const auto& peer : peers_)
+    if (peer) peer->leak();
+}
+
+void ClPeers::join_nothing() {
+  for (ClDevice* device : devices_)
+    if (device != nullptr) device->join(nullptr);
+}
+
+std::string ClPeers::id_of(DeviceIndex device) const {
+  return elsewhere_.ids.empty() ? devices_[device.value]->facts().id : elsewhere_.ids[device.value];
+}
+
+void ClPeers::notify(DeviceIndex device) {
+  if (is_here(device)) devices_[device.value]->notifier().notify();
+}
+
+void ClPeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset, std::span<const std::byte> bytes,
+                     std::shared_ptr<const void> owner) {
+  mail(from, to).add({bytes, nullptr, into != nullptr ? memory_of(*into) : cl::Buffer(), offset, std::move(owner)});
+  notify(to);
 }
 
 // Pairs of CPUs meet in host memory, GPUs of one driver in each other's, all others by way of the host; what was tried and does not
@@ -58,7 +87,7 @@ void ClPeers::find_paths(std::optional<PeerPath> wanted) {
     for (std::uint32_t to = 0; to < n; ++to) {
       PeerPath& path = path_of({from}, {to});
       path = PeerPath::staged;
-      if (from == to || wanted == PeerPath::staged) continue;
+      if (from == to || wanted == PeerPath::staged || !is_here({from}) || !is_here({to})) continue;
       const bool cpus = devices_[from]->facts().is_cpu() && devices_[to]->facts().is_cpu();
       const PeerPath best = wanted.value_or(cpus ? PeerPath::host : PeerPath::direct);
       const std::string reason = why_not({from}, {to}, best);
@@ -150,6 +179,7 @@ Bytes ClPeers::most_shared() const { return ClSharedMemory::most(paths_); }
 
 std::unique_ptr<SharedMemory> ClPeers::allocate_reachable(Bytes size) {
   bool staged = false, imported = true;
+  if (!elsewhere_.ids.empty()) return nullptr;
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {
     imported = imported && why_not_imported({i}).empty();
     for (std::uint32_t k = 0; k < devices_.size(); ++k) staged = staged || (i != k && path_of({i}, {k}) == PeerPath::staged);
@@ -171,10 +201,10 @@ std::unique_ptr<SharedMemory> ClPeers::allocate_reachable(Bytes size) {
 void ClPeers::lose(DeviceIndex device) {
   {
     const std::lock_guard lock(losing_);
-    if (loss_.empty()) loss_ = "device " + devices_[device.value]->facts().id + " was lost during an exchange";
+    if (loss_.empty()) loss_ = "device " + id_of(device) + " was lost during an exchange";
   }
   lost_ = true;
-  for (ClDevice* each : devices_) each->notifier().notify();
+  for (std::uint32_t i = 0; i < devices_.size(); ++i) notify({i});
 }
 
 void ClPeers::check(DeviceIndex device) {
@@ -192,6 +222,8 @@ void ClPeers::check(DeviceIndex device) {
   }
 }
 
-DeviceIndex ClPeers::awaited_by(DeviceIndex device) { return peers_[device.value]->awaited().value_or(device); }
+DeviceIndex ClPeers::awaited_by(DeviceIndex device) {
+  return is_here(device) ? peers_[device.value]->awaited().value_or(device) : device;
+}
 
 }  // namespace mgpu

@@ -15,6 +15,7 @@
 #include "lib/exec/cl_device.hpp"
 #include "lib/exec/cl_shared.hpp"
 #include "lib/exec/cl_slots.hpp"
+#include "lib/exec/part_of_group.hpp"
 
 namespace mgpu {
 
@@ -26,6 +27,7 @@ struct ClMessage {
   std::atomic<bool>* slot = nullptr;  // where it lies; to be freed when it has been uploaded
   cl::Buffer into;
   Bytes offset = 0;
+  std::shared_ptr<const void> owner;  // of a piece that came from elsewhere
 };
 
 // Messages of one ordered pair. The sender's thread adds, the receiver's takes.
@@ -65,7 +67,7 @@ class ClPeer final : public Peer {
   // The device that this one cannot go on without, as far as the host passes things on: that has not given the signal that is the
   // next thing to come, or has not taken what fills all slots. By any thread.
   std::optional<DeviceIndex> awaited() const;
-  ClSlots& slots() { return slots_; }
+  void leak();  // what commands under way may be using
   // Of waits by flags, all of them complete: 0, or 1 + the device whose signal did not come. Throws cl::Error, Error(timeout).
   std::uint32_t read_status();
 
@@ -81,6 +83,7 @@ class ClPeer final : public Peer {
     std::vector<cl::Event> since;  // what has to be over before it begins
     bool is_signal = false;
     cl::Buffer from, into;
+    std::uint64_t memory = 0;  // into which, where it goes elsewhere
     Bytes offset = 0, to_offset = 0, size = 0;
     Bytes begun = 0, posted = 0;  // bytes whose download was enqueued; that are with the receiver
     std::deque<Piece> pieces;     // begun, and not posted
@@ -116,7 +119,7 @@ class ClPeer final : public Peer {
   bool send(DeviceIndex to, Pair& pair);
   bool send_pieces(DeviceIndex to, Sending& put);
   bool give_up(Sending& put);
-  void post(DeviceIndex to, ClMessage message);
+  void post(DeviceIndex to, const Sending& sending, const Piece* piece);
   bool receive(DeviceIndex from, Pair& pair);
 
   ClPeers& group_;
@@ -135,9 +138,10 @@ class ClPeer final : public Peer {
   std::atomic<std::uint32_t> signal_of_ = kNobody, slots_for_ = kNobody;
 };
 
-class ClPeers final : public PeerGroup {
+class ClPeers final : public PartOfGroup {
  public:
-  ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path);
+  // Null for a device that is elsewhere.
+  ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path, DevicesElsewhere elsewhere = {});
   ~ClPeers() override;
 
   std::size_t size() const override { return devices_.size(); }
@@ -149,9 +153,15 @@ class ClPeers final : public PeerGroup {
   void lose(DeviceIndex device) override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
+  void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset, std::span<const std::byte> bytes,
+              std::shared_ptr<const void> owner) override;
 
  private:
   friend class ClPeer;
+  bool is_here(DeviceIndex device) const { return devices_[device.value] != nullptr; }
+  std::string id_of(DeviceIndex device) const;
+  void notify(DeviceIndex device);
+  void join_nothing();
   PeerPath& path_of(DeviceIndex from, DeviceIndex to) { return paths_[from.value * devices_.size() + to.value]; }
   PeerPath path_of(DeviceIndex from, DeviceIndex to) const { return paths_[from.value * devices_.size() + to.value]; }
   ClMailbox& mail(DeviceIndex from, DeviceIndex to) { return mail_[from.value * devices_.size() + to.value]; }
@@ -163,6 +173,7 @@ class ClPeers final : public PeerGroup {
 
   Backend& backend_;
   std::vector<ClDevice*> devices_;
+  DevicesElsewhere elsewhere_;
   std::vector<PeerPath> paths_;  // by sender and receiver
   std::vector<std::string> notes_;
   std::vector<ClMailbox> mail_;     // likewise

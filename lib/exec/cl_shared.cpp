@@ -38,8 +38,9 @@ cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
 
 ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths, Bytes size)
     : size_(size), buffers_(devices.size() * devices.size()) {
-  for (const ClDevice* device : devices) states_.push_back(device->state());
-  for (std::uint32_t i = 0; i < devices.size(); ++i) make_piece(devices, {i}, paths);
+  for (const ClDevice* device : devices) states_.push_back(device != nullptr ? device->state() : nullptr);
+  for (std::uint32_t i = 0; i < devices.size(); ++i)
+    if (devices[i] != nullptr) make_piece(devices, {i}, paths);
 }
 
 ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, Bytes size)
@@ -96,7 +97,7 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
 }
 
 ClSharedMemory::~ClSharedMemory() {
-  if (std::none_of(states_.begin(), states_.end(), [](const auto& state) { return state->in_doubt.load(); })) return;
+  if (std::none_of(states_.begin(), states_.end(), [](const auto& state) { return state != nullptr && state->in_doubt.load(); })) return;
   leak(std::move(buffers_));
   leak(std::move(pages_));
 }

@@ -15,7 +15,7 @@ namespace mgpu {
 
 class ClSharedMemory final : public SharedMemory {
  public:
-  // `paths`: by sender and receiver. Throws Error(out_of_memory), Error(unsupported), Error(device), Error(timeout).
+  // `devices`: null for one that is elsewhere. `paths`: by sender and receiver. Throws Error(out_of_memory), Error(unsupported), Error(device), Error(timeout).
   ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths, Bytes size);
   // The largest piece that devices with these paths share.
   static Bytes most(std::span<const PeerPath> paths);
