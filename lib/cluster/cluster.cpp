@@ -36,6 +36,7 @@ struct Cluster::State {
   std::unique_ptr<Backend> local;
   Fingerprint mine;
   Nanos patience{};
+  bool exchanges = false;
   std::unique_ptr<Post> post;
   std::unique_ptr<GroupParts> parts;
 
@@ -233,6 +234,7 @@ std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Bac
                                        const std::filesystem::path& program) {
   const std::filesystem::path plugin = plugin_of(launch.mpi, program);
   auto cluster = std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); }, launch.times, std::move(local), mine);
+  cluster->state_->exchanges = launch.exchanges;
   try {
     cluster->greet();
   } catch (const Error&) {
@@ -280,7 +282,8 @@ Cluster::~Cluster() = default;
 RankNumber Cluster::rank() const { return state_->post->rank(); }
 
 std::unique_ptr<Backend> Cluster::backend() {
-  return std::make_unique<ClusterBackend>(*state_->local, *state_->post, *state_->parts, state_->links, state_->mine.host);
+  return std::make_unique<ClusterBackend>(*state_->local, *state_->post, *state_->parts, state_->links, state_->mine.host,
+                                          state_->exchanges);
 }
 
 void Cluster::serve() {

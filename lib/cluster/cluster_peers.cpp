@@ -101,7 +101,7 @@ class ClusterPeers::Memory final : public NumberedMemory {
   const Bytes size_;
   const std::vector<std::shared_ptr<NodeLink>> links_;
   std::vector<bool> is_here_;
-  std::shared_ptr<SharedPart> here_;              // null: no device is of this rank
+  std::shared_ptr<SharedPart> here_;             // null: no device is of this rank
   std::vector<std::unique_ptr<Buffer>> pieces_;  // by the device that uses it and the one it belongs to; null: not of other ranks
 };
 
@@ -155,8 +155,7 @@ void ClusterPeers::connect_part(NodeLink& link, std::optional<PeerPath> path) {
   Reader in(answer);
   for (std::uint32_t from = 0; from < size(); ++from)
     for (std::uint32_t to = 0; to < size(); ++to)
-      if (members_[from].rank == link.rank() && members_[to].rank == link.rank())
-        paths_[from * size() + to] = in.get<PeerPath>();
+      if (members_[from].rank == link.rank() && members_[to].rank == link.rank()) paths_[from * size() + to] = in.get<PeerPath>();
   most_shared_ = std::min(most_shared_, in.get<Bytes>());
   for (auto left = in.get<std::uint64_t>(); left > 0; --left) notes_.push_back(in.text());
 }

@@ -47,12 +47,7 @@ struct ServedDevice::State {
   };
 
   State(Backend& own_backend, Post& own_post, GroupParts& own_parts, std::uint32_t own_number, std::unique_ptr<OpenDevice> own)
-      : backend(own_backend),
-        post(own_post),
-        parts(own_parts),
-        number(own_number),
-        device(std::move(own)),
-        objects(own_parts) {}
+      : backend(own_backend), post(own_post), parts(own_parts), number(own_number), device(std::move(own)), objects(own_parts) {}
 
   void push(Message call) {
     const std::lock_guard lock(mutex);

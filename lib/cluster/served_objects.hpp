@@ -1,4 +1,5 @@
-// What rank 0 has made on a device of this rank, by the numbers that it gave: buffers, kernels, pieces of memory that devices share.
+// What rank 0 has made on a device of this rank, by the numbers that it gave: buffers, kernels, pieces of memory that devices
+// share.
 #pragma once
 
 #include <cstdint>
