@@ -110,16 +110,16 @@ ExitCode plan_of_scenario(const Context& context) {
   request.session.devices = scenario_devices(scenario);
   std::vector<PlannedCase> cases;
   for (const Mode mode : request.session.modes) cases.push_back({mode, {}, plan_scenario(scenario, mode)});
-  return deliver(context, request.session, cases, request.json);
+  return deliver(context, request.session, cases, settings.is_on("json"));
 }
 
 }  // namespace
 
 ExitCode cmd_plan(const Context& context) {
   if (context.invocation.settings.has("scenario")) return plan_of_scenario(context);
-  if (context.invocation.arguments.size() != 1) {
-    throw Error(ErrorKind::usage, "plan: accepted: the name of one suite, or --scenario FILE; see mgpu-bench plan --help");
-  }
+  const std::size_t suites = context.invocation.arguments.size();
+  if (suites == 0) throw Error(ErrorKind::usage, "plan: SUITE is missing; accepted: one suite, or --scenario FILE");
+  if (suites > 1) throw Error(ErrorKind::usage, "plan: more than one SUITE is given, accepted is one");
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   if (request.session.problems.size() != 1 || request.sizes == Sizes::sweep)
     throw Error(ErrorKind::usage, "--size: plan takes one size");

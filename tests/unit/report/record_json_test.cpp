@@ -330,6 +330,6 @@ TEST_CASE("the published schemas are JSON and found by name") {
   } catch (const Error& e) {
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()) ==
-          "no schema \"nothing\": there are calibrate, compare, devices, links, list, plan, result, scenario, trace");
+          "no schema \"nothing\": there are calibrate, compare, devices, links, list, plan, result, scaling, scenario, trace");
   }
 }
