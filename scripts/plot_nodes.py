@@ -49,7 +49,8 @@ def of_mode(document, mode):
         axes.set_title(f"{scaling}: {size}", fontsize=11)
         axes.set_xlabel(f"nodes, {devices_a_node(series)}")
         axes.set_ylim(0, 110)
-    panels[0].set_ylabel(f"efficiency beside {min(row['nodes'] for rows in series.values() for row in rows)} node(s), %")
+    fewest = min(row["nodes"] for rows in series.values() for row in rows)
+    panels[0].set_ylabel(f"efficiency beside {fewest} node{'' if fewest == 1 else 's'}, %")
     title = f"{document['suite']}, {mode.replace('_', ' ')}: {document['simulated']}"
     figure.suptitle("\n".join(textwrap.wrap(title, 84, break_on_hyphens=False)), x=0.012, ha="left", fontsize=12, weight="bold")
     legend_below(figure, panels[0], 4)
