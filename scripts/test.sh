@@ -9,7 +9,7 @@ scripts/setup.sh --tests
 echo "== release: property, OpenCL and command-line tests"
 cmake --preset release -DMGPU_TESTS=ON -DMGPU_BENCHMARKS=ON >/dev/null
 cmake --build --preset release --target mgpu-bench property_tests suite_tests opencl_tests layer_tests
-ctest --preset release -E '^(unit|microbench)_'
+ctest --preset release -E '^(unit|microbench|cluster)_'
 
 # The sanitizers are built for the tests that need no OpenCL: drivers are not instrumented, and their reports are not ours to mend.
 # ThreadSanitizer of clang before 18, and of g++ before 14, dies at start under 32 random bits of address layout, the default of newer

@@ -92,7 +92,7 @@ class Pictures(Scripts):
                  "strategies": ("best: 810 us, efficiency 0.93", "830 us, efficiency 0.90, 1 fault",
                  "failed: the root differs from the reference", "perfect split: 750 us"), "timeline": ("merge, 44.0 us", "75.0 %"),
                  "imbalance": ("47.9 %", "device 0:1"), "prediction": ("median error 1.0 %, 4 cases",),
-                 "roofline": ("merkle leaves=100,000, resident, 2 devices: 81 % of its roof", "fastest: dynamic:chunks=16",
+                 "roofline": ("devices: 81 % of its roof", "fastest: dynamic:chunks=16",
                               "arithmetic intensity: nodes per byte of input and result")}
         for stem in stems:
             picture = (self.folder / "new" / "p" / f"{stem}.svg").read_text()

@@ -197,7 +197,7 @@ class ToldWithoutDevices(Case):
     def test_schemas_are_json_and_help_names_them_all(self):
         listed = re.search(r"One of ([a-z,\s]+?)\s*\n\s*\n", self.good("schema", "--help").out)[1]
         names = re.split(r",\s+", listed)
-        self.assertEqual(names, ["calibrate", "compare", "devices", "links", "list", "plan", "result", "scenario", "trace"])
+        self.assertEqual(names, ["calibrate", "compare", "devices", "links", "list", "plan", "result", "scaling", "scenario", "trace"])
         for name in names:
             schema = json.loads(self.good("schema", name).out)
             self.assertIn("$schema", schema)
