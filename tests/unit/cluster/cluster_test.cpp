@@ -156,7 +156,9 @@ TEST_CASE("a rank that dies in the middle is lost, others do its work, and leavi
   cluster->leave(5);
   CHECK(network.aborted_with() == 5);
   others.join();
-  REQUIRE(others.said().size() == 2);  // nor has the dead one heard anybody, nor the other since all were ended
+  // Nor has the dead one heard anybody, nor the other since all were ended, unless it was told to leave just before.
+  REQUIRE(others.said().size() >= 1);
+  CHECK(others.said().size() <= 2);
   CHECK(others.said().front().find("rank 0 gave no sign of life") != std::string::npos);
   leak(std::move(cluster));
 }
