@@ -36,7 +36,7 @@ class BaseMaker {
 
 // Makes the rows of a table after its first, which has the points: those of row w multiplied by 2^windows.first_bit(w). With them a
 // digit of window w goes into the bucket that it has in window 0. Brickell, Gordon, McCurley and Wilson, Fast exponentiation with
-// precomputation, 1992; Bernstein and others, Faster batch forgery identification, 2012, section 3.
+// precomputation, 1992.
 class TableMaker {
  public:
   TableMaker(const Windows& windows, std::uint64_t points, DeviceResources& device, const std::string& options, std::size_t group);

@@ -90,7 +90,7 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
   multiply_adds_with_table_ = least_multiply_adds(terms_->curve(), fold_, lengths, true);
 }
 
-// As `calibrate` counts them: a multiply-add is two operations.
+// As `calibrate` counts them: a multiply-add is two operations. At least, in whichever mode: where points travel there is no table.
 Demand MsmWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
   demand.int32 = 2 * (has_table(device, problem_, Mode::resident) ? multiply_adds_with_table_ : multiply_adds_);

@@ -7,6 +7,16 @@
 
 namespace mgpu::test {
 
+// So many alike devices, of 1 item/ns each, which hold all items and are handed them in pieces.
+inline std::vector<DeviceEstimate> alike_devices(std::size_t count, Items items, Items piece) {
+  DeviceEstimate device;
+  device.items_per_s = 1e9;
+  device.score = 50;
+  device.fits = items;
+  device.pipeline = piece;
+  return std::vector<DeviceEstimate>(count, device);
+}
+
 // Devices of these rates; everything fits and is handed out in one piece unless a test changes it.
 struct Problem {
   Problem(Items items, std::vector<double> rates, Items granularity = 1) {

@@ -9,6 +9,7 @@
 #include "lib/plan/scaling.hpp"
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/static_source.hpp"
+#include "tests/support/plan_problem.hpp"
 
 using namespace mgpu;
 
@@ -18,16 +19,11 @@ constexpr double kOneNs = 1e9;  // items/s, or bytes/s
 
 // So many nodes, of so many devices each.
 struct Nodes {
-  Nodes(std::size_t nodes, std::size_t devices, Items items, Items piece, Mode mode = Mode::resident) : estimates(nodes * devices) {
+  Nodes(std::size_t nodes, std::size_t devices, Items items, Items piece, Mode mode = Mode::resident)
+      : estimates(test::alike_devices(nodes * devices, items, piece)) {
     network.nodes.assign(nodes, {devices, 0});
     request.items = items;
     request.mode = mode;
-    for (DeviceEstimate& device : estimates) {
-      device.items_per_s = kOneNs;
-      device.score = 50;
-      device.fits = items;
-      device.pipeline = piece;
-    }
   }
   const PlanRequest& asked(bool with_network = true) {
     request.devices = estimates;

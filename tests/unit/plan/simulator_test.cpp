@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/plan/static_source.hpp"
 #include "lib/plan/strategy.hpp"
+#include "tests/support/plan_problem.hpp"
 
 using namespace mgpu;
 
@@ -16,15 +17,10 @@ namespace {
 constexpr double kOneNs = 1e9;  // items/s, or bytes/s
 
 struct Set {
-  explicit Set(std::size_t devices, Items items, Items piece, Mode mode = Mode::resident) : estimates(devices) {
+  explicit Set(std::size_t devices, Items items, Items piece, Mode mode = Mode::resident)
+      : estimates(test::alike_devices(devices, items, piece)) {
     request.items = items;
     request.mode = mode;
-    for (DeviceEstimate& device : estimates) {
-      device.items_per_s = kOneNs;
-      device.score = 50;
-      device.fits = items;
-      device.pipeline = piece;
-    }
   }
   Simulation shares(const std::vector<Items>& items) {
     request.devices = estimates;
