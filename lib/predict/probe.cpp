@@ -248,8 +248,8 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::s
   const auto is_enough = [&](std::size_t turns) {
     const Nanos spent = backend.now() - begin;
     if (turns == kMost) return true;
-    if (turns < kFewest) return turns > 0 && spent >= kLong;
     if (size.most_turns > 0 && turns >= size.most_turns) return true;
+    if (turns < kFewest) return turns > 0 && spent >= kLong;
     if (!shared_by_cpus) return spent >= kEnough;
     return spent >= (turns < size.turns ? kMostOfCpus : kEnoughOfCpus);
   };

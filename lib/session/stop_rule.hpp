@@ -21,7 +21,8 @@ struct StopRule {
   static StopRule quick();  // 3 samples, 1 s
   bool satisfied(std::span<const Nanos> samples) const;
   // Enough for a probe: what comes before a few short samples takes no longer than they tell. 0: as many as there is time for.
-  std::size_t probe_turns() const { return 3 * exactly; }
+  // One for one sample, which no statistic is made of.
+  std::size_t probe_turns() const { return exactly == 1 ? 1 : 3 * exactly; }
 };
 
 }  // namespace mgpu
