@@ -7,7 +7,7 @@ import os
 
 import binary
 import cluster_test
-from cluster_test import RANKS, SAMPLES, launchers, mpirun, outcome
+from cluster_test import RANKS, launchers, mpirun, outcome
 
 LOSES = os.environ.get("MGPU_CLUSTER_LOSSES", "stencil")
 # What is exchanged: halos and sums of norms, panels of one device for all others, sums of all; halos of blocks.
@@ -68,13 +68,14 @@ class LossesInRounds(cluster_test.Losses):
     """What happens to a rank happens while devices exchange, or wait for each other."""
 
     WORK = [*LONGER[LOSES], "-s", "equal,capability"]
+    SAMPLES = 50
 
     def some_samples(self):
         """Each device alone comes first."""
-        return self.chance.randrange(RANKS * SAMPLES, (2 + RANKS) * SAMPLES - 1)
+        return self.chance.randrange(RANKS * self.SAMPLES, (2 + RANKS) * self.SAMPLES - 1)
 
     def some_samples_before_the_end(self):
-        return self.chance.randrange(RANKS * SAMPLES + 1, (1 + RANKS) * SAMPLES)
+        return self.chance.randrange(RANKS * self.SAMPLES + 1, (1 + RANKS) * self.SAMPLES)
 
     def went_on_without_it(self, report, ended):
         expected, _ = self.undisturbed()

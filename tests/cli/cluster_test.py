@@ -27,7 +27,6 @@ DEVICES = {"POCL_DEVICES": " ".join(["pthread"] * RANKS), "POCL_MAX_PTHREAD_COUN
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 PATIENCE = 2
 MOST_TO_END = 5 * PATIENCE  # seconds from what happened to a rank until all have ended
-SAMPLES = 100
 SUITES = os.environ.get("MGPU_CLUSTER_SUITES", "fisher")
 TIMEOUT = 120 * (1 + SUITES.count(","))
 
@@ -189,6 +188,7 @@ class Losses(RanksCase):
     """A campaign of some seconds, in which something happens to a rank."""
 
     WORK = ["merkle", "--size", "2^12", "-s", "equal,dynamic"]
+    SAMPLES = 100
     undisturbed_runs = {}
 
     def setUp(self):
@@ -197,7 +197,7 @@ class Losses(RanksCase):
         self.marks = 0
 
     def campaign(self, file, *more):
-        return [binary.BINARY, "run", *self.WORK, "--mode", "resident", "-n", SAMPLES, "-d", "cpu", "--quiet", *(more or ["-o", file])]
+        return [binary.BINARY, "run", *self.WORK, "--mode", "resident", "-n", self.SAMPLES, "-d", "cpu", "--quiet", *(more or ["-o", file])]
 
     def undisturbed(self):
         """What one process gives, and how long the campaign takes over ranks when nothing happens to it, if moments are to be of that."""
@@ -226,11 +226,11 @@ class Losses(RanksCase):
 
     def some_samples(self):
         """A moment of the whole run: each device alone, then two strategies."""
-        return self.chance.randrange(1, (2 + RANKS) * SAMPLES)
+        return self.chance.randrange(1, (2 + RANKS) * self.SAMPLES)
 
     def some_samples_before_the_end(self):
         """The same, so early that work is left for others."""
-        return self.chance.randrange(1, SAMPLES)
+        return self.chance.randrange(1, self.SAMPLES)
 
     def wait_for_samples(self, file, count, started):
         until = time.monotonic() + 60
@@ -281,7 +281,7 @@ class Losses(RanksCase):
             for case, before in kept.items():
                 self.assertEqual(samples[case][: len(before)], before, case)
             for case, times in samples.items():
-                self.assertIn(len(times), (SAMPLES, SAMPLES + 1), case)
+                self.assertIn(len(times), (self.SAMPLES, self.SAMPLES + 1), case)
         self.assertEqual(outcome(json.loads(file.read_text())), expected)
         self.assertFalse(journal_of(file).exists())
 
