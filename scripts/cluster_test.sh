@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs over ranks of MPI on this machine, more of them than CI has time for: 2, 3 and 4 ranks, every suite without rounds, ranks
-# killed at 20 random moments, with each MPI whose plug-in was built. Minutes. Works from any directory.
+# Runs over ranks of MPI on this machine, more of them than CI has time for: 2, 3 and 4 ranks, every suite, ranks killed at 20 random
+# moments and at 20 of work in rounds, in that of each suite with 2 ranks, with each MPI whose plug-in was built. An hour, or two. Works
+# from any directory.
 # Usage: cluster_test.sh [BINARY]
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -8,7 +9,13 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 binary=${1:-build/release/mgpu-bench}
 [[ -x $binary ]] || { echo "cluster_test.sh: $binary is not there; build it, or name another" >&2; exit 2; }
 export MGPU_CLUSTER_SUITES=matrix,msm,fisher,pac,tropical,geometric,pipeline
+export MGPU_KILLS=20 MGPU_KILL_SEED=${MGPU_KILL_SEED:-$RANDOM}
 for ranks in 2 3 4; do
   echo "== $ranks ranks"
-  MGPU_RANKS=$ranks MGPU_KILLS=20 MGPU_KILL_SEED=${MGPU_KILL_SEED:-$RANDOM} python3 tests/cli/cluster_test.py "$binary"
+  MGPU_RANKS=$ranks python3 tests/cli/cluster_test.py "$binary"
+  MGPU_RANKS=$ranks python3 tests/cli/cluster_rounds_test.py "$binary"
+done
+for suite in lbm tropical pinn; do
+  echo "== ranks that are lost in rounds of $suite"
+  MGPU_CLUSTER_LOSSES=$suite python3 tests/cli/cluster_rounds_test.py "$binary" LossesInRounds
 done

@@ -36,7 +36,6 @@ struct Cluster::State {
   std::unique_ptr<Backend> local;
   Fingerprint mine;
   Nanos patience{};
-  bool exchanges = false;
   std::unique_ptr<Post> post;
   std::unique_ptr<GroupParts> parts;
 
@@ -234,7 +233,6 @@ std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Bac
                                        const std::filesystem::path& program) {
   const std::filesystem::path plugin = plugin_of(launch.mpi, program);
   auto cluster = std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); }, launch.times, std::move(local), mine);
-  cluster->state_->exchanges = launch.exchanges;
   try {
     cluster->greet();
   } catch (const Error&) {
@@ -282,8 +280,7 @@ Cluster::~Cluster() = default;
 RankNumber Cluster::rank() const { return state_->post->rank(); }
 
 std::unique_ptr<Backend> Cluster::backend() {
-  return std::make_unique<ClusterBackend>(*state_->local, *state_->post, *state_->parts, state_->links, state_->mine.host,
-                                          state_->exchanges);
+  return std::make_unique<ClusterBackend>(*state_->local, *state_->post, *state_->parts, state_->links, state_->mine.host);
 }
 
 void Cluster::serve() {

@@ -13,14 +13,8 @@ constexpr std::uint32_t kExchangesOfRun = 100;
 }  // namespace
 
 ClusterBackend::ClusterBackend(Backend& local, Post& post, GroupParts& parts, std::vector<std::shared_ptr<NodeLink>> links,
-                               std::string own_host, bool exchanges)
-    : local_(local),
-      post_(post),
-      parts_(parts),
-      links_(std::move(links)),
-      own_host_(std::move(own_host)),
-      began_(links_.size()),
-      exchanges_(exchanges) {
+                               std::string own_host)
+    : local_(local), post_(post), parts_(parts), links_(std::move(links)), own_host_(std::move(own_host)), began_(links_.size()) {
   for (std::size_t rank = 1; rank < links_.size(); ++rank) began_[rank] = offset_to(*links_[rank]);
 }
 
@@ -131,9 +125,6 @@ std::unique_ptr<PinnedMemory> ClusterBackend::pin(std::span<const std::byte> mem
 std::unique_ptr<PeerGroup> ClusterBackend::connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) {
   if (std::all_of(devices.begin(), devices.end(), [&](OpenDevice* device) { return is_local(device); }))
     return local_.connect(devices, path);
-  if (!exchanges_)
-    throw Error(ErrorKind::unsupported,
-                "they belong to several ranks, between which there are exchanges only with MGPU_MPI_EXCHANGES=1, on trial");
   return std::make_unique<ClusterPeers>(local_, *this, parts_, links_, next_group_++, devices, path);
 }
 

@@ -14,8 +14,7 @@ namespace mgpu {
 class ClusterBackend final : public Backend {
  public:
   // `local`, `post`, `parts` and `links` must outlive it; `links` by rank, null for rank 0.
-  ClusterBackend(Backend& local, Post& post, GroupParts& parts, std::vector<std::shared_ptr<NodeLink>> links, std::string own_host,
-                 bool exchanges);
+  ClusterBackend(Backend& local, Post& post, GroupParts& parts, std::vector<std::shared_ptr<NodeLink>> links, std::string own_host);
 
   // Throws Error(usage) where ranks have different drivers.
   Enumeration enumerate() override;
@@ -24,7 +23,7 @@ class ClusterBackend final : public Backend {
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   // Only for devices of this rank: to the others everything goes through messages.
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory, std::span<OpenDevice* const> devices) override;
-  // Devices of several ranks are staged, and refused without `exchanges`.
+  // Pairs of devices of several ranks are staged.
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
   Nanos now() override { return local_.now(); }
   bool is_virtual() const override { return local_.is_virtual(); }
@@ -44,7 +43,6 @@ class ClusterBackend final : public Backend {
   std::string own_host_;
   std::vector<OwnedDevice> devices_;               // of the last enumeration
   std::vector<std::optional<ClockOffset>> began_;  // by rank
-  bool exchanges_;
   std::uint64_t next_group_ = 1;
 };
 

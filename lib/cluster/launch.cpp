@@ -51,10 +51,6 @@ std::optional<Launch> find_launch(const Variable& variable) {
   if (!asked.empty()) launch->mpi = asked == "mpich" ? Launch::Mpi::mpich : Launch::Mpi::open_mpi;
   if (const auto patience = variable("MGPU_MPI_PATIENCE"))
     launch->times.silence = launch->times.leaving = parse_duration("MGPU_MPI_PATIENCE", *patience);
-  const std::string exchanges = variable("MGPU_MPI_EXCHANGES").value_or("0");
-  if (exchanges != "0" && exchanges != "1")
-    throw Error(ErrorKind::usage, fmt::format("MGPU_MPI_EXCHANGES: {}; accepted: 0, 1", in_quotes(exchanges)));
-  launch->exchanges = exchanges == "1";
   return launch;
 }
 

@@ -17,7 +17,6 @@ struct Launch {
   enum class Mpi { open_mpi, mpich } mpi = Mpi::open_mpi;
   RankNumber rank = 0, size = 1;
   PostTimes times;
-  bool exchanges = false;  // between devices of several ranks: on trial
 };
 
 // None: not as one of several ranks. MGPU_MPI names another MPI than the launcher's signs do (openmpi, mpich), or none. Throws

@@ -42,12 +42,24 @@ std::unique_ptr<OpenDevice> FakeBackend::open(const Device& device, const Handic
 std::unique_ptr<PinnedMemory> FakeBackend::pin(std::span<const std::byte>, std::span<OpenDevice* const>) { return nullptr; }
 
 std::unique_ptr<PeerGroup> FakeBackend::connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) {
+  return make_group(devices, path, {});
+}
+
+std::unique_ptr<PartOfGroup> FakeBackend::connect_part(std::span<OpenDevice* const> devices, std::optional<PeerPath> path,
+                                                       DevicesElsewhere elsewhere) {
+  return make_group(devices, path, std::move(elsewhere));
+}
+
+std::unique_ptr<FakePeers> FakeBackend::make_group(std::span<OpenDevice* const> devices, std::optional<PeerPath> path,
+                                                   DevicesElsewhere elsewhere) {
   std::vector<OpenFake*> fakes;
   std::vector<std::size_t> places;
   for (OpenDevice* device : devices) {
     fakes.push_back(static_cast<OpenFake*>(device));
+    places.push_back(0);
+    if (device == nullptr) continue;
     const auto is_it = [&](const FakeDevice& d) { return d.facts.id == device->resources().traits().id; };
-    places.push_back(static_cast<std::size_t>(std::find_if(devices_.begin(), devices_.end(), is_it) - devices_.begin()));
+    places.back() = static_cast<std::size_t>(std::find_if(devices_.begin(), devices_.end(), is_it) - devices_.begin());
   }
   const PeerPath best = no_direct_.empty() ? PeerPath::direct : PeerPath::staged;
   PeerLinks links(devices.size());
@@ -56,6 +68,10 @@ std::unique_ptr<PeerGroup> FakeBackend::connect(std::span<OpenDevice* const> dev
     for (std::size_t to = 0; to < links.devices(); ++to) {
       const FakeDevice &sender = devices_[places[from]], &receiver = devices_[places[to]];
       PeerLink& link = links.of(from, to);
+      if (devices[from] == nullptr || devices[to] == nullptr) {
+        link = {PeerPath::staged, sender.peer_bytes_per_s, sender.peer_latency};
+        continue;
+      }
       link = peers_.empty() ? PeerLink{path.value_or(best), sender.peer_bytes_per_s, sender.peer_latency}
                             : peers_.of(places[from], places[to]);
       if (from == to) continue;
@@ -71,7 +87,7 @@ std::unique_ptr<PeerGroup> FakeBackend::connect(std::span<OpenDevice* const> dev
     }
   }
   std::vector<std::string> notes = notes_of(staged, staged.size());
-  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), std::move(links), std::move(notes));
+  return std::make_unique<FakePeers>(*this, machine_, std::move(fakes), std::move(links), std::move(notes), std::move(elsewhere));
 }
 
 Nanos FakeBackend::now() { return is_virtual() ? now_ : real_now(); }

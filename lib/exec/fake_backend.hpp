@@ -15,6 +15,7 @@
 #include "lib/device/link_rate.hpp"
 #include "lib/device/peer_links.hpp"
 #include "lib/exec/backend.hpp"
+#include "lib/exec/part_of_group.hpp"
 #include "lib/plan/network.hpp"
 
 namespace mgpu {
@@ -75,13 +76,15 @@ struct FakeDevice {
 struct FakeLink {
   LinkRate up{}, down{};
   NodeNetwork network{};  // between the nodes of the devices, in virtual time; with it `up` and `down` are those of each node
-  PeerLinks peers{};  // between the devices of the backend, in their order; none: each pair has every path, as FakeDevice says
+  PeerLinks peers{};      // between the devices of the backend, in their order; none: each pair has every path, as FakeDevice says
 };
 
 // Real: a command takes as long as it would, and devices that are CPUs notify when it has ended, as OpenCL ones do.
 enum class FakeTime { is_virtual, is_real };
 
-class FakeBackend final : public Backend {
+class FakePeers;
+
+class FakeBackend final : public Backend, public ConnectsParts {
  public:
   FakeBackend(std::vector<FakeDevice> devices, FakeKernels kernels, FakeTime time = FakeTime::is_virtual, FakeLink link = {});
   ~FakeBackend() override;
@@ -94,6 +97,8 @@ class FakeBackend final : public Backend {
   // Without stated links every pair has every path, unless the direct one is refused, and all of them take the same time. Throws
   // Error(unsupported) for a path that is not the stated one.
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices, std::optional<PeerPath> path) override;
+  std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices, std::optional<PeerPath> path,
+                                            DevicesElsewhere elsewhere) override;
   Nanos now() override;
   bool is_virtual() const override { return time_ == FakeTime::is_virtual; }
   bool advance(std::optional<Nanos> limit) override;
@@ -104,6 +109,9 @@ class FakeBackend final : public Backend {
   FakeFault ask(const FakeDevice& device, FakeCall call);  // its script
 
  private:
+  std::unique_ptr<FakePeers> make_group(std::span<OpenDevice* const> devices, std::optional<PeerPath> path,
+                                        DevicesElsewhere elsewhere);
+
   FakeTime time_;
   Nanos now_{};
   std::vector<FakeDevice> devices_;

@@ -169,6 +169,12 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     }
     add_put(from.size(), fault, info, link);
   }
+  // To a device that is elsewhere: what `sends` does.
+  void put_elsewhere(std::function<void()> sends, Bytes bytes, const ExchangeInfo& info, const PeerLink& link) {
+    const FakeFault fault = check(FakeCall::exchange);
+    if (!fails(fault)) perform(std::move(sends));
+    add_put(bytes, fault, info, link);
+  }
   void pretend_put(Bytes bytes, const ExchangeInfo& info, const PeerLink& link) {
     add_put(bytes, check(FakeCall::exchange), info, link);
   }

@@ -71,6 +71,15 @@ struct FakeBackend::Machine {
     if (std::find(awaited.begin(), awaited.end(), &signals) == awaited.end()) awaited.push_back(&signals);
   }
 
+  // A signal by a device that is elsewhere.
+  void give(FakeSignals& signals, Nanos now) {
+    const std::lock_guard lock(mutex);
+    advance(now);
+    ++signals.given;
+    end_waits();
+    changed.notify_all();
+  }
+
   void lose(std::span<FakeSignals> of_group, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);

@@ -8,16 +8,17 @@ namespace {
 
 class FakeSharedMemory final : public SharedMemory {
  public:
-  FakeSharedMemory(std::vector<std::unique_ptr<Buffer>> pieces, const PeerLinks& links)
-      : pieces_(std::move(pieces)), links_(links) {}
-  Bytes size() const override { return pieces_.front()->size(); }
+  FakeSharedMemory(Bytes size, std::vector<std::unique_ptr<Buffer>> pieces, const PeerLinks& links)
+      : size_(size), pieces_(std::move(pieces)), links_(links) {}
+  Bytes size() const override { return size_; }
   Buffer& piece(DeviceIndex device) override { return *pieces_[device.value]; }
   Buffer* remote(DeviceIndex by, DeviceIndex of) override {
     return by == of || links_.of(by.value, of.value).path != PeerPath::staged ? pieces_[of.value].get() : nullptr;
   }
 
  private:
-  std::vector<std::unique_ptr<Buffer>> pieces_;
+  Bytes size_;
+  std::vector<std::unique_ptr<Buffer>> pieces_;  // null: elsewhere
   PeerLinks links_;
 };
 
@@ -31,6 +32,14 @@ class FakePeers::End final : public FakePeer {
   PeerPath path(DeviceIndex to) const override { return link(to).path; }
 
   void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset, Bytes size) override {
+    if (!group_.is_here(to)) {
+      if (size == 0) return;  // a parcel of nothing is a signal
+      const auto sends = [this, source = data_of(from).subspan(offset, size), to, to_offset,
+                          memory = static_cast<const NumberedMemory&>(into).number()] {
+        group_.elsewhere_.send({self_, to, memory, to_offset, source});
+      };
+      return device().put_elsewhere(sends, size, {to, path(to), false}, link(to));
+    }
     device().put(data_of(from).subspan(offset, size), data_of(into.piece(to)).subspan(to_offset, size), {to, path(to), false},
                  link(to));
   }
@@ -58,38 +67,41 @@ class FakePeers::End final : public FakePeer {
 };
 
 FakePeers::FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices,
-                     PeerLinks links, std::vector<std::string> notes)
+                     PeerLinks links, std::vector<std::string> notes, DevicesElsewhere elsewhere)
     : backend_(backend),
       machine_(std::move(machine)),
       devices_(std::move(devices)),
       links_(std::move(links)),
       notes_(std::move(notes)),
+      elsewhere_(std::move(elsewhere)),
       signals_(devices_.size() * devices_.size()),
       orders_(devices_.size()) {
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {
     orders_[i].given.resize(devices_.size());
     orders_[i].awaited.resize(devices_.size());
-    peers_.push_back(std::make_unique<End>(*this, DeviceIndex{i}));
-    devices_[i]->join(peers_[i].get(), [this, i](std::function<void()> effect) { add({i}, std::move(effect)); });
+    peers_.push_back(is_here({i}) ? std::make_unique<End>(*this, DeviceIndex{i}) : nullptr);
+    if (is_here({i})) devices_[i]->join(peers_[i].get(), [this, i](std::function<void()> effect) { add({i}, std::move(effect)); });
   }
 }
 
 FakePeers::~FakePeers() {
-  for (OpenFake* device : devices_) device->join(nullptr, {});
+  for (OpenFake* device : devices_)
+    if (device != nullptr) device->join(nullptr, {});
   machine_->forget(signals_);
 }
 
 Bytes FakePeers::most_shared() const {
   Bytes most = ~Bytes{0};
-  for (const OpenFake* device : devices_) most = std::min(most, device->most_shared());
+  for (const OpenFake* device : devices_)
+    if (device != nullptr) most = std::min(most, device->most_shared());
   return most;
 }
 
 std::unique_ptr<SharedMemory> FakePeers::allocate(Bytes size) {
   if (size > most_shared()) throw Error(ErrorKind::unsupported, "pieces of memory that devices share are smaller");
   std::vector<std::unique_ptr<Buffer>> pieces;
-  for (OpenFake* device : devices_) pieces.push_back(device->shared_piece(size));
-  return std::make_unique<FakeSharedMemory>(std::move(pieces), links_);
+  for (OpenFake* device : devices_) pieces.push_back(device != nullptr ? device->shared_piece(size) : nullptr);
+  return std::make_unique<FakeSharedMemory>(size, std::move(pieces), links_);
 }
 
 void FakePeers::add(DeviceIndex device, Step step) {
@@ -110,7 +122,9 @@ void FakePeers::go_on(DeviceIndex device) {
     if (const auto* await = std::get_if<Await>(&step)) {
       if (!arrived(device, await->from)) break;
       ++mine.awaited[await->from.value];
-    } else if (const auto* signal = std::get_if<Signal>(&step)) {
+    } else if (const auto* signal = std::get_if<Signal>(&step); signal != nullptr && !is_here(signal->to)) {
+      elsewhere_.send({device, signal->to, 0, 0, {}});
+    } else if (signal != nullptr) {
       ++mine.given[signal->to.value];
       signalled.push_back(signal->to);
     } else {
@@ -125,7 +139,7 @@ void FakePeers::go_on(DeviceIndex device) {
 void FakePeers::lose(DeviceIndex device) {
   {
     const std::lock_guard lock(mutex_);
-    if (lost_.empty()) lost_ = devices_[device.value]->resources().traits().id;
+    if (lost_.empty()) lost_ = is_here(device) ? devices_[device.value]->resources().traits().id : elsewhere_.ids[device.value];
     for (std::uint32_t i = 0; i < size(); ++i) go_on({i});
   }
   machine_->lose(signals_, backend_.now());
@@ -136,7 +150,22 @@ void FakePeers::check(DeviceIndex) {
   if (!lost_.empty()) throw Error(ErrorKind::device, "device " + lost_ + " was lost during an exchange");
 }
 
+void FakePeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset, std::span<const std::byte> bytes,
+                       std::shared_ptr<const void>) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (into != nullptr) {
+      std::copy(bytes.begin(), bytes.end(), data_of(*into).subspan(offset).begin());
+      return;
+    }
+    ++orders_[from.value].given[to.value];
+    go_on(to);
+  }
+  machine_->give(signals(from, to), backend_.now());
+}
+
 DeviceIndex FakePeers::awaited_by(DeviceIndex device) {
+  if (!is_here(device)) return device;
   for (std::uint32_t from = 0; from < size(); ++from)
     if (machine_->waits(signals({from}, device), devices_[device.value]->in_machine())) return {from};
   return device;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/exec/fake_device.hpp"
+#include "lib/exec/part_of_group.hpp"
 
 namespace mgpu {
 
@@ -18,11 +19,11 @@ class FakePeer : public Peer {
   virtual void pretend(DeviceIndex to, Bytes bytes) = 0;  // fake_put
 };
 
-class FakePeers final : public PeerGroup {
+class FakePeers final : public PartOfGroup {
  public:
-  // `links`: between the devices, by position. `notes`: why some are staged.
+  // `devices`: null for those that are elsewhere. `links`: between the devices, by position. `notes`: why some are staged.
   FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine, std::vector<OpenFake*> devices, PeerLinks links,
-            std::vector<std::string> notes = {});
+            std::vector<std::string> notes = {}, DevicesElsewhere elsewhere = {});
   ~FakePeers() override;
 
   std::size_t size() const override { return devices_.size(); }
@@ -33,6 +34,8 @@ class FakePeers final : public PeerGroup {
   void lose(DeviceIndex device) override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
+  void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset, std::span<const std::byte> bytes,
+              std::shared_ptr<const void> owner) override;
 
  private:
   class End;  // one device's
@@ -48,6 +51,7 @@ class FakePeers final : public PeerGroup {
     std::vector<std::uint64_t> given, awaited;  // signals to and from each device
   };
 
+  bool is_here(DeviceIndex device) const { return devices_[device.value] != nullptr; }
   FakeSignals& signals(DeviceIndex from, DeviceIndex to) { return signals_[from.value * size() + to.value]; }
   void add(DeviceIndex device, Step step);
   void go_on(DeviceIndex device);  // with the lock
@@ -58,6 +62,7 @@ class FakePeers final : public PeerGroup {
   std::vector<OpenFake*> devices_;
   PeerLinks links_;
   std::vector<std::string> notes_;
+  DevicesElsewhere elsewhere_;
   std::vector<FakeSignals> signals_;  // by sender and receiver
   std::vector<std::unique_ptr<Peer>> peers_;
   std::mutex mutex_;

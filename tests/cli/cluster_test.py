@@ -27,7 +27,6 @@ DEVICES = {"POCL_DEVICES": " ".join(["pthread"] * RANKS), "POCL_MAX_PTHREAD_COUN
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 PATIENCE = 2
 MOST_TO_END = 5 * PATIENCE  # seconds from what happened to a rank until all have ended
-SAMPLES = 100
 SUITES = os.environ.get("MGPU_CLUSTER_SUITES", "fisher")
 TIMEOUT = 120 * (1 + SUITES.count(","))
 
@@ -188,7 +187,9 @@ class Ranks(RanksCase):
 class Losses(RanksCase):
     """A campaign of some seconds, in which something happens to a rank."""
 
-    undisturbed_run = None
+    WORK = ["merkle", "--size", "2^12", "-s", "equal,dynamic"]
+    SAMPLES = 100
+    undisturbed_runs = {}
 
     def setUp(self):
         super().setUp()
@@ -196,20 +197,20 @@ class Losses(RanksCase):
         self.marks = 0
 
     def campaign(self, file, *more):
-        return [binary.BINARY, "run", "merkle", "--size", "2^12", "-s", "equal,dynamic", "--mode", "resident", "-n", SAMPLES, "-d", "cpu",
-                "--quiet", *(more or ["-o", file])]
+        return [binary.BINARY, "run", *self.WORK, "--mode", "resident", "-n", self.SAMPLES, "-d", "cpu", "--quiet", *(more or ["-o", file])]
 
     def undisturbed(self):
-        """What one process gives, and how long the campaign takes over ranks when nothing happens to it."""
-        if Losses.undisturbed_run is None:
+        """What one process gives, and how long the campaign takes over ranks when nothing happens to it, if moments are to be of that."""
+        if type(self) not in Losses.undisturbed_runs:
             alone = self.folder / "alone.json"
             result = binary.mgpu(*self.campaign(alone)[1:], env=DEVICES)
             self.assertEqual(result.code, 0, str(result))
             began = time.monotonic()
-            result = mpirun(next(iter(launchers())), self.campaign(self.folder / "ranks.json"))
-            self.assertEqual(result.code, 0, str(result))
-            Losses.undisturbed_run = (outcome(json.loads(alone.read_text())), time.monotonic() - began)
-        return Losses.undisturbed_run
+            if KILLS > 1:
+                result = mpirun(next(iter(launchers())), self.campaign(self.folder / "ranks.json"))
+                self.assertEqual(result.code, 0, str(result))
+            Losses.undisturbed_runs[type(self)] = (outcome(json.loads(alone.read_text())), time.monotonic() - began)
+        return Losses.undisturbed_runs[type(self)]
 
     def start(self, mpi, file):
         self.marks += 1
@@ -222,6 +223,14 @@ class Losses(RanksCase):
     @staticmethod
     def samples_in(file):
         return sum(map(len, kept_samples(journal_of(file)).values()))
+
+    def some_samples(self):
+        """A moment of the whole run: each device alone, then two strategies."""
+        return self.chance.randrange(1, (2 + RANKS) * self.SAMPLES)
+
+    def some_samples_before_the_end(self):
+        """The same, so early that work is left for others."""
+        return self.chance.randrange(1, self.SAMPLES)
 
     def wait_for_samples(self, file, count, started):
         until = time.monotonic() + 60
@@ -272,21 +281,20 @@ class Losses(RanksCase):
             for case, before in kept.items():
                 self.assertEqual(samples[case][: len(before)], before, case)
             for case, times in samples.items():
-                self.assertIn(len(times), (SAMPLES, SAMPLES + 1), case)
+                self.assertIn(len(times), (self.SAMPLES, self.SAMPLES + 1), case)
         self.assertEqual(outcome(json.loads(file.read_text())), expected)
         self.assertFalse(journal_of(file).exists())
 
     def test_a_killed_rank_ends_the_run_and_it_goes_on_later(self):
         print(f"MGPU_KILL_SEED={SEED}", flush=True)
-        all_samples = (2 + RANKS) * SAMPLES
-        for mpi in launchers():
+        for number, mpi in enumerate(launchers()):
             done = attempts = 0
             while done < KILLS:
                 attempts += 1
                 self.assertLess(attempts, 5 * KILLS + 5, "it ends before anything happens to it")
-                rank, file = (done + 1) % RANKS, self.folder / f"{mpi}-{attempts}.json"
+                rank, file = (done + 1 + number) % RANKS, self.folder / f"{mpi}-{attempts}.json"
                 by_time = KILLS > 1 and done % 2 == 1
-                count = self.chance.randrange(1, all_samples)
+                count = self.some_samples()
                 wait = (lambda run: self.wait_for_time(self.undisturbed()[1], run)) if by_time else (
                     lambda run: self.wait_for_samples(file, count, run))
                 with self.subTest(f"{mpi}: {done}, rank {rank}"):
@@ -297,11 +305,14 @@ class Losses(RanksCase):
                     self.assertLess(ended[2], MOST_TO_END, ended[1])
                     self.goes_on(mpi, file, ended[0])
 
+    def went_on_without_it(self, report, ended):
+        """More that other work says of it."""
+
     def test_a_rank_that_stops_is_lost_and_others_do_its_work(self):
         for mpi in launchers():
             with self.subTest(mpi):
                 file = self.folder / f"{mpi}.json"
-                count = self.chance.randrange(1, SAMPLES)
+                count = self.some_samples_before_the_end()
                 ended = self.happens(mpi, file, RANKS - 1, signal.SIGSTOP, lambda run: self.wait_for_samples(file, count, run))
                 self.assertIsNotNone(ended, "it ended before anything could happen to it")
                 self.assertIn("gave no sign of life", ended[1])
@@ -310,22 +321,27 @@ class Losses(RanksCase):
                 self.assertTrue(report["complete"], ended[1])
                 self.assertIn("no sign of life", report["cluster"]["nodes"][-1]["lost"])
                 self.assertNotIn("failed", {run["verify"]["status"] for run in report["runs"]})
+                self.went_on_without_it(report, ended)
 
     @unittest.skipIf(KILLS == 1, "scripts/cluster_test.sh has the time for it")
     def test_when_rank_0_stops_the_others_end_and_it_goes_on_later(self):
         for mpi in launchers():
             with self.subTest(mpi):
                 file = self.folder / f"{mpi}.json"
-                count = self.chance.randrange(1, SAMPLES)
+                count = self.some_samples_before_the_end()
                 ended = self.happens(mpi, file, 0, signal.SIGSTOP, lambda run: self.wait_for_samples(file, count, run))
                 self.assertIsNotNone(ended, "it ended before anything could happen to it")
                 self.assertLess(ended[2], MOST_TO_END, ended[1])
                 self.goes_on(mpi, file, ended[0])
 
 
-if __name__ == "__main__":
+def main():
     binary.BINARY = sys.argv[1]
     if not launchers():
         print("no plug-in of an MPI was built, or there is no launcher for it: nothing to test")
         sys.exit(77)
     binary.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,11 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <thread>
-
 #include "lib/exec/leak.hpp"
 #include "lib/exec/wait.hpp"
-#include "tests/support/memory_transport.hpp"
+#include "tests/support/cluster_ranks.hpp"
 #include "tests/support/sum_session.hpp"
 
 namespace mgpu {
@@ -16,59 +14,11 @@ namespace {
 using namespace std::chrono_literals;
 using test::MemoryNetwork;
 
-constexpr PostTimes kTimes{.between_signs = 20ms, .silence = 1s, .leaving = 3s};
-
-FakeDevice device_of(RankNumber rank, double ops_per_s) {
-  FakeDevice device = test::fake_device("0:0", ops_per_s);
-  device.facts.uuid = "rank " + std::to_string(rank);
-  return device;
-}
-
-Fingerprint print_of(RankNumber rank, const std::string& arguments = "run sum") {
-  return {"host" + std::to_string(rank), "1", "sum", arguments};
-}
-
-// The ranks but 0, each on a thread that serves.
-class Others {
- public:
-  Others(MemoryNetwork& network, std::vector<FakeDevice> devices, const std::string& arguments = "run sum") {
-    for (RankNumber rank = 1; rank <= devices.size(); ++rank) {
-      threads_.emplace_back([&network, rank, arguments, device = devices[rank - 1], this] {
-        auto local = std::make_unique<FakeBackend>(std::vector<FakeDevice>{device}, test::sum_kernels(), FakeTime::is_real);
-        auto cluster =
-            std::make_unique<Cluster>([&] { return network.transport(rank); }, kTimes, std::move(local), print_of(rank, arguments));
-        cluster->greet();
-        try {
-          cluster->serve();
-        } catch (const Error& error) {
-          const std::lock_guard lock(mutex_);
-          said_.push_back(error.what());
-          cluster->leave(5);
-          leak(std::move(cluster));
-          return;
-        }
-        cluster->leave(0);
-      });
-    }
-  }
-  void join() {
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-  ~Others() { join(); }
-  const std::vector<std::string>& said() const { return said_; }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> said_;
-  std::vector<std::thread> threads_;
-};
+using test::device_of;
+using test::OtherRanks;
 
 std::unique_ptr<Cluster> rank_zero(MemoryNetwork& network) {
-  auto local = std::make_unique<FakeBackend>(std::vector<FakeDevice>{device_of(0, 2e7)}, test::sum_kernels(), FakeTime::is_real);
-  auto cluster = std::make_unique<Cluster>([&] { return network.transport(0); }, kTimes, std::move(local), print_of(0));
-  cluster->greet();
-  return cluster;
+  return test::join_as(0, network, {device_of(0, 2e7)}, test::sum_kernels());
 }
 
 SessionOptions options_for(Backend& backend, Items items, const std::string& strategies) {
@@ -83,7 +33,7 @@ SessionOptions options_for(Backend& backend, Items items, const std::string& str
 
 TEST_CASE("three ranks give what one process gives, under every strategy") {
   MemoryNetwork network(3);
-  Others others(network, {device_of(1, 1e7), device_of(2, 2e7)});
+  OtherRanks others(network, {{device_of(1, 1e7)}, {device_of(2, 2e7)}}, test::sum_kernels());
   const auto cluster = rank_zero(network);
   Report report;
   {
@@ -126,7 +76,7 @@ TEST_CASE("three ranks give what one process gives, under every strategy") {
 
 TEST_CASE("a rank that dies in the middle is lost, others do its work, and leaving ends all") {
   MemoryNetwork network(3);
-  Others others(network, {device_of(1, 2e7), device_of(2, 2e7)});
+  OtherRanks others(network, {{device_of(1, 2e7)}, {device_of(2, 2e7)}}, test::sum_kernels());
   auto cluster = rank_zero(network);
   Report report;
   {
@@ -165,7 +115,7 @@ TEST_CASE("a rank that dies in the middle is lost, others do its work, and leavi
 
 TEST_CASE("other arguments are refused, and the others are told to leave") {
   MemoryNetwork network(2);
-  Others others(network, {device_of(1, 1e7)}, "run sum -n 3");
+  OtherRanks others(network, {{device_of(1, 1e7)}}, test::sum_kernels(), "run sum -n 3");
   CHECK_THROWS_WITH_AS(rank_zero(network), doctest::Contains("arguments \"run sum\" and \"run sum -n 3\""), Error);
   others.join();
   CHECK(others.said().empty());
@@ -176,7 +126,7 @@ TEST_CASE("what fails on another rank says which it is, and of what kind") {
   FakeDevice small = device_of(1, 1e7);
   small.facts.global_memory = small.facts.max_allocation = 1 << 20;
   small.script = fails_from(FakeCall::launch, 1, FakeFault::Kind::error);
-  Others others(network, {small});
+  OtherRanks others(network, {{small}}, test::sum_kernels());
   const auto cluster = rank_zero(network);
   {
     const auto backend = cluster->backend();
