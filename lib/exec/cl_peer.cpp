@@ -32,24 +32,6 @@ bool all_over(const std::vector<cl::Event>& events) { return std::all_of(events.
 
 }  // namespace
 
-void ClMailbox::add(ClMessage message) {
-  const std::lock_guard lock(mutex_);
-  messages_.push_back(std::move(message));
-}
-
-bool ClMailbox::empty() const {
-  const std::lock_guard lock(mutex_);
-  return messages_.empty();
-}
-
-std::optional<ClMessage> ClMailbox::take() {
-  const std::lock_guard lock(mutex_);
-  if (messages_.empty()) return std::nullopt;
-  ClMessage message = std::move(messages_.front());
-  messages_.pop_front();
-  return message;
-}
-
 ClPeer::ClPeer(ClPeers& group, ClDevice& device, DeviceIndex self)
     : group_(group), device_(device), self_(self), pairs_(group.size()) {}
 
@@ -271,7 +253,7 @@ bool ClPeer::send(DeviceIndex to, Pair& pair) {
     } else {
       acted |= group_.lost_ ? give_up(first) : send_pieces(to, first);
       if (first.posted < first.size) break;
-      first.gate.setStatus(CL_COMPLETE);
+      if (first.gate() != nullptr) first.gate.setStatus(CL_COMPLETE);
     }
     device_.expect_less(first.batch);
     pair.sending.pop_front();
@@ -316,6 +298,7 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
   }
   if (acted) down_.flush();
   while (!put.pieces.empty() && is_over(put.pieces.front().downloaded)) {
+    if (!group_.is_here(to)) open_when_read(put);
     const Piece& done = put.pieces.front();
     post(to, put, &done);
     put.posted += done.size;
@@ -323,6 +306,14 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
     acted = true;
   }
   return acted;
+}
+
+// The device's kernels go on when what they may write over has been read; posting it elsewhere takes longer than that.
+void ClPeer::open_when_read(Sending& put) {
+  if (put.gate() == nullptr || put.begun < put.size || !is_over(put.pieces.back().downloaded)) return;
+  put.gate.setStatus(CL_COMPLETE);
+  put.gate = cl::UserEvent();
+  device_.flush_queues();
 }
 
 // A device of the group is lost, so that slots may stay taken for ever: what has begun ends, the rest is left.

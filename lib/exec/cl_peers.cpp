@@ -19,6 +19,24 @@ constexpr std::size_t kFlagWords = 32, kAllWords = 3 * ClPeer::kMostByFlags * kF
 
 }  // namespace
 
+void ClMailbox::add(ClMessage message) {
+  const std::lock_guard lock(mutex_);
+  messages_.push_back(std::move(message));
+}
+
+bool ClMailbox::empty() const {
+  const std::lock_guard lock(mutex_);
+  return messages_.empty();
+}
+
+std::optional<ClMessage> ClMailbox::take() {
+  const std::lock_guard lock(mutex_);
+  if (messages_.empty()) return std::nullopt;
+  ClMessage message = std::move(messages_.front());
+  messages_.pop_front();
+  return message;
+}
+
 ClPeers::ClPeers(Backend& backend, std::vector<ClDevice*> devices, std::optional<PeerPath> path, DevicesElsewhere elsewhere)
     : backend_(backend),
       devices_(std::move(devices)),

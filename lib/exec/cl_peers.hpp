@@ -118,6 +118,7 @@ class ClPeer final : public Peer {
   std::optional<DeviceIndex> signal_awaited();
   bool send(DeviceIndex to, Pair& pair);
   bool send_pieces(DeviceIndex to, Sending& put);
+  void open_when_read(Sending& put);
   bool give_up(Sending& put);
   void post(DeviceIndex to, const Sending& sending, const Piece* piece);
   bool receive(DeviceIndex from, Pair& pair);

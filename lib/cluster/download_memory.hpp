@@ -1,0 +1,42 @@
+// Host memory that downloads of a served device land in, before a message takes them to rank 0: pinned where that makes them faster
+// (8 MB of an H100 in 0.2 ms instead of 2), and kept for the next ones, as pinning takes longer than a download.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/exec/backend.hpp"
+
+namespace mgpu {
+
+class DownloadMemory {
+ public:
+  // What one download has until it gives it back.
+  class Area {
+   public:
+    std::span<std::byte> bytes() const { return {memory_.get(), used_}; }
+
+   private:
+    friend class DownloadMemory;
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t size_ = 0, used_ = 0;
+    std::unique_ptr<PinnedMemory> pinned_;  // before the memory goes
+  };
+
+  // `backend` and `device` must outlive it, and all that it gave out.
+  DownloadMemory(Backend& backend, OpenDevice& device) : backend_(backend), device_(device) {}
+  Area take(std::size_t bytes);
+  void give_back(Area area);
+
+ private:
+  void pin(Area& area);
+
+  Backend& backend_;
+  OpenDevice& device_;
+  std::vector<Area> kept_;
+  std::size_t bytes_ = 0;  // kept
+};
+
+}  // namespace mgpu
