@@ -8,6 +8,7 @@ Needs python3-jsonschema (4.10 of Debian 12 is enough). The schema is held to dr
 what means the same in both.
 """
 
+import functools
 import json
 import sys
 
@@ -46,21 +47,29 @@ def let_through(document, validator):
         del value["no such key"]
 
 
+@functools.cache
+def validators_of(text):
+    schema = json.loads(text)
+    for kind in (kinds := (jsonschema.Draft7Validator, jsonschema.Draft202012Validator)):
+        kind.check_schema(schema)
+    return [kind(schema) for kind in kinds]
+
+
 def violations(document_file, schema_file, exact=False):
     """A line for each."""
     try:
         with open(document_file, encoding="utf-8") as file:
             document = json.load(file, parse_constant=refuse_constant)
         with open(schema_file, encoding="utf-8") as file:
-            schema = json.load(file)
+            validators = validators_of(file.read())
     except (OSError, ValueError) as error:
         return [str(error)]
     found = []
-    for validator in (jsonschema.Draft7Validator, jsonschema.Draft202012Validator):
-        validator.check_schema(schema)
-        found += [f"{validator.__name__}: {error.json_path}: {error.message[:200]}" for error in validator(schema).iter_errors(document)]
+    for validator in validators:
+        name = type(validator).__name__
+        found += [f"{name}: {error.json_path}: {error.message[:200]}" for error in validator.iter_errors(document)]
         if exact and not found:
-            found += [f"{validator.__name__}: {line}" for line in let_through(document, validator(schema))]
+            found += [f"{name}: {line}" for line in let_through(document, validator)]
     return found
 
 
