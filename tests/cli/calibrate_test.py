@@ -5,7 +5,6 @@ arguments]. The helpers are those of binary.py. Figures are only ever compared w
 import json
 import re
 import shutil
-import unittest
 from pathlib import Path
 
 import binary
@@ -100,8 +99,9 @@ class Calibrates(Case):
         self.assertIn("cached", self.calibration_text())
         self.assertIn("FLOP/s", self.good("devices", *binary.DEVICES, env=wide).out)
 
-    @unittest.skipIf(binary.DEVICE_COUNT < 2, "links are between devices")
     def test_it_keeps_what_each_pair_carries_and_runs_weigh_it_where_they_exchange_data(self):
+        if binary.DEVICE_COUNT < 2:  # which is known when tests run
+            self.skipTest("links are between devices")
         text = self.take_measured()
         self.assertRegex(text, r"between devices \(\w+ path\), from the row's to the column's: GB/s each way.*\(measured\)")
         calibrated, _ = self.calibrate()
@@ -125,7 +125,7 @@ class Calibrates(Case):
         self.assertNotIn("exchange", self.product("--peer", first["path"])["runs"][-1]["plan"]["request"])
         calibrated, err = self.calibrate()
         self.assertEqual((calibrated["link"]["from"], calibrated["peers"]["from"], err), ("cached", "measured", ""))
-        file.write_text(file.read_text().replace('"latency_ns": ', '"latency_ns": -'))
+        file.write_text(file.read_text().replace('"latency_ns":', '"latency_ns":-'))
         calibrated, err = self.calibrate()
         self.assertEqual(calibrated["peers"]["from"], "measured")
         self.assertIn("latency_ns", err)
