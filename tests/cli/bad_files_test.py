@@ -18,6 +18,7 @@ GOLDEN = ROOT / "tests/golden/report.json"
 GOOD = ROOT / "results/xeon/merkle-two-cores.json.gz"  # of real figures, which recompute.py finds right
 sys.path.insert(0, str(ROOT / "scripts"))
 import json_input  # noqa: E402
+import plot  # noqa: E402
 import recompute  # noqa: E402
 import report_html  # noqa: E402
 import result_file  # noqa: E402
@@ -48,14 +49,31 @@ class BadFiles(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def refused(self, arguments, *words):
-        for name in ("recompute.py", "plot.py", "report_html.py"):
-            output = [] if name == "recompute.py" else ["-o", str(self.folder / "out")]
-            done = subprocess.run([sys.executable, str(ROOT / "scripts" / name), *map(str, arguments), *output], capture_output=True, timeout=300)
-            err = done.stderr.decode()
-            self.assertEqual((done.returncode, done.stdout, len(err.splitlines())), (2, b"", 1), f"{name} {arguments}: {err}")
+    def called(self, script, arguments):
+        """Exit code, standard output and standard error of its main(); whatever it raises is the test's. Starting python takes longer."""
+        out, err, argv = io.StringIO(), io.StringIO(), sys.argv
+        with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
+            try:
+                sys.argv = [script.__file__, *map(str, arguments)]
+                code = script.main()
+            except SystemExit as end:
+                code = end.code
+            finally:
+                sys.argv = argv
+        return code, out.getvalue(), err.getvalue()
+
+    def started(self, script, arguments):
+        """The same as a user does it."""
+        done = subprocess.run([sys.executable, script.__file__, *map(str, arguments)], capture_output=True, timeout=300)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def refused(self, arguments, *words, how=None):
+        for script in (recompute, plot, report_html):
+            output = [] if script is recompute else ["-o", self.folder / "out"]
+            code, out, err = (how or self.called)(script, [*arguments, *output])
+            self.assertEqual((code, out, len(err.splitlines())), (2, "", 1), f"{script.__file__} {arguments}: {err}")
             for word in words:
-                self.assertIn(word, err, name)
+                self.assertIn(word, err, script.__file__)
             self.assertEqual([c for c in err if ord(c) < 0x20 and c != "\n"], [])
 
     def test_whatever_is_wrong_with_a_file_is_one_line_that_names_it(self):
@@ -72,7 +90,8 @@ class BadFiles(unittest.TestCase):
                 bad.write_text(text)
                 self.refused([bad], "bad\\x1b[2J.json", words)
         bad.write_bytes(whole.encode("utf-16"))
-        self.refused([bad], "not UTF-8")
+        for how in (self.called, self.started):
+            self.refused([bad], "bad\\x1b[2J.json", "not UTF-8", how=how)
         self.refused([self.folder], str(self.folder), "cannot be read")
         self.refused([self.folder / "none.json"], "none.json", "cannot be read")
         packed = gzip.compress(whole.encode())
@@ -100,16 +119,15 @@ class BadFiles(unittest.TestCase):
                 change(bad["runs"][0])
                 file = self.folder / "bad.json"
                 file.write_text(json.dumps(bad))
-                done = subprocess.run([sys.executable, str(ROOT / "scripts/recompute.py"), str(file)], capture_output=True, text=True, timeout=300)
-                self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
-                self.assertIn(words, done.stderr)
+                code, out, err = self.called(recompute, [file])
+                self.assertEqual((code, out, len(err.splitlines())), (2, "", 1), err)
+                self.assertIn(words, err)
         for text in ("", "7", '{"traceEvents": [7]}', '[{"ph": "X"}]'):
             trace = self.folder / "t.json"
             trace.write_text(text)
-            done = subprocess.run([sys.executable, str(ROOT / "scripts/recompute.py"), str(GOOD), "--trace", str(trace)], capture_output=True, text=True,
-                                  timeout=300)
-            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
-            self.assertIn("t.json", done.stderr)
+            code, out, err = self.called(recompute, [GOOD, "--trace", trace])
+            self.assertEqual((code, out, len(err.splitlines())), (2, "", 1), err)
+            self.assertIn("t.json", err)
 
     def no_traceback(self, work):
         """Ends by itself, or is refused."""

@@ -285,9 +285,15 @@ class Losses(RanksCase):
         self.assertEqual(outcome(json.loads(file.read_text())), expected)
         self.assertFalse(journal_of(file).exists())
 
+    def mpis_that_kill(self):
+        return list(launchers())
+
+    def mpis_that_stop(self):
+        return list(launchers())
+
     def test_a_killed_rank_ends_the_run_and_it_goes_on_later(self):
         print(f"MGPU_KILL_SEED={SEED}", flush=True)
-        for number, mpi in enumerate(launchers()):
+        for number, mpi in enumerate(self.mpis_that_kill()):
             done = attempts = 0
             while done < KILLS:
                 attempts += 1
@@ -309,7 +315,7 @@ class Losses(RanksCase):
         """More that other work says of it."""
 
     def test_a_rank_that_stops_is_lost_and_others_do_its_work(self):
-        for mpi in launchers():
+        for mpi in self.mpis_that_stop():
             with self.subTest(mpi):
                 file = self.folder / f"{mpi}.json"
                 count = self.some_samples_before_the_end()

@@ -23,7 +23,7 @@ ROOT = HERE.parent.parent
 NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
 
 # Writes TEMPLATE with times FACTOR as long, a little different every time it is run, to the file of -o.
-FAKE = """#!{python}
+FAKE = """#!{python} -IS
 import json, os, random, sys, time
 counter = {counter!r}
 turn = int(open(counter).read() or 0) if os.path.exists(counter) else 0
@@ -266,7 +266,7 @@ class MeasuresInterleaved(Results):
         lacking = self.folder / "lacking"
         lacking.write_text(fake.read_text().replace("for run in", "if 'base' not in sys.argv:\n    del report['runs'][1]\nfor run in"))
         lacking.chmod(0o755)
-        words = ["compare", f"{lacking} base", lacking, "--interleave", 10, "--with", "merkle -n 1", "--metrics", "time", "-q"]
+        words = ["compare", f"{lacking} base", lacking, "--interleave", 5, "--with", "merkle -n 1", "--metrics", "time", "-q"]
         result = binary.mgpu(*words, env=NO_OPENCL)
         self.assertEqual(result.code, 3, str(result))
         self.assertIn("0 regressions", result.out)

@@ -101,7 +101,7 @@ class Runs(Failing):
             for k, action in enumerate(ACTIONS):
                 failing = self.ids(devices)[k % 2]
                 with self.subTest(failing=failing, action=action):
-                    self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=30 do={action}", *matrix, devices=devices, failing=failing)
+                    self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=12 do={action}", *matrix, devices=devices, failing=failing)
 
     def test_results_that_are_combined(self):
         fisher = ("fisher", "--size", 500, "--dim", 1024, "--mode", "resident", "-s", "equal")
@@ -162,7 +162,7 @@ class Runs(Failing):
 
     def test_strict(self):
         failing = self.ids(PARTS)[1]
-        self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=30 do=hang", "matrix", "--size", 96, "--mode", "end-to-end", "-s", "equal",
+        self.goes_on(f"device={failing} call=clEnqueueCopyBuffer nth=12 do=hang", "matrix", "--size", 96, "--mode", "end-to-end", "-s", "equal",
                      "--strict", devices=PARTS, failing=failing, code=5)
 
 

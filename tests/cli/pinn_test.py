@@ -56,7 +56,7 @@ class Trains(Pinn):
 
     def test_every_equation_is_trained_and_compared_with_its_solution(self):
         for problem in ("allen-cahn", "helmholtz", "poisson"):
-            run = self.passed(*SIX, *RESIDENT, "--problem", problem, "-s", "equal", "--snapshots", 2)[0]
+            run = self.passed(*SIX, *RESIDENT, "--problem", problem, "-s", "single", "--snapshots", 2, devices=binary.ONE_DEVICE)[0]
             figures = {figure["name"]: figure["value"] for figure in run["verify"]["found"]["figures"]}
             self.assertGreater(figures["relative L2 error"], 0.05, problem)  # after six steps
             self.assertEqual(figures["loss of the initial state"] > 0, problem == "allen-cahn")
@@ -77,7 +77,8 @@ class Trains(Pinn):
         self.assertLessEqual(figures["relative L2 error, best member"], figures["relative L2 error, median of the members"])
         best = found[0]["found"]["curves"][0]
         seed = int(figures["seed of the best member"])
-        alone = self.passed(*SIX, *RESIDENT, "--seed", seed, "-s", "single", "--output", self.folder / "alone.npy")[0]["verify"]["found"]
+        alone = self.passed(*SIX, *RESIDENT, "--seed", seed, "-s", "single", "--output", self.folder / "alone.npy",
+                            devices=binary.ONE_DEVICE)[0]["verify"]["found"]
         self.assertEqual(best["values"], alone["curves"][0]["values"])
         self.assertEqual((self.folder / "best.npy").read_bytes(), (self.folder / "alone.npy").read_bytes())
 
@@ -96,10 +97,10 @@ class Trains(Pinn):
 
     def test_a_training_that_is_continued_ends_with_the_same_bits(self):
         whole, half, rest = (self.folder / name for name in ("whole.npy", "half.npy", "rest.npy"))
-        options = (*NETWORK, *RESIDENT, "--resample", 2, "-s", "equal", "--snapshots", 0)
-        self.passed("--size", 100, *options, "--iterations", 6, "--output", whole)
-        self.passed("--size", 100, *options, "--iterations", 4, "--output", half)
-        self.passed(*options, "--input", half, "--iterations", 2, "--output", rest)
+        options, one = (*NETWORK, *RESIDENT, "--resample", 2, "--snapshots", 0), ("-s", "single")
+        self.passed("--size", 100, *options, *one, "--iterations", 6, "--output", whole, devices=binary.ONE_DEVICE)
+        self.passed("--size", 100, *options, *one, "--iterations", 4, "--output", half, devices=binary.ONE_DEVICE)
+        self.passed(*options, "-s", "equal", "--input", half, "--iterations", 2, "--output", rest)  # by any number of devices
         self.assertEqual(rest.read_bytes(), whole.read_bytes())
         solution = (self.folder / "rest.solution.npy").read_bytes()
         self.assertEqual(len(solution), 128 + 3 * 41 * 201 * 4)

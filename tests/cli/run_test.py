@@ -83,7 +83,7 @@ class Runs(Case):
 
     def test_the_result_file_obeys_its_schema_and_says_what_was_asked(self):
         file = self.folder / "r.json"
-        command = ["run", "merkle", *binary.DEVICES, "-n", "3", "--size", "2^10", "-s", "single,equal", "-o", str(file)]
+        command = ["run", "merkle", *binary.ONE_DEVICE, "-n", "3", "--size", "2^10", "-s", "single,equal", "-o", str(file)]
         result = self.good(*command, env={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
         self.assert_schema(file, "result")
         report = json.loads(file.read_text())
@@ -146,7 +146,7 @@ class Runs(Case):
 
     def test_report_prints_the_tables_of_the_run(self):
         file = self.folder / "r.json"
-        run = self.good("run", "merkle", *binary.DEVICES, "-n", 2, "-o", file, *defaults([]))
+        run = self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 2, "-o", file, *defaults([]))
         self.assertEqual(self.good("report", file).out, run.out)
         ranked = binary.HERE.parent.parent / "results" / "h200" / "merkle-2-slow3.json.gz"
         self.assertIn("\x1b[", self.good("report", ranked, "--color", "always").out)
@@ -156,7 +156,7 @@ class Runs(Case):
 class Traces(Case):
     def test_traces_obey_the_rules_whether_made_by_run_or_later(self):
         result, direct, later = self.folder / "r.json", self.folder / "t.json", self.folder / "u.json"
-        self.good("run", "merkle", *binary.DEVICES, "-n", 2, "-o", result, "--trace", direct, *defaults(["-s", "all", "--mode", "both"]))
+        self.good("run", "merkle", *binary.DEVICES, "-n", 1, "-o", result, "--trace", direct, *defaults(["-s", "all", "--mode", "both"]))
         self.good("trace", result, "-o", later)
         for trace in (direct, later):
             self.good("trace", "--check", trace)

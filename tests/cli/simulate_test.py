@@ -13,6 +13,13 @@ NODE, CLUSTER, LINKED = (EXAMPLES / f"{name}.scenario.json" for name in ("node8"
 NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
 
 
+def with_short_lists(value):
+    """The same form: a schema is held to every element of lists that have thousands, for ten seconds."""
+    if isinstance(value, dict):
+        return {key: with_short_lists(inner) for key, inner in value.items()}
+    return [with_short_lists(inner) for inner in value[:8] + value[8:][-8:]] if isinstance(value, list) else value
+
+
 class Scenarios(Case):
     def scenario(self, **changes):
         """Two devices of 1e9 items a second and 10 million items, changed; the file."""
@@ -24,8 +31,10 @@ class Scenarios(Case):
     def simulated(self, file, *arguments):
         out = self.folder / "out.json"
         self.good("simulate", file, "-o", out, *arguments, env=NO_OPENCL)
-        self.assert_schema(out, "result")
-        return json.loads(out.read_text())
+        report = json.loads(out.read_text())
+        (self.folder / "short.json").write_text(json.dumps(with_short_lists(report)))
+        self.assert_schema(self.folder / "short.json", "result")
+        return report
 
     def times(self, report):
         return {(run["strategy"], run["mode"], len(run["devices"])): run["time_ns"]["median"] for run in report["runs"]}
@@ -188,7 +197,7 @@ class SimulatesAResult(Scenarios):
 
     def test_devices_and_work_of_a_real_run_are_simulated(self):
         real, again = self.folder / "real.json", self.folder / "again.json"
-        self.good("run", "merkle", *binary.DEVICES, "--size", "2^14", "-s", "equal", "-n", 2, "-o", real)
+        self.good("run", "merkle", *binary.DEVICES, "--size", "2^14", "-s", "equal", "-n", 1, "-o", real)
         self.good("simulate", "--from", real, "-s", "equal", "-o", again)
         report = json.loads(again.read_text())
         self.assertEqual([d["name"] for d in report["devices"]], [d["name"] for d in json.loads(real.read_text())["devices"]])

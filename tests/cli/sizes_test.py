@@ -32,7 +32,7 @@ class Sizes(Case):
     def run_it(self, name, *arguments):
         """Sizes, what was said on stderr, and the result of a run."""
         file = self.folder / name
-        result = self.good(*RUN, *binary.DEVICES, "-n", 2, "-o", file, *arguments)
+        result = self.good(*RUN, *binary.DEVICES, "-n", 1, "-o", file, *arguments)
         report = json.loads(file.read_text())
         return [run["params"]["leaves"] for run in report["runs"] if run["strategy"] != "single"], result, report
 
@@ -84,7 +84,7 @@ class Sizes(Case):
 
     def test_a_run_that_goes_on_keeps_its_size(self):
         file = self.folder / "killed.json"
-        options = [*RUN, *binary.DEVICES, "-s", "equal,dynamic", "-n", 300]
+        options = [*RUN, *binary.DEVICES, "-s", "equal,dynamic", "-n", 100]
         process = subprocess.Popen([binary.BINARY, *map(str, options), "-o", file], env=environment(), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         journal = file.with_name(file.name + ".journal")
@@ -107,7 +107,7 @@ class Sizes(Case):
         self.forge_rates(1 / 16)
         out = self.folder / "compared.json"
         self.good("compare", f"XDG_CACHE_HOME={other}", "", "--interleave", 5, "--fail-on", "nothing", "-o", out, "--with",
-                  " ".join(map(str, ["merkle", "--mode", "resident", "--warmup", "0", "-n", 2, "-s", "equal", *binary.ONE_DEVICE])))
+                  " ".join(map(str, ["merkle", "--mode", "resident", "--warmup", "0", "-n", 1, "-s", "equal", *binary.ONE_DEVICE])))
         compared = json.loads(out.read_text())
         self.assertTrue(compared["rows"])
         self.assertIn(str(size), json.dumps(compared["rows"]))
@@ -123,7 +123,7 @@ class Sizes(Case):
 
     def test_an_older_build_has_the_sizes_of_the_other_where_they_can_be_named(self):
         out, older = self.folder / "compared.json", self.older()
-        with_options = " ".join(map(str, ["--mode", "resident", "--warmup", "0", "-n", 2, "-s", "equal", *binary.ONE_DEVICE]))
+        with_options = " ".join(map(str, ["--mode", "resident", "--warmup", "0", "-n", 1, "-s", "equal", *binary.ONE_DEVICE]))
         self.good("compare", f"{binary.BINARY} --size 64,128", older, "--interleave", 5, "--fail-on", "nothing", "-o", out, "--with",
                   f"merkle {with_options}")
         compared = json.loads(out.read_text())

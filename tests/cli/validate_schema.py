@@ -8,6 +8,7 @@ Needs python3-jsonschema (4.10 of Debian 12 is enough). The schema is held to dr
 what means the same in both.
 """
 
+import functools
 import json
 import sys
 
@@ -46,28 +47,39 @@ def let_through(document, validator):
         del value["no such key"]
 
 
+@functools.cache
+def validators_of(text):
+    schema = json.loads(text)
+    for kind in (kinds := (jsonschema.Draft7Validator, jsonschema.Draft202012Validator)):
+        kind.check_schema(schema)
+    return [kind(schema) for kind in kinds]
+
+
+def violations(document_file, schema_file, exact=False):
+    """A line for each."""
+    try:
+        with open(document_file, encoding="utf-8") as file:
+            document = json.load(file, parse_constant=refuse_constant)
+        with open(schema_file, encoding="utf-8") as file:
+            validators = validators_of(file.read())
+    except (OSError, ValueError) as error:
+        return [str(error)]
+    found = []
+    for validator in validators:
+        name = type(validator).__name__
+        found += [f"{name}: {error.json_path}: {error.message[:200]}" for error in validator.iter_errors(document)]
+        if exact and not found:
+            found += [f"{name}: {line}" for line in let_through(document, validator)]
+    return found
+
+
 def main():
     if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["--exact"]):
         print(__doc__, file=sys.stderr)
         return 2
-    try:
-        with open(sys.argv[1], encoding="utf-8") as file:
-            document = json.load(file, parse_constant=refuse_constant)
-        with open(sys.argv[2], encoding="utf-8") as file:
-            schema = json.load(file)
-    except (OSError, ValueError) as error:
-        print(error)
-        return 1
-    bad = False
-    for validator in (jsonschema.Draft7Validator, jsonschema.Draft202012Validator):
-        validator.check_schema(schema)
-        for error in validator(schema).iter_errors(document):
-            bad = True
-            print(f"{validator.__name__}: {error.json_path}: {error.message[:200]}")
-        for line in let_through(document, validator(schema)) if sys.argv[3:] and not bad else []:
-            bad = True
-            print(f"{validator.__name__}: {line}")
-    return 1 if bad else 0
+    found = violations(sys.argv[1], sys.argv[2], exact=len(sys.argv) == 4)
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ What is run is what is written, made small enough for two cores (small() below):
   --size, --dim             a few items; --size is added where there is no --input
   --no-noise                added to calibrate
   --sizes, --op             4KiB and all-reduce for links, which is quick
+  --scenario                for plan, which looks at every set of nodes, with 64 of them at most
   -n, --warmup              1 and 0 for run
   --require                 exit code 3 counts too: times of so small problems are noise
 A comment above a block changes that:
@@ -36,7 +37,7 @@ PAGES = ["README.md", *sorted(str(p.relative_to(SOURCE)) for p in (SOURCE / "lib
          "kernels/README.md"]
 LANGUAGES = {"sh", "text", "cpp", "json"}  # of fenced blocks; only sh has commands
 SIZES = {"merkle": "2^10", "matrix": "48", "msm": "64", "fisher": "64", "kernel": "512", "stencil": "32", "pac": "1", "tropical": "48",
-         "geometric": "512", "pinn": "64", "pipeline": "64"}
+         "geometric": "512", "pinn": "64", "pipeline": "64", "lbm": "24"}
 RUN = {"scripts/recompute.py"}
 INSTALLERS = {"apt-get"}
 NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
@@ -125,6 +126,17 @@ def small(words):
     return words
 
 
+def with_few_nodes(words, folder):
+    file = take(words, "--scenario")
+    if file is None:
+        return words
+    scenario = json.loads((folder / file).read_text(encoding="utf-8"))
+    if "nodes" in scenario:
+        scenario["nodes"]["count"] = min(scenario["nodes"]["count"], 64)
+    (folder / "few-nodes.scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
+    return [*words, "--scenario", "few-nodes.scenario.json"]
+
+
 def npy(file, rows, columns):
     header = str({"descr": "<f4", "fortran_order": False, "shape": (rows, columns)})
     header += " " * (-(len(header) + 11) % 64) + "\n"
@@ -152,6 +164,8 @@ def run(words, directive, folder):
             good = result.code == 7 or "run ended with 7:" in result.err
     else:
         words = small(words)
+        if words[0] == "plan":
+            words = with_few_nodes(words, folder)
         result = mgpu(*words, cwd=folder)
         good = result.code in ((0, 3) if words[0] == "run" and "--require" in words else (0,))
     return "" if good else f"{shlex.join(words)}: {result}"
