@@ -13,7 +13,7 @@ packages=(g++ cmake ninja-build git ca-certificates python3 ocl-icd-opencl-dev o
 for argument in "$@"; do
   case $argument in
     --tests) packages+=(doctest-dev libbenchmark-dev libgmp-dev libopenblas-dev libfftw3-dev python3-jsonschema jq
-                        pkgconf libopenmpi-dev openmpi-bin libmpich-dev mpich clang libclang-rt-dev) ;;
+                        pkgconf libopenmpi-dev openmpi-bin libmpich-dev mpich) ;;
     # 350 MB that only plot.py, report_html.py and a few tests want; those tests skip without them.
     --pictures) packages+=(python3-matplotlib python3-plotly libbenchmark-tools python3-statsmodels) ;;
     --package) packages+=(dpkg-dev file gzip pkgconf libopenmpi-dev libmpich-dev) ;;
