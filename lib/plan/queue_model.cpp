@@ -29,8 +29,9 @@ QueueModel::QueueModel(const LinkRate& link_up, const LinkRate& link_down, const
 
 DeviceIndex QueueModel::add_device(double up, double down, std::uint32_t node) {
   Unit& unit = devices_.emplace_back();
-  unit.node = node;
-  unit.classes = {links_[link_of(node, upload)].shared.class_for(up), links_[link_of(node, download)].shared.class_for(down)};
+  unit.node = network_.any() ? node : 0;  // of measured nodes the figures of the devices hold what the network costs
+  unit.classes = {links_[link_of(unit.node, upload)].shared.class_for(up),
+                  links_[link_of(unit.node, download)].shared.class_for(down)};
   return {static_cast<std::uint32_t>(devices_.size() - 1)};
 }
 

@@ -34,7 +34,7 @@ class QueueModel {
   // Of all uploads, of all downloads; with a network, of each node's. Null: there is none.
   QueueModel(const LinkRate& link_up, const LinkRate& link_down, const NodeNetwork* network = nullptr);
 
-  // bytes/s of the device's own link; 0: no limit.
+  // bytes/s of the device's own link; 0: no limit. Without a network all share one link, of whichever node they are.
   DeviceIndex add_device(double up, double down, std::uint32_t node = 0);
 
   // At now(). It starts once everything enqueued before it on this device in the same and in earlier queues has ended; then it

@@ -124,6 +124,8 @@ class Ranks(RanksCase):
                         self.assertLessEqual(low, 0)
                         self.assertGreaterEqual(high, 0)
                 self.assert_schema(self.folder / f"{mpi}.json", "result")
+                simulated = binary.mgpu("simulate", "--from", self.folder / f"{mpi}.json", "-s", "equal,dynamic", "-n", "1")
+                self.assertEqual(simulated.code, 0, str(simulated))
 
     def test_suites_give_what_one_process_gives(self):
         words = [SUITES, "--quick", "-s", "equal,dynamic", "--mode", "end-to-end", "-n", "1", "--warmup", "0"]

@@ -143,6 +143,16 @@ TEST_CASE("what a slow device leaves of the link goes to the others, and no devi
   CHECK(at.at(3).second == 210);
 }
 
+TEST_CASE("without a network, devices of several nodes share one link, as what lies between them is in their figures") {
+  QueueModel model(2 * kByteAnNs, 0);
+  const DeviceIndex here = model.add_device(0, 0, 0), elsewhere = model.add_device(0, 0, 3);
+  model.enqueue(here, QueueModel::upload, Nanos{}, 1000, 1);
+  model.enqueue(elsewhere, QueueModel::upload, Nanos{}, 1000, 2);
+  const auto all = times(model);
+  CHECK(all.at(1) == Span{0, 1000});
+  CHECK(all.at(2) == Span{0, 1000});
+}
+
 TEST_CASE("a transfer that begins later slows down the one under way, but its latency does not") {
   QueueModel model(4 * kByteAnNs, 0);
   const DeviceIndex a = model.add_device(0, 0), b = model.add_device(0, 0);
