@@ -271,7 +271,7 @@ class Reader {
     for (const auto& [from, to] : text.swap) {
       const Swap swap{swapped(text, from), swapped(text, to)};
       const Argument &in = problem_.args[swap.in], &out = problem_.args[swap.out];
-      const auto refuse_pair = [&](const std::string& why) {
+      const auto refuse_pair = [&, &from = from, &to = to](const std::string& why) {
         refuse(text.where + ".swap", fmt::format("of {} and {} {}", in_quotes(from), in_quotes(to), why));
       };
       if (problem_.swap_of(swap.in) != nullptr || problem_.swap_of(swap.out) != nullptr || swap.in == swap.out)

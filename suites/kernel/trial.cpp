@@ -169,14 +169,15 @@ Trial::Given Trial::give(const Slice& slice, std::byte poison) {
 
 bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after) {
   const Given given = give(slice, poison);
-  const auto& [images, whole, parts] = given;
+  const std::vector<Image>& images = given.images;
+  const auto &whole = given.whole, &parts = given.parts;
   after = images;
   const auto took = device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);
     }
     launches_.launch(
-        slice, [&parts = parts](std::size_t a) { return parts[a].get(); }, stream);
+        slice, [&](std::size_t a) { return parts[a].get(); }, stream);
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.download(*whole[a], 0, after[a].bytes);
     }
