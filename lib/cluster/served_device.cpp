@@ -54,7 +54,7 @@ struct ServedDevice::State {
         number(own_number),
         device(std::move(own)),
         objects(own_parts),
-        landing(std::make_unique<DownloadMemory>(own_backend, *device)) {}
+        download_memory(std::make_unique<DownloadMemory>(own_backend, *device)) {}
 
   void push(Message call) {
     const std::lock_guard lock(mutex);
@@ -186,7 +186,7 @@ struct ServedDevice::State {
         download.number = in.get<std::uint64_t>();
         Buffer& from = objects.buffer(in.get<std::uint64_t>());
         const auto offset = in.get<Bytes>();
-        download.area = landing->take(in.get<Bytes>());
+        download.area = download_memory->take(in.get<Bytes>());
         return stream.download(from, offset, download.area.bytes());
       }
       case Call::download_rows: {
@@ -195,7 +195,7 @@ struct ServedDevice::State {
         Buffer& from = objects.buffer(in.get<std::uint64_t>());
         auto rows = in.get<Rows>();
         rows.host_stride = rows.length;
-        download.area = landing->take(rows.length * rows.count);
+        download.area = download_memory->take(rows.length * rows.count);
         return stream.download_rows(from, download.area.bytes().data(), rows);
       }
       case Call::put: {
@@ -293,7 +293,7 @@ struct ServedDevice::State {
         out.reserve(bytes);
         for (Download& download : batch.downloads) {
           out.put(download.number).bytes(download.area.bytes());
-          landing->give_back(std::move(download.area));
+          download_memory->give_back(std::move(download.area));
         }
         post.send(0, out.take());
       } catch (const Error& error) {
@@ -325,13 +325,13 @@ struct ServedDevice::State {
       leak(std::move(open));
       leak(std::move(under_way));
       leak(std::move(doubtful));
-      leak(std::move(landing));
+      leak(std::move(download_memory));
       objects.leak_all();
     }
     open = {};
     under_way.clear();
     doubtful.clear();
-    landing.reset();
+    download_memory.reset();
     objects.free_all();
     std::unique_ptr<OpenDevice> closing_one;
     {
@@ -351,7 +351,7 @@ struct ServedDevice::State {
   // The thread's.
   std::unique_ptr<OpenDevice> device;
   ServedObjects objects;
-  std::unique_ptr<DownloadMemory> landing;
+  std::unique_ptr<DownloadMemory> download_memory;
   std::map<std::uint64_t, BatchId> ids;  // of batches that were not taken
   Batch open;
   std::deque<Batch> under_way;

@@ -75,10 +75,9 @@ struct ProbeSize {
 // Every member executes the same items, 0 .. k - 1 of the workload's, at once: a small slice, a large one, the large one as four
 // small ones, of which each begins with another; where k is one granule, each has its own. Of work that goes
 // in thousands of rounds the first 256 are done, unless the last one brings results, or as many as it says (Shape::probe_rounds).
-// Interleaved, at least three times unless `size` says that fewer are enough, and until 60 ms are spent (240 for several with a CPU),
-// medians of each. k is what `size` says,
-// but at least one granule, and of GPUs no less than fills them (Shape::fills_gpu). Blocks; a device counts as hung by the limits
-// of the backend.
+// Interleaved, at least three times and until 60 ms are spent (240 for several with a CPU) unless `size` says that fewer are
+// enough, medians of each. k is what `size` says, but at least one granule, and of GPUs no less than fills them (Shape::fills_gpu).
+// Blocks; a device counts as hung by the limits of the backend.
 Probe run_probe(Backend& backend, Executor& executor, Workload& workload, std::span<const Member> members, const ProbeSize& size);
 
 // What a sample alone on that device computed last, which a probe leaves without a result: merges it, on the host, or on the device

@@ -66,22 +66,28 @@ class Resumed(Case):
     def command(self, devices, *arguments):
         return [binary.BINARY, "run", "merkle", *devices, *map(str, arguments)]
 
-    def killed(self, seconds, *arguments):
-        """A run that is killed after this time; whether it had not ended by then."""
+    def killed(self, moment, *arguments):
+        """A run that is killed when moment(process) returns; whether it had not ended by then."""
         process = subprocess.Popen(self.command(binary.DEVICES, *arguments), env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    text=True)
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
+        moment(process)
+        if process.poll() is None:
             process.kill()
         err = process.communicate()[1]
         self.assertIn(process.returncode, (0, -signal.SIGKILL), err)
         return process.returncode != 0
 
     @staticmethod
-    def wait_for_samples(process, file):
+    def wait_for_time(process, seconds):
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pass
+
+    @staticmethod
+    def wait_for_samples(process, file, count=1):
         journal = journal_of(file)
-        while process.poll() is None and not (journal.exists() and b'"sample"' in journal.read_bytes().rpartition(b"\n")[0]):
+        while process.poll() is None and not (journal.exists() and journal.read_bytes().rpartition(b"\n")[0].count(b'"sample"') >= count):
             time.sleep(0.01)
 
     def killed_with_samples(self, devices, file, *arguments):
@@ -107,8 +113,12 @@ class Resumed(Case):
             file = self.folder / f"{turn}.json"
             with self.subTest(turn=turn):
                 arguments, kept, finished, kills = ["-o", file], {}, [], 0
-                for _ in range(chance.choice((1, 1, 2, 3))):
-                    if not self.killed(chance.uniform(0, length * 1.05), *CAMPAIGN, *arguments):
+                for kill in range(chance.choice((1, 1, 2, 3))):
+                    seconds, count = chance.uniform(0, length * 1.05), chance.randrange(1, 2 * SAMPLES)
+                    # At any moment, most of which are before the first sample; and every second turn first among its samples.
+                    moment = (lambda run: self.wait_for_samples(run, file, count)) if turn % 2 == kill == 0 else (
+                        lambda run: self.wait_for_time(run, seconds))
+                    if not self.killed(moment, *CAMPAIGN, *arguments):
                         break
                     kills += 1
                     for case, samples in kept_samples(journal_of(file)).items():
@@ -133,6 +143,7 @@ class Resumed(Case):
                     self.assertLessEqual(len(all_of_it), SAMPLES + kills, case)
                 self.assert_schema(file, "result")
         print(f"{KILLS} turns, {with_samples} of them with samples in the journal", flush=True)
+        self.assertGreater(with_samples, 0)
 
     def test_what_ctrl_c_leaves_is_gone_on_with_too(self):
         file = self.folder / "r.json"
@@ -152,6 +163,7 @@ class Resumed(Case):
 
     def test_a_compressed_result_is_gone_on_with_and_stays_compressed(self):
         file = self.folder / "r.json.gz"
+
         def rows_of(journal):
             first = journal.read_bytes().split(b"\n", 1)[:-1] if journal.exists() else []
             return json.loads(first[0][17:])["rows"] if first else 0
