@@ -1,5 +1,5 @@
 # One static library per layer of lib/, and the tables that make strategies and suites known.
-# All presets compile twelve files of a target at once (unity builds), which is half of the work of four at once: names in anonymous
+# All presets compile up to 48 files of a target at once (unity builds), a small part of the work of one by one: names in anonymous
 # namespaces differ within a layer. -DCMAKE_UNITY_BUILD=OFF compiles, and recompiles, one by one.
 # Tables are generated: an object that registers itself would vanish from a static library without a word.
 
@@ -71,8 +71,6 @@ function(mgpu_strategy_table target folder)
   list(REMOVE_ITEM names ${arg_FIRST})
   list(PREPEND names ${arg_FIRST})
   target_sources(${target} PRIVATE ${sources})
-  # Files of one pattern have the same names for their own things: not compiled together, where others are.
-  set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   mgpu_write_table(${target} ${PROJECT_BINARY_DIR}/generated/strategy_table.cpp lib/plan/strategy.hpp StrategyInfo strategy strategies
                    ${names})
 endfunction()

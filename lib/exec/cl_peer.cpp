@@ -19,7 +19,7 @@ constexpr double kShareOfAnswer = 0.5;
 // GB/s, of 16 MiB 327, of 256 MiB 371, as kernels do (two H200). Larger puts leave the cores to kernels.
 constexpr Bytes kByKernel = Bytes{32} << 20;
 
-const Name kPut("put"), kArrival("arrival"), kSync("sync"), kSending("sending"), kWait("wait");
+const Name kPutLabel("put"), kArrivalLabel("arrival"), kSyncLabel("sync"), kSendingLabel("sending"), kWaitLabel("wait");
 
 bool is_over(const cl::Event& event) {
   if (event() == nullptr) return true;
@@ -109,7 +109,7 @@ void ClPeer::put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to,
     put.offset = offset;
     put.to_offset = to_offset;
     put.size = size;
-    put.gate = shut_gate(kSending, info).event;
+    put.gate = shut_gate(kSendingLabel, info).event;
     if (several_staged_)
       for (const cl::Event& event : put.since) device_.notify_after(event);
     device_.expect_more(put.batch);
@@ -138,7 +138,7 @@ void ClPeer::copy(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_off
   cl::Event event;
   device_.queue(CommandKind::compute).enqueueCopyBuffer(memory_of(from), to, offset, to_offset, size, device_.uploads(), &event);
   device_.notify_after(event);
-  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPut, size, info);
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPutLabel, size, info);
 }
 
 void ClPeer::put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Bytes to_offset, Bytes size,
@@ -154,7 +154,7 @@ void ClPeer::put_by_kernel(Buffer& from, Bytes offset, const cl::Buffer& to, Byt
   cl::Event event;
   device_.queue(CommandKind::compute)
       .enqueueNDRangeKernel(*put_kernel_, cl::NullRange, cl::NDRange(items), cl::NDRange(kGroup), device_.uploads(), &event);
-  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPut, size, info);
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kPutLabel, size, info);
 }
 
 // The device's later kernels and exchanges wait until the gate is opened.
@@ -191,7 +191,7 @@ void ClPeer::sync(std::span<const DeviceIndex> signal, std::span<const DeviceInd
     for (const DeviceIndex from : await) {
       if (by_flags(from)) continue;
       const std::uint64_t batch = device_.open_batch();
-      Gate gate = shut_gate(kWait, {from, path(from), true});
+      Gate gate = shut_gate(kWaitLabel, {from, path(from), true});
       pairs_[from.value].waiting.push_back({batch, std::move(gate.since), std::move(gate.event)});
       device_.expect_more(batch);
     }
@@ -209,7 +209,7 @@ void ClPeer::sync_by_flags(unsigned signal, unsigned await) {
       .enqueueNDRangeKernel(*sync_kernel_, cl::NullRange, cl::NDRange(kMostByFlags), cl::NDRange(kMostByFlags), device_.uploads(),
                             &event);
   const auto first = static_cast<std::uint32_t>(std::countr_zero(await != 0 ? await : signal));
-  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kSync, 0,
+  device_.record_exchange(device_.open_batch(), CommandKind::compute, std::move(event), kSyncLabel, 0,
                           {{first}, PeerPath::direct, await != 0});
 }
 
@@ -291,7 +291,7 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
     down_.enqueueReadBuffer(put.from, CL_FALSE, put.offset + put.begun, size, slot->memory,
                             put.since.empty() ? nullptr : &put.since, &downloaded);
     device_.notify_after(downloaded);
-    device_.record_exchange(put.batch, CommandKind::download, downloaded, kPut, size, {to, PeerPath::staged, false});
+    device_.record_exchange(put.batch, CommandKind::download, downloaded, kPutLabel, size, {to, PeerPath::staged, false});
     put.pieces.push_back({std::move(downloaded), *slot, size});
     put.begun += size;
     acted = true;
@@ -334,7 +334,7 @@ bool ClPeer::receive(DeviceIndex from, Pair& pair) {
           .enqueueWriteBuffer(message->into, CL_FALSE, message->offset, message->piece.size(), message->piece.data(), nullptr,
                               &arriving.uploaded);
       device_.notify_after(arriving.uploaded);
-      device_.record_exchange(pair.waiting.front().batch, CommandKind::upload, arriving.uploaded, kArrival, message->piece.size(),
+      device_.record_exchange(pair.waiting.front().batch, CommandKind::upload, arriving.uploaded, kArrivalLabel, message->piece.size(),
                               {from, PeerPath::staged, true});
     }
     arriving.message = std::move(*message);

@@ -13,7 +13,7 @@ namespace mgpu {
 namespace {
 
 // Whoever is at work may finish what takes no longer, such as a probe of its clock, before it is asked to stop.
-constexpr Nanos kBetweenStops = std::chrono::milliseconds(10);
+constexpr Nanos kBetweenQuestions = std::chrono::milliseconds(10);
 constexpr Nanos kBetweenLooks = std::chrono::microseconds(50);
 constexpr Nanos kLongestDrain = std::chrono::seconds(1);  // few commands take longer, and a device that hangs is found late enough
 
@@ -27,7 +27,7 @@ void wait_until(Backend& backend, std::string_view who, Nanos limit, const StopC
   while (!done()) {
     const Nanos now = backend.now();
     if (now >= deadline) give_up();
-    if (stop && (backend.is_virtual() || now - asked >= kBetweenStops)) {
+    if (stop && (backend.is_virtual() || now - asked >= kBetweenQuestions)) {
       asked = now;
       if (stop()) throw Error(ErrorKind::interrupted, "stopped while " + std::string(who) + " was at work");
     }

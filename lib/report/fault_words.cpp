@@ -91,7 +91,7 @@ std::string when_cell(const Fault& fault, const RunRecord* run) {
   return text.empty() ? "-" : text;
 }
 
-std::string time_cell(const std::optional<Nanos>& t) { return t ? format_duration(*t) : "-"; }
+std::string duration_cell(const std::optional<Nanos>& t) { return t ? format_duration(*t) : "-"; }
 
 std::string efficiency_cell(const Fault& fault) {
   if (!fault.efficiency_before && !fault.efficiency_after) return "-";
@@ -101,7 +101,7 @@ std::string efficiency_cell(const Fault& fault) {
 TextRow fault_row(const Fault& fault, const RunRecord* run) {
   const std::string redone = fault.items_redone < fault.items_lost ? fmt::format(" ({} redone)", fault.items_redone) : "";
   return {{run != nullptr ? run->suite + ' ' + strategy_label(*run) : "-", fault.device, spaced(fault.kind), spaced(fault.phase),
-           when_cell(fault, run), time_cell(fault.detection), std::to_string(fault.items_lost) + redone, time_cell(fault.recovery),
+           when_cell(fault, run), duration_cell(fault.detection), std::to_string(fault.items_lost) + redone, duration_cell(fault.recovery),
            efficiency_cell(fault), fault.what}};
 }
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "suites/common/build_option.hpp"
 
 namespace mgpu::product {
-
-std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
 bool divides(unsigned rows, unsigned columns, const Geometry& geometry) {
   return (geometry.axis() == Axis::cols || geometry.edge() % rows == 0) &&

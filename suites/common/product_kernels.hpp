@@ -46,7 +46,6 @@ struct CpuTile {
 };
 Variant variant_of(const CpuTile& tile, const Geometry& geometry);
 
-std::string define(const char* name, std::uint64_t value);  // " -DNAME=VALUE"
 // Whether a kernel's tile fits whole into items of this geometry.
 bool divides(unsigned rows, unsigned columns, const Geometry& geometry);
 // Elements moved at once along rows of `length`: rows must be aligned to it.

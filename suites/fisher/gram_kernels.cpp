@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "lib/base/error.hpp"
+#include "suites/common/build_option.hpp"
 
 namespace mgpu::fisher {
 namespace {
@@ -15,8 +16,6 @@ struct Tile {  // of kernels/fisher_gram.cl
   unsigned threads() const { return warps_m * warps_n * 32; }
 };
 constexpr unsigned rows_a_stage = 8;
-
-std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
 // Matrices of fewer than 128 columns take the smallest tile that holds them. 8 x 8 sums a work-item are best on an H200: in fp32,
 // of 2^18 x 1024, 41.5 TFLOP/s, where the 16 x 8 that suit products reach 39.7. results/fisher.md has what else was tried.

@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "suites/common/build_option.hpp"
 #include "suites/fisher/gram_kernels.hpp"
 
 namespace mgpu::fisher {
@@ -14,8 +15,6 @@ namespace {
 
 constexpr Items most_items = 4096;
 constexpr std::uint64_t most_tensor_dim = 32;
-
-std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + "=" + std::to_string(value); }
 
 // As many matrices as one group of 32 work-items takes, which then waits for nobody; where a matrix has more tiles, four groups.
 // Scores at a time: what fits into 16 KiB of local memory. At most 128 registers, as one tile a work-item needs 122: that leaves

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "suites/common/build_option.hpp"
 #include "suites/pinn/network.hpp"
 
 namespace mgpu::pinn {
@@ -11,8 +12,6 @@ namespace {
 
 constexpr std::uint32_t block = 32;        // of kernels/pinn_math.cl
 constexpr Bytes room_for_jets = 44 << 10;  // of the 48 KiB of local memory that a work-group has on NVIDIA GPUs
-
-std::string define(const char* name, std::uint64_t value) { return fmt::format(" -D{}={}", name, value); }
 
 Bytes jets_in_local(const Problem& problem, std::uint32_t points) {
   constexpr Bytes jet = 16, point = 36;  // what a point is beside its jets: itself, the output's adjoint, an error

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/build_option.hpp"
 
 namespace mgpu::pipeline {
 namespace {
@@ -36,8 +37,6 @@ std::vector<std::uint32_t> table_of(const Problem& problem, const Stage& stage) 
 }
 
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
-
-std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + '=' + std::to_string(value); }
 
 }  // namespace
 

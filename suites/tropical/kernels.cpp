@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "suites/common/build_option.hpp"
+
 namespace mgpu::tropical {
 namespace {
 

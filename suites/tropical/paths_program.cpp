@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "suites/common/build_option.hpp"
 #include "suites/common/product_program.hpp"
 
 namespace mgpu::tropical {

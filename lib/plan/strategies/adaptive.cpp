@@ -13,14 +13,14 @@
 namespace mgpu {
 namespace {
 
-constexpr double kMostPieces = 32;    // of a share, all alike: two in flight are 6 % of it, out of reach when a device slows down
-constexpr double kWorthwhile = 0.02;  // of the whole run: a smaller gain may be noise
-constexpr double kGap = 0.3;          // of what is left: a hot device (> 0.8 busy until the end) beside a cold one (< 0.5)
+constexpr double kMostEvenPieces = 32;  // of a share, all alike: two in flight are 6 % of it, out of reach when a device slows down
+constexpr double kWorthwhileOfRun = 0.02;  // of the whole run: a smaller gain may be noise
+constexpr double kGapOfRest = 0.3;  // of what is left: a hot device (> 0.8 busy until the end) beside a cold one (< 0.5)
 
 class AdaptiveSource final : public QueueSource {
  public:
   AdaptiveSource(const PlanRequest& request, const std::optional<std::vector<double>>& learned)
-      : QueueSource(request, kMostPieces, learned) {}
+      : QueueSource(request, kMostEvenPieces, learned) {}
 
   void finished(DeviceIndex device, const Slice& slice, Nanos busy) override {
     QueueSource::finished(device, slice, busy);
@@ -62,8 +62,8 @@ class AdaptiveSource final : public QueueSource {
     if (owned == 0) return;
     const WaterLevel level = observed().common_end(ledger(), owned + static_cast<double>(ledger().shared()));
     const double gain = last - level.end;
-    const bool uneven = last - first > kGap * (last - now);
-    if ((uneven || gain > kWorthwhile * last) && gain > std::max(cost, last * 1e-9)) move_to(level.amounts);
+    const bool uneven = last - first > kGapOfRest * (last - now);
+    if ((uneven || gain > kWorthwhileOfRun * last) && gain > std::max(cost, last * 1e-9)) move_to(level.amounts);
   }
 
   // From the tails of those with too much to those with too little, and no more than the difference.

@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-constexpr double kMostPieces = 4096;
+constexpr double kMostGuidedPieces = 4096;
 
 struct GuidedOptions {
   ChunkRule rule = ChunkRule::hguided;
@@ -31,7 +31,7 @@ std::vector<Items> least_chunks(const PlanRequest& request, const GuidedOptions&
   const double all = std::accumulate(speeds.rates.begin(), speeds.rates.end(), 0.0), average = average_rate(speeds.rates);
   const double time = static_cast<double>(request.items) / all, share = launch_share(speeds.rates);
   for (std::size_t i = 0; i < least.size(); ++i) {
-    const double items = speeds.rates[i] * time, most = pieces_that_fill(request.devices[i], items, kMostPieces);
+    const double items = speeds.rates[i] * time, most = pieces_that_fill(request.devices[i], items, kMostGuidedPieces);
     const double overhead = seconds(slice_overhead(request, request.devices[i])) * speeds.rates[i] / average;
     const double pieces = pieces_worth(overhead, time, share, most);
     least[i] = std::max<Items>(static_cast<Items>(ceil_of(items / pieces / static_cast<double>(request.granularity))), 1);

@@ -1,0 +1,12 @@
+// Options that programs for devices are built with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mgpu {
+
+// " -DNAME=VALUE", to be appended to the options of a build.
+inline std::string define(const char* name, std::uint64_t value) { return std::string(" -D") + name + '=' + std::to_string(value); }
+
+}  // namespace mgpu
