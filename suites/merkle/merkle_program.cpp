@@ -86,8 +86,11 @@ void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint6
   if (pass.group) {
     // Half as many work-items as the largest tree has nodes would all work only on its first level. Fewer than 32 take as many
     // lanes of a GPU as 32, and implementations that compile a kernel for each work-group size (PoCL) would do so for each of them.
+    // Where there is a group for each compute unit, 32: what a larger one leaves to its first 32 on upper levels is computed by half of
+    // an NVIDIA GPU's schedulers, as the first of each group meet on the same ones.
     const std::size_t half = std::size_t{1} << (levels > 1 ? levels - 1 : 0);
-    const std::size_t local = std::min({traits_.max_work_group, std::size_t{256}, std::max<std::size_t>(half, 32)});
+    const std::size_t most = groups >= traits_.compute_units ? 32 : 256;
+    const std::size_t local = std::min({traits_.max_work_group, most, std::max<std::size_t>(half, 32)});
     const LocalBytes digests{digest_bytes << (levels > 1 ? levels - 1 : 0)};
     stream.launch(*group_, {{groups * local, 1, 1}, {local, 1, 1}},
                   {&in, &out, tasks_.get(), count, out_first, levels, flags, one, digests});

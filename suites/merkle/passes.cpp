@@ -42,9 +42,9 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
       chain.push_back({false, levels, (i > 0 ? in_blocks : 0u) | (i + 1 < count ? out_blocks : 0u)});
     }
   } else {
-    // Levels by a work-item, then at most by a work-group. Chosen on an H200, where all launches of a tree of 2^20 leaves then take
-    // 221 us, and 240 with at most 7 levels by a work-group. results/README.md has what else was tried.
-    constexpr unsigned a_thread = 3, a_group = 6;
+    // Levels by a work-item, then at most by a work-group of 32. A tree of 2^20 leaves takes an H100 247 us; with at most 6 by a
+    // work-group, and so 3 more by a work-item, 255. results/README.md has what else was tried.
+    constexpr unsigned a_thread = 3, a_group = 7;
     unsigned rest = height;
     do {
       chain.push_back({false, a_thread, 0});
