@@ -9,7 +9,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 binary=${1:-build/release/mgpu-bench}
 [[ -x $binary ]] || { echo "cluster_test.sh: $binary is not there; build it, or name another" >&2; exit 2; }
 export MGPU_CLUSTER_SUITES=matrix,msm,fisher,pac,tropical,geometric,pipeline
-export MGPU_KILLS=20 MGPU_KILL_SEED=${MGPU_KILL_SEED:-$RANDOM}
+export MGPU_THOROUGH=1 MGPU_KILLS=20 MGPU_KILL_SEED=${MGPU_KILL_SEED:-$RANDOM}
 for ranks in 2 3 4; do
   echo "== $ranks ranks"
   MGPU_RANKS=$ranks python3 tests/cli/cluster_test.py "$binary"

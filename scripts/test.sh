@@ -1,8 +1,22 @@
 #!/usr/bin/env bash
 # What has to pass before a change is merged, and all that CI runs: the release build with its tests, and the unit tests under the
 # address, undefined-behaviour and thread sanitizers, where they find most and are therefore compiled only there. Works from any directory.
+# Usage: test.sh [--thorough]
+# Without --thorough this is the quick tier: every suite, command, option, refusal and kind of fault at least once. With it, for before a
+# release, all tests: also what repeats those in other shapes, element types, sizes, numbers of devices and moments. Tests read
+# MGPU_THOROUGH=1 from the environment (tests/support/thorough.hpp, tests/cli/binary.py).
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+case "$#:${1-}" in
+  0:)
+    unset MGPU_THOROUGH ;;
+  1:--thorough)
+    export MGPU_THOROUGH=1 ;;
+  *)
+    echo "usage: scripts/test.sh [--thorough]" >&2
+    exit 2 ;;
+esac
 
 scripts/setup.sh --tests
 

@@ -19,8 +19,17 @@ DEVICE_COUNT = 0
 # which is most of the time that a short run takes.
 ONE_DEVICE = []
 
+# The quick tier of tests, which CI runs at every change, has each kind of thing once; this one repeats them in other sizes and numbers.
+THOROUGH = os.environ.get("MGPU_THOROUGH", "0") not in ("", "0")
+thorough = unittest.skipUnless(THOROUGH, "thorough: scripts/test.sh --thorough")
+
 # Variables that would change what the binary does behind the tests' back.
 FOREIGN = ("NO_COLOR", "COLUMNS", "CI", "TERM")
+
+
+def first_when_quick(few, every):
+    """All of them in the thorough tier, the first `few` in the quick one."""
+    return list(every) if THOROUGH else list(every)[:few]
 
 
 class Result:

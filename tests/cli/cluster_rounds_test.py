@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Work that goes in rounds, and exchanges by themselves, over several ranks of MPI on this machine. Usage: cluster_rounds_test.py BINARY
 [unittest arguments]. The environment of cluster_test.py, and MGPU_CLUSTER_LOSSES: in the rounds of which suite ranks are lost (stencil).
-With MGPU_KILLS=1, which is what CI does, each MPI takes a share of what scripts/cluster_test.sh tries with all."""
+In the quick tier, which is what CI does, each MPI takes a share of what is tried with all otherwise."""
 
 import json
 import os
 
 import binary
 import cluster_test
+from binary import THOROUGH
 from cluster_test import RANKS, launchers, mpirun, outcome
 
-THOROUGH = cluster_test.KILLS > 1
 LOSES = os.environ.get("MGPU_CLUSTER_LOSSES", "stencil")
 # What is exchanged: halos and sums of norms, panels of one device for all others, sums of all; halos of blocks.
 ROUNDS = (["stencil,tropical,pinn", "--size", "100", "--iterations", "6", "--check-every", "4", "--op", "apsp", "--layers", "2", "--width", "8",

@@ -331,7 +331,7 @@ class Losses(RanksCase):
                 self.assertNotIn("failed", {run["verify"]["status"] for run in report["runs"]})
                 self.went_on_without_it(report, ended)
 
-    @unittest.skipIf(KILLS == 1, "scripts/cluster_test.sh has the time for it")
+    @binary.thorough
     def test_when_rank_0_stops_the_others_end_and_it_goes_on_later(self):
         for mpi in launchers():
             with self.subTest(mpi):

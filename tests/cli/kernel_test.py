@@ -81,6 +81,8 @@ class Examples(Kernel):
             with self.subTest(name):
                 descriptor = EXAMPLES / name / f"{name}.toml"
                 arguments = ("-s", STRATEGIES.get(name, "equal,dynamic"), *SET.get(name, ()))
+                if not binary.THOROUGH and name not in ("blur", "life"):
+                    arguments += ("--mode", "end-to-end")
                 self.assertEqual(len(self.digests(descriptor, *arguments, size=SMALL.get(name, 40000))), 1)
 
     def test_they_are_built_in_and_known_by_their_names(self):

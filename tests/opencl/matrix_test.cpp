@@ -15,6 +15,7 @@
 #include "suites/matrix/matrix_workload.hpp"
 #include "suites/suites.hpp"
 #include "tests/support/machine.hpp"
+#include "tests/support/thorough.hpp"
 
 #ifdef MGPU_WITH_OPENBLAS
 #include <cblas.h>
@@ -157,6 +158,8 @@ TEST_CASE(
       for (const char* axis : {"rows", "cols", "tiles"}) {
         // Each pair of axis and mode in one precision, as each is a kernel of its own, which PoCL compiles for seconds.
         const bool resident = (precision == std::string_view("fp32")) != (axis == std::string_view("cols"));
+        // In the quick tier on one path, which then has one of the modes.
+        if (!testing::is_thorough() && resident != (path == Path::own)) continue;
         Asked asked{97, 135, 43};
         asked.precision = precision;
         asked.axis = axis;
@@ -200,7 +203,7 @@ TEST_CASE("rows, columns, scalars and aligned shapes on both kernel paths") {
 }
 
 TEST_CASE("larger tiles: a product of 600 x 520 takes items of 64 and agrees on both kernel paths") {
-  for (const Path path : {Path::own, Path::gpu}) {
+  for (const Path path : testing::first_when_quick(1, {Path::gpu, Path::own})) {
     Asked asked{600, 520, 30};
     asked.path = path;
     asked.axis = "tiles";
@@ -251,6 +254,7 @@ TEST_CASE("products that overflow, and products below the smallest normal number
   for (const Path path : {Path::own, Path::gpu}) {
     for (const char* precision : {"fp32", "fp64"}) {
       const bool wide = precision == std::string("fp64");
+      if (!testing::is_thorough() && wide != (path == Path::gpu)) continue;
       for (const double factor : {wide ? 1e155 : 1.5e19, wide ? 1e-156 : 1e-20}) {
         Asked asked{70, 90, 33};
         asked.precision = precision;

@@ -11,6 +11,7 @@
 #include "tests/support/ct_vectors.hpp"
 #include "tests/support/machine.hpp"
 #include "tests/support/merkle_reference.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 using mgpu::merkle::TreeKind;
@@ -61,7 +62,7 @@ TEST_CASE(
     "trees of random sizes up to 4,000 have the reference's root under every strategy, slicing and mode, on both kernel paths") {
   std::mt19937_64 random(20260601);
   for (const Path path : {Path::own, Path::gpu}) {
-    for (int n = 0; n < 16; ++n) {
+    for (int n = 0; n < (testing::is_thorough() ? 16 : 6); ++n) {
       const auto& strategies = all_strategies();
       const std::string strategy = strategies[static_cast<std::size_t>(n) % strategies.size()].name;
       const TreeKind kind = n % 3 == 0 ? TreeKind::rfc6962 : TreeKind::plain;
@@ -118,7 +119,7 @@ TEST_CASE(
   const merkle::Leaves random = merkle::Leaves::random(3'000, 31, 2);
   const auto& strategies = all_strategies();
   for (const Path path : {Path::own, Path::gpu}) {
-    for (std::size_t n = 0; n < 70; ++n) {
+    for (std::size_t n = 0; n < (testing::is_thorough() ? 70u : 40u); n += testing::is_thorough() ? 1 : 3) {
       const std::size_t whole = n < 36 ? n : n * 137 % 2999;  // leaves before it
       root_of_bytes(random.bytes().first(32 * whole + 1 + n * 7 % 31), strategies[n % strategies.size()].name,
                     n % 2 == 0 ? Mode::resident : Mode::end_to_end, path, 1 + n % 40);

@@ -11,12 +11,13 @@
 #include "lib/base/error.hpp"
 #include "lib/plan/ledger.hpp"
 #include "tests/support/plan_driver.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 
 namespace {
 
-constexpr std::uint64_t kCases = 500;
+const std::uint64_t kCases = mgpu::testing::is_thorough() ? 500 : 200;
 
 struct Case {
   explicit Case(std::uint64_t seed) : random(seed) {

@@ -10,6 +10,7 @@
 #include "lib/plan/water_fill.hpp"
 #include "lib/plan/waves.hpp"
 #include "tests/support/plan_driver.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 using mgpu::test::Driven;
@@ -18,7 +19,7 @@ using mgpu::test::Trouble;
 
 namespace {
 
-constexpr std::uint64_t kCases = 2000;
+const std::uint64_t kCases = mgpu::testing::is_thorough() ? 2000 : 600;
 
 struct Case {
   explicit Case(std::uint64_t seed) : random(seed) {

@@ -6,6 +6,7 @@
 #include "tests/support/gathered_sum.hpp"
 #include "tests/support/quiet_observer.hpp"
 #include "tests/support/sum_suite.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 using namespace mgpu::test;
@@ -175,13 +176,16 @@ bool goes_on(Sum sum, std::size_t count, std::size_t failing, const FakeScript& 
 }  // namespace
 
 TEST_CASE("a device that fails in an exchange, or before, is lost, and those left go on") {
-  std::size_t failed = 0;
+  // Fewer than all by a prime, so that nothing is left out.
+  const std::size_t every = testing::is_thorough() ? 1 : 5;
+  std::size_t failed = 0, turn = 0;
   for (const Sum sum : {Sum::gathered, Sum::combined}) {
     for (const FakeFault::Kind kind : {FakeFault::Kind::error, FakeFault::Kind::refused, FakeFault::Kind::hang}) {
       for (const FakeCall call : {FakeCall::exchange, FakeCall::launch, FakeCall::download}) {
         for (const std::uint64_t at : {0, 1, 3, 5, 14, 20, 33}) {
           // The first and the last: whose time is up at the same moment as others' is looked at before them, or after.
           for (const auto& [of, which] : {std::pair{2, 0}, {2, 1}, {3, 0}, {3, 2}}) {
+            if (turn++ % every != 0) continue;
             const int count = of, failing = which;  // CAPTURE is a lambda, and clang 14 captures no structured binding
             CAPTURE(static_cast<int>(sum));
             CAPTURE(static_cast<int>(kind));
@@ -197,7 +201,7 @@ TEST_CASE("a device that fails in an exchange, or before, is lost, and those lef
       }
     }
   }
-  CHECK(failed > 300);
+  CHECK(failed > 300 / every);
 }
 
 namespace {

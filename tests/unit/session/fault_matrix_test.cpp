@@ -10,6 +10,7 @@
 #include "tests/support/quiet_observer.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/sum_workload.hpp"
+#include "tests/support/thorough.hpp"
 #include "tests/support/watched_sum.hpp"
 
 using namespace mgpu;
@@ -19,7 +20,7 @@ namespace {
 
 constexpr Items kItems = 640;
 // Of the settings, and of what can go wrong in each: primes, so that no strategy, mode, phase or trouble is left out.
-constexpr std::size_t kOneSettingIn = one_in(3), kOneIn = one_in(19);
+const std::size_t kOneSettingIn = one_in(3), kOneIn = one_in(testing::is_thorough() ? 19 : 47);
 
 struct Call {  // of a device, in the session without faults
   FakeCall call = FakeCall::open;
