@@ -33,6 +33,7 @@ class Outlook(Case):
         process.communicate()
         return "".join(lines)
 
+    @binary.thorough  # every suite is built for it
     def test_a_run_without_arguments_says_what_it_will_do_and_how_long_that_takes(self):
         said = self.begin()
         suites = [suite["name"] for suite in json.loads(self.good("list", "suites", "--json").out)["suites"]]

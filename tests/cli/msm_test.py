@@ -49,33 +49,41 @@ def three_devices():
     return None
 
 
+def several_devices():
+    """Options, environment and numbers of devices. Three in the thorough tier, for each of which PoCL compiles all kernels."""
+    if THOROUGH:
+        return ["-d", "cpu"], three_devices(), "1,2,3"
+    return binary.DEVICES, None, "1,2" if binary.DEVICE_COUNT > 1 else "1"
+
+
 def one_device():
-    """Options and environment for the first of three_devices(), where what is compiled for one test serves the other; or for the first of
-    all devices."""
-    return (["-d", "cpu:1"], three_devices()) if three_devices() else (binary.ONE_DEVICE, None)
+    """Options and environment for the first of several_devices(), where what is compiled for one test serves the other."""
+    return (["-d", "cpu:1"], three_devices()) if THOROUGH else (binary.ONE_DEVICE, None)
 
 
-class ThreeDevices(Case):
+class SeveralDevices(Case):
     def setUp(self):
         super().setUp()
-        self.env = three_devices()
-        self.assertIsNotNone(self.env, "PoCL offers no three devices")
+        self.devices, self.env, self.counts = several_devices()
+        self.assertFalse(THOROUGH and self.env is None, "PoCL offers no three devices")
 
     def test_one_digest_for_every_strategy_axis_mode_and_number_of_devices(self):
-        file, digests, cases = self.folder / "r.json", set(), set()
-        counts = "1,2,3" if THOROUGH else "1,3"
-        for axis in ("points", "windows"):
-            self.good("run", "msm", "-d", "cpu", "--axis", axis, "--size", 33, "--mode", "all", "-s", "all,auto", "-n", 1, "--warmup", 0,
-                      "--device-counts", counts, "-o", file, env=self.env)
+        file, digests, cases, expected = self.folder / "r.json", set(), set(), 0
+        strategies = len(json.loads(self.good("list", "strategies", "--json").out)["strategies"])
+        every = [(axis, "all", "all,auto", 3 * strategies) for axis in ("points", "windows")]
+        quick = [("points", "resident", "all,auto", strategies), ("points", "end-to-end", "dynamic", 1), ("windows", "all", "equal,auto", 3 * 2)]
+        for axis, mode, named, of_count in every if THOROUGH else quick:
+            expected += of_count * len(self.counts.split(","))
+            self.good("run", "msm", *self.devices, "--axis", axis, "--size", 33, "--mode", mode, "-s", named, "-n", 1, "--warmup", 0,
+                      "--device-counts", self.counts, "-o", file, env=self.env)
             for run in json.loads(file.read_text())["runs"]:
                 self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
                 digests.add(run["verify"]["digest"])
                 cases.add((axis, run["strategy"], run["mode"], len(run["devices"])))
         self.assertEqual(len(digests), 1)
-        strategies = len(json.loads(self.good("list", "strategies", "--json").out)["strategies"])
-        self.assertEqual(len(cases), 2 * strategies * 3 * len(counts.split(",")))
-        self.good("run", "msm", "-d", "cpu", "--fixed-base", "yes", "--size", 33, "--mode", "all", "-s", "equal,dynamic", "-n", 1, "--warmup", 0,
-                  "--device-counts", "1,3", "-o", file, env=self.env)
+        self.assertEqual(len(cases), expected)
+        self.good("run", "msm", *self.devices, "--fixed-base", "yes", "--size", 33, "--mode", "all", "-s", "equal,dynamic", "-n", 1, "--warmup", 0,
+                  "--device-counts", self.counts, "-o", file, env=self.env)
         for run in json.loads(file.read_text())["runs"]:
             self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
             digests.add(run["verify"]["digest"])
@@ -91,8 +99,8 @@ class ThreeDevices(Case):
                                           (0, [*terms, (G1, R - (2 + 3 + 2**256 - 1) % R)], more)):
             file = self.folder / "terms.bin"
             file.write_bytes(b"".join(encoded(point, scalar) for point, scalar in last))
-            self.good("run", "msm", "-d", "cpu", "--curve", "bls12_381", "--input", file, "--mode", "all", "-s", strategies, "-n", 1, "--warmup", 0,
-                      "--device-counts", "1,3" if THOROUGH or scalars == 0 else "3", "-o", result, env=self.env)
+            self.good("run", "msm", *self.devices, "--curve", "bls12_381", "--input", file, "--mode", "all", "-s", strategies, "-n", 1, "--warmup", 0,
+                      "--device-counts", self.counts if THOROUGH or scalars == 0 else self.counts[-1], "-o", result, env=self.env)
             runs = json.loads(result.read_text())["runs"]
             for run in runs:
                 self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"), run)
