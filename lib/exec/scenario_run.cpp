@@ -20,7 +20,7 @@
 namespace mgpu {
 namespace {
 
-// As under MPI, but that devices are counted through: "0:7" of node 0, "1/0:8" of another.
+// As over ranks, but that devices are counted through: "0:7" of node 0, "1/0:8" of another.
 std::string id_of(std::size_t index, std::uint32_t node) {
   return node == 0 ? fmt::format("0:{}", index) : fmt::format("{}/0:{}", node, index);
 }

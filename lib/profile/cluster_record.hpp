@@ -26,7 +26,7 @@ struct NodeRecord {
 };
 
 struct ClusterRecord {
-  std::string library;  // what carries messages: "Open MPI v4.1.4"
+  std::string library;  // what carries messages: its name and version
   std::vector<NodeRecord> nodes;
 };
 
